@@ -61,7 +61,6 @@ func newOptions() *options {
 		manager: controllercmd.ManagerOptions{
 			LeaderElection: true, LeaderElectionID: controllercmd.LeaderElectionNameID(name), LeaderElectionNamespace: namespace,
 		},
-		// A worker mostly waits for deliveries.
 		controller: controllercmd.ControllerOptions{MaxConcurrentReconciles: 20},
 		heartbeat:  heartbeatcmd.Options{ExtensionName: name, Namespace: namespace, RenewIntervalSeconds: 30},
 		types:      []string{recordType},
@@ -129,12 +128,12 @@ func newCommand() *cobra.Command {
 
 func runManager(ctx context.Context, o *options) error {
 	config := o.rest.Completed().Config
-	// Five requests per reconciliation, thousands in a migration of a seed.
+	// Five requests per reconciliation are thousands in a migration of a seed.
 	config.QPS = -1
 	settings := o.manager.Completed().Options()
 	settings.Scheme = extensionscontroller.ExtensionsScheme
 	log.SetLogger(settings.Logger) // for code without a logger
-	// Otherwise the cache for the heartbeat's Lease would hold every Lease of the seed.
+	// Otherwise the cache for the heartbeat would hold every Lease of the seed.
 	settings.Cache.ByObject = map[client.Object]cache.ByObject{
 		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{o.heartbeat.Completed().Namespace: {}}},
 	}

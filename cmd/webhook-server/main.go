@@ -90,7 +90,6 @@ func newLogger(to io.Writer, verbosity int, format string) (*slog.Logger, error)
 }
 
 const (
-	// Bounds of the time for headers, whole request, and answer.
 	headerTime, readTime, answerTime = 10 * time.Second, 20 * time.Second, 2 * time.Minute
 	endTime                          = 20 * time.Second
 )
@@ -103,7 +102,6 @@ type webhookServer struct {
 	logger          *slog.Logger
 }
 
-// run serves until ctx ends (W3).
 func (s *webhookServer) run(ctx context.Context, out io.Writer) error {
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {

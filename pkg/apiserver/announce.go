@@ -34,14 +34,13 @@ const (
 	refusedInterval                          = 10 * time.Second
 	actionHide, actionTake                   = "Hide", "Take"
 	maxNote                                  = 1024
-	// maxQueued and queuedRate (a second) bound Events, whose client admission shares. The message of a dropped Event
-	// is also in the object's status.
+	// maxQueued and queuedRate (a second) bound Events, because admission uses the same client. The object's status has
+	// the message of a dropped Event.
 	maxQueued  = 1000
 	queuedRate = 10
 	maxRefused = 1000
 )
 
-// announcer writes Events to kube-apiserver. A standalone server only logs.
 type announcer struct {
 	broadcaster events.EventBroadcaster // nil: standalone
 	recorder    events.EventRecorder
@@ -56,15 +55,15 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 		refused: cache.NewLRUExpireCache(maxRefused)}
 }
 
-// queuedEvent is an Event to write. If not nil, find looks up the object; an empty name drops the Event.
+// queuedEvent is an Event to write. If find is not nil, it looks up the object; an empty name drops the Event.
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
 	find                       func(context.Context) (object, uid string, err error)
 }
 
-// eventQueue is a round robin over namespaces. If full, a new Event evicts the last Event of the longest queue,
-// provided this has at least two more Events than the new Event's, or is dropped.
+// eventQueue serves namespaces in turn. For a full queue, a new Event replaces the last Event of the longest queue if
+// that has at least two more Events than its own namespace's. Otherwise it is dropped.
 type eventQueue struct {
 	mu      sync.Mutex
 	waiting map[string][]queuedEvent // by namespace; no value is empty
@@ -125,8 +124,8 @@ func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	return e, true
 }
 
-// announceWithdrawn reports the end of a grace period, or its cancellation if endsAt is 0 (S2.12, S3.5). The reference
-// has no resourceVersion, so an object's Events form a series.
+// announceWithdrawn reports a grace period's end, or its cancellation if endsAt is 0 (S2.12, S3.5). The reference has
+// no resourceVersion, so an object's Events form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return

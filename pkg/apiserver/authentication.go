@@ -24,7 +24,6 @@ import (
 )
 
 const (
-	// authenticationConfigMap, in kube-system, has kube-apiserver's client authorities and the names of front proxies.
 	authenticationConfigMap = "extension-apiserver-authentication"
 	clientCAKey             = "client-ca-file"
 	requestHeaderCAKey      = "requestheader-client-ca-file"
@@ -33,9 +32,8 @@ const (
 
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
-// applyDelegatedAuthentication authenticates by TokenReview and kube-apiserver's certificate authorities. Unlike
-// upstream's ApplyTo, an empty list of allowed names allows no requestheader certificate, and anonymous clients reach
-// only healthPaths (A6).
+// applyDelegatedAuthentication differs from upstream's ApplyTo. An empty list of allowed names allows no requestheader
+// certificate, and anonymous clients reach only healthPaths (A6).
 func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions,
 	client kubernetes.Interface, config *genericapiserver.Config) error {
 	factory := authenticatorfactory.DelegatingAuthenticatorConfig{
@@ -98,8 +96,6 @@ func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.Delegat
 	return nil
 }
 
-// clientCA returns the authority of the flag or else of trust, the config map's present data, or nil if neither has
-// any.
 func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface, trust map[string]string) (
 	dynamiccertificates.CAContentProvider, error) {
 	if o.ClientCert.ClientCA != "" {
@@ -126,7 +122,6 @@ func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernet
 	return newKnownCA(authority, authority, trust, clientCAKey)
 }
 
-// requestHeader returns the configuration of front proxies, likewise.
 func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions, client kubernetes.Interface,
 	trust map[string]string) (*authenticatorfactory.RequestHeaderConfig, error) {
 	if o.RequestHeader.ClientCAFile != "" {
@@ -171,8 +166,8 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 	}, nil
 }
 
-// knownCA serves the CA read at startup until its controller has read the config map, shortly after the server begins
-// to listen. Without a CA in the TLS handshake all requests of a connection would get 401, and no client retries a 401.
+// knownCA serves the CA read at startup until its controller has read the config map. Without a CA in the TLS handshake
+// all requests of a connection get 401, which no client retries.
 type knownCA struct {
 	dynamiccertificates.CAContentProvider // the controller
 	dynamiccertificates.ControllerRunner
@@ -203,7 +198,7 @@ func (k *knownCA) VerifyOptions() (x509.VerifyOptions, bool) {
 	return k.first.VerifyOptions()
 }
 
-// neverEmpty replaces an empty list, with which upstream allows every client, by a name of no client.
+// neverEmpty replaces an empty list, with which upstream allows every client, by a name that no client has.
 type neverEmpty struct {
 	names  headerrequest.StringSliceProvider
 	nobody string

@@ -20,17 +20,17 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Bounds of a request body (S5.12). The generic server allows 3 MiB and 10,000 levels and operations. A merge patch
-// parses nested values at each level again, an operation of a JSON patch copies its list, and the managers of 100,000
-// labels are insertion-sorted. Such a body takes minutes and gigabytes, beyond the request timeout. YAML aliases are
-// expanded: 61 KB took 3.6 GiB.
+// Bounds of a request body (S5.12). The generic server's bounds, 3 MiB and 10,000 levels and operations, admit bodies
+// that take minutes and gigabytes: a merge patch parses nested values again at each level, an operation of a JSON patch
+// copies its list, and the managers of 100,000 labels are insertion-sorted. Expanding YAML aliases of 61 KB took 3.6
+// GiB.
 const (
-	// maxBody is six times the largest stored object: JSON may escape an octet, such as "<", by six.
+	// maxBody is six times the largest stored object, as JSON may escape an octet by six.
 	maxBody = 512 << 10
 	// maxDepth is over three times any object's depth, including managedFields.
 	maxDepth      = 64
 	maxOperations = 1000
-	// maxEntries is ten times the longest list of a field, and more labels than a stored object has.
+	// maxEntries is ten times the longest list of a field.
 	maxEntries = 10_000
 )
 
@@ -123,7 +123,6 @@ func (b *boundedBody) checkPiece(piece []byte) error {
 	return nil
 }
 
-// checkItem applies the bounds of a body to a Record of a protobuf change set.
 func checkItem(text []byte) error {
 	return boundBody(nil, "records", runtime.ContentTypeJSON).checkPiece(text)
 }
@@ -147,7 +146,6 @@ func (b *boundedBody) readWhole() {
 	b.whole = bytes.NewReader(text)
 }
 
-// checkNode applies jsonPlace's bounds to YAML, and rejects aliases.
 func (b *boundedBody) checkNode(node *yaml.Node, depth int) error {
 	switch node.Kind {
 	case yaml.AliasNode:

@@ -34,8 +34,8 @@ type asked struct {
 	before, after sized
 }
 
-// shrinks divides the size: updates that remove a quarter always pass. An object of 96 KiB so shrinks in some two dozen
-// updates, not once an octet.
+// An update that removes a quarter of an object always passes: an object of 96 KiB allows two dozen such updates, not
+// one for each octet.
 const shrinks = 4
 
 type budgetJudge struct {
@@ -43,7 +43,7 @@ type budgetJudge struct {
 	keys    layout.Keys
 }
 
-// allowWrite asks the budget of the object's namespace. Always allowed are:
+// allowWrite checks the budget of the object's namespace. Always allowed are:
 //
 //   - deletions, and updates that shrink the object enough;
 //   - updates without a change, which write nothing;
@@ -51,7 +51,7 @@ type budgetJudge struct {
 //   - dnssec, so that a rollover of DS does not wait for a busy tenant.
 //
 // A status is charged but not counted as stored: controllers must report, and S5.10 bounds its size. No Role of a
-// namespace grants these subresources (S8.3, S12.2), so tenants cannot evade their budget.
+// namespace grants status, finalizers or dnssec (S8.3, S12.2), so tenants cannot evade their budget.
 func (j budgetJudge) allowWrite(ctx context.Context, w asked) error {
 	grows := j.countOctets(w.after)
 	if w.before != nil {
@@ -101,12 +101,11 @@ func (j budgetJudge) countOctets(object sized) int64 {
 	return j.keys.StoredOctets(j.keys.Objects(resource)+object.GetNamespace()+"/"+object.GetName(), object.Size(), 0)
 }
 
-// budgeted checks writes before the ledger decides them.
 type budgeted struct {
 	storage.Interface
 	judge    budgetJudge
 	resource schema.GroupResource
-	// charges is false if the ledger charges these writes.
+	// charges is false if the ledger charges the writes itself.
 	charges bool
 	// clusters counts a namespace's stored Bind9Clusters; nil for other resources.
 	clusters func(ctx context.Context, namespace string) (int64, error)
@@ -132,7 +131,6 @@ func (b *budgeted) Create(ctx context.Context, key string, obj, out runtime.Obje
 	return err
 }
 
-// admitCluster is AdmitCluster: the caller calls done after the create.
 func (b *budgeted) admitCluster(ctx context.Context, of sized) (done func(), err error) {
 	if b.clusters == nil {
 		return func() {}, nil

@@ -38,14 +38,13 @@ const (
 	window = 4 << 20
 )
 
-// dialEtcd connects to etcd as upstream's unexported constructor does, and waits until the connection is ready.
 func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kubernetes.Client, error) {
 	config := clientv3.Config{
 		Endpoints:            where.ServerList,
 		DialTimeout:          dialTimeout,
 		DialKeepAliveTime:    keepAliveTime,
 		DialKeepAliveTimeout: keepAliveTimeout,
-		// The log would repeat the returned errors during an outage.
+		// The log would repeat the returned errors.
 		Logger:      zap.NewNop(),
 		DialOptions: []grpc.DialOption{grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window)},
 	}
@@ -77,7 +76,6 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 			return nil, err
 		}
 	}
-	// Audit logs and traces then have the time spent in etcd.
 	client.KV = etcd3.NewETCDLatencyTracker(client.KV)
 	if Faults.KV != nil {
 		client.KV = Faults.KV(client.KV, Prefix)
@@ -86,7 +84,7 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 	return client, nil
 }
 
-// Reachable tries to connect to etcd. The error has the cause and the next step.
+// Reachable tries to connect to etcd. Its error has the cause and the next step.
 func Reachable(ctx context.Context, where storagebackend.TransportConfig) error {
 	client, err := dialEtcd(ctx, where)
 	if err != nil {
@@ -95,8 +93,7 @@ func Reachable(ctx context.Context, where storagebackend.TransportConfig) error 
 	return client.Close()
 }
 
-// lastFailure returns the cause of a failed connection and the next step. gRPC returns that only to a failed call, so
-// it makes a call.
+// lastFailure returns the cause of a failed connection and the next step. gRPC reports them only to a call.
 func lastFailure(connection *grpc.ClientConn) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

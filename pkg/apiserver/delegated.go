@@ -45,11 +45,10 @@ type Delegated struct {
 	CoreAPI        *genericoptions.CoreAPIOptions
 	Admission      *genericoptions.AdmissionOptions
 	Traces         *genericoptions.TracingOptions
-	// Zones are kept up to date by RunLedger.
-	Zones   *zoneview.Set
-	Fleet   validation.FleetRules
-	ACME    ACME
-	Budgets budget.Limits
+	Zones          *zoneview.Set
+	Fleet          validation.FleetRules
+	ACME           ACME
+	Budgets        budget.Limits
 }
 
 const (
@@ -126,8 +125,8 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 }
 
 // writesDelivery reports whether a request writes the state of deliveries, signing or TSIG names. Full rights in a
-// namespace do not suffice to claim that a provider has removed a zone (S8.3), that a key signs it (S12.2), or that an
-// UpdateKey has used a TSIG name (S13.2).
+// namespace must not suffice to claim that a provider has removed a zone (S8.3), that a key signs it (S12.2), or that
+// an UpdateKey has used a TSIG name (S13.2).
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
 		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers" ||
@@ -159,7 +158,6 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 	return nil
 }
 
-// applyCore configures admission, and priority and fairness, which watch kube-apiserver.
 func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permissions *permissions, ledger *ledger.Ledger) (
 	kubernetes.Interface, error) {
 	if err := d.CoreAPI.ApplyTo(config); err != nil {
@@ -237,7 +235,7 @@ func clientOf(flag, kubeconfig string) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As upstream: the limits bound clients authenticated in a second.
+	// As upstream. The limits bound clients authenticated in a second.
 	config.QPS, config.Burst, config.Timeout = 200, 400, authenticationTimeout
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -7,21 +7,20 @@
 //
 //	A1. The ledger (pkg/ledger) decides every write of a Zone, Record or Delegation. No other API path writes their
 //	    keys.
-//	A2. zones/entries and zones/changes answer at the Zone's serial in etcd, or a later serial (S7.1). Content that
-//	    does not match its hash is never served: only that zone is frozen.
-//	A3. Standalone: clients with a certificate of group system:masters may do everything. Others get 403 with the
-//	    reason, except on health and version paths. The server also serves the discovery of the core group,
-//	    SelfSubjectReview and SelfSubjectAccessReview.
+//	A2. zones/entries and zones/changes serve the Zone's serial in etcd, or a later one (S7.1). Content that does not
+//	    match its hash is never served.
+//	A3. Without kube-apiserver (standalone), clients with a certificate of group system:masters may do everything.
+//	    Others get 403, except on health and version paths. Core discovery, SelfSubjectReview and
+//	    SelfSubjectAccessReview are served too.
 //	A4. No object has a TTL, and an undecodable object cannot be deleted: both would bypass the ledger.
-//	A5. Shutdown: /readyz fails, connections are closed with their next response, accepted requests finish, and
-//	    the connections to etcd close.
-//	A6. Delegated: kube-apiserver authenticates and authorizes. Request headers name a user only if the client's
-//	    certificate has an allowed name. An empty list allows no client. Anonymous clients reach only health paths.
-//	A7. Delegated: /readyz names each missing RBAC permission.
+//	A5. On shutdown /readyz fails, accepted requests finish, and each connection closes with its next response.
+//	A6. Behind kube-apiserver (delegated), kube-apiserver authenticates and authorizes. Request headers name a user
+//	    only if the client's certificate has an allowed name. An empty list allows none. Anonymous clients reach only
+//	    health paths.
+//	A7. A delegated server's /readyz names each missing RBAC permission.
 //	A8. Until /readyz has passed once, requests for objects get 503 with Retry-After.
 //
 // Out of scope: decisions about names and records (law, ledger), DNS (primary), and the etcd process (pkg/etcd/embed).
 //
-// Read server.go first, then storage.go; standalone.go and delegated.go build the two kinds of server, and views.go
-// reads the zones in memory (pkg/zoneview/feed).
+// Read server.go first, then storage.go, standalone.go, delegated.go and views.go.
 package apiserver

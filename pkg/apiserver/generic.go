@@ -35,8 +35,7 @@ const (
 	drainTimeout = 5 * time.Second
 )
 
-// SetGates changes Kubernetes' defaults of the process's feature gates. A command with a flag for gates calls SetGates
-// before it parses the flag.
+// SetGates changes Kubernetes' defaults of the process's feature gates. Call it before a flag of gates is parsed.
 func SetGates() error {
 	// Deleting an undecodable object would take a Record out of its zone unnoticed (A4).
 	gates := map[string]bool{string(features.AllowUnsafeMalformedObjectDeletion): false}
@@ -51,7 +50,6 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 		return nil, err
 	}
 	config := genericapiserver.NewRecommendedConfig(registry.Codecs)
-	// Gates and version are of the Kubernetes release in go.mod.
 	config.FeatureGate = compatibility.DefaultComponentGlobalsRegistry.FeatureGateFor(basecompatibility.DefaultKubeComponent)
 	config.EffectiveVersion = effectiveVersion{compatibility.DefaultComponentGlobalsRegistry.EffectiveVersionFor(
 		basecompatibility.DefaultKubeComponent)}
@@ -66,21 +64,20 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 		return pace.EndSlowClients(genericapiserver.DefaultBuildHandlerChain(checkBodies(handler), c), c)
 	}
 	config.RequestTimeout = requestTimeout
-	// These stream a zone longer than the request timeout, without a seat of priority and fairness.
+	// Entries and changes stream a zone longer than the request timeout, without a seat of priority and fairness.
 	config.LongRunningFunc = filters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("entries", "changes"))
 	config.ShutdownWatchTerminationGracePeriod = drainTimeout / 2
 	return config, nil
 }
 
-// effectiveVersion is the release of the Kubernetes libraries, for compatibility checks, with Kubizone's version as
-// build metadata.
+// effectiveVersion is the release of the Kubernetes libraries, with Kubizone's version as build metadata.
 type effectiveVersion struct {
 	basecompatibility.EffectiveVersion
 }
 
 func (v effectiveVersion) Info() *apimachineryversion.Info {
 	info := v.EffectiveVersion.Info()
-	// The libraries know only major and minor: component-base reports v0.0.0 outside Kubernetes' own modules.
+	// component-base reports v0.0.0 outside Kubernetes' own modules.
 	info.GitVersion = "v" + v.BinaryVersion().WithPatch(0).String() + "+" + Component + "-v" + version.Number()
 	info.GitCommit, info.GitTreeState, info.BuildDate = "", "", ""
 	return info

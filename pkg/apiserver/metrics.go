@@ -122,7 +122,7 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	}
 }
 
-// serveMetrics serves the server's registry and the process's. With profiling a DELETE resets both, as upstream.
+// With profiling a DELETE resets both registries.
 func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profiling bool) {
 	const path = "/metrics"
 	both := metrics.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, own},

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// namespaces finds Namespaces. At a standalone server its fields are nil, and every namespace exists.
+// namespaces finds Namespaces. A standalone server's fields are nil, and every namespace exists.
 type namespaces struct {
 	lister   listers.NamespaceLister
 	synced   cache.InformerSynced
@@ -37,7 +37,7 @@ func (n *namespaces) find(name string) *corev1.Namespace {
 	return found
 }
 
-// labelsOf returns a namespace's labels, or if unknown its name alone.
+// labelsOf returns an unknown namespace's name as its only label.
 func (n *namespaces) labelsOf(name string) map[string]string {
 	if found := n.find(name); found != nil {
 		return found.Labels
@@ -53,7 +53,7 @@ func (n *namespaces) budgetOf(name string) string {
 	return ""
 }
 
-// countGone counts names without a Namespace. It returns false until Namespaces are listed.
+// countGone returns false until Namespaces are listed.
 func (n *namespaces) countGone(names []string) (float64, bool) {
 	if n.lister == nil {
 		return 0, true
@@ -67,7 +67,6 @@ func (n *namespaces) countGone(names []string) (float64, bool) {
 	return gone, n.synced()
 }
 
-// warnOfAbsent warns of absent, perhaps misspelt namespaces that are new in a rule.
 func (n *namespaces) warnOfAbsent(ctx context.Context, after, before []string) {
 	if n.lister == nil || !n.synced() {
 		return

@@ -28,8 +28,7 @@ type rule struct {
 	group, resource, subresource string
 	namespace, name              string
 	verbs                        []string
-	// purpose describes the failure without the rule.
-	purpose string
+	purpose                      string
 }
 
 func (r rule) String() string {
@@ -118,7 +117,7 @@ type need struct {
 	rules  []rule
 }
 
-// run checks until no permission is missing. It does not notice a later revocation.
+// run does not notice a later revocation.
 func (p *permissions) run(ctx context.Context) {
 	var logged string
 	for {
@@ -154,7 +153,6 @@ func (p *permissions) check() error {
 	return p.wrong
 }
 
-// askPermissions returns an error with each rule's missing verbs.
 func (p *permissions) askPermissions(ctx context.Context) error {
 	var wrong []error
 	for _, need := range p.needs {

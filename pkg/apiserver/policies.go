@@ -19,12 +19,11 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// policyPause is the interval of checks for unserved kinds.
 const policyPause = time.Minute
 
-// informOfPolicies registers informers for the MutatingAdmissionPolicy plugin. kube-apiserver serves these kinds as v1
-// since 1.36. With an older server the factory's own informers never sync, and the plugin refuses every write. These
-// informers report no policies until the kinds are served.
+// informOfPolicies registers informers for the MutatingAdmissionPolicy plugin, which report no policies until
+// kube-apiserver serves these kinds as v1, from 1.36. With an older server the factory's own informers never sync, and
+// the plugin refuses every write.
 func informOfPolicies(factory informers.SharedInformerFactory, pause time.Duration) {
 	informWhereServed(factory, pause, &admissionv1.MutatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicyList{},
 		func(client kubernetes.Interface) policyClient[*admissionv1.MutatingAdmissionPolicyList] {
@@ -41,8 +40,8 @@ type policyClient[L runtime.Object] interface {
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// informWhereServed registers a kind's informer. After the kind was served, "not found" comes from an older
-// kube-apiserver at this address: an error, and policies stay in force.
+// informWhereServed registers a kind's informer. Once the kind was served, "not found" from an older kube-apiserver is
+// an error, and policies stay in force.
 func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory, pause time.Duration, kind runtime.Object, none L,
 	of func(kubernetes.Interface) policyClient[L]) {
 	factory.InformerFor(kind, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
@@ -74,7 +73,7 @@ func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory
 	})
 }
 
-// watchNothing returns a watch that expires after the pause, so the reflector lists again.
+// watchNothing's watch expires after the pause, so the reflector lists again.
 func watchNothing(pause time.Duration) watch.Interface {
 	events := make(chan watch.Event, 1)
 	time.AfterFunc(pause, func() {

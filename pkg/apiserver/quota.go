@@ -10,7 +10,7 @@ import (
 )
 
 // quotas configures the ResourceQuota plugin for count/records.kubi.zone, as writes to an aggregated server bypass
-// kube-apiserver's plugin. kube-controller-manager counts the objects, so no evaluators are needed.
+// kube-apiserver's. kube-controller-manager counts the objects.
 type quotas struct{}
 
 var _ admission.PluginInitializer = quotas{}

@@ -22,8 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// addReviews registers the reviews. As in package install, the internal version, to which the generic server decodes,
-// has the Go types of the served version.
+// addReviews registers the served Go types also as the internal version, to which the generic server decodes.
 func addReviews(scheme *runtime.Scheme) {
 	utilruntime.Must(authenticationv1.AddToScheme(scheme))
 	utilruntime.Must(authorizationv1.AddToScheme(scheme))
@@ -65,8 +64,8 @@ func (subjectReviews) Create(ctx context.Context, object runtime.Object, validat
 	}, nil
 }
 
-// accessReviews implements SelfSubjectAccessReview as kube-apiserver does, without selectors, which a standalone
-// server's authorizer does not read.
+// accessReviews implements SelfSubjectAccessReview without selectors, which a standalone server's authorizer does not
+// read.
 type accessReviews struct{ authorizer authorizer.Authorizer }
 
 var _ rest.Creater = accessReviews{}

@@ -186,7 +186,7 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 		s.compactor, ledger.Versions(Prefix),
 		func(resource schema.GroupResource, raw storage.Interface) (storage.Interface, error) {
 			if plain {
-				return raw, nil // without a committer StorageClient writes to etcd
+				return raw, nil // without a storeWrite in its context, StorageClient writes to etcd
 			}
 			within := &budgeted{judge: judge, resource: resource}
 			switch resource {
@@ -298,7 +298,6 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	}
 	group := newGroup(v1alpha1.GroupName)
 	group.VersionedResourcesStorageMap[v1alpha1.SchemeGroupVersion.Version] = paths
-	// No content of a zone depends on this group.
 	servers, clusters, err := fleet.NewStorage(fleet.Config{Scheme: registry.Scheme, RESTOptions: options, Authorizer: s.authorizer,
 		Rules: of.fleet})
 	if err != nil {
@@ -329,8 +328,8 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	return nil
 }
 
-// Loopback returns the client configuration of an administrator in this process. Requests go to the handler without a
-// connection: watches and streams do not work.
+// Loopback returns the client configuration of an administrator in this process. Requests go straight to the handler,
+// so watches and streams do not work.
 func (s *Server) Loopback() *restclient.Config {
 	return &restclient.Config{Host: s.loopback.Host, BearerToken: s.loopback.BearerToken, QPS: -1,
 		ContentConfig: restclient.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
@@ -347,7 +346,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // RunLedger runs cascades, views, classes, budgets and the maintenance of etcd until ctx ends, or returns the first
-// error. End ctx only after Run has returned, as the API depends on them.
+// error. End ctx only after Run has returned.
 func (s *Server) RunLedger(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -376,8 +375,7 @@ func (s *Server) followSizes(ctx context.Context) error {
 	return s.ledger.FollowSizes(ctx, s.budgets)
 }
 
-// runCascades also writes Events. It waits up to ten seconds for the list of terminating namespaces (S2.6); cascades
-// are correct without it.
+// runCascades waits up to ten seconds for the list of terminating namespaces (S2.6). Cascades are correct without it.
 func (s *Server) runCascades(ctx context.Context) error {
 	if s.namespaces.synced != nil {
 		first, cancel := context.WithTimeout(ctx, 10*time.Second)

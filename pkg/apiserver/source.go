@@ -29,13 +29,12 @@ func etcdOptions(registry install.Registry, where storagebackend.TransportConfig
 		stored.Transport.TracerProvider = tracing
 	}
 	options := genericoptions.NewEtcdOptions(stored)
-	// Standalone, no garbage collector removes the finalizers Orphan and Foreground, so the delete would never end
-	// (S8.7). With false every policy deletes at once.
+	// A standalone server has no garbage collector to remove the finalizers Orphan and Foreground, so the delete would
+	// never end (S8.7). With false every policy deletes at once.
 	options.EnableGarbageCollection = false
 	return options
 }
 
-// objectCodec returns a resource's codec and transformer, for objects written by the ledger.
 func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTransformers,
 	resource schema.GroupResource) objects.ObjectCodec {
 	// Unlike the identity transformer, this reports encrypted objects.

@@ -30,13 +30,12 @@ import (
 
 // Config configures a standalone server. Fields are required unless marked optional.
 type Config struct {
-	// Listener is bound, so a port in use is an error before anything starts. The server closes it.
+	// Listener is bound. The server closes it.
 	Listener                net.Listener
 	ServingCert, ServingKey []byte
 	// ClientCA is the authority of clients, in PEM.
 	ClientCA []byte
-	// Etcd has URLs (http, https, unix) and, for https, files.
-	Etcd storagebackend.TransportConfig
+	Etcd     storagebackend.TransportConfig
 	// Zones are kept up to date by RunLedger.
 	Zones *zoneview.Set
 
@@ -123,7 +122,6 @@ func serveStandalone(config *genericapiserver.Config, cfg Config) error {
 	return nil
 }
 
-// applyStandalone admits clients with a certificate of clientCA (PEM).
 func applyStandalone(config *genericapiserver.Config, clientCA []byte) error {
 	authority, err := dynamiccertificates.NewStaticCAContent("client-ca", clientCA)
 	if err != nil {

@@ -36,9 +36,9 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runti
 	return options, err
 }
 
-// newDecorator builds upstream's storage and watch cache, with the storage from wrap below the cache, and from above on
-// top. connect dials a client for each resource, as progress notifications come per client, and caches must not share
-// them. versions maps etcd's revisions to resource versions.
+// newDecorator builds upstream's storage and watch cache. wrap returns the storage below the cache, and above the
+// storage on top. connect dials a client for each resource, because caches must not share a client's progress
+// notifications.
 func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping,
 	wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error),
 	above func(storage.Interface) storage.Interface) generic.StorageDecorator {

@@ -36,7 +36,7 @@ type views struct {
 	set *zoneview.Set
 	// frozen returns the reason why a zone (by UID) is frozen, or nil.
 	frozen func(uid string) error
-	// stored returns a zone's steps (changes between serials) in etcd's journal from a serial to step n, and the
+	// stored returns a zone's steps (changes between serials) from a serial to step n in etcd's journal, and the
 	// content state at the serial, or journal.ErrTrimmed if the journal begins later.
 	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
 	// journal returns all steps up to step n, likewise.
@@ -67,8 +67,8 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 	return snapshot, nil
 }
 
-// unproven is the error for readers of a frozen zone, with Kubernetes' reason for unreadable objects. The cause is only
-// logged: it may name other namespaces' Records (S1.8).
+// unproven is the error for readers of a frozen zone. The cause is only logged: it may name other namespaces' Records
+// (S1.8).
 func unproven(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
@@ -78,7 +78,7 @@ func unproven(zone *v1alpha1.Zone) error {
 	}}
 }
 
-// At returns an earlier serial, by undoing steps.
+// At returns the zone at an earlier serial.
 func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) (zone.Snapshot, error) {
 	snapshot, ok := v.set.ByUID(string(object.UID))
 	if !ok {
@@ -139,7 +139,7 @@ func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until se
 	return steps, changes, held(err)
 }
 
-// Left returns the name and removed entries of a zone ended after a serial (S3.7), which is not in the Set.
+// Left returns the name and removed entries of a zone that ended after a serial (S3.7).
 func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error) {
 	left, err := v.left(ctx, object, since)
 	if err != nil {
@@ -164,7 +164,6 @@ func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Ser
 	return fqdn, change, nil
 }
 
-// readStoredSteps also returns the state at the serial until.
 func (v views) readStoredSteps(ctx context.Context, uid string, since, until serial.Serial) (after *zoneview.Snapshot, steps []content.Step,
 	err error) {
 	after, ok := v.set.ByUID(uid)
@@ -215,7 +214,6 @@ func held(err error) error {
 	return err
 }
 
-// sources finds Records with the ledger, and reads them from the watch cache.
 type sources struct {
 	ledger  *ledger.Ledger
 	records rest.Getter

@@ -33,8 +33,7 @@ type Config struct {
 	AlwaysAllowGroups []string
 	// AlwaysAllowPaths are open to every user; a final * makes a prefix.
 	AlwaysAllowPaths []string
-	// InEveryNamespace selects requests that need a right in every namespace: no Role of a namespace grants them. Nil
-	// selects none.
+	// InEveryNamespace selects requests that no Role of a namespace grants. Optional.
 	InEveryNamespace func(authorizer.Attributes) bool
 	// AskByName reviews each request as it is, for authorizers that deny.
 	AskByName bool
@@ -110,7 +109,7 @@ func (c clusterWide) Authorize(ctx context.Context, asked authorizer.Attributes)
 	return decision, reason, err
 }
 
-// ConditionsAwareAuthorize is Authorize: reviews have no conditions.
+// ConditionsAwareAuthorize is Authorize, as reviews have no conditions.
 func (c clusterWide) ConditionsAwareAuthorize(ctx context.Context, asked authorizer.Attributes) authorizer.ConditionsAwareDecision {
 	return authorizer.ConditionsAwareDecisionFromParts(c.Authorize(ctx, asked))
 }
@@ -121,7 +120,7 @@ type everyNamespace struct {
 
 func (everyNamespace) GetNamespace() string { return "" }
 
-// broadFirst asks about all objects before a single object: the first answer is cached for all.
+// broadFirst asks about all objects before a single object, as the first answer is cached for all.
 type broadFirst struct {
 	authorizer.UnconditionalAuthorizer
 }
@@ -140,18 +139,17 @@ func (b broadFirst) Authorize(ctx context.Context, asked authorizer.Attributes) 
 	return b.UnconditionalAuthorizer.Authorize(ctx, asked)
 }
 
-// ConditionsAwareAuthorize is Authorize: reviews have no conditions.
+// ConditionsAwareAuthorize is Authorize.
 func (b broadFirst) ConditionsAwareAuthorize(ctx context.Context, asked authorizer.Attributes) authorizer.ConditionsAwareDecision {
 	return authorizer.ConditionsAwareDecisionFromParts(b.Authorize(ctx, asked))
 }
 
-// EvaluateConditions denies: there are no conditions.
+// EvaluateConditions denies.
 func (broadFirst) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision,
 	string, error) {
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
 }
 
-// narrow reports whether a request has a name or a valid selector.
 func narrow(asked authorizer.Attributes) bool {
 	if !asked.IsResourceRequest() {
 		return false

@@ -19,16 +19,14 @@ import (
 
 const flagAskByName = "authorization-ask-by-name"
 
-// Options are upstream's flags and Kubizone's. RemoteKubeConfigFileOptional is ignored: without reviews the server
-// would refuse every user.
+// Options are upstream's flags and Kubizone's. RemoteKubeConfigFileOptional is ignored, as the server needs reviews.
 type Options struct {
 	*genericoptions.DelegatingAuthorizationOptions
 	AskByName        bool
 	InEveryNamespace func(authorizer.Attributes) bool
 }
 
-// NewOptions returns upstream's defaults: caches of 10 s, reviews of at most 10 s, and system:masters and health
-// paths allowed.
+// NewOptions returns upstream's defaults.
 func NewOptions() *Options {
 	return &Options{DelegatingAuthorizationOptions: genericoptions.NewDelegatingAuthorizationOptions()}
 }

@@ -12,12 +12,11 @@ import (
 )
 
 // Clock computes the first serials and revisions of a restored store: the backup's number plus the milliseconds since
-// the backup, raised to the next number equal to the present millisecond modulo a step. Both parts grow with the clock,
-// so the store is ahead of all earlier restores of the same or a later backup, if no number grew by more than one per
-// millisecond on average.
+// the backup, raised to the next number equal to the present millisecond modulo a step. So the store is ahead of all
+// earlier restores of the same or a later backup, if no number grew by more than one per millisecond on average.
 //
-// An earlier restore of an older backup can be ahead, unless Since accounts for that. But its numbers began at another
-// millisecond: no serial there is used here with other content.
+// An earlier restore of an older backup can be ahead, unless Since accounts for that restore. But its numbers began at
+// another millisecond, so none is used here with other content.
 type Clock struct {
 	// Now is the start of the restore.
 	Now time.Time
@@ -26,11 +25,10 @@ type Clock struct {
 }
 
 const (
-	// mostAhead is half of the range ahead in RFC 1982; 12 days of milliseconds.
+	// mostAhead is half of the range that RFC 1982 counts as ahead: 12 days of milliseconds.
 	mostAhead = 1 << 30
-	// catalogSerials is the number of serials of a catalog: revisions modulo catalogSerials
-	// (pkg/controller/transferclass). revisionStep divides that: three days of milliseconds, like
-	// serial.RestoreStep.
+	// A catalog's serial is the revision modulo catalogSerials (pkg/controller/transferclass). revisionStep divides
+	// catalogSerials: three days of milliseconds, like serial.RestoreStep.
 	catalogSerials = 1<<32 - 1
 	revisionStep   = catalogSerials / 15
 	// lastRevision leaves space for writes: a resourceVersion is 128 times a revision, in 63 bits.
@@ -53,18 +51,16 @@ func (c Clock) check() error {
 	return nil
 }
 
-// age returns the milliseconds since Since, up to a maximum.
 func (c Clock) age(most uint64) uint64 { return min(uint64(c.Now.Sub(c.Since).Milliseconds()), most) }
 
-// advance adds the age, and goes on to the next number equal to the present millisecond modulo the step.
 func (c Clock) advance(from, most, step uint64) uint64 {
 	to := from + c.age(most)
 	return to + (uint64(c.Now.UnixMilli())%step+step-to%step)%step
 }
 
-// serial returns the first serial of a zone, given its last, 0 for none. limited reports an advance shorter than the
-// age. It is at most half of the serials until the last serial, or today's, is ahead again: the next change of the zone
-// would go there.
+// serial returns the first serial of a restored zone; last is 0 for a zone without serial. The advance takes at most
+// half of the serials until last, or today's serial, is ahead again: the next change of the zone would use that serial.
+// limited is true if the advance is therefore shorter than the age.
 func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	today, _ := law.NextSerial(0, c.Now, nil, nil)
 	next, _ := law.NextSerial(last, c.Now, nil, nil)
@@ -77,9 +73,9 @@ func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	return begins, c.age(most) < c.age(1<<62)
 }
 
-// Revision returns the first revision of the restored store, given its last. Serials of catalogs follow revisions,
-// but wrap: whole laps raise the revision above a level, which grows by more than a lap in each span of 65 s. The
-// result exceeds the revisions of all restores, of any backup, in earlier spans.
+// Revision returns the first revision of the restored store; last is the backup's last revision. The result exceeds the
+// revisions of all restores, of any backup, in earlier spans of 65 s. Catalog serials wrap with revisions, so only
+// multiples of catalogSerials are added to exceed the level.
 func (c Clock) Revision(last int64) int64 {
 	to := c.advance(uint64(last), mostAhead, revisionStep)
 	if level := c.level(); to < level {
@@ -88,8 +84,8 @@ func (c Clock) Revision(last int64) int64 {
 	return int64(to)
 }
 
-// level grows by one per millisecond within a span, as advance does: otherwise the later of two restores of a backup
-// could begin a lap before the other.
+// level grows by more than catalogSerials from span to span, and by one per millisecond within a span, as advance does.
+// Otherwise the later of two restores of a backup could get the lower revision.
 func (c Clock) level() uint64 {
 	const bits = 16 // of the milliseconds of a span
 	at := uint64(max(0, c.Now.Sub(levelsBegin).Milliseconds()))

@@ -5,16 +5,14 @@
 //
 // Guarantees:
 //
-//	B1. A backup has every write answered before it began, at one revision. Servers keep running meanwhile.
-//	B2. A backup is two files: an etcd snapshot, and a manifest. A truncated or foreign file is rejected before
-//	    anything is written.
+//	B1. A backup has every write answered before the backup began, at one revision. Servers keep running meanwhile.
+//	B2. A backup is an etcd snapshot and a manifest. A truncated or foreign file is rejected before any write.
 //	B3. A restored store is in the directory as a whole or not at all, and clean by fsck.
-//	B4. Clients of the old store start over: revisions are far ahead of all earlier revisions, and nothing before
-//	    them can be watched. Secondaries accept the restored zones: every serial is ahead of all earlier serials
-//	    (S6.8, S6.11).
+//	B4. Clients of the old store list again: revisions are ahead of all earlier revisions, and none before can be
+//	    watched. Secondaries accept the restored zones: every serial is ahead of all earlier serials (S6.8, S6.11).
 //
-// Out of scope: the schedule or storage of backups. A zone made after the backup is missing: its user recreates
-// it with spec.minimumSerial.
+// Out of scope: the schedule or storage of backups. The user of a zone made after the backup recreates the zone, with
+// spec.minimumSerial.
 //
 // Read take.go first, then restore.go, with fsck of a store; serials.go raises serials.
 package backup

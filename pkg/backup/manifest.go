@@ -34,13 +34,12 @@ type Manifest struct {
 	Time     time.Time `json:"time"`
 	Kubizone string    `json:"kubizone"`
 	Etcd     string    `json:"etcd"`
-	// LeastReader is the least format that a reading program must know.
-	Format      int `json:"format"`
-	LeastReader int `json:"leastReader,omitempty"`
-	// Revision of etcd, with the number of zones and records.
-	Revision int64 `json:"revision"`
-	Zones    int   `json:"zones"`
-	Records  int   `json:"records"`
+	// LeastReader is the least format that a program must know to read the backup.
+	Format      int   `json:"format"`
+	LeastReader int   `json:"leastReader,omitempty"`
+	Revision    int64 `json:"revision"`
+	Zones       int   `json:"zones"`
+	Records     int   `json:"records"`
 	// Bytes and SHA256 (hex) of the snapshot.
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
@@ -112,7 +111,7 @@ func Verify(backup string) (*Manifest, error) {
 	return m, nil
 }
 
-// readContents reads the snapshot: a server would answer for another moment.
+// The snapshot is read, as a server would answer for another moment.
 func (m *Manifest) readContents(path string) error {
 	keys := layout.Keys{Prefix: apiserver.Prefix}
 	zones, records := map[string]bool{}, map[string]bool{}

@@ -21,13 +21,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 )
 
-// Restore has the source and target of a restore.
+// Restore configures a restore.
 type Restore struct {
 	// Backup is the file of Take.
 	Backup string
-	// DataDir has no data, and is made if missing.
+	// DataDir must have no data, and is created if missing.
 	DataDir string
-	// AheadOf is an older backup, restored after Backup was taken. Only its manifest is read.
+	// AheadOf is an older backup that was restored after Backup was taken, or "". Only its manifest is read.
 	AheadOf string
 	// EncryptionProviderConfigFile: see apiserver.Source.
 	EncryptionProviderConfigFile string
@@ -35,8 +35,7 @@ type Restore struct {
 	MemberName, InitialCluster string
 	// Report receives a line per action.
 	Report func(line string)
-	// Log receives etcd's log.
-	Log func(line string)
+	Log    func(line string)
 }
 
 // Run restores the backup and returns fsck's report, which is clean. After an error the directory has no data.
@@ -85,7 +84,7 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	return report, err
 }
 
-// prepareInto restores into a work directory, and moves the result to dir at the end (B3).
+// prepareInto restores into a work directory, whose content moves to dir at the end (B3).
 func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest, at Clock) (_ *fsck.Report, err error) {
 	defer func() {
 		if fault := recover(); fault != nil { // etcd's panic, for damage undetected in the file
@@ -114,7 +113,6 @@ func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, 
 	return report, dir.Restore(embed.Snapshot{Path: finished, MemberName: r.MemberName, InitialCluster: r.InitialCluster})
 }
 
-// With a MemberName, raiseStore also saves a snapshot of the result.
 func (r *Restore) raiseStore(ctx context.Context, scratch *embed.Dir, finished string, at Clock) (*fsck.Report, error) {
 	member, err := embed.Start(ctx, embed.Config{Dir: scratch, Log: r.Log})
 	if err != nil {

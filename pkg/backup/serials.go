@@ -29,9 +29,9 @@ import (
 // parallelRaises bounds concurrent writes: etcd merges disk writes.
 const parallelRaises = 32
 
-// raiseSerials advances every serial of a store by Clock: spec.minimumSerial (S6.11), so that hash and journal are as
-// from a server, the serials kept for names without a zone, and the floor, the first serial of unknown names (S6.8). No
-// server may run on the store. The results are the numbers of zones and of limited zones (Clock.serial).
+// raiseSerials advances every serial of a store: of zones by spec.minimumSerial (S6.11), so that hash and journal are
+// as from a server, of names without a zone, and the floor, which is the first serial of unknown names (S6.8). No
+// server may run on the store. limited counts the zones of which Clock.serial is limited.
 func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones, limited int, err error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {
@@ -132,7 +132,6 @@ func raiseZone(ctx context.Context, zones storage.Interface, key string, at Cloc
 	return false, fmt.Errorf("raising the serial of %s to %d: it went elsewhere, as at midnight; restore again", key, *target)
 }
 
-// raise advances a kept serial, or an earlier restore's floor and jump.
 func (c Clock) raise(last *law.LastSerial) {
 	was := last.Serial
 	if last.Serial, _ = c.serial(was); last.Jump > 0 {
@@ -165,7 +164,6 @@ func (c Clock) leaveFloor(last *law.LastSerial) {
 	last.Left = serial.KeptSeconds
 }
 
-// raiseFloor writes the first serial of names missing in the backup.
 func raiseFloor(ctx context.Context, client *clientv3.Client, key string, at Clock) error {
 	answer, err := client.Get(ctx, key)
 	if err != nil {

@@ -23,10 +23,9 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// dialTimeout bounds the wait for a member.
 const dialTimeout = 10 * time.Second
 
-// Take writes a backup of an etcd to the file out, and then the manifest, so that a crash leaves no apparent backup.
+// Take writes a backup of an etcd to the file out. The manifest comes last, so that a crash leaves no apparent backup.
 // Neither file may exist.
 func Take(ctx context.Context, where storagebackend.TransportConfig, out string) (*Manifest, error) {
 	for _, path := range []string{out, ManifestFile(out)} {
@@ -61,7 +60,6 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 	return m, syncDir(filepath.Dir(out))
 }
 
-// saveSnapshot asks the first member that answers.
 func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.TransportConfig, path string) error {
 	config := clientv3.Config{DialTimeout: dialTimeout, Logger: zap.NewNop()}
 	if where.CertFile != "" || where.KeyFile != "" || where.TrustedCAFile != "" {

@@ -109,7 +109,7 @@ changes a record, and secondaries get NOTIFY within a second.`,
 	return root
 }
 
-// Names under which kubectl runs the program: as its plugin, and for completion.
+// Names under which kubectl runs the program: as a plugin, and for completion.
 const (
 	pluginName     = "kubectl-kubizone"
 	completionName = "kubectl_complete-kubizone"
@@ -179,12 +179,10 @@ const (
 	// exitDiffers: the answer is no (C2).
 	exitDiffers = 1
 	// exitFailed: there is no answer (C2).
-	exitFailed = 2
-	// exitChanges: an apply of the plan would change something.
+	exitFailed  = 2
 	exitChanges = 2
 )
 
-// planName exits with exitDiffers after all errors, also of flags.
 const planName = "plan"
 
 var negativeAnswers = []error{verifycmd.ErrDifferent, importer.ErrRefused, applier.ErrRefused, fsck.ErrDamaged, doctor.ErrFailed,
@@ -274,7 +272,6 @@ func setUpLog(to io.Writer, verbosity int, format string) error {
 	return nil
 }
 
-// jsonLogger has the keys of Kubernetes' programs, and the key level.
 func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{
 		TimeKey: "ts", LevelKey: "level", NameKey: "logger", CallerKey: "caller", MessageKey: "msg",

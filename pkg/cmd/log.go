@@ -23,15 +23,14 @@ func (w logWriter) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// placeBurst bounds the warnings and errors of a line of code (a place) per placeInterval: libraries log an error for
-// each request of a client.
+// placeBurst bounds the warnings and errors of a line of code (a place) per placeInterval, as libraries log an error
+// for each request of a client.
 const (
 	placeBurst    = 100
 	placeInterval = 10 * time.Second
 )
 
-// placeLimit drops further lines of a place, and prints their number before the place's first line in the next
-// interval.
+// placeLimit drops further lines of a place. Their number precedes the place's first line in the next interval.
 type placeLimit struct {
 	to     io.Writer
 	mu     sync.Mutex
@@ -45,7 +44,7 @@ type place struct {
 
 func newPlaceLimit(to io.Writer) *placeLimit { return &placeLimit{to: to, places: map[string]*place{}} }
 
-// Write writes a line of klog, `W0102 15:04:05.000000 4711 file.go:12] message`.
+// Write writes a line of klog.
 func (l *placeLimit) Write(line []byte) (int, error) {
 	header, _, _ := strings.Cut(string(line), "] ")
 	at := header[strings.LastIndex(header, " ")+1:]

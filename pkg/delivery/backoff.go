@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Backoff is a schedule of retries: the first Attempts delays are Base, 2·Base, 4·Base, up to Max; the later are Slow.
-// Zero fields mean 5 s, 60 s, 5 and 10 min.
+// Backoff is a schedule of retries: the first Attempts delays are Base, 2·Base, 4·Base, up to Max; later delays are
+// Slow. Zero fields mean 5 s, 60 s, 5 and 10 min.
 type Backoff struct {
 	Base, Max time.Duration
 	Attempts  int
@@ -38,7 +38,7 @@ func (b Backoff) Delay(attempt int) time.Duration {
 	return min(delay, b.Max)
 }
 
-// After returns the delay before the retry of a failure, given the number of earlier failures.
+// After returns the delay before the next retry, given the number of earlier failures.
 func (b Backoff) After(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
 	switch {
 	case e.RetryAfter > 0:

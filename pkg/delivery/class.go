@@ -11,16 +11,13 @@ import (
 
 // Class is a provider with its settings.
 type Class struct {
-	// Name is unique among all classes.
 	Name string
-	// Kind names the kind of provider.
 	Kind string
 	// Generation changes with every setting that may resolve a failure, credentials included.
 	Generation string
-	// Target identifies the destination. If State.Target differs, the whole zone is delivered again.
+	// Target identifies the destination. After a change, the whole zone is delivered again.
 	Target string
-	// Provider belongs to the Loop, which closes it. A new pointer is a new provider. If nil, the class cannot work
-	// (Err).
+	// Provider belongs to the Loop, which closes it. If nil, the class cannot work, for the reason Err.
 	Provider Provider
 	Err      *Error
 	// RequestsPerSecond limits the writes and comparisons of all zones together; 0 means 50.
@@ -28,7 +25,7 @@ type Class struct {
 	Paused            bool
 	// DriftInterval is the time between comparisons of a zone; 0 means 1 h.
 	DriftInterval time.Duration
-	// Servers names the present servers, sorted. If nil, the servers change only with Target.
+	// Servers names the present servers, sorted; nil means that servers change only with Target.
 	Servers []string
 	// AllowRetain keeps deleted zones with Retain at the provider (S8.4).
 	AllowRetain bool
@@ -37,21 +34,20 @@ type Class struct {
 // Zone is the desired state of a Zone object.
 type Zone struct {
 	UID string
-	// Tenant owns the work: each tenant has a share of a class's workers.
+	// Tenant has a share of the workers of each class.
 	Tenant  string
 	Classes []string
-	// Former are other classes to remove the zone from. The Loop remembers those once in Classes.
+	// Former are other classes to remove the zone from. The Loop remembers earlier Classes itself.
 	Former []string
-	// Expelled are former classes to remove the zone from at once; others keep it until all of Classes have it.
+	// Expelled are former classes that lose the zone at once. The others keep it until all of Classes have it.
 	Expelled []string
-	// Remove is set if the Zone is being deleted, and leaves Classes too.
+	// Remove is set if the Zone is being deleted, and removes it from Classes too.
 	Remove bool
-	// Retain keeps the deleted zone in classes with AllowRetain (S8.4).
 	Retain bool
 	// Paused stops deliveries, but not removals.
 	Paused bool
 	// Request, if different from State.Request, asks for an immediate comparison and retry.
 	Request string
-	// Frozen is the serial to keep delivering, 0 for none: a terminating namespace deletes its records first.
+	// Frozen is the serial to keep delivering while a terminating namespace deletes its records, 0 for none.
 	Frozen serial.Serial
 }

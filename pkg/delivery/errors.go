@@ -10,15 +10,14 @@ import (
 	"time"
 )
 
-// Reason is why a condition Ready is not True. API.
+// Reason is the reason of the condition Ready, in the API.
 type Reason string
 
-// Reasons of providers.
 const (
 	ReasonServerUnreachable    Reason = "ServerUnreachable"
 	ReasonServerError          Reason = "ServerError"
 	ReasonAuthenticationFailed Reason = "AuthenticationFailed"
-	// ReasonSecretNotFound: a Secret of the class, or a key there, is missing or empty.
+	// ReasonSecretNotFound: a Secret of the class, or a key in it, is missing or empty.
 	ReasonSecretNotFound       Reason = "SecretNotFound"
 	ReasonInvalidConfiguration Reason = "InvalidConfiguration"
 	// ReasonValidationFailed: the provider refuses or cannot represent the data.
@@ -41,14 +40,12 @@ const CodeWhole = "whole"
 // CodeSigned is the Error.Code of a SerialBehind proven by two signed answers (S6.11).
 const CodeSigned = "TSIG"
 
-// Reasons of the Loop.
 const (
 	ReasonDelivered Reason = "Delivered"
-	// ReasonAllInstancesConfigured replaces Delivered in a class with Servers: all servers with rows have confirmed.
+	// ReasonAllInstancesConfigured replaces Delivered in a class with Servers.
 	ReasonAllInstancesConfigured Reason = "AllInstancesConfigured"
-	// ReasonPending: some servers have not fetched the serial yet, or the delivery has not begun.
-	ReasonPending Reason = "Pending"
-	// Reasons of the condition Drifted.
+	// ReasonPending: the delivery has not begun, or some servers have not fetched the serial yet.
+	ReasonPending    Reason = "Pending"
 	ReasonCompared   Reason = "Compared"
 	ReasonDriftFound Reason = "DriftFound"
 	ReasonCannotList Reason = "CannotList"
@@ -59,18 +56,18 @@ const (
 // Error is a failure of a provider.
 type Error struct {
 	Reason Reason
-	// Code is the provider's, such as an rcode or HTTP status; empty for none.
+	// Code is the provider's code, such as an rcode or HTTP status; empty for none.
 	Code string
-	// Message is for users, without a secret or a foreign answer's body.
+	// Message is for users, without a secret or the text of a foreign answer.
 	Message string
-	// Detail is the provider's text: printable, short, without a secret, for operators only (S6.13).
+	// Detail is text of the provider for operators only (S6.13): printable, short, without a secret.
 	Detail string
 	// Permanent: no retry before the zone, the class or its credentials change, or Zone.Request asks. A comparison
 	// retries permanently refused RRsets too.
 	Permanent bool
-	// RetryAfter is the provider's delay; 0 means the usual backoff.
+	// RetryAfter is the delay that the provider asks for; 0 means the usual backoff.
 	RetryAfter time.Duration
-	// WholeClass makes all zones of the class wait.
+	// WholeClass pauses all zones of the class.
 	WholeClass bool
 	Err        error
 }
@@ -88,7 +85,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf returns an Error. Err is the argument of %w, if any.
+// Errorf returns an Error that wraps the argument of %w, if any.
 func Errorf(reason Reason, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Reason: reason, Message: err.Error(), Err: errors.Unwrap(err)}
@@ -97,14 +94,13 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 // ErrCannotList means that the provider cannot list its content.
 var ErrCannotList = errors.New("the provider cannot list its data")
 
-// ErrNotProven means that no fault is known, but no answer proves the access yet. Users read the text of a wrapping
-// error.
+// ErrNotProven means that no fault is known, but no answer proves the access yet. Users read a wrapping error.
 var ErrNotProven = errors.New("the first zone shows it")
 
-// ErrFenced means that another worker is delivering a later plan of the zone.
+// ErrFenced means that another worker delivers a later plan of the zone.
 var ErrFenced = errors.New("another worker delivers the zone")
 
-// AsError returns the *Error in err. Any other error may contain a secret, so Message does not repeat it.
+// AsError returns the *Error in err. The text of any other error may contain a secret, so Message does not repeat it.
 func AsError(err error) *Error {
 	var e *Error
 	switch {

@@ -13,13 +13,13 @@ type Outcome string
 const (
 	// OutcomeDelivered: everything in the class confirmed Serial, except the RRsets in Failed.
 	OutcomeDelivered Outcome = "Delivered"
-	// OutcomePending: written, but some servers have not fetched the serial yet.
+	// OutcomePending: some servers have not fetched the serial yet.
 	OutcomePending Outcome = "Pending"
-	// OutcomeFailed: State.Error has the reason. RRsets not in Failed may be missing too.
+	// OutcomeFailed: State.Error has the reason. RRsets beyond Failed may be missing too.
 	OutcomeFailed Outcome = "Failed"
-	// OutcomeDrifted: the provider's content differs from the confirmed content. A repair follows.
+	// OutcomeDrifted: the provider's content differs from the confirmed content, and is repaired next.
 	OutcomeDrifted Outcome = "Drifted"
-	// OutcomeCompared: a comparison ended without a repair (State.Drifted).
+	// OutcomeCompared: a comparison ended without a repair.
 	OutcomeCompared Outcome = "Compared"
 	// OutcomeRemoved: the zone is removed or retained, and the state deleted.
 	OutcomeRemoved Outcome = "Withdrawn"
@@ -32,13 +32,13 @@ type Event struct {
 	Serial  serial.Serial
 	State   State
 	Failed  []Failure
-	// First: a failure after a success. Recovered: a success after a failure. Only those become Events.
+	// First is the first failure after a success, Recovered the first success after a failure.
 	First, Recovered bool
 	Proven           bool
-	// OfClass makes all zones of the class wait; nil for none.
+	// OfClass is an error that pauses all zones of the class; nil for none.
 	OfClass *Error
 	Drift   Drift
-	// Absent is the name of a zone given up: the provider denied its existence for too long.
+	// Absent is the name of a zone given up because the provider denied its existence for too long.
 	Absent name.Name
 	// Remains is the name of a zone with Report.Remains.
 	Remains name.Name

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// WriteOrder sorts a provider's writes: RRsets that failed before come last, the oldest failure first, so that they do
-// not delay others if an attempt ends early. No decision depends on the order, lost with the process.
+// WriteOrder sorts the writes of a provider: RRsets that failed before come last, the oldest failure first, so that
+// they do not delay others if an attempt ends early.
 type WriteOrder struct {
 	mu     sync.Mutex
 	failed map[name.Name]map[RRsetKey]uint64
@@ -23,7 +23,7 @@ type WriteOrder struct {
 // MaxFailed bounds the failed RRsets remembered per zone.
 const MaxFailed = 4096
 
-// Failed returns a zone's failed RRsets, with numbers that grow with time.
+// Failed returns the failed RRsets of a zone with numbers that grow with time.
 func (o *WriteOrder) Failed(zone name.Name) map[RRsetKey]uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,7 +60,7 @@ func (o *WriteOrder) Forget(zone name.Name) {
 	delete(o.failed, zone)
 }
 
-// Divide splits changes in canonical order into those at names without failed RRsets, to write first, and the others.
+// Divide splits changes into those at names without failed RRsets, to write first, and the others.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
 	for key, at := range o.Failed(zone) {

@@ -22,19 +22,18 @@ import (
 // Provider writes zones to name servers. Many goroutines call it, each for another zone. Methods are idempotent, end
 // with the context, and return errors as *Error.
 type Provider interface {
-	// Deliver brings plan.Zone to plan.Serial. It calls fence before every call that changes the provider; if the fence
-	// fails, Deliver stops and returns that error unchanged. Every call ends within plan.CallTimeout. Deliver waits for
-	// servers to fetch the zone no longer than that, reports their serials, and is called again. The report is valid
-	// beside an error too.
+	// Deliver brings plan.Zone to plan.Serial. It calls fence before every call that changes the provider, and returns
+	// an error of the fence unchanged. Every call ends within plan.CallTimeout; so does the wait for servers that fetch
+	// the zone. Deliver reports their serials and is called again. The report is valid beside an error too.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Remove removes the RRsets that Deliver wrote, and no others. plan.All has the RRsets expected there; plan.Changes
-	// has others that may be there, with an empty After.
+	// Remove removes the RRsets that Deliver wrote, and no others: those in plan.All, and those that may be there in
+	// plan.Changes, with an empty After.
 	Remove(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Verify compares without side effects. An error wraps ErrCannotList if the provider cannot list its content. With
+	// Verify compares without side effects. The error wraps ErrCannotList if the provider cannot list its content. With
 	// ReasonInvalidConfiguration, Drift.Servers has the servers that left the class.
 	Verify(ctx context.Context, plan Plan) (Drift, error)
-	// Health asks whether the provider answers and accepts the credentials. An error wraps ErrNotProven if the answer
-	// does not show that.
+	// Health returns nil if the provider answers and accepts the credentials. The error wraps ErrNotProven if the
+	// answer does not show that.
 	Health(ctx context.Context) error
 	// AskLast asks each server for the zone that it confirmed last, and returns the servers with an earlier serial, or
 	// without the zone: they may have lost other zones too. A server is returned once until it confirms again. Nil if
@@ -45,26 +44,23 @@ type Provider interface {
 	Close() error
 }
 
-// Abilities are the differences between providers, used in place of the kind. They are no optional interfaces, which a
-// wrapper could hide unnoticed.
+// Abilities are the differences between providers. A wrapper could hide optional interfaces.
 type Abilities struct {
-	// Lists: Verify reads all content of a zone, and reports foreign RRsets. Otherwise it asks only for the zone's
-	// RRsets.
+	// Lists: Verify reads the whole zone, and reports foreign RRsets. Otherwise it asks only for the zone's RRsets.
 	Lists bool
-	// OwnApexNS: the provider has its own NS at the apex; the zone's are not written, removed or compared.
+	// OwnApexNS: the provider has its own NS at the apex; those of the zone are not written, removed or compared.
 	OwnApexNS bool
-	// Fetched: servers fetch zones, so Deliver changes nothing at them. A confirmation needs rows in Report.Servers,
-	// and a comparison costs a query to each server.
+	// Fetched: servers fetch zones. A confirmation needs rows in Report.Servers, and a comparison costs a query to each
+	// server.
 	Fetched bool
-	// Claims maps names unique across all classes, as of TSIG keys, to this class's use of them: a text to compare,
+	// Claims maps names unique across all classes, such as TSIG keys, to this class's use of them: a text to compare,
 	// never to print.
 	Claims map[string]string
 }
 
 // Fence returns nil only if no other worker has begun a later plan of the zone. After an error nothing may be written
 // (F22). Fence waits for the class's rate limit, so each call to the provider needs its own. The first call records the
-// intent; a Deliver without writes does not call Fence. ctx is the method's: the timeout of a single call would run
-// during the wait.
+// intent. ctx is the method's: the timeout of a single call would run during the wait.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the
@@ -95,7 +91,7 @@ type Fence func(ctx context.Context) error
 //		held := the RRset of the provider with set.Key(), if the provider can tell
 //		switch {
 //		case held is set:                     // nothing to do, nothing to ask
-//		case held is not ours:                // neither Before nor, of an Uncertain plan, in Owed or History
+//		case held is not ours:                // neither Before nor, of an Uncertain plan, in Unconfirmed or History
 //			report.Failed += set, Conflict    // or it is replaced, if the class says so
 //		default:
 //			if err := fence(ctx); err != nil { return report, err }
@@ -116,26 +112,26 @@ type Plan struct {
 	// is compared or written, and other RRsets at the provider stay. Empty but not nil: only the serial differs.
 	Changes []Change
 	// Uncertain: an earlier plan was written in part, or may still arrive. An RRset at the provider may be ours though
-	// neither Before nor After, and is replaced. Providers that spare foreign RRsets consult Owed and History.
+	// neither Before nor After, and is replaced. Providers that spare foreign RRsets consult Unconfirmed and History.
 	Uncertain bool
 	// Delivered: an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
-	// Unconfirmed and History of an Uncertain plan name the RRsets that may be ours. Owed are refused or half written;
-	// of all others in Changes, Before was confirmed. If nil, they are too many to list. History has the changes of
-	// each serial since the earliest that may be at the provider; nil if unknown.
+	// Unconfirmed of an Uncertain plan names the RRsets refused or half written, nil if too many to list. Of all others
+	// in Changes, Before was confirmed. History has the changes of each serial since the earliest that may be at the
+	// provider; nil if unknown.
 	Unconfirmed []RRsetKey
 	History     []dns.Change
 	// Forgotten: RRsets removed since an earlier delivery are unknown, so All and Changes may lack RRsets of ours.
 	Forgotten bool
-	// Named: Changes of a Forgotten plan names them nevertheless, without their data.
+	// Named: Changes of a Forgotten plan names these RRsets nevertheless, without their data.
 	Named       bool
 	CallTimeout time.Duration
 	// Whole makes Verify compare the whole zone. Otherwise a provider with a query for each RRset may continue in the
 	// next call.
 	Whole bool
-	// All yields the RRsets of the zone at Serial except the SOA, in canonical order.
+	// All yields the RRsets at Serial except the SOA, in canonical order.
 	All iter.Seq[RRset]
-	// Servers has the rows of the last report. A server with a row may have the zone, even if it left the class.
+	// Servers has the rows of the last report. A server with a row may have the zone, even after it left the class.
 	Servers []Server
 	// Asked: a Zone.Request asks for the comparison.
 	Asked bool
@@ -217,16 +213,16 @@ func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 	}
 }
 
-// Change is an RRset before and after. Both have name and type.
+// Change is an RRset before and after, both with name and type.
 type Change struct{ Before, After RRset }
 
 // Report is the result of Deliver or Remove.
 type Report struct {
 	// Confirmed is the serial that everything in the class has, 0 if unknown.
 	Confirmed serial.Serial
-	// Servers has a row for each server, in the order of the class; none for a single service.
+	// Servers has a row for each server, in the order of the class; empty for a single service.
 	Servers []Server
-	// Failed has the refused RRsets, which do not prevent the confirmation.
+	// Failed has the refused RRsets. They do not prevent the confirmation.
 	Failed  []Failure
 	Skipped int
 	// Proven: an answer proves the access to the provider.
@@ -235,13 +231,13 @@ type Report struct {
 	Remains bool
 }
 
-// Server is the row of a name server.
+// Server is the row of a name server in a report.
 type Server struct {
 	Name string
-	// Serial is the zone's there, 0 for none or unknown.
+	// Serial is that of the zone at the server, 0 for none or unknown.
 	Serial serial.Serial
 	Note   string
-	// Err is why the server lacks the serial; nil if it is about to fetch it. The message names the server.
+	// Err is the reason why the server lacks the serial; nil if a fetch is expected. The message names the server.
 	Err *Error
 	At  time.Time
 	// Content compares the server's data with the zone's at Serial. A server with ContentDiffers has no serial
@@ -287,7 +283,7 @@ type Drift struct {
 	Missing, Differing []RRset
 	// Unfit are RRsets that the provider cannot represent, or refuses: another delivery would not help.
 	Unfit []RRset
-	// Foreign are RRsets not written by us. They stay.
+	// Foreign are RRsets of others. They stay.
 	Foreign []RRset
 	Servers []Server
 }

@@ -19,41 +19,40 @@ type Key struct {
 
 // State is the stored state of a delivery.
 type State struct {
-	// Version is the Store's; empty if not stored.
+	// Version is that of the Store; empty if not stored.
 	Version string
-	// Zone is the zone's name at the provider; zero if no call was made there.
+	// Zone is the zone's name at the provider; zero before the first call.
 	Zone   name.Name
 	Target string
-	// Serial is the last serial confirmed by everything in the class, 0 for none. Hash is of that content; empty if
+	// Serial is the last serial confirmed by everything in the class, 0 for none. Hash is that of its content; empty if
 	// some may have been removed since.
 	Serial serial.Serial
 	Hash   string
-	// SyncTime is when Serial was confirmed, DriftCheckTime when the zone was compared last, stored with other changes
-	// only.
+	// SyncTime is the time of the confirmation, DriftCheckTime that of the last comparison, stored only with other
+	// changes.
 	SyncTime, DriftCheckTime time.Time
 	Intent                   *Intent
 	Servers                  []Server
 	Failed, Skipped          int
-	// Refused are RRsets refused in the last attempt, MaxRefused at most. FailedWhole: the attempt failed for another
-	// reason.
+	// Refused are the RRsets refused in the last attempt, at most MaxRefused. FailedWhole: the attempt failed for
+	// another reason.
 	Refused     []Failure
 	FailedWhole bool
-	// Digests has RRsetKey.Digest of the refused RRsets beyond Refused, MaxDigests at most, ascending.
+	// Digests has RRsetKey.Digest of further refused RRsets, at most MaxDigests, ascending.
 	Digests []uint64
 	Error   *StateError
-	// Drifted is True until the drift is repaired. The repair is stored with the next other change. Drift may have only
-	// some RRsets.
+	// Drifted is True until the repair, which is stored with the next other change. Drift may have only some RRsets.
 	Ready, Drifted Condition
 	Drift          []RRsetKey
 	Request        string
-	// Holder is the Config.Identity of the worker that confirmed Serial. It delivers the next serials without an
+	// Holder is the Config.Identity of the worker that confirmed Serial and delivers the next serials without an
 	// intent. Another worker records an intent first, and finds RRsets half written by the Holder among the changes
 	// since Serial.
 	Holder string
 }
 
-// MaxRefused bounds State.Refused, MaxRefusal the octets of each message there, and MaxDigests State.Digests: with so
-// many refused RRsets the status of others is exact (attack 8).
+// MaxRefused bounds State.Refused, MaxRefusal the octets of each message there, and MaxDigests State.Digests (attack
+// 8).
 const (
 	MaxDigests = 8192
 	MaxRefused = 256
@@ -63,17 +62,17 @@ const (
 // ServerNames returns the names in Servers.
 func (s State) ServerNames() []string { return namesOf(s.Servers) }
 
-// Intent announces writes. It is stored before a worker's first call that changes the provider, and read before each
-// further call.
+// Intent announces writes. It is stored before a worker's first change at the provider, and read before each further
+// change.
 type Intent struct {
 	Serial serial.Serial
-	// From is the earliest serial whose RRsets may be at the provider. 0 with a State.Serial: more RRsets than listed
-	// were refused, so the whole zone is written.
+	// From is the earliest serial whose RRsets may be at the provider. 0 with a State.Serial: more RRsets were refused
+	// than listed, so the whole zone is written.
 	From serial.Serial
-	// Holder is the Config.Identity of the writing worker; empty if none is writing.
+	// Holder is the Config.Identity of the writing worker; empty for none.
 	Holder string
 	Time   time.Time
-	// RRsets may be half written, or are owed: refused, and still to be written. All others are as at State.Serial.
+	// RRsets may be half written, or were refused and are still to be written. All others are as at State.Serial.
 	// Unlisted: there are more, among the changes since From.
 	RRsets   []RRsetKey
 	Unlisted bool
@@ -87,7 +86,7 @@ func (s State) Earliest() serial.Serial {
 	return s.Serial
 }
 
-// Same reports whether both intents have the same worker and serial. A worker makes one attempt at a time.
+// Same reports whether both intents have the same worker and serial.
 func (i *Intent) Same(other *Intent) bool {
 	if i == nil || other == nil {
 		return i == other
@@ -119,7 +118,7 @@ type StateError struct {
 	// Detail is Error.Detail, not stored. Stored: the failure was read from an object that tenants can write.
 	Detail string
 	Stored bool
-	// Time is the time of the first failure in a row with this reason.
+	// Time is that of the first failure in a row with this reason.
 	Time time.Time
 }
 
@@ -131,7 +130,7 @@ func (e *StateError) Alike(other *StateError) bool {
 	return e.Reason == other.Reason && e.Code == other.Code && e.Message == other.Message
 }
 
-// Status is the status of a condition, as in Kubernetes.
+// Status is the status of a condition.
 type Status string
 
 const (

@@ -9,5 +9,5 @@
 //
 // Out of scope: Kubernetes, storage, delegations and hashes.
 //
-// Read entry.go, then name/name.go: almost everything else is a Name with data.
+// Read entry.go, then name/name.go.
 package dns

@@ -13,16 +13,15 @@ import (
 
 // Entry is a published record of class IN (S5.5). Entries that differ only in TTL are the same record.
 type Entry struct {
-	// Name is canonical and absolute.
 	Name name.Name
 	Type rdata.Type
 	// TTL is in seconds, 0 to 2^31-1 (RFC 2181 §8).
 	TTL uint32
-	// Data is in presentation format with absolute names, as from rdata.Value.Resolve.
+	// Data is in presentation format with absolute names.
 	Data string
 }
 
-// String returns a master file's line (RFC 1035 §5.1), tab separated, without newline.
+// String returns a line of a master file (RFC 1035 §5.1), tab separated, without newline.
 func (e Entry) String() string {
 	return string(e.AppendText(make([]byte, 0, len(e.Name.String())+len(e.Data)+24)))
 }
@@ -41,13 +40,12 @@ func (e Entry) AppendLine(line []byte, rtype, data string) []byte {
 	return append(line, data...)
 }
 
-// Change is the difference between two serials of a zone, without the SOA.
+// Change is the difference between two serials, without the SOA.
 type Change struct {
 	From, To       serial.Serial
 	Removed, Added []Entry
 }
 
 // UnconfirmedTTL is the TTL of a zone's PTR in a fleet's catalog zone until all servers have had the zone once. Until
-// then an agent does not delay its server's readiness for the zone. Consumers of catalogs ignore TTLs (RFC 9432 §4),
-// and BIND warns of unknown records.
+// then an agent does not delay its server's readiness for the zone. Consumers of catalogs ignore TTLs (RFC 9432 §4).
 const UnconfirmedTTL = 1

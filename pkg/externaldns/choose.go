@@ -22,18 +22,18 @@ import (
 // Candidate is an RRset wanted by an object.
 type Candidate struct {
 	contract.Key
-	// Endpoint comes from external-dns; if Asker is set, from the existing Record and other objects' targets.
+	// Endpoint comes from external-dns or, if Asker is set, from the existing Record and other objects' targets.
 	Endpoint *contract.Endpoint
 	// Resource is that object; zero if unknown.
 	Resource  Resource
 	Namespace string
-	// Asker is a namespace whose object external-dns names in place of this one. Then KeepTargets needs the object's
-	// texts before the server is asked. Empty: no text is needed.
+	// Asker is a namespace whose object external-dns names in place of this one; then KeepTargets needs the object's
+	// texts. Usually empty.
 	Asker string
 	// Record is the wanted Record. If nil, the endpoint is invalid (Err) or withdrawn (no Err).
 	Record *v1alpha1.Record
-	// Err is the reason of a nil Record, or the server's refusal. Admitted: a dry run has passed. Neither: the server
-	// has not been asked.
+	// Err is the reason of a nil Record, or the server's refusal. Admitted is true after a passed dry run. If neither
+	// is set, the server has not been asked.
 	Err      error
 	Admitted bool
 	note     error // for an object whose Record stays
@@ -121,7 +121,7 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 	return sources
 }
 
-// sharePointer splits a PTR endpoint of --create-ptr, which names no object, by the namespaces of its hosts. It drops
+// sharePointer splits a PTR endpoint of --create-ptr, which names no object, by the namespaces of its hosts, and drops
 // hosts of unknown objects.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
 	key, _ := e.Key() // no host has an invalid name
@@ -162,10 +162,9 @@ func reverseName(address netip.Addr) name.Name {
 	return fqdn
 }
 
-// KeepTargets drops values of other objects: external-dns joins the endpoints of all objects that want an RRset, even
-// across namespaces, and names a single object. texts are all texts of the object; if they have none of the values, all
-// are kept. With an Asker the Record becomes nil if the texts lack the name, and Err errUnknown if they lack all
-// values.
+// KeepTargets drops values of other objects, as external-dns joins the endpoints of all objects that want an RRset.
+// texts are all texts of the object; if they have none of the values, all are kept. With an Asker, Record becomes nil
+// if the texts lack the name, and Err errUnknown if they lack all values.
 func (c *Candidate) KeepTargets(texts []string) {
 	kept, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -202,7 +201,7 @@ func (c *Candidate) isNamed(word string) bool {
 // Wanted has candidates by RRset.
 type Wanted map[contract.Key][]*Candidate
 
-// Group keeps the order of candidates within an RRset.
+// Group keeps the order within an RRset.
 func Group(candidates []*Candidate) Wanted {
 	wanted := Wanted{}
 	for _, c := range candidates {
@@ -226,7 +225,7 @@ func (w Wanted) replaces(key contract.Key, namespace string) bool {
 
 // AddHolders adds a candidate for the object of each existing Record whose RRset only other namespaces want:
 // external-dns names a single object for joined or equal endpoints. A DNSEndpoint gets a candidate without an endpoint
-// too: an invalid target makes external-dns drop all DNSEndpoints of a name.
+// too, as an invalid target makes external-dns drop all DNSEndpoints of a name.
 func (m Mapping) AddHolders(s Existing, wanted Wanted) {
 	for key, current := range s {
 		others := wanted[key]
@@ -277,7 +276,7 @@ func (s Existing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Re
 type choice struct {
 	answer   []*contract.Endpoint
 	reported []Candidate
-	// open has the places of candidates not admitted, in all namespaces, since a candidate must not hide another's.
+	// open has the places of candidates not admitted, in all namespaces, as a candidate must not hide another's.
 	open map[place]bool
 	left []*v1alpha1.Record
 }

@@ -32,11 +32,11 @@ const (
 // Mapping maps endpoints to Records.
 type Mapping struct {
 	Owner string
-	// Cluster is this cluster's name at a central Kubizone; empty means that Records are in the objects' cluster.
+	// Cluster is this cluster's name at a central Kubizone; empty if Records are in the objects' cluster.
 	Cluster string
 	// Template is the namespace of Records at a central Kubizone, with {cluster} and {namespace}.
 	Template string
-	// Default is the namespace for endpoints without a namespaced object; empty: refused.
+	// Default is the namespace for endpoints without a namespaced object. If empty, they are refused.
 	Default string
 }
 
@@ -128,7 +128,7 @@ func (m Mapping) ReadExisting(records []v1alpha1.Record) Existing {
 	return existing
 }
 
-// Any tenant may create a Record before the zone, so an unadopted Record must not block other namespaces.
+// A tenant may create a Record before the zone, so an unadopted Record must not block other namespaces.
 func isAdopted(r *v1alpha1.Record) bool { return r.Status.ZoneRef != nil }
 
 func compareRanks(a, b *v1alpha1.Record) int {
@@ -150,7 +150,7 @@ func (s Existing) atName(fqdn name.Name) (all []*v1alpha1.Record) {
 	return all
 }
 
-// Endpoints returns an endpoint for each RRset, and the texts of the TXT registry.
+// Endpoints returns an endpoint for each RRset, and the TXT registry's.
 func (s Existing) Endpoints() []*contract.Endpoint {
 	endpoints, texts := make([]*contract.Endpoint, 0, len(s)), map[string]string{}
 	for _, r := range s {
@@ -168,8 +168,7 @@ func (s Existing) Endpoints() []*contract.Endpoint {
 	return endpoints
 }
 
-// The Record keeps the registry's TXT targets for external-dns, unpublished. Only registry texts count: a tenant's edit
-// must not make external-dns take another tenant's endpoint for its own.
+// Only registry texts count: a tenant's edit must not make external-dns take another tenant's endpoint for its own.
 func readTexts(r *v1alpha1.Record) map[string]string {
 	var texts map[string]string
 	if json.Unmarshal([]byte(r.Annotations[v1alpha1.AnnotationExternalDNSTexts]), &texts) != nil {
@@ -179,8 +178,8 @@ func readTexts(r *v1alpha1.Record) map[string]string {
 	return texts
 }
 
-// KeepTexts adds new registry texts to those at the name. Each Record there keeps the texts of all types, since
-// external-dns does not write known texts again.
+// KeepTexts adds new registry texts to those at the name. Each Record keeps the texts of all types, as external-dns
+// does not write known texts again.
 func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
 	texts := map[string]string{}
 	for _, r := range s.atName(c.Name) {
@@ -194,7 +193,7 @@ func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
 }
 
 // SplitTexts separates the TXT endpoints of external-dns' registry. texts has their targets by owned name and TXT name.
-// Encrypted texts are an error: a tenant's text looks the same.
+// Encrypted texts are an error, as a tenant's text looks the same.
 func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, texts map[name.Name]map[string]string, err error) {
 	texts = map[name.Name]map[string]string{}
 	for _, e := range endpoints {
@@ -252,7 +251,7 @@ type Resource struct{ Kind, Namespace, Name string }
 // String formats a Resource as external-dns does.
 func (r Resource) String() string { return r.Kind + "/" + r.Namespace + "/" + r.Name }
 
-// ReadResource parses the label of an endpoint. ok is false if the label names no namespaced object.
+// ReadResource returns false if the endpoint's label names no namespaced object.
 func ReadResource(e *contract.Endpoint) (r Resource, ok bool) {
 	return parseResource(e.Labels[contract.LabelResource])
 }
@@ -265,7 +264,7 @@ func parseResource(text string) (r Resource, ok bool) {
 	return Resource{parts[0], parts[1], parts[2]}, true
 }
 
-// ResourceOf returns the object of a Record. ok is false if the annotation, editable by tenants, names an object
+// ResourceOf returns the object of a Record. ok is false if the annotation, which tenants can edit, names an object
 // whose Records would be in another namespace.
 func (m Mapping) ResourceOf(r *v1alpha1.Record) (resource Resource, ok bool) {
 	resource, ok = parseResource(r.Annotations[v1alpha1.AnnotationExternalDNSResource])

@@ -10,12 +10,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CountedCut has the RRsets of a parent zone for a delegated child: NS and glue (S6.3), and DS (S6.16).
+// CountedCut is the NS and glue (S6.3) and the DS (S6.16) that a parent zone has for a delegated child.
 type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
 }
 
-// Counts returns cut with ds, or without DS unless a rule has ds: the cut for the parent of h's zone.
+// Counts returns the cut for the parent of h's zone, with ds as DS if a rule says ds.
 func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	if !h.DS {
 		ds = nil
@@ -23,8 +23,8 @@ func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	return cut.withDS(ds)
 }
 
-// KeepsCut reports whether the parent keeps the present cut until the hold of h's zone ends (S7.8): it leads resolvers
-// to the delivered content.
+// KeepsCut reports whether the parent keeps the present cut until the hold of h's zone ends (S7.8), because that cut
+// leads resolvers to the delivered content.
 func (h *Holding) KeepsCut(counted *CountedCut) bool { return h.Held != nil && counted != nil }
 
 // CountedBy reports whether parent counts the cut of h's zone.
@@ -32,7 +32,7 @@ func (h *Holding) CountedBy(parent *Zone) bool {
 	return h.Parent != nil && h.Parent.UID == parent.UID
 }
 
-// withDS returns a copy of c with the DS replaced by ds, at the TTL of the NS. Without NS there is no DS.
+// withDS gives the DS the TTL of the NS. Without NS there is no DS.
 func (c *CountedCut) withDS(ds []string) *CountedCut {
 	if c == nil {
 		return nil

@@ -11,12 +11,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A zone is held, so that changes are not delivered, when its own namespace removes too many RRsets (S7.5). The RRsets
-// that this namespace added, less those removed, are compared with the least number of earlier ten-minute periods. No
-// write of another namespace begins or ends a hold. RRsets younger than a period, such as challenges, do not count,
-// because a hold stops the zone for all namespaces. A Warning tells of their removal (Young).
-//
-// The last apex NS counts at any age, in a zone of any size (S7.6): name servers refuse a zone without NS.
+// A zone is held when its own namespace removes too many RRsets (S7.5), or the last apex NS (S7.6). The RRsets that
+// this namespace added, less those removed, are compared with the least number of earlier ten-minute periods. Younger
+// RRsets, such as challenges, do not count, because a hold stops the zone for all namespaces.
 
 const (
 	periodSeconds = 600
@@ -24,12 +21,12 @@ const (
 	minRRsets = 10
 )
 
-// Excess compares the RRsets removed by the zone's own namespace with the limit.
+// Excess compares the RRsets that own removed with the limit.
 type Excess struct {
-	// Gone is the number of removed RRsets, RRsets the number before. Percent is the limit.
+	// Gone is the number of removed RRsets, RRsets the number before.
 	Gone, RRsets int
 	Percent      int64
-	// NameServers: the last apex NS is removed.
+	// NameServers is true if the last apex NS is removed.
 	NameServers bool
 }
 
@@ -48,7 +45,7 @@ func (e *Excess) TooMany() bool { return e.RRsets >= minRRsets && e.Gone > e.All
 // Holds reports whether the zone is held.
 func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.TooMany()) }
 
-// String describes the removals.
+// String lists the removals that hold the zone.
 func (e *Excess) String() string {
 	var parts []string
 	if e.NameServers {
@@ -60,8 +57,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns the excess if own removed so many more RRsets (taken), all older than a period, or the last apex
-// NS; nil for no hold.
+// ForeseeHold returns the excess after own removes taken more RRsets, all older than a period, or the last apex NS; nil
+// if that does not hold the zone.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -74,7 +71,6 @@ func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	return after.ExcessOf(held)
 }
 
-// heldAgainst returns a hold against the first stock with too many removals, else for the last apex NS; nil: none.
 func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	for _, had := range stocks {
 		against := &Held{Had: had, NameServers: nameServers}
@@ -89,8 +85,8 @@ func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungSince returns the removals since the state before that would hold the zone if RRsets of any age counted; nil for
-// none, or if let through beforehand (S7.9).
+// YoungSince returns the removals since before that would hold the zone if RRsets of any age counted; nil for none, or
+// if let through beforehand (S7.9).
 func (z *Zone) YoungSince(before *Zone) *Excess {
 	if z.Deletions.Most == nil {
 		return nil
@@ -109,8 +105,7 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 	return z.SettledSerial
 }
 
-// advanceTo returns d at now; last is the stock since the last write. If the clock went back, the present period begins
-// again with its numbers.
+// advanceTo returns d at now; last is the stock since the last write. If the clock went back, the period restarts.
 func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	d.Least[0] = Stock{min(d.Least[0].RRsets, last.RRsets), min(d.Least[0].Own, last.Own)}
 	if now < d.Since {
@@ -125,7 +120,7 @@ func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	return d
 }
 
-// restart begins new periods after the former stock had. If had is nil, removals in the first period do not count.
+// restart begins new periods. If had, the former stock, is nil, removals in the first period do not count.
 func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 	has := Stock{z.RRsets, d.Own}
 	d.Since, d.Least, d.Most = now, [3]Stock{has}, nil
@@ -142,7 +137,7 @@ func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	}
 }
 
-// endHold ends the hold and has the parent count the cut that waited for this (S7.8).
+// endHold ends the hold, and has the parent count the cut that waited for this (S7.8).
 func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	z, h := *c.Zone, *c.Holding
 	z.Deletions.restart(now, &z, had)
@@ -152,7 +147,7 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 }
 
 // PublishDeletions ends a hold, and lets removals of the next ten minutes through, if the annotation changed to a
-// serial of the zone, from the delivered serial on (S7.9).
+// serial of the zone from the delivered serial on (S7.9).
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
 	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {
@@ -177,7 +172,7 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	return settled
 }
 
-// ReleaseHold ends a hold that a new limit or new name servers lift. It warns if the annotation does not end the hold.
+// ReleaseHold ends a hold that a new limit or new name servers lift. It warns of an annotation without effect.
 func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {
@@ -187,9 +182,9 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	}
 }
 
-// Taken describes a step (a change of content).
+// Taken describes a step, a change of content.
 type Taken struct {
-	// Own is true for an act of the zone's own namespace. Only these count.
+	// Own is true for an act of the zone's own namespace: only these count.
 	Own bool
 	// NameServers: the step removes the last apex NS. BackNameServers: the step adds an apex NS.
 	NameServers, BackNameServers bool

@@ -11,22 +11,22 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Foreign is data of other namespaces in a zone (S8.1).
+// Foreign counts data of other namespaces in a zone (S8.1).
 type Foreign struct {
 	Count      int64
 	Namespaces []string
 	Names      []name.Name
-	// More: not all keys were read.
+	// More is true if not all keys were read.
 	More bool
 }
 
-// FirstKeys bounds the keys read for Foreign, FirstNames the names in it.
+// FirstKeys bounds the keys read for Foreign, FirstNames its names.
 const (
 	FirstKeys  = 1000
 	FirstNames = 5
 )
 
-// Add counts data of a namespace at a name, in a zone of own.
+// Add counts data of a namespace at a name, but not of own, the zone's namespace.
 func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 	if namespace == own {
 		return

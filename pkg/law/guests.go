@@ -10,16 +10,16 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest is a tenant that writes by an underscore rule (S4.14). Guests claim no name, so owners count their records
-// for each value.
+// A guest is a tenant that writes by an underscore rule (S4.14). Guests claim no name, so their records are counted for
+// each value.
 
-// GuestsAlone reports whether the name has data, all of guests.
+// GuestsAlone reports whether the name has data, and guests have all of it.
 func (o *Owner) GuestsAlone() bool {
 	return o != nil && len(o.Values) > 0 && len(o.Cut) == 0 &&
 		!slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Guests < v.Count })
 }
 
-// OfGuests returns the owner with the values that guests have.
+// OfGuests returns the guests' values.
 func (o *Owner) OfGuests() *Owner {
 	out := &Owner{}
 	if o != nil {
@@ -30,19 +30,19 @@ func (o *Owner) OfGuests() *Owner {
 
 // GuestsBelow counts names that exist because of guests.
 type GuestsBelow struct {
-	// Cuts is the number of names with data of cuts alone, Guests of those with data of guests alone.
+	// Cuts and Guests count the names with data of cuts alone, and of guests alone.
 	Cuts, Guests int
-	// Children is the number of names right below that exist by guests' data alone, without underscore names. First has
-	// the first FirstNames, in key order.
+	// Children counts the names right below, without underscore names, with guests' data alone. First has the first
+	// FirstNames, in key order.
 	Children int
 	First    []name.Rel
 
-	// last is the child counted last; guests and hosts tell whether it has data of guests, and of others.
+	// last is the child counted last; guests and hosts tell whether guests and others have data there.
 	last          name.Rel
 	guests, hosts bool
 }
 
-// countOwner counts the owner at a name below up. The owners at and below one child of up must follow each other.
+// countOwner counts the owner at a name below up. Owners at and below one child of up must follow each other.
 func (b *GuestsBelow) countOwner(up, at name.Rel, o *Owner) {
 	if len(o.Values)+len(o.Cut) == 0 {
 		return

@@ -12,11 +12,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Holding is the fact stored at a name (view, fqdn): the zone that has the name, and its rarely changing facts. Every
-// write of the zone compares its revision. The stored form is a flat JSON object.
+// Holding is the fact at a name (view, fqdn): its zone, and that zone's rarely changing facts. Every write of the zone
+// compares its revision. The stored form is a flat JSON object.
 type Holding struct {
 	Ref
-	// Target is the zone of zoneRef; nil for none. If that is replaced, this zone is decided again (Scan.RefersFrom).
+	// Target is the zone of zoneRef. If that is replaced, this zone is decided again (Scan.RefersFrom).
 	Target *Ref `json:"target,omitempty"`
 	Ancestry
 	ApexNames
@@ -28,38 +28,35 @@ type Holding struct {
 
 // Ancestry is the relation to the zones above. A write that delegates the zone or makes it standalone sets all fields.
 type Ancestry struct {
-	// Parent is the enclosing zone if it lists this zone's name servers; nil if the zone is standalone or not
-	// delegated.
+	// Parent is the enclosing zone if that lists this zone's name servers; nil if standalone or not delegated.
 	Parent *Ref `json:"parent,omitempty"`
-	// Established: a name by zones/establish, so no zone above ends the zone (S3.5).
+	// Established is true if no zone above ends the zone (S3.5).
 	Established bool `json:"established,omitempty"`
-	// Withdrawn is the uid of the Parent whose rules no longer allow this zone, until the period ends (S3.5); "" for
-	// none.
+	// Withdrawn is the uid of the Parent whose rules no longer allow this zone, until the period ends (S3.5).
 	Withdrawn string `json:"withdrawn,omitempty"`
 	// Enclosed is the uid of the enclosing zone, delegating or not; "" for none.
 	Enclosed string `json:"enclosed,omitempty"`
-	// DS: a delegating rule of the enclosing zone says ds (S6.16).
+	// DS is true if a delegating rule of the enclosing zone says ds (S6.16).
 	DS bool `json:"ds,omitempty"`
 }
 
-// ApexNames has host names in records at the apex.
+// ApexNames has the hosts in records at the apex (S4.10).
 type ApexNames struct {
-	// ApexNS are the values of apex NS records, sorted: also for the SOA's mname (S6.5).
+	// ApexNS are the values of apex NS records, sorted, also for the SOA's mname (S6.5).
 	ApexNS []string `json:"apexNS,omitempty"`
-	// ApexHosts counts the values of the zone's own MX, SVCB and HTTPS records at the apex by host. These hosts and
-	// ApexNS are own names (S4.10).
+	// ApexHosts counts the values of own MX, SVCB and HTTPS records by host.
 	ApexHosts map[string]int `json:"ownHosts,omitempty"`
 }
 
 type SerialMarks struct {
 	// MinimumConsumed is the spec.minimumSerial last used (S6.8).
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
-	// Repaired is the time (unix seconds) of the last repair of the serial (S6.11); 0 for never.
+	// Repaired is the time (unix seconds) of the last repair of the serial (S6.11).
 	Repaired int64 `json:"repaired,omitempty"`
 }
 
 type Outstanding struct {
-	// Works are the unfinished cascades (decisions in steps after a change). They unsettle the zone (S7.2).
+	// Works are the unfinished cascades, decisions in steps after a change. They unsettle the zone (S7.2).
 	Works []CascadeMark `json:"works,omitempty"`
 }
 
@@ -67,10 +64,9 @@ type Deliverable struct {
 	// Unsettled is the beginning (unix seconds) of the present series of cascades, which must not delay delivery longer
 	// than a single cascade may (S7.2).
 	Unsettled int64 `json:"unsettled,omitempty"`
-	// Waived is the time (unix seconds) until which cascades of other namespaces do not unsettle the zone, after a
-	// cascade took too long (S7.2).
+	// Waived is the time (unix seconds) until which other namespaces' cascades do not unsettle the zone (S7.2).
 	Waived int64 `json:"waived,omitempty"`
-	// Overdue is true if the zone is delivered in spite of Works that took too long.
+	// Overdue is true if the zone is delivered because its Works took too long.
 	Overdue bool  `json:"overdue,omitempty"`
 	Held    *Held `json:"held,omitempty"`
 }
@@ -78,17 +74,17 @@ type Deliverable struct {
 // CascadeMark marks a cascade at a zone.
 type CascadeMark struct {
 	ID string `json:"id"`
-	// Losing is the uid of the zone that loses records to this one; "" for none.
+	// Losing is the uid of the zone that loses records to this one.
 	Losing string `json:"losing,omitempty"`
-	// Locks is a name that is locked, with all names below, until all records have come (S2.10); zero for none.
+	// Locks is a name that is locked, with all below, until all records have come (S2.10).
 	Locks name.Name `json:"locks,omitzero"`
 	Since int64     `json:"since"`
 	By    string    `json:"by,omitempty"`
-	// Own: By, the cause, is the zone's own namespace.
+	// Own is true if By is the zone's own namespace.
 	Own bool `json:"own,omitempty"`
-	// Replaces: a lock by WithReplacement (S2.14).
+	// Replaces marks a lock of WithReplacement (S2.14).
 	Replaces bool `json:"replaces,omitempty"`
-	// TakesIn is true while Delegations that waited for the new zone are not yet in force (S4.22).
+	// TakesIn is true while Delegations wait for a new zone (S4.22).
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
@@ -108,14 +104,14 @@ type ZoneBelow struct {
 // ZonesBelow lists the zones at or below a name, in key order.
 type ZonesBelow struct{ Zones []ZoneBelow }
 
-// Origin is a removed or ended zone whose records move. Zone is its uid.
+// Origin is a removed or ended zone whose records move.
 type Origin struct {
 	Zone string    `json:"zone"`
 	Name name.Name `json:"name"`
 }
 
-// Origins returns the removed zones whose records are on their way here, except the enclosing zone, which exists or has
-// a cascade of its own.
+// Origins returns the removed zones whose records are on their way here, but for the enclosing zone, which exists or
+// has a cascade of its own.
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
 		o := Origin{w.Losing, w.Locks}
@@ -126,7 +122,7 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins adds a lock of the cascade for each origin, so that the limit on CountGained applies to them.
+// WithOrigins adds a lock of the cascade for each origin, to which the limit on CountGained then applies.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
@@ -142,9 +138,6 @@ func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	return &out
 }
 
-// Moving names are locked from the first write until the last Record has come (S2.10), so no decision has to foresee
-// Records on their way.
-
 // HasLocked reports whether n is at, below or above a locked name.
 func (h *Holding) HasLocked(n name.Name) bool { return h.HasLockedAt(n) || h.HasLockedBelow(n) }
 
@@ -158,19 +151,19 @@ func (h *Holding) HasLockedBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// IsLockedBy reports whether a cascade has a lock. Only such a cascade brings records to locked names. It decides all
-// of them in one order (S2.9), with those on their way to a removed zone (Origins).
+// IsLockedBy reports whether a cascade has a lock. Only such a cascade brings records to locked names, all in one order
+// (S2.9), with those on their way to a removed zone (Origins).
 func (h *Holding) IsLockedBy(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// Gains reports whether a cascade may bring records to n: a cascade caused by the zone's own namespace, such as by
-// restored rules, or a move at, above or below n (S2.10).
+// Gains reports whether a cascade may bring records to n: one caused by own, such as by restored rules, or a move at,
+// above or below n (S2.10).
 func (h *Holding) Gains(n name.Name) bool {
 	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
 
-// WithReplacement locks a name that a namespace left, until the Records that wait there are decided (S2.14).
+// WithReplacement locks a name that a namespace left, until the Records waiting there are decided (S2.14).
 func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Holding {
 	out := h.WithMove(id, h.Namespace, by, "", locks, now)
 	if out != h {
@@ -179,7 +172,7 @@ func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Ho
 	return out
 }
 
-// CountReplacements counts those locks of a namespace.
+// CountReplacements counts a namespace's replacement locks.
 func (h *Holding) CountReplacements(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Replaces {
@@ -189,7 +182,7 @@ func (h *Holding) CountReplacements(by string) (n int) {
 	return n
 }
 
-// WithoutReplacement removes that lock, for its own cascade.
+// WithoutReplacement removes a replacement lock for its own cascade.
 func (h *Holding) WithoutReplacement(id string) *Holding {
 	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
 		return h
@@ -197,14 +190,13 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade and the namespace that caused it (S7.2). It returns h if id is empty or already
-// marked.
+// WithWork adds the mark of a cascade that namespace "by" caused (S7.2). Without id, or if marked, it returns h.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
 
-// WithMove is WithWork for a cascade that brings records at and below a name (locks) from a zone (losing); zero for
-// none.
+// WithMove is WithWork for a cascade that brings records at and below the name locks from the zone losing; both may be
+// zero.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
@@ -221,7 +213,7 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	return &out
 }
 
-// MaxRemovals bounds a namespace's removed zones with cascades, and its replacement locks, at a zone: each is a mark in
+// MaxRemovals bounds a namespace's removed zones with cascades, and its replacement locks, at a zone. Each is a mark in
 // the holding, written with every change.
 const MaxRemovals = 16
 
@@ -248,15 +240,15 @@ func (h *Holding) WithoutWork(id string) *Holding {
 	return &out
 }
 
-// Seconds until a zone is delivered in spite of others' cascades, or its own. For Waiver afterwards, others' do not
-// unsettle it (S7.2).
+// Seconds until a zone is delivered in spite of others' cascades, or its own. Others' do not unsettle it for Waiver
+// afterwards (S7.2).
 const (
 	timeoutForeign = 60
 	timeoutOwn     = 600
 	Waiver         = 3600
 )
 
-// IsWaived reports whether cascades of others do not unsettle the zone at now. A mark beyond Waiver comes from a wrong
+// IsWaived reports whether others' cascades do not unsettle the zone at now. A mark beyond Waiver comes from a wrong
 // clock, which must have no lasting effect.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
@@ -280,15 +272,13 @@ func (h *Holding) OverdueAt(now int64) bool {
 type Held struct {
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`
-	// Had is the stock with which removals are compared.
-	Had Stock `json:"had"`
-	// NameServers is true if the zone's own namespace removed the last apex NS, and put none back (S7.6).
+	Had    Stock         `json:"had"`
+	// NameServers is true if own removed the last apex NS, and put none back (S7.6).
 	NameServers bool `json:"nameServers,omitempty"`
 }
 
-// HostsNamedByApex returns the own names below the apex to which apex NS, and own MX, SVCB and HTTPS there, refer
-// (S4.10). A tenant's MX takes no name from a third namespace. Its NS, which a rule must name (S4.5), has the whole
-// zone.
+// HostsNamedByApex returns the names of ApexHosts and ApexNS in the zone (S4.10), without the apex. A tenant's MX takes
+// no name from a third namespace. Its NS, which a rule must name (S4.5), has the whole zone.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil

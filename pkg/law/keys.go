@@ -7,7 +7,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Kind of a fact, which determines its Go type. Zone is the Key field with a zone's uid.
+// Kind of a fact, which determines its Go type. "Zone" is the Key field with a zone's uid.
 type Kind uint8
 
 const (
@@ -21,13 +21,12 @@ const (
 	KindCount
 	// KindMember is only written, for cascades: see MemberKey.
 	KindMember
-	// KindOwnersBelow sums up the owners strictly below Owner in Zone, at the apex only the first FirstKeys:
-	// *OwnersBelow.
+	// KindOwnersBelow sums up the owners strictly below Owner in Zone, at the apex the first FirstKeys: *OwnersBelow.
 	KindOwnersBelow
 	// KindZonesBelow lists the zones at or below (View, Name): *ZonesBelow.
 	KindZonesBelow
-	// KindLastSerial is the last serial of a zone that had (View, Name) and is gone: *LastSerial. Without a name, it is
-	// the floor after a restore.
+	// KindLastSerial is the last serial of a removed zone at (View, Name): *LastSerial. Without a name, it is the floor
+	// after a restore.
 	KindLastSerial
 	// KindCut is the cut that Zone counts for the delegated child with uid Object: *CountedCut.
 	KindCut
@@ -37,9 +36,9 @@ const (
 	KindWork
 	// KindWithdrawal is the withdrawal of Namespace in the zone with uid Object: *Withdrawal.
 	KindWithdrawal
-	// KindForeign is about data of namespaces other than Namespace: *Foreign. With Zone alone: the number of records.
-	// With Zone and Name: their names, among the first FirstKeys records. With View, Name and Object, the zone's uid:
-	// delegated zones, among the first FirstKeys below.
+	// KindForeign is data of namespaces other than Namespace: *Foreign. With Zone alone: the number of records. With
+	// Zone and Name: their names, among the first FirstKeys. With View, Name and Object, the zone's uid: delegated
+	// zones, among the first FirstKeys below.
 	KindForeign
 	// KindAwaited tells whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
 	// (View, Name): *Awaited.
@@ -50,7 +49,7 @@ const (
 	KindTouched
 )
 
-// Key names a fact. Fields unused by the Kind are zero: keys are comparable.
+// Key names a fact. Fields unused by the Kind are zero.
 type Key struct {
 	Kind      Kind
 	Zone      string
@@ -125,7 +124,7 @@ func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }
 
-// RulesKey returns the key of the rules that Delegations give a namespace.
+// RulesKey returns the key of NamespaceRules.
 func RulesKey(zone, namespace string) Key {
 	return Key{Kind: KindRules, Zone: zone, Namespace: namespace}
 }

@@ -17,10 +17,10 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Digest is a SHA-256, mostly of the text of a value.
+// Digest is a SHA-256, mostly of a value's text.
 type Digest [sha256.Size]byte
 
-// MarshalText writes raw base64, 43 characters: every owner key has digests.
+// MarshalText writes raw base64: every owner key has digests.
 func (d Digest) MarshalText() ([]byte, error) {
 	return base64.RawStdEncoding.AppendEncode(nil, d[:]), nil
 }
@@ -38,7 +38,7 @@ func (d *Digest) UnmarshalText(text []byte) error {
 // DigestOf hashes rdata.
 func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
 
-// OwnerValue is a distinct (type, rdata, ttl), and the number of objects with it (Count).
+// OwnerValue is a distinct (type, rdata, ttl). Count is the number of objects with it.
 type OwnerValue struct {
 	Type   rdata.Type `json:"t"`
 	Digest Digest     `json:"d"`
@@ -46,7 +46,7 @@ type OwnerValue struct {
 	Count  int        `json:"c"`
 	// Guests is the part of Count by tenants' underscore rules (S4.14).
 	Guests int `json:"g,omitempty"`
-	// Size is the length in octets on the wire.
+	// Size is in octets on the wire.
 	Size int  `json:"s"`
 	SPF  bool `json:"p,omitempty"`
 }
@@ -56,17 +56,18 @@ type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
 	// Cut has the values of children's cuts (S6.3), without sizes. A moving record and a cut may give the same RRset.
 	Cut []OwnerValue `json:"x,omitempty"`
-	// Claims counts the records with this base name (S4.7): here, since every decision reads the owners above its name.
+	// Claims counts the records with this base name (S4.7). Claims and Named are here because every decision reads the
+	// owners above its name.
 	Claims []Claim `json:"k,omitempty"`
-	// Named has the namespaces for which Delegations reserve this name (S4.20), sorted. It is here for the same reason.
+	// Named has the namespaces for which Delegations reserve this name (S4.20), sorted.
 	Named []Naming `json:"n,omitempty"`
-	// Own counts own records at an underscore name, and at the wildcard right below (S4.14). Claims counts the others.
+	// Own counts own records at an underscore name, and at the wildcard right below (S4.14).
 	Own int `json:"o,omitempty"`
 	// Pointers counts own records that lead to hosts with this base name (S4.26).
 	Pointers int `json:"r,omitempty"`
 }
 
-// Naming is the number of Delegations that reserve a name for a namespace.
+// Naming counts the Delegations that reserve a name.
 type Naming struct {
 	Namespace string `json:"n"`
 	Count     int    `json:"c"`
@@ -80,7 +81,7 @@ func (o *Owner) IsNamedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n, 1 or -1, to a Naming. It returns false if a removed Delegation was not counted.
+// CountNaming adds n, 1 or -1. It returns false if a removed Delegation was not counted.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
@@ -116,19 +117,17 @@ type Count struct {
 	Records int64 `json:"c"`
 }
 
-// Member has the fields that order a record in cascades.
+// Member has the fields that order a record in cascades (S2.8). Created is in unix seconds.
 type Member struct {
-	UID string `json:"uid"`
-	// Created is the creation time, unix seconds (S2.8).
-	Created int64 `json:"t"`
+	UID     string `json:"uid"`
+	Created int64  `json:"t"`
 }
 
 // OwnersBelow sums up the owners strictly below a name.
 type OwnersBelow struct {
-	// Names with data of records.
 	Names  int
 	Claims []Claim
-	// Named is the number of names with Naming, NamedFor by namespace.
+	// Named counts the names with Naming, NamedFor by namespace.
 	Named    int
 	NamedFor []Naming
 	// Pointed has the first MaxPointed names with Pointers and no records.
@@ -136,7 +135,7 @@ type OwnersBelow struct {
 	GuestsBelow
 }
 
-// NamesOthers reports whether a name there is named for others, and not for the namespace.
+// NamesOthers reports whether Delegations reserve a name there for others, but not for the namespace.
 func (b *OwnersBelow) NamesOthers(namespace string) bool {
 	if b == nil {
 		return false
@@ -145,7 +144,7 @@ func (b *OwnersBelow) NamesOthers(namespace string) bool {
 	return b.Named > 0 && (i < 0 || b.NamedFor[i].Count < b.Named)
 }
 
-// Add counts the owner at a name below up, in key order.
+// Add counts the owner at a name below up. Owners come in key order.
 func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
 	if len(o.Values) > 0 {
@@ -174,10 +173,10 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	}
 }
 
-// Limits of a name (S5.8); those of an RRset are in rdata.
+// Limits of a name (S5.8); rdata has those of an RRset.
 const (
 	MaxTypesAtName  = 100
-	MaxValuesAtName = 1000 // a value counts for each TTL, as in the stored owner
+	MaxValuesAtName = 1000 // a value counts for each TTL
 	// MaxDS bounds a child's DS in the parent (S12.3). Records leave room for them.
 	MaxDS = 16
 	// MaxPointed bounds the hosts of a record that are looked up and counted (S4.26).
@@ -206,14 +205,14 @@ func (o *Owner) HasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// SharesType reports whether contributions other than c, which is counted, have its type.
+// SharesType reports whether contributions besides c, which is counted, have its type.
 func (o *Owner) SharesType(c *Contribution) bool {
 	others := o.Clone()
 	others.RemoveContribution(c, 0)
 	return others.HasType(c.Type)
 }
 
-// HasOtherSPF reports whether there is another SPF policy.
+// HasOtherSPF reports whether another value is an SPF policy.
 func (o *Owner) HasOtherSPF(d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.SPF && v.Digest != d })
 }
@@ -227,11 +226,10 @@ func (o *Owner) HasType(t rdata.Type) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t })
 }
 
-// HasCut reports whether a child's cut has data at the name.
+// HasCut reports whether a child's cut has data here.
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution counts the values of c, whose wire lengths are sizes. guests is 1 for a guest's record (S4.14), else
-// 0.
+// AddContribution counts the values of c, with their wire lengths. guests is 1 for a guest's record (S4.14), else 0.
 func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)
@@ -256,7 +254,7 @@ func CompareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// RemoveContribution reverses AddContribution. False: a value was not counted.
+// RemoveContribution reverses AddContribution. It returns false if a value was not counted.
 func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	all := true
 	for _, v := range c.Values {
@@ -273,7 +271,7 @@ func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	return all
 }
 
-// RRsetTTL returns the TTL of the RRset that records make (S5.2, S6.7); nil without RRset.
+// RRsetTTL returns the TTL of the records' RRset (S5.2, S6.7); nil without RRset.
 func (o *Owner) RRsetTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
@@ -281,12 +279,12 @@ func (o *Owner) RRsetTTL(t rdata.Type) *content.TTL {
 	return ttlOf(o.Values, t)
 }
 
-// DefinesValue reports whether the definition has the value, from records or cuts.
+// DefinesValue reports whether records or cuts have the value.
 func (o *Owner) DefinesValue(t rdata.Type, d Digest) bool {
 	return o.HasValue(t, d) || o != nil && slices.ContainsFunc(o.Cut, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// DefinedTTL returns the TTL of the RRset from records and cuts.
+// DefinedTTL returns the TTL of the RRset of records and cuts; nil without RRset.
 func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 	if o == nil {
 		return nil
@@ -297,7 +295,7 @@ func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 	return ttlOf(slices.Concat(o.Values, o.Cut), t)
 }
 
-// CountCut adds n, 1 or -1, to each value of a cut's RRset.
+// CountCut adds n, 1 or -1, to each value of s.
 func (o *Owner) CountCut(s content.RRset, n int) {
 	ttl := s.TTL.Seconds
 	for _, data := range s.Data {
@@ -334,7 +332,7 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// CountDistinct returns number and octets of the different values of a type.
+// CountDistinct returns number and octets of a type's different values.
 func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest
@@ -361,7 +359,7 @@ func (o *Owner) Types() []rdata.Type {
 	return out
 }
 
-// RRsets returns the number of RRsets at the name.
+// RRsets returns the number of RRsets.
 func (o *Owner) RRsets() int {
 	types := map[rdata.Type]bool{}
 	for _, values := range [...][]OwnerValue{o.Values, o.Cut} {
@@ -392,11 +390,11 @@ func (c *Claim) counted(a rules.Admission) *int {
 	return &c.Plain
 }
 
-// Names reports whether the claim counts records other than those at underscore names.
+// Names reports whether the claim counts records besides those at underscore names.
 func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n, 1 or -1, to a claim; own: the zone's own namespace. It returns false if a removed record was not
-// counted.
+// CountClaim adds n, 1 or -1, to a claim; own is true for the zone's own namespace. It returns false if a removed
+// record was not counted.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true

@@ -20,21 +20,16 @@ type Outcome struct {
 	Need []Key
 }
 
-// Plan is the set of writes of a decision: the request's object, Writes, and the zone's object if Zone is set.
+// Plan is the set of writes of a decision. Nil fields write nothing, but a nil Record or Delegation means deletion.
 type Plan struct {
-	// Record is the placement of the record; nil: deleted.
-	Record *Placement
-	// Zone is the change of the zone, nil for none.
-	Zone   *ZoneChange
-	Writes []Write
-	// Work is an outbox item to write, nil for none (I4).
-	Work *Work
-	// PendingCuts name children whose cuts the parents must count again.
+	Record      *Placement
+	Zone        *ZoneChange
+	Writes      []Write
+	Work        *Work
 	PendingCuts []PendingCut
 	// Orphan has the index keys of a waiting record or pending zone, OrphanBefore the former keys.
 	Orphan, OrphanBefore *Waiting
-	// Delegation is the placement of the Delegation; nil: deleted.
-	Delegation *DelegationPlacement
+	Delegation           *DelegationPlacement
 	// Rule is the pattern that allowed the record, for the audit annotation.
 	Rule     string
 	Warnings []Warning
@@ -42,11 +37,10 @@ type Plan struct {
 
 // Warning is a warning to the client.
 type Warning struct {
-	// Rule is a number in docs/semantics.md, as S5.14; "" for none.
 	Rule string
 	// Reason is set if another write may resolve the warning.
 	Reason, Text string
-	// Host is the name where any data resolves the warning; zero for none.
+	// Host is the name where any data resolves the warning.
 	Host name.Name
 }
 
@@ -70,19 +64,17 @@ type Write struct {
 
 // Placement is a record's place after a decision.
 type Placement struct {
-	FQDN name.Name // zero if unknown
-	View string
-	Zone *Ref // nil: not adopted
-	// Admission is the admitting kind of rule; "": not adopted.
+	FQDN      name.Name // zero if unknown
+	View      string
+	Zone      *Ref // nil: not adopted
 	Admission rules.Admission
 	Serial    serial.Serial
 	Reason    string // reason of the condition Adopted
 	Message   string
-	// HasClass is Zone.HasClass. Served: the zone is Served, and settled with the record.
+	// HasClass is Zone.HasClass. Served is true if the zone is Served, and settled with the record.
 	HasClass, Served bool
-	// Stays: the record stays, and only its status changes.
-	Stays bool
-	// EndsAt estimates the end of the record's period, unix seconds; 0: no period (S2.12).
+	Stays            bool
+	// EndsAt estimates the end of the record's period, unix seconds; 0 for none (S2.12).
 	EndsAt int64
 }
 
@@ -94,9 +86,9 @@ type ZoneChange struct {
 	Delegated, Servable *Condition
 	Step                *content.Step
 	Gone                bool
-	// TakesOver: a new zone has names or zones of the zone above.
+	// TakesOver is true if a new zone has names or zones of the zone above.
 	TakesOver bool
-	// Ended is the zone before, if it ends and becomes pending (S3.5).
+	// Ended is the former zone, if it ends and becomes pending (S3.5).
 	Ended *Zone
 	// Held is true if the change begins a hold (S7.5). Young has removals that would if the RRsets were older.
 	Held  bool
@@ -110,20 +102,20 @@ type ZoneChange struct {
 const (
 	// NoticeNameHidden: guests hide the name from a wildcard (S4.25).
 	NoticeNameHidden = "NameHidden"
-	// NoticeHostTaken: another namespace gets a host to which own records send clients (S4.26).
+	// NoticeHostTaken: another namespace gets a host to which own records lead (S4.26).
 	NoticeHostTaken = "HostTaken"
 )
 
-// Notice is an Event about the effect of another namespace's step, or of a cascade, on a name.
+// Notice is an Event about the effect on a name of another namespace's step, or of a cascade.
 type Notice struct {
 	Reason string
 	Name   name.Name
-	// Wildcard no longer answers the name. Namespace, its tenant, gets the Event. If own gets it, both fields are zero.
+	// Wildcard no longer answers the name. Namespace, its tenant, gets the Event; if own gets it, both are zero.
 	Wildcard  name.Rel
 	Namespace string
 }
 
-// Settled reports whether the content after the change may be delivered.
+// Settled reports whether the content may be delivered afterwards.
 func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settled() }
 
 // Condition has a Status "True", "False" or "Unknown".
@@ -136,7 +128,7 @@ func (p *Plan) AddPendingCut(parent *Ref, child Ref, view string, fqdn name.Name
 	}
 }
 
-// DelegationPlacement has the zone in which a Delegation is in force, nil for none, and the reason.
+// DelegationPlacement has the zone where a Delegation is in force; nil for none.
 type DelegationPlacement struct {
 	Zone            *Ref
 	Reason, Message string

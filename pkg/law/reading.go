@@ -18,14 +18,14 @@ type Reading struct {
 
 type lacking struct{}
 
-// Decide calls the decision "by". Facts in seen count as unused until read.
+// Decide runs a decision. Facts in seen count as unused until read.
 func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
 	}
 	r := Reading{seen: seen}
 	defer func() {
-		if len(r.needs) > 0 { // without needs a panic is of another kind, and goes on
+		if len(r.needs) > 0 { // any other panic goes on
 			_ = recover()
 			out = Outcome{Need: r.needs}
 		}
@@ -37,7 +37,7 @@ func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	return Outcome{Plan: plan}
 }
 
-// Get returns the fact of a key; nil if the store has no value.
+// Get returns a fact; nil if the store has no value.
 func Get[T any](r *Reading, k Key) *T {
 	f := r.seen.lookUp(k)
 	if f == nil {
@@ -49,7 +49,7 @@ func Get[T any](r *Reading, k Key) *T {
 	return t
 }
 
-// AskAll requests several facts, for a single round trip.
+// AskAll requests facts together, for a single round trip.
 func (r *Reading) AskAll(keys []Key) {
 	for i, k := range keys {
 		if r.seen.lookUp(k) == nil {
@@ -72,7 +72,7 @@ func (r *Reading) Reread() {
 	panic(lacking{})
 }
 
-// HoldingOf is for a zone with a name.
+// HoldingOf returns the holding of a zone with a name.
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if h == nil || h.UID != z.UID { // facts of two moments
@@ -89,7 +89,7 @@ func (r *Reading) ZoneOf(h *Holding) *Zone {
 	return z
 }
 
-// ZoneAt returns the zone at p and its holding; nil if the zone is gone or pending.
+// ZoneAt returns the zone at p and its holding; nil if gone or pending.
 func (r *Reading) ZoneAt(p Place) (*Zone, *Holding) {
 	z := Get[Zone](r, ZoneKey(p.Namespace, p.Name))
 	if z == nil || z.UID != p.UID || z.Pending {
@@ -98,8 +98,7 @@ func (r *Reading) ZoneAt(p Place) (*Zone, *Holding) {
 	return z, r.HoldingOf(z)
 }
 
-// FindEnclosing returns the longest name of a zone at or above n in the view, and the zone's holding (S2.1); nil for
-// none.
+// FindEnclosing returns the longest zone name at or above n, and its holding (S2.1); nil for none.
 func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) {
 	ks := make([]Key, 0, n.NumLabels()+1)
 	for at, ok := n, true; ok; at, ok = at.Parent() {
@@ -137,7 +136,7 @@ func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	return z.WithDelegated(list)
 }
 
-// ZoneKnownTo reports whether the namespace may know the zone (S1.8). Rules of Delegations count.
+// ZoneKnownTo reports whether the namespace may know the zone (S1.8), by rules of Delegations, too.
 func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
 	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
 }

@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Record is a Record object, parsed.
+// Record is a parsed Record object.
 type Record struct {
 	Namespace, Name, UID string
 	View                 string
@@ -21,7 +21,7 @@ type Record struct {
 	// Repeated has further spellings of Values, which has each value once (RFC 2181 §5).
 	Repeated []rdata.Value
 	Created  int64
-	// Terminating: the record or its namespace is being deleted, so no zone takes it in (S2.6).
+	// Terminating is true if the record or its namespace is being deleted, so that no zone takes it in (S2.6).
 	Terminating bool
 	// WaitsOnConflict: a create refused for data at the name is stored and waits (S2.14).
 	WaitsOnConflict bool
@@ -33,11 +33,11 @@ func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
 // Adopted is a record's contribution to its zone.
 type Adopted struct {
 	Zone Ref
-	// FQDN is the record's name if Owner is zero: the owner of an absolute name follows from the zone.
+	// FQDN is the name if Owner is zero: the owner of an absolute name follows from the zone.
 	FQDN name.Name
-	// EndsAt estimates the end of the record's period, unix seconds; 0: no period (S2.12).
+	// EndsAt is Placement.EndsAt.
 	EndsAt int64
-	// Admission is the kind of the admitting rule, as counted in the claim (S4.7).
+	// Admission is as counted in the claim (S4.7).
 	Admission rules.Admission
 	Contribution
 }

@@ -32,10 +32,10 @@ type Refusal struct {
 	// Field is the path in the object, for Invalid, Duplicate and Unmet.
 	Field string
 	Value any
-	// Reason is the condition's, if an object is refused in a cascade.
+	// Reason is the condition's, if a cascade refuses.
 	Reason  string
 	Message string
-	// Rule is the number in docs/semantics.md that Message cites, as S4.8; "" for none.
+	// Rule is the number that Message cites, as S4.8, or "".
 	Rule string
 	// Contact is that of the owner who can lift the refusal; "" if not told.
 	Contact string
@@ -51,7 +51,7 @@ func NewInvalid(field string, value any, reason, format string, args ...any) *Re
 	return &Refusal{Kind: Invalid, Field: field, Value: value, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }
 
-// NewLater refuses for now: the same request may pass later.
+// NewLater refuses for now.
 func NewLater(reason, format string, args ...any) *Refusal {
 	return &Refusal{Kind: Later, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }
@@ -67,7 +67,7 @@ func ruleOf(format string) string {
 	return all[len(all)-1][1]
 }
 
-// Cite adds the rule in parentheses to a message; "" adds nothing.
+// Cite adds the rule, if any, in parentheses to a message.
 func Cite(rule, text string) string {
 	if rule == "" {
 		return text
@@ -107,7 +107,7 @@ const (
 	WarningTakesAway     = "TakesAway"
 )
 
-// ViewOf describes the view of an object with a zoneRef to z (S1.4).
+// ViewOf describes the valid views of an object with a zoneRef to z (S1.4).
 func ViewOf(z *Zone) string {
 	if z.View == "" {
 		return "must be empty: the zone that zoneRef names is in the default view (S1.4)"
@@ -122,7 +122,7 @@ func InView(view string) string {
 	return fmt.Sprintf(" of view %q", view)
 }
 
-// AbsentMessage has the same words for a zone that is absent and for one that the namespace may not know (S2.3).
+// AbsentMessage does not tell whether a zone is absent, or the namespace may not know it (S2.3).
 func AbsentMessage(target *Ref, namespace string) string {
 	if target.Namespace == namespace {
 		return fmt.Sprintf("zone %s/%s does not exist yet", target.Namespace, target.Name)
@@ -130,8 +130,8 @@ func AbsentMessage(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// RefuseMoving refuses a locked name. The reason is not ReasonMoving, which is for Records that had a zone: an object
-// refused in a cascade waits like others.
+// RefuseMoving refuses a locked name. ReasonMoving is for Records that had a zone: an object refused in a cascade waits
+// like others.
 func RefuseMoving(n, zone name.Name) *Refusal {
 	return NewLater(ReasonNameHeld, "names at, above or below %s are locked in zone %s "+
 		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)

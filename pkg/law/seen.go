@@ -7,10 +7,9 @@ import (
 	"iter"
 )
 
-// Seen has the facts of a decision. A nil value is a fact: the store has no value. Up to FewKeys facts are a list.
-// Above that, for long names or hosts, an index finds them.
+// Seen has the facts of a decision. A nil value is a fact: the store has no value.
 type Seen struct {
-	// Look puts a fact into Seen if that needs no read, and reports whether it did. Nil means no such source.
+	// Look puts a fact into Seen if that needs no read, and reports whether it did. It may be nil.
 	Look func(Key) bool
 
 	facts []fact
@@ -57,7 +56,7 @@ func (s *Seen) lookUp(k Key) *fact {
 	return f
 }
 
-// Get returns a fact; false: missing.
+// Get returns a fact, and false if missing.
 func (s *Seen) Get(k Key) (any, bool) {
 	if f := s.findFact(k); f != nil {
 		return f.value, true

@@ -10,10 +10,9 @@ import (
 )
 
 // NextSerial returns the serial after last (S6.8): last+1, or the day's first serial YYYYMMDD00 (UTC) if ahead, or
-// minimum if ahead and not equal to consumed, the minimum used last (usedMinimum is true then). last is 0 for none.
-//
-// Being ahead is not transitive (RFC 1982 §3.2): a serial ahead of the day's may be behind last. So the result is ahead
-// of last, too, and a minimum too far away has no effect yet.
+// minimum if ahead and not equal to consumed, the minimum used last; usedMinimum is true then. last is 0 for none.
+// Being ahead is not transitive (RFC 1982 §3.2), so the result is ahead of last, too, and a minimum too far away has no
+// effect yet.
 func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (next serial.Serial, usedMinimum bool) {
 	next = last.Next()
 	ahead := func(s serial.Serial) bool { return s != 0 && s.Ahead(next) && (last == 0 || s.Ahead(last)) }
@@ -41,7 +40,6 @@ type LastSerial struct {
 	// Jump, set for the floor, is the least increase of serials by restores.
 	Jump uint32 `json:"jump,omitempty"`
 	By   string `json:"by,omitempty"`
-	// From has the zone removed or ended there, and the zones whose records were on their way to it. A new zone of the
-	// name takes their records in (S2.10).
+	// From has the zones, removed or ended, whose records a new zone of the name takes in (S2.10).
 	From []Origin `json:"from,omitempty"`
 }

@@ -3,42 +3,40 @@
 
 package law
 
-// Data that a zone's rules no longer allow, Records and zones below, stays for the withdrawalGracePeriod (S2.5, S3.6).
-// The period is counted for each namespace from the last write that withdrew something. Only the time in which servers
-// run counts: a clock that jumps ends nothing.
+// Only the time in which servers run counts towards a withdrawalGracePeriod (S3.6): a clock that jumps ends nothing.
 //
 // An ended zone keeps its uid, a part of its internal keys. So no rule recreates the zone until the cascade has purged
-// these keys. Owners and journal stay until Delivery has withdrawn the zone.
+// them. Owners and journal stay until Delivery has withdrawn the zone.
 
-// Withdrawal is the grace period of a namespace in a zone.
+// Withdrawal is the grace period of a namespace in a zone, counted from the last withdrawing write.
 type Withdrawal struct {
-	// Since is the time (unix seconds) of the last withdrawing write, used for EndsAt alone.
+	// Since is the time of that write, unix seconds, for EndsAt alone.
 	Since int64 `json:"since"`
 	// Grace is the period in seconds, Passed the part in which servers ran, as last written.
 	Grace  int64 `json:"grace,omitempty"`
 	Passed int64 `json:"passed,omitempty"`
-	// Cause is the Work.Cause of that write's cascade.
+	// Cause is the Work.Cause of its cascade.
 	Cause string `json:"cause,omitempty"`
-	// Now: the zone's own namespace ends the period at once.
+	// Now is true if own ends the period at once.
 	Now bool `json:"now,omitempty"`
 	// Records and Zones are digests of the namespace's rules when a cascade last met a withdrawn record or zone. Under
-	// other rules nothing is withdrawn: each change of rules has all data of the namespace decided again.
+	// other rules nothing is withdrawn: a change of rules has all data of the namespace decided again.
 	Records Digest `json:"records,omitzero"`
 	Zones   Digest `json:"zones,omitzero"`
 }
 
 func (w *Withdrawal) Over() bool { return w.Now || w.Passed >= w.Grace }
 
-// EndsAt returns the end of the period (unix seconds) if a server runs all the time.
+// EndsAt returns the end of the period, unix seconds, if a server always runs.
 func (w *Withdrawal) EndsAt() int64 { return w.Since + w.Grace }
 
 // IsCancelled reports whether rules came back for everything withdrawn. The key stays until the period is over, for
-// Records with endsAt. After a change of rules the result is true until the cascade meets data that is still withdrawn,
-// so a change prolongs a period once at most.
+// Records with endsAt. After a change of rules the result is true until the cascade meets withdrawn data, so a change
+// prolongs a period once at most.
 func (w *Withdrawal) IsCancelled(z *Zone, namespace string) bool {
 	return w.Records != z.DigestRules(namespace, false) && w.Zones != z.DigestRules(namespace, true)
 }
 
-// Uncounted reports whether releases do not count for mass deletion (S7.7), because own had the period to restore the
-// rule, or ended it.
+// Uncounted reports whether releases do not count for mass deletion (S7.7): own could restore the rule, or ended the
+// period.
 func (w *Withdrawal) Uncounted() bool { return w != nil && (w.Now || w.Grace > 0) }

@@ -17,34 +17,34 @@ type PendingCut struct {
 	Child  Ref       `json:"child"`
 	View   string    `json:"view,omitempty"`
 	FQDN   name.Name `json:"fqdn"`
-	// Own: an act of the parent's own namespace (S7.7).
+	// Own marks an act of the parent's own namespace (S7.7).
 	Own bool `json:"own,omitempty"`
 }
 
-// Same reports whether parent and child are the same.
+// Same reports whether parent and child are equal.
 func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
 
-// Waiting has the index keys of an object that waits.
+// Waiting has the index keys of a waiting object.
 type Waiting struct {
 	View string
 	FQDN name.Name // zero: only by reference
 	Zone *Ref      // target of the zoneRef
-	// Moves: on its way to another zone (S2.9).
+	// Moves is true on the way to another zone (S2.9).
 	Moves bool
-	// KeptOut is the namespace that had the name when the record began to wait by annotation (S2.15). No client reads
-	// it (S1.8).
+	// KeptOut is the namespace that had the name when the record began to wait by annotation (S2.15). No client may
+	// read it (S1.8).
 	KeptOut string
 }
 
-// Work is an outbox item: records and zones to decide anew.
+// Work is an outbox item: records and zones to decide again.
 type Work struct {
 	ID     string `json:"id"`
 	Reason string `json:"reason"`
 	View   string `json:"view"`
 	Scans  []Scan `json:"scans"`
-	// Zones have a StandingWork with this ID until the work is done.
+	// Zones have a CascadeMark with this ID until the work is done.
 	Zones []Place `json:"zones,omitempty"`
 	// Unmarked is true if no zone has a mark, so that each step is delivered when written (S7.2). By is then the zone's
 	// namespace.
@@ -53,7 +53,7 @@ type Work struct {
 	Purge string `json:"purge,omitempty"`
 	// Ended is that zone, if pending: a rule may recreate it when the work is done (S3.7).
 	Ended *Place `json:"ended,omitempty"`
-	// Ends is true if the zone ended, or went while its end was due. Zones below without a rule then end, too (S3.8).
+	// Ends is true if the zone ended, or went while its end was due. Zones below without a rule end, too (S3.8).
 	Ends bool `json:"ends,omitempty"`
 	// Releases are the namespaces whose withdrawals in the zone with uid Releasing end with the work (S2.5).
 	Releasing string   `json:"releasing,omitempty"`
@@ -71,16 +71,15 @@ type Work struct {
 	TakesIn bool   `json:"takesIn,omitempty"`
 	By      string `json:"by,omitempty"`
 	Since   int64  `json:"since"`
-	// Runner is the server of a longer work.
-	Runner string `json:"runner,omitempty"`
-	// Cursor is the progress, nil at the beginning. Another server can go on from there.
+	Runner  string `json:"runner,omitempty"`
+	// Cursor is the progress: another server can go on from there.
 	Cursor *Cursor `json:"cursor,omitempty"`
 }
 
 // Cursor is the last decided candidate, in the order of candidates.
 type Cursor struct {
 	Times int `json:"times,omitempty"`
-	// Moved: all moving records have moved; the others follow.
+	// Moved is true if all moving records have moved.
 	Moved   bool   `json:"moved,omitempty"`
 	Rank    int    `json:"rank,omitempty"`
 	Created int64  `json:"created,omitempty"`
@@ -111,7 +110,7 @@ const (
 	// ScanPending: the zones waiting for Target.
 	ScanPending ScanKind = "pending"
 	// ScanNamespaces: the records of Namespaces in the zone with uid Zone, and their objects waiting at or below (View,
-	// Name) or for Target, at the cost of these namespaces alone.
+	// Name) or for Target.
 	ScanNamespaces ScanKind = "namespaces"
 	// ScanZones: the zones strictly below (View, Name), with At also the zone there, whose parent may have changed.
 	ScanZones ScanKind = "zones"
@@ -141,8 +140,8 @@ func (s *Scan) Of(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
 
-// Concerns reports whether a scan of zones includes b. above is the nearest zone above b within the scan, nil if that
-// is at or above the scan's name. A zone known to be below another is decided with that one (S3.4).
+// Concerns reports whether a scan of zones includes b. above is the nearest zone above b within the scan; nil for none.
+// A zone known to be below another is decided with that one (S3.4).
 func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
 		return b.Enclosed != above.UID
@@ -150,14 +149,14 @@ func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	return s.Of(b.Namespace)
 }
 
-// RefersFrom reports whether the scan includes the zone at (view, fqdn) because it refers to Target from outside the
-// scanned subtree (S1.6).
+// RefersFrom reports whether the scan includes the zone at (view, fqdn) for a reference to Target from outside the
+// subtree (S1.6).
 func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 	return s.Kind == ScanReferring && !s.Name.IsZero() && h.Target != nil && *h.Target == *s.Target && s.Of(h.Namespace) &&
 		(s.View != view || !s.Name.Encloses(fqdn))
 }
 
-// For reports whether a scan of namespaces looks for these keys.
+// For reports whether a scan of namespaces looks for the keys.
 func (w *Waiting) For(s *Scan) bool {
 	return w.Zone != nil && s.Target != nil && w.Zone.Namespace == s.Target.Namespace && w.Zone.Name == s.Target.Name ||
 		!w.FQDN.IsZero() && w.View == s.View && s.Name.Encloses(w.FQDN)

@@ -28,11 +28,10 @@ type ZoneSettings struct {
 	MinimumSerial *uint32
 	Terminating   bool
 	// Grace is the withdrawalGracePeriod in seconds (S3.6).
-	Grace int64
-	// HasClass: the object names a class.
+	Grace    int64
 	HasClass bool
-	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once. Publish is the serial
-	// in kubi.zone/publish-deletions; nil for none (S7.5).
+	// MaxDeletePercent is the share of RRsets that own may remove at once, Publish the serial in
+	// kubi.zone/publish-deletions (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
 	// ReleaseNow are the namespaces of kubi.zone/release-now (S3.6).
@@ -41,8 +40,8 @@ type ZoneSettings struct {
 	DS []string
 }
 
-// ZoneRules are the settings that decisions about records and zones read. A change has these decided again
-// (ChangedRules, S2.5), so a new setting for such a decision belongs here.
+// ZoneRules are the settings that decisions about records and zones read. Their change has these decided again
+// (ChangedRules, S2.5): a new setting for such a decision belongs here.
 type ZoneRules struct {
 	Rules []rules.Rule
 	// RecordsPerNamespace bounds the records of a tenant; 0: no bound.
@@ -55,7 +54,7 @@ type Zone struct {
 	View   string
 	Header content.Header
 	// Made are the RRsets of spec.nameServers, MadeNames its hosts at or below the apex, all own names (S6.2). Complete
-	// sets both fields.
+	// sets both.
 	Made      []content.RRset
 	MadeNames []name.Rel
 	ZoneSettings
@@ -63,13 +62,13 @@ type Zone struct {
 	Pending bool
 	ZoneRef *Ref
 	Wanted  name.Name
-	// Ending is true for a pending zone that ended, until its data is released. Only afterwards can it be recreated:
-	// its uid is in the keys to remove.
+	// Ending is true for a pending zone until its data is released. It cannot be recreated before: its uid is in the
+	// keys to remove.
 	Ending bool
-	// Served is true if the zone is delegated and servable, and no class has its data. Settled content is Ready then
+	// Served is true if the zone is delegated and servable, and no class has its data: settled content is Ready
 	// (S6.13).
 	Served bool
-	// ClassNameServers is true if every class has its own name servers, so that apex NS are not delivered (S6.15).
+	// ClassNameServers is true if every class has its own name servers, and none gets the apex NS (S6.15).
 	ClassNameServers bool
 
 	Serial serial.Serial
@@ -77,9 +76,8 @@ type Zone struct {
 	SettledSerial serial.Serial
 	N             uint64
 	State         [32]byte
-	// Rows and RRsets count the data of records and cuts.
-	Rows, RRsets int
-	Deletions    Deletions
+	Rows, RRsets  int
+	Deletions     Deletions
 
 	// given are the rules of Delegations, set by RuledFor.
 	given []rules.Rule
@@ -114,8 +112,7 @@ func (z *Zone) MadeAt(owner name.Rel) []content.RRset {
 	return out
 }
 
-// knownTo reports whether the zone belongs to the namespace, or has a rule for it. To others the zone is absent (S2.3):
-// refusals tell no names (S1.8).
+// knownTo reports whether the zone has a rule for the namespace, or is its own. To others it is absent (S2.3).
 func (z *Zone) knownTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
@@ -129,11 +126,11 @@ func (z *Zone) knownTo(namespace string) bool {
 }
 
 // ChangedRules returns the namespaces whose records are decided again (S2.5). An empty list with changed true means
-// all: another limit, a rule for any namespace, or a shared rule, which gives names to own (S4.10).
+// all: after another limit, a rule for any namespace, or a shared rule, which gives names to own (S4.10).
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
-		return nil, true // another setting concerns every namespace
+		return nil, true
 	}
 	if reflect.DeepEqual(before.Rules, after.Rules) {
 		return nil, false
@@ -192,7 +189,7 @@ func (z *Zone) ScansAt(names []name.Rel) (scans []Scan) {
 	return scans
 }
 
-// DigestRules returns a digest of a namespace's rules for records, or for zones, in z, a result of RuledFor.
+// DigestRules returns a digest of a namespace's rules for records or zones in z, a result of RuledFor.
 func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	var texts []string
 	for _, r := range slices.Concat(z.Rules, z.given) {
@@ -208,7 +205,7 @@ func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	return DigestOf(strings.Join(texts, "\n"))
 }
 
-// IsOwn reports whether own records, except at underscore names, have this base name.
+// IsOwn reports whether own has this base name by records not at underscore names.
 func (o *Owner) IsOwn(z *Zone) bool {
 	c := o.ClaimOf(z.Namespace)
 	return c != nil && c.Names()
@@ -231,14 +228,14 @@ type Deletions struct {
 	Most *Stock
 }
 
-// Stock is the number of RRsets at a time, with the Deletions.Own of that time.
+// Stock is the number of RRsets and the Deletions.Own at a time.
 type Stock struct {
 	RRsets int `json:"rrsets"`
 	Own    int `json:"own"`
 }
 
-// TypesAt returns the number of types at a name: types, those of spec.nameServers, and at the apex SOA and NS, which
-// every zone needs. It modifies types.
+// TypesAt returns the number of types at a name: types, those of spec.nameServers, and at the apex SOA and NS. It
+// modifies types.
 func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)
@@ -250,15 +247,14 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	return len(slices.Compact(types))
 }
 
-// Rules of Delegations have a key for each namespace (S4.3), so a decision reads a single key. The keys change only
-// with the Zone object (I5). If the holding counts no Delegations, no such key is read.
+// Rules of Delegations have a key for each namespace (S4.3). The keys change only with the Zone object (I5).
 
 // RuleSet returns the rules of the Zone, and those of Delegations after RuledFor.
 func (z *Zone) RuleSet() *rules.Set {
 	return &rules.Set{Zone: z.FQDN(), Own: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.given}}
 }
 
-// WithoutGiven returns the zone without rules of Delegations: the stored form, cached for all namespaces.
+// WithoutGiven returns the zone without rules of Delegations, the stored form.
 func (z *Zone) WithoutGiven() *Zone {
 	if z == nil || z.given == nil {
 		return z

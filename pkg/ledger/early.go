@@ -14,16 +14,16 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// EarlyRecord decides a write of a Record before the write begins, from this server's memory: an allowed write costs
-// no read. rule is the deciding delegation (`zone example.org., pattern "*.dev"`), empty if there is none or memory
-// lacks a fact. The error is the write's 403, proved by a transaction that compares all facts. Other refusals, and
-// doubtful cases, are left to the write. before is nil for a creation. The objects are not changed.
+// EarlyRecord decides a write of a Record before the write begins, from this server's memory, so that an allowed write
+// costs no read. rule is the deciding delegation (`zone example.org., pattern "*.dev"`), or "" if memory has none. The
+// error is the write's 403, after a transaction has compared all facts. Other refusals are left to the write. before is
+// nil for a creation. The objects are not changed.
 func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error) {
 	if objects.SameContent(before, after) { // S2.4
 		return "", nil
 	}
 	defer l.com.Recover(ctx, nil, &err)
-	// The right to a name does not depend on the data. Parsing and hashing data is the larger part of a decision.
+	// The right to a name does not depend on the data, whose parsing and hashing is the larger part of a decision.
 	ask, _, err := l.recordAsk(ctx, before, after, objects.RecordWithoutData)
 	if err != nil {
 		return "", nil

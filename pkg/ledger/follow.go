@@ -24,38 +24,37 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Base is a zone at the revision where a view starts.
+// Base is a zone at the revision where a view of the zone starts.
 type Base struct {
 	Identity content.Identity
 	Zone     *law.Zone
 	Settled  bool
-	// Since has the steps after the delivered content, if the delivered content is earlier than Sets and the journal
-	// has all of these steps (S7.2, S7.5).
+	// Since has the steps after the delivered content, if that is earlier than Sets and the journal has them all (S7.2,
+	// S7.5).
 	Since []content.Step
 	// Hash is status.hash, which reveals a damaged header (S6.7).
 	Hash string
-	// Sets are the RRsets of the zone in canonical order, with children's cuts. Those of several Records with the
-	// same owner and type are not yet merged.
+	// Sets are the RRsets of the zone in canonical order, with children's cuts, not yet merged if several Records have
+	// the same owner and type.
 	Sets []content.RRset
 }
 
 // Sink receives the zones from Follow, in sequential calls.
 type Sink interface {
-	// Reset begins a start: a Base or Unreadable for each zone, and Ready. Other zones are gone.
+	// Reset begins a start: a Base or Unreadable for each zone, then Ready. Zones without either are gone.
 	Reset()
 	// Base passes a zone at the start.
 	Base(Base)
-	// Unreadable names a Zone without a Base, because its object cannot be read.
+	// Unreadable names a Zone whose object cannot be read.
 	Unreadable(namespace, name string, err error)
 	// Ready ends the start.
 	Ready()
-	// Apply passes a journal transaction of the zone with this uid.
+	// Apply passes a journal transaction of a zone.
 	Apply(uid string, tx content.Transaction)
 }
 
 // Follow reports the content of all zones to sink until ctx ends: first each zone at a revision, then every journal
-// transaction in order (I2). An interrupted watch continues. If etcd has compacted the next revision, Follow starts
-// again.
+// transaction in order (I2). If etcd has compacted the next revision, Follow begins another start.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		rev, err := l.readBase(ctx, sink)
@@ -113,8 +112,8 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	return r.rev, nil
 }
 
-// baseReader reads all zones at revision rev, which the first read sets. A damaged object stops no other: without the
-// object, the content does not fit the content state, so no view of its zone is proven.
+// A damaged object stops no other: without the object, the content differs from the content state, so no view of its
+// zone is proven.
 type baseReader struct {
 	l     *Ledger
 	sink  Sink
@@ -122,7 +121,7 @@ type baseReader struct {
 	bases map[string]*Base // by uid
 }
 
-// skip logs that a value is unreadable. The only error is the end of ctx.
+// skip returns an error only if ctx has ended.
 func (r *baseReader) skip(ctx context.Context, key string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -200,7 +199,7 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 	})
 }
 
-// readSince reads the steps after the delivered content. Without them, the zone is served again when settled.
+// Without the steps, the zone is served again when settled.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {
@@ -208,7 +207,7 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	}
 	_, b.Since, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
 	if errors.Is(err, rpctypes.ErrCompacted) {
-		// The present steps may still fit. If not, the journal cannot be followed from rev either, and all is read
+		// The present steps may still fit. If not, the journal cannot be followed from rev either, and Follow starts
 		// again.
 		if _, b.Since, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)

@@ -14,22 +14,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// stored is the value of the config key.
 type stored struct {
 	// Format is the number of the last executed migration, or FirstFormat.
 	Format int `json:"format"`
 	// LeastReader is the least format that a program must know to use the store.
 	LeastReader   int `json:"leastReader"`
 	HashAlgorithm int `json:"hashAlgorithm"`
-	// Key encrypts internal values (encryption.Key), and is encrypted by the transformer of Records; empty: no
-	// encryption.
+	// Key is an encryption.Key, encrypted by the transformer of Records; empty for no encryption.
 	Key []byte `json:"key,omitempty"`
 }
 
 const (
 	// FirstFormat is the lowest readable format. Stores of lower formats cannot be migrated.
 	FirstFormat = 24
-	// Format is the newest known format: the number of the last migration, or FirstFormat.
+	// Format is the newest known format.
 	Format = FirstFormat
 )
 
@@ -56,7 +54,7 @@ type formatError string
 func (e formatError) Error() string { return string(e) }
 func (formatError) Unwrap() error   { return ErrFormat }
 
-// fenced refuses all writes when a newer version has taken the store over.
+// fenced refuses all writes once a newer version has taken over the store.
 type fenced struct {
 	clientv3.KV
 	outgrown *atomic.Bool

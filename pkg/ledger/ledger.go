@@ -24,49 +24,43 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// Config configures a Ledger.
+// Config configures a Ledger. Its functions are called during writes, so they must not block: answer from memory. A nil
+// function means false, or no call.
 type Config struct {
-	// Client is required, and not closed by the ledger.
+	// Client is required. The ledger does not close Client.
 	Client *clientv3.Client
 	// Prefix is the prefix of all keys, without a trailing slash; required.
 	Prefix string
 	// Zones and Records are required codecs. If Records are encrypted, internal values are too.
 	Zones, Records objects.ObjectCodec
-	// Delegations is a codec; zero: that of Records.
+	// Delegations defaults to the codec of Records.
 	Delegations objects.ObjectCodec
-	// Deliveries is a codec; zero: no journal is kept for Deliveries.
+	// Deliveries is a codec. Without it no journal is kept for Deliveries.
 	Deliveries objects.ObjectCodec
-	// JournalSteps is the number of kept steps for each zone; 0: journal.JournalSteps. Fewer are kept if they are
-	// long (journal.JournalOctets), and more until a provider has confirmed them.
+	// JournalSteps is the number of kept steps for each zone; 0 means journal.JournalSteps. Fewer long steps are kept
+	// (journal.JournalOctets), and all steps until a provider has confirmed them.
 	JournalSteps int
-	// DefaultClass reports whether a default class delivers the zones of a namespace and view that name no class;
-	// nil: false. Every write of content calls DefaultClass, so answer from memory, true if not yet known. The
-	// controller corrects the resulting Ready (S6.13).
+	// DefaultClass reports whether a default class delivers the zones of a namespace and view that name no class.
+	// Return true if not yet known: the controller corrects the resulting Ready (S6.13).
 	DefaultClass func(namespace, view string) bool
-	// NameServers reports whether every class of a zone has its own name servers for the zone (S6.15); nil: false.
-	// Every write of a Zone calls NameServers, so answer from memory. After a change of a class the controller's
-	// write of Ready does so again.
+	// NameServers reports whether every class of a zone has its own name servers for the zone (S6.15).
 	NameServers func(*v1alpha1.Zone) bool
-	// Terminating reports whether a namespace is being deleted, as far as this server knows; nil: false. Cascades
-	// call Terminating for each object, so answer from memory (S2.6).
+	// Terminating reports whether a namespace is being deleted, as far as this server knows (S2.6).
 	Terminating func(namespace string) bool
-	// Held is called when a write of this server begins a hold by a mass deletion (S7.5), and must not block.
-	// Optional.
+	// Held is called when a write of this server begins a hold by a mass deletion (S7.5).
 	Held func(*v1alpha1.Zone)
-	// Notify is called with effects of this server's writes in a zone on other namespaces (S4.25, S4.26), and must not
-	// block. Optional.
+	// Notify is called with effects of this server's writes on other namespaces (S4.25, S4.26).
 	Notify func(*v1alpha1.Zone, []law.Notice)
-	// Withdrawn is called when a cascade of this server begins the grace period of a Record or Zone, or cancels it
-	// (S2.12, S3.5), and must not block. Optional.
+	// Withdrawn is called when a cascade of this server begins or cancels the grace period of a Record or Zone (S2.12,
+	// S3.5).
 	Withdrawn outbox.Announce
-	// Now is the clock; nil: time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Fault is called at named points of a write, for tests that kill or delay there. Optional.
+	// Fault is called at named points of a write, for tests that stop or delay there.
 	Fault func(point string)
-	// TryEvery is the period of rounds that try waiting objects (S2.7); 0: a minute.
+	// TryEvery is the period of rounds that try waiting objects (S2.7); 0 means a minute.
 	TryEvery time.Duration
-	// adjust changes the bounds in tests.
-	adjust func(*bounds)
+	adjust   func(*bounds)
 }
 
 // Validate returns all errors of the configuration, joined.
@@ -94,11 +88,12 @@ type Ledger struct {
 	outbox   *outbox.Outbox
 	placer   *objects.Placer
 	outgrown atomic.Bool // see FollowFormat
-	// plain is true if the store had no encryption key at the start: this server cannot read encrypted values.
+	// plain is true if the store had no encryption key at the start.
 	plain bool
 }
 
-// Client returns the client that decrypts internal values and maps revisions to versions; it ends with Config.Client.
+// Client returns the client that decrypts internal values and maps revisions to versions. Config.Client owns its
+// connection.
 func (l *Ledger) Client() *clientv3.Client { return l.mem.Client }
 
 // Layout returns the keys of the store.
@@ -110,21 +105,19 @@ func (l *Ledger) Run(ctx context.Context) error { return l.outbox.Run(ctx) }
 // HeldZones returns the number of zones that mass deletions hold (S7.5).
 func (l *Ledger) HeldZones() int { return l.mem.HeldZones() }
 
-// Steps returns a zone's steps after the serial since, up to step n, oldest first, and as their proof the content
-// state at that serial. The error is ErrTrimmed if the journal begins later, or the zone never had the serial.
+// Steps calls Steps of journal.Journal.
 func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
 	err error) {
 	return l.jr.Steps(ctx, zone, since, n)
 }
 
-// HeldSteps returns the steps up to step n from the oldest serial with a known content state, or from the creation of
-// the zone. The error is ErrTrimmed if there are none.
+// HeldSteps returns the steps up to step n from the oldest serial with a known content state, or from the zone's
+// creation. The error is ErrTrimmed if there are none.
 func (l *Ledger) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }
 
-// Left returns all RRsets that an ended zone has had since a serial. The error is ErrTrimmed if they are unknown, or
-// the zone had another name since.
+// Left calls Left of journal.Journal.
 func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error) {
 	return l.jr.Left(ctx, zone, since)
 }

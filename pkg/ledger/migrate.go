@@ -18,13 +18,12 @@ import (
 )
 
 const (
-	// lockSeconds is the time for which the lock outlives a killed server.
+	// lockSeconds is the time for which a killed server keeps the lock.
 	lockSeconds = 10
 	// olderEnd is the time that older servers, which watch config, have to end.
 	olderEnd = 5 * time.Second
 )
 
-// errLockLost means that another server has the lock.
 var errLockLost = errors.New("another server carries the migration out")
 
 func (l *Ledger) migrateStore(ctx context.Context, s *store) error {
@@ -106,8 +105,8 @@ type migrating struct {
 	lock   *concurrency.Mutex
 }
 
-// commitLocked sends a transaction that also compares the lock. It returns false if another compare failed, and
-// errLockLost without the lock.
+// commitLocked sends a transaction that also compares the lock. It returns false if another compare failed, errLockLost
+// if another server has the lock.
 func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
 	m.mem.Fault("migration")
 	r, err := m.mem.Client.Txn(ctx).If(append(cmps, m.lock.IsOwner())...).Then(ops...).Else(clientv3.OpGet(m.lock.Key())).Commit()
@@ -122,35 +121,30 @@ func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops .
 	return false, nil
 }
 
-// A migration changes the form of the store. Open executes the missing migrations in order, before any other read, in
-// a single server; the others wait. The lock has a lease, and each transaction compares the lock, so two servers
-// never write at once.
+// A migration changes the form of the store. Open executes the missing migrations in order, before any other read, in a
+// single server. The lock has a lease, and each transaction compares the lock, so two servers never write at once.
 //
-// To add one, append it to migrations with the next number, raise Format, and write Run in a new file.
+// To add a migration, append it to migrations with the next number, raise Format, and write Run in a new file.
+// migrate_test.go shows a test.
 //
-//   - Run gets a migrating: client, layout and codecs, and commitLocked for changes. export_test.go has functions
-//     that rewrite the values under a prefix, and that create ordinary work: move them here with the first migration
-//     that needs one.
-//   - Run must be idempotent: a server may be killed after any transaction, and the next server begins the
-//     migration again. Run writes only keys without the new form.
-//   - Run never changes the content of a zone: only decisions of the law change serials (I3). For objects to be
-//     decided again Run creates outbox items, after it has written the zone's keys: a cascade skips members that are
-//     younger than its item.
-//   - OldersMayWrite is true if programs that know only the migration before may read and write the store,
-//     meanwhile and afterwards. Such a migration changes no key of a zone: servers cache those at the zone's revision
-//     (I5). If false, leastReader is raised before Run begins: older programs refuse the store, and running servers
-//     end within olderEnd (FollowFormat).
+//   - Run gets a migrating, with client, layout, codecs, and commitLocked for changes. Functions of export_test.go
+//     rewrite the values under a prefix and create ordinary work: move them here when needed.
+//   - Run must be idempotent and write only keys without the new form, as a server may be killed after any
+//     transaction.
+//   - Run never changes the content of a zone, as only decisions of the law change serials (I3). To have objects
+//     decided again, Run creates outbox items after it has written the zone's keys: a cascade skips members younger
+//     than its item.
+//   - OldersMayWrite is true if programs that know only the migration before may read and write the store during and
+//     after Run. Such a migration changes no key of a zone, as servers cache those keys at the zone's revision (I5).
+//     If false, leastReader is raised before Run begins: older programs refuse the store, and running servers end
+//     within olderEnd.
 //   - A new field of a stored object or internal value needs a migration with OldersMayWrite false, if only for its
 //     number: older programs would drop the field when they write the value.
-//
-// To test a migration, see migrate_test.go. SetFormat of test/store gives a store the format before. The test puts
-// the old form by the raw client, starts a Server, compares keys, and repeats this with endsThere, which ends the
-// first server midway.
 type migration struct {
 	Number         int
 	Name           string
 	OldersMayWrite bool
-	// Run is nil if the new number suffices.
+	// Run is nil if the new number is enough.
 	Run func(context.Context, *migrating) error
 }
 

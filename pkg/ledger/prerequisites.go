@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// FindZone returns the zone with exactly this name in a view, proved by etcd. The read is charged to the namespace.
+// FindZone returns the zone with exactly this name in a view, proved by etcd. The namespace is charged.
 func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error) {
 	w := &commit.Write{Object: commit.Object{Resource: "zones"}, Ask: func(seen *law.Seen) law.Outcome {
 		return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -31,7 +31,7 @@ func (l *Ledger) FindZone(ctx context.Context, namespace, view string, apex name
 	return at, ok, err
 }
 
-// JudgePrerequisites checks prerequisites in a zone at a single moment, as a change set of the namespace would
+// JudgePrerequisites checks prerequisites in a zone at a single revision, as a change set of the namespace would
 // (S10.5). A zone without rules for the namespace counts as absent.
 func (l *Ledger) JudgePrerequisites(ctx context.Context, at v1alpha1.AdoptingZone, namespace string,
 	prerequisites []v1alpha1.ChangeSetPrerequisite) error {

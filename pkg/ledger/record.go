@@ -25,7 +25,7 @@ import (
 // Records decorates the raw storage of Records. raw must use a client from StorageClient.
 func (l *Ledger) Records(raw storage.Interface) storage.Interface {
 	return &recordStorage{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
-		newCommitter: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) optimistic {
+		newStoreWrite: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) storeWrite {
 			return &recordWrite{w, l}
 		}}}
 }
@@ -49,7 +49,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 	_, c := s.begin()
 	w := c.(*recordWrite)
 	for {
-		if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, w), key, destination, ignoreNotFound, preconditions,
+		if err := s.Interface.GuaranteedUpdate(withStoreWrite(ctx, w), key, destination, ignoreNotFound, preconditions,
 			w.wrapUpdate(tryUpdate), cached); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	return out, nil
 }
 
-// recordAsk returns the request to the law, and the key of the zone that probably changes.
+// recordAsk also returns the key of the zone that probably changes.
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	read func(*v1alpha1.Record) (*law.Record, error)) (records.RecordAsk, string, error) {
 	ask := records.RecordAsk{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
@@ -173,7 +173,6 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 	return a.Out, a.Err
 }
 
-// observeGeneration returns the data to put, and the Record if status.observedGeneration changes.
 func (w *recordWrite) observeGeneration(ctx context.Context, key string, put []byte) (*v1alpha1.Record, []byte, error) {
 	if w.after.Generation == w.before.Generation {
 		return nil, put, nil

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// ReviewName returns the result that a Record without data would have at its creation, without writing it (S14.1).
+// ReviewName returns the result that a Record without data would have at its creation (S14.1), and writes nothing.
 func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status v1alpha1.NameReviewStatus, err error) {
 	ask, _, err := l.recordAsk(ctx, nil, asked, objects.RecordWithoutData)
 	if err != nil {

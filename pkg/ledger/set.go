@@ -21,34 +21,33 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A change set is a list of writes of Records of a zone, committed as a whole or not at all (S10.1). Each write
-// passes the ordinary storage (admission, preconditions, field managers) and waits until all have arrived. Then each
-// is decided on the result of the earlier writes, and a single transaction commits all.
-//
-// Waiting writes hold no lock, so a set blocks no other write or set. The end of any write's context ends the set.
+// Each write of a change set (S10.1) passes the ordinary storage (admission, preconditions, field managers) and waits
+// until all have arrived. Then each is decided on the result of the earlier writes. Waiting writes hold no lock, so a
+// set blocks no other write. The end of any write's context ends the set.
 
-// Set is a change set, safe for concurrent use.
+// Set is a change set: writes of Records of a zone, committed as a whole or not at all. Its methods, except Require,
+// may be called concurrently.
 type Set struct {
 	l        *Ledger
 	requires []records.Requirement
 
 	mu    sync.Mutex
 	items []setItem
-	// refused is true if a write was refused before the decision: nothing is committed.
+	// refused is true if a write was refused before the decision, so nothing is committed.
 	refused bool
 	failure error
 	// over is the error of later writes; nil while the set is open.
 	over error
 	// sent is true if the writes may be committed, even after an error.
 	deciding, sent bool
-	// zone and serial are set by the commit.
-	zone   *v1alpha1.AdoptingZone
-	serial int64
+	zone           *v1alpha1.AdoptingZone
+	serial         int64
 }
 
-// setItem is the state of a write. left: its request has ended. came: the write arrived at least once.
+// setItem is the state of a write. left is true after the end of its request, came if the write has arrived at least
+// once.
 type setItem struct {
-	waiting                        *commit.SetWrite // nil: none, or answered
+	waiting                        *commit.SetWrite // nil before the write arrives and after its answer
 	left, came, creates, unchanged bool
 	grows                          int64 // octets
 }
@@ -56,7 +55,7 @@ type setItem struct {
 // NewSet returns a change set of n writes of Records.
 func (l *Ledger) NewSet(n int) *Set { return &Set{l: l, items: make([]setItem, n)} }
 
-// Require sets the prerequisites on the zone (S10.5). It takes no lock, so call it before any write arrives.
+// Require sets the prerequisites on the zone (S10.5). Call Require before any write arrives, as it takes no lock.
 func (s *Set) Require(prerequisites []v1alpha1.ChangeSetPrerequisite) (err error) {
 	s.requires, err = objects.ReadPrerequisites(prerequisites)
 	return err
@@ -69,7 +68,7 @@ type setPlace struct {
 	index int
 }
 
-// Context returns the context of write i of the set, or of its preview.
+// Context returns the context for write i of the set, or for its preview.
 func (s *Set) Context(ctx context.Context, i int) context.Context {
 	return context.WithValue(ctx, setKey{}, setPlace{s, i})
 }
@@ -79,8 +78,7 @@ func setOf(ctx context.Context) (*Set, int) {
 	return p.set, p.index
 }
 
-// GrowsBy returns the octets by which a write under ctx and the earlier writes of its set enlarge the store, as the
-// namespace stores all of them or none.
+// GrowsBy returns the octets by which a write under ctx and the earlier writes of its set enlarge the store.
 func GrowsBy(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {
@@ -115,7 +113,7 @@ func (e *setEndedError) Status() metav1.Status {
 
 var errOthersRefused = errors.New("other items of it were refused")
 
-// Leave tells the set that the request of write i has ended, and whether the write was refused.
+// Leave reports that the request of write i has ended, and whether the write was refused.
 func (s *Set) Leave(i int, refused bool) {
 	s.mu.Lock()
 	s.items[i].left = true
@@ -160,14 +158,14 @@ func (s *Set) Failed() error {
 	return s.failure
 }
 
-// Unwritten reports whether certainly nothing was written. Call it when all requests have ended.
+// Unwritten reports whether certainly nothing was written. Call Unwritten when all requests have ended.
 func (s *Set) Unwritten() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.deciding && !s.sent
 }
 
-// Committed returns the zone and its serial after the commit; nil before.
+// Committed returns the zone and its serial after the commit, nil before.
 func (s *Set) Committed() (*v1alpha1.AdoptingZone, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +192,7 @@ func (s *Set) abandonSet(cause error) {
 	}
 }
 
-// takeReady begins the decision and returns the writes, if each has arrived or its request has ended; else nil. The
+// takeReady begins the decision and returns the writes if each has arrived or its request has ended, else nil. The
 // caller holds s.mu.
 func (s *Set) takeReady() (all []*commit.SetWrite) {
 	if s.over != nil || s.deciding {
@@ -240,7 +238,7 @@ func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	return <-w.Answered // from Abandon, or the decision, whose deadline is the same
 }
 
-// decideSet decides the set. If objects have changed, only their writes are answered, and come again.
+// If objects have changed, decideSet answers only their writes, which come again.
 func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused
@@ -287,7 +285,6 @@ func (s *Set) decideSet(writes []*commit.SetWrite) {
 	}
 }
 
-// decisionContext returns the context with the earliest deadline.
 func decisionContext(writes []*commit.SetWrite) context.Context {
 	first := writes[0].Ctx
 	for _, w := range writes[1:] {

@@ -26,7 +26,7 @@ import (
 const (
 	// statusesAtOnce is etcd's default limit of operations in a transaction.
 	statusesAtOnce = 128
-	// statusPause bounds the pause after a transaction, for clients.
+	// statusPause bounds the pause after a transaction, in favour of clients.
 	statusPause   = 20 * time.Millisecond
 	resignTimeout = time.Second
 	// leaseSeconds is the time until another server replaces a dead leader.
@@ -34,7 +34,7 @@ const (
 )
 
 // RunElected calls run while this server is elected, and returns when ctx ends, or with an error when the lease ends.
-// At most one server of a store is elected, except for a moment after the loss of a lease: run must allow for two.
+// After the loss of a lease, run may run in two servers for a moment.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
 	// The lease is returned after the end of ctx, within resignTimeout if etcd does not answer.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -69,8 +69,8 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 
 var errLeaseEnded = errors.New("the lease in etcd has ended")
 
-// Members returns a page of about "most" Records in the zone with this uid, ordered by owner, from a cursor on ("":
-// the first), and the cursor of the next page ("": none).
+// Members returns a page of about "most" Records in the zone with this uid, ordered by owner, and the cursor of the
+// next page, "" at the end. from is such a cursor, "" for the first page.
 func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
 	next, err = etcd.Scan(ctx, l.mem.Client, l.mem.Layout.Room("members")+zone+"/", from, most, func(kv *mvccpb.KeyValue) error {
 		_, _, namespace, object, err := l.mem.Layout.ParseMember(string(kv.Key))
@@ -92,8 +92,8 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 }
 
 // ChangeRecords writes those stored Records of a namespace for which change, which sets conditions, returns true. The
-// namespace is charged. Records that are absent or change during the call are omitted. changed counts the written
-// Records, after an error maybe too few.
+// namespace is charged. Records that are absent or change meanwhile are omitted. changed counts the written Records,
+// after an error maybe too few.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	for len(names) > 0 {

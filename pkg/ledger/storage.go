@@ -16,14 +16,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// StorageClient returns the client for Kubernetes' storage of our resources: the ledger commits the writes of
-// decorated storages, and versions replace etcd's revisions. etcd3.store writes objects only through OptimisticPut
-// and OptimisticDelete. client remains unchanged, and must be closed by the caller. versions is Versions(prefix), or
-// nil to keep etcd's revisions, for a storage with one object in each transaction.
+// StorageClient returns the client for Kubernetes' storage of our resources, in which the ledger commits the writes of
+// decorated storages: etcd3.store writes objects only through OptimisticPut and OptimisticDelete. versions, from
+// Versions(prefix), replace etcd's revisions; nil keeps the revisions, for a storage with one object in each
+// transaction. The caller must close client.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
-		// etcd3.New asks the client's endpoints for progress notices, needed by lists from the cache and watches with
-		// initial events. A versioned client has no endpoints.
+		// etcd3.New would ask the client's endpoints for progress notices. A versioned client has no endpoints.
 		feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
 		client = &kubernetes.Client{Client: versionedClient(client.Client, versions)}
 		client.Kubernetes = client
@@ -31,24 +30,23 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 	return &kubernetes.Client{Client: client.Client, Kubernetes: hook{client.Kubernetes}}
 }
 
-// optimistic commits a write. The storage decorator passes it in the context.
-type optimistic interface {
-	// commitWrite writes or, if put is nil, deletes the key at its expected revision (0: absent). put is encoded by
-	// the store.
+type storeWrite interface {
+	// commitWrite writes or, if put is nil, deletes the key at its expected revision, 0 if absent. put is the store's
+	// encoding.
 	commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
 }
 
-type committerKey struct{}
+type storeWriteKey struct{}
 
-func withCommitter(ctx context.Context, c optimistic) context.Context {
-	return context.WithValue(ctx, committerKey{}, c)
+func withStoreWrite(ctx context.Context, c storeWrite) context.Context {
+	return context.WithValue(ctx, storeWriteKey{}, c)
 }
 
 type hook struct{ kubernetes.Interface }
 
 func (s hook) OptimisticPut(ctx context.Context, key string, data []byte, expected int64, opts kubernetes.PutOptions) (
 	kubernetes.PutResponse, error) {
-	c, _ := ctx.Value(committerKey{}).(optimistic)
+	c, _ := ctx.Value(storeWriteKey{}).(storeWrite)
 	if c == nil {
 		return s.Interface.OptimisticPut(ctx, key, data, expected, opts)
 	}
@@ -64,7 +62,7 @@ func (s hook) OptimisticPut(ctx context.Context, key string, data []byte, expect
 
 func (s hook) OptimisticDelete(ctx context.Context, key string, expected int64, opts kubernetes.DeleteOptions) (kubernetes.DeleteResponse,
 	error) {
-	c, _ := ctx.Value(committerKey{}).(optimistic)
+	c, _ := ctx.Value(storeWriteKey{}).(storeWrite)
 	if c == nil {
 		return s.Interface.OptimisticDelete(ctx, key, expected, opts)
 	}

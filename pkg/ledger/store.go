@@ -21,8 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// CheckFormat returns ErrFormat if this program must not read the store. It reads a single key, so a server calls it
-// before any other request to etcd.
+// CheckFormat returns ErrFormat if this program must not read the store. A server calls it first.
 func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) error {
 	_, _, err := newStore(client, prefix, nil, migrations).readConfig(ctx)
 	return err
@@ -62,9 +61,9 @@ func newStore(client *clientv3.Client, prefix string, transformer value.Transfor
 		migrations: known}
 }
 
-// openStore checks the format, writes that of an empty store, and returns a client like ReadStore's. If the
-// transformer of Records encrypts, new internal values are encrypted. A key of the store that the transformer's first
-// provider did not encrypt is encrypted again, so that the old provider can be removed.
+// openStore returns a client like ReadStore's, after it has written the format of an empty store. If the transformer of
+// Records encrypts, new internal values are encrypted. The store's key is encrypted again if the transformer's first
+// provider did not encrypt it, so that the old provider can be removed.
 func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	for {
 		opened, done, err := s.tryOpen(ctx)
@@ -74,7 +73,7 @@ func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	}
 }
 
-// readConfig reads and checks the config key; nil for an empty store.
+// readConfig returns a nil KeyValue for an empty store.
 func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, stored, error) {
 	var config stored
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -97,7 +96,7 @@ func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, stored, error
 	return r.Kvs[0], config, nil
 }
 
-// tryOpen returns done=false, to be called again, after a write of the config key by this or another server.
+// tryOpen returns false, to be called again, after a write of the config key by this or another server.
 func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err error) {
 	kv, config, err := s.readConfig(ctx)
 	if err != nil {
@@ -110,7 +109,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	if kv == nil {
 		config = stored{Format: newestFormat(s.migrations), LeastReader: leastReader(s.migrations), HashAlgorithm: sethash.Algorithm}
 	} else if least := leastReader(s.migrations); least > config.LeastReader {
-		// Older programs must notice in config before the migrations begin.
+		// Older programs must see this before the migrations begin.
 		config.LeastReader = least
 		_, err := s.writeConfig(ctx, kv, config)
 		return nil, false, err
@@ -130,7 +129,7 @@ func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	if stale { // false: another server has done so
+	if stale {
 		if _, err := s.wrapKey(ctx, kv, config, key); err != nil {
 			return nil, false, err
 		}
@@ -181,9 +180,8 @@ func (s *store) warnReadable(ctx context.Context, key encryption.Key, encrypts b
 // ErrEncrypted means that the encryption configuration does not decrypt the key of the store.
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
-// FollowFormat watches the config key until ctx ends, and then returns nil. It returns ErrFormat if a newer version
-// has taken the store over, or another server has begun to encrypt the store. Then this ledger sends no more
-// transactions.
+// FollowFormat watches the config key until ctx ends, and then returns nil. It returns ErrFormat if a newer version has
+// taken over the store, or another server has begun to encrypt the store. Then this ledger sends no more transactions.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.bounds.migrations}
 	for ctx.Err() == nil {

@@ -26,7 +26,6 @@ import (
 )
 
 // The response to a write or dry run that takes rights away counts the objects concerned, as of the write (S2.16).
-// The cascade may decide them earlier.
 
 const (
 	// maxTaken bounds the Records read for a response (S2.16), and takenWithin the time.
@@ -36,15 +35,15 @@ const (
 )
 
 type taking struct {
-	// zone is a uid.
 	zone string
-	// namespaces may lose rights; nil: all. So may others at and below the given names, which are relative to fqdn.
+	// namespaces are those that may lose rights, nil for all. So may others at and below the given names, which are
+	// relative to fqdn.
 	namespaces []string
 	names      []name.Rel
 	fqdn       name.Name
-	// takes returns the test of objects that a namespace loses, given its rules from Delegations.
+	// takes returns the test for the objects that a namespace loses, given its rules from Delegations.
 	takes func(namespace string, delegated []law.DelegatedRule) (judge takes)
-	// children are the child zones before the write. at is the revision of the write; 0: the newest.
+	// children are the child zones before the write, and at is its revision, 0 for the newest.
 	children children
 	at       int64
 	describe func(what string, namespaces []string) string
@@ -69,7 +68,6 @@ func takesByRules(before, after *law.Zone, namespace string) takes {
 
 type children map[law.Key]*law.Holding
 
-// childrenOf returns the zones that a zone, by uid, delegates by rules.
 func (l *Ledger) childrenOf(zone string) children {
 	if zone == "" {
 		return nil
@@ -81,8 +79,7 @@ type taken struct {
 	records, zones int
 	names          []string
 	namespaces     map[string]bool
-	// more is true if some objects were not read.
-	more bool
+	more           bool
 }
 
 func (t *taken) add(namespace, text string) {
@@ -226,7 +223,8 @@ func (l *Ledger) namespacesAt(ctx context.Context, c taking) (out []string, err 
 	return out, nil
 }
 
-// FirstMember returns name and uid of a namespace's first Record at an owner in a zone, given by uid; "": none.
+// FirstMember returns name and uid of a namespace's first Record at an owner in a zone, given by uid; "" if there is
+// none.
 func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
 	prefix := l.mem.Layout.Key(law.MemberKey(zone, owner, namespace, ""))
 	r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))
@@ -276,8 +274,7 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 	return rules.List, nil
 }
 
-// warnOfZone warns of the objects taken by a write of a Zone at a revision. stood are the child zones before the
-// write, or those of a new zone's parent; nil: unchanged.
+// existing has the child zones before the write, nil if unchanged.
 func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, existing children, at int64) {
 	if plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
 		return
@@ -305,9 +302,9 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, at)
 }
 
-// warnOfUnlisted warns the creator of a zone of established zones below without a rule (S3.4). Establishing needs a
-// right to the name, and no tenant may establish above another namespace's zone (S4.15), so the names reveal nothing
-// private (S1.8).
+// warnOfUnlisted warns the creator of a zone of established zones below that no rule lists (S3.4). Their names reveal
+// nothing private (S1.8): establishing needs a right to the name, and no tenant may establish above another namespace's
+// zone (S4.15).
 func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.takenWithin)
 	defer cancel()
@@ -382,7 +379,7 @@ func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, 
 		}})
 }
 
-// warnOfElsewhere warns of new patterns without effect, because zones below have all names that they match.
+// warnOfElsewhere warns of new patterns without effect: zones below have all matching names.
 func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.Rule, below children) {
 	isZone := func(n name.Name) bool { return below[law.HoldingKey(zone.View, n)] != nil }
 	had := rules.FindElsewhere(before, zone.FQDN(), zone.Namespace, isZone)

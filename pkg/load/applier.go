@@ -18,12 +18,12 @@ import (
 
 type applier struct {
 	manager string
-	// client is set to compute the change here, like kubectl apply without --server-side.
+	// client is true to compute the change here, like kubectl apply without --server-side.
 	client bool
 	force  bool
 }
 
-// applierOf returns the client that applied an object last, or kubectl apply if none did. A nil object is new.
+// applierOf returns the client that applied an object last, else kubectl apply. A nil object is new.
 func (l *Loader) applierOf(before metav1.Object) applier {
 	as := applier{manager: l.cfg.FieldManager, force: l.cfg.ForceConflicts}
 	if !l.cfg.AsLastApplied || before == nil {
@@ -80,7 +80,7 @@ func mergePatch(object, patch map[string]any) {
 	}
 }
 
-// serverPatch returns the spec of o, with null for fields that o lacks and only the manager applied.
+// serverPatch returns the spec of o, with null for absent fields that only the manager applied.
 func serverPatch(o *unstructured.Unstructured, before metav1.Object, manager string) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	own, others := make(map[string]any), make(map[string]bool)
@@ -104,7 +104,6 @@ func serverPatch(o *unstructured.Unstructured, before metav1.Object, manager str
 	return spec
 }
 
-// recordAfter returns the Record after an apply of o, with the status before, and the client that applies.
 func (l *Loader) recordAfter(o *unstructured.Unstructured, before *v1alpha1.Record) (*v1alpha1.Record, applier, error) {
 	if before == nil {
 		record := &v1alpha1.Record{}

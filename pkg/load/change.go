@@ -24,19 +24,18 @@ import (
 type Change struct {
 	// Op is + for an addition, ~ for a change, - for a removal.
 	Op string `json:"op"`
-	// Zone is the object's Zone, as NAMESPACE/NAME: itself, its zone, or the zone of the rule; empty for none.
+	// Zone is the object's Zone, as NAMESPACE/NAME: itself, its zone, or the zone of the rule; or empty.
 	Zone string `json:"zone,omitempty"`
-	// Object is a Record from a manifest, or the Zone that derives an entry. Text describes the change, and names
-	// objects other than Records.
+	// Object is a Record from a manifest, or the Zone that derives an entry. Text describes the change.
 	Object string `json:"object,omitempty"`
 	Text   string `json:"text"`
 	// Namespace, FQDN and Type of a Record, or of an entry that a Zone derives in its parent.
 	Namespace string `json:"namespace,omitempty"`
 	FQDN      string `json:"fqdn,omitempty"`
 	Type      string `json:"type,omitempty"`
-	// After is an object of the plan on which this change depends; the server's answer may then differ.
+	// After is an object of the plan on which this change depends; the server's later answer may differ.
 	After string `json:"after,omitempty"`
-	// ZoneBefore and ZoneAfter are the written Zone; nil for none.
+	// ZoneBefore and ZoneAfter are the written Zone; may be nil.
 	ZoneBefore, ZoneAfter *v1alpha1.Zone `json:"-"`
 }
 
@@ -55,7 +54,7 @@ func (c Change) String() string {
 	return line
 }
 
-// ChangesOfRecord lists the changes of a Record in a zone; nil for no Record.
+// ChangesOfRecord lists the changes of a Record; nil for no Record.
 func ChangesOfRecord(before, after *v1alpha1.Record, zone types.NamespacedName) (changes []Change) {
 	add := func(op string, r *v1alpha1.Record, text string) {
 		c := Change{Op: op, Text: text, Namespace: r.Namespace, FQDN: cmp.Or(r.Status.FQDN, r.Spec.DomainName), Type: r.Spec.Type}
@@ -241,7 +240,6 @@ func asJSON(value any) string {
 	return shorten(string(text))
 }
 
-// dropServerFields removes the server-set fields of an export.
 func dropServerFields(o *unstructured.Unstructured) {
 	for _, field := range []string{"managedFields", "resourceVersion", "uid", "creationTimestamp", "generation"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", field)
@@ -255,11 +253,10 @@ type manifest struct {
 	// owner is the DNS name in the manifest, if known; created is the creation time on an earlier server.
 	owner   string
 	created time.Time
-	// before and answer are the object before and after the write; after is an object of the plan to be written first.
+	// after names an object of the plan to be written first.
 	before, answer *unstructured.Unstructured
 	after          string
-	// answered has the reasons of Warnings resolved by other manifests.
-	answered map[string]bool
+	answered       map[string]bool
 }
 
 func newManifest(path string, o *unstructured.Unstructured) *manifest {
@@ -312,8 +309,8 @@ func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.Namespac
 	t.adopted[key] = append(t.adopted[key], record)
 }
 
-// coversSet reports whether adopted Records have every value of s, and returns their TTL: a Record made by hand gets no
-// second Record beside it.
+// coversSet reports whether adopted Records have every value of s, and their TTL: a Record made by hand gets no second
+// Record.
 func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok bool) {
 	fqdn, err := s.owner.In(to.fqdn)
 	if err != nil {

@@ -21,10 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// A dry run of manifests asks the server about the present state: Zones, Delegations and other objects one by one,
-// Records in change sets of a namespace and zone. Writes that depend on another object of the run are marked with
-// that object: the server cannot foresee the effect.
-
 // The zones are sorted, parents first.
 func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delegations, rest []*manifest) (Result, error) {
 	var result Result
@@ -63,7 +59,6 @@ type leftObjects struct {
 	others  []*manifest
 }
 
-// listLeft lists the objects with labels of Config.PruneSelector that the manifests lack, in all readable namespaces.
 func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObjects, err error) {
 	if l.cfg.PruneSelector == "" {
 		return left, nil
@@ -229,7 +224,6 @@ func specField(o *unstructured.Unstructured, field string) any {
 	return value
 }
 
-// before is nil for a new object.
 func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructured) (changed bool) {
 	if m.object.GroupVersionKind() == v1alpha1.SchemeGroupVersion.WithKind("Record") {
 		had, has := decodeObject[v1alpha1.Record](before), decodeObject[v1alpha1.Record](after)
@@ -264,7 +258,6 @@ func (l *Loader) showManifest(m *manifest, before, after *unstructured.Unstructu
 	return true
 }
 
-// decodeObject returns nil for no object, or one of another type.
 func decodeObject[T any](o *unstructured.Unstructured) *T {
 	typed := new(T)
 	if o == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, typed) != nil {
@@ -273,7 +266,6 @@ func decodeObject[T any](o *unstructured.Unstructured) *T {
 	return typed
 }
 
-// decodeZone adds the name and parent that the server cannot know yet.
 func (l *Loader) decodeZone(m *manifest, o *unstructured.Unstructured) *v1alpha1.Zone {
 	zone := decodeObject[v1alpha1.Zone](o)
 	if above, fqdn := l.zoneOf(m.object); zone != nil && zone.Status.FQDN == "" && !fqdn.IsZero() && m.after != "" {

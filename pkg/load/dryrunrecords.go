@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// dryRunRecords asks about Records by namespace and zone. It asks one by one if the zone is unknown or does not exist
-// yet, or if no change set can write as their client does.
+// dryRunRecords asks by namespace and zone, or one by one if the zone is unknown or absent, or no change set can write
+// as their client does.
 func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*manifest, left []*v1alpha1.Record) (Result, error) {
 	var result Result
 	var writes, removals []*recordWrite
@@ -73,7 +73,7 @@ func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*ma
 	if result.Add(one); err != nil {
 		return result, err
 	}
-	// Clients apply before they remove, so names freed by a removal are still taken for an apply.
+	// Clients apply before they remove, so names that a removal frees are still taken.
 	shareManagers(append(slices.Clone(writes), removals...))
 	one, refused, err := l.writeRecords(ctx, what, [][]*recordWrite{writes, removals})
 	result.Add(one)
@@ -124,8 +124,8 @@ func (l *Loader) fillNames(ctx context.Context, writes []*recordWrite) {
 	}
 }
 
-// shareManagers gives creations and removals the manager that applies existing Records of the place: a change set has a
-// single manager.
+// shareManagers gives creations and removals the manager that applies existing Records of the place, as a change set
+// has a single manager.
 func shareManagers(writes []*recordWrite) {
 	managers := make(map[place]applier)
 	for _, w := range writes {

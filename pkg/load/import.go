@@ -28,12 +28,12 @@ import (
 // Target is the Zone for an imported zone file.
 type Target struct {
 	Zone types.NamespacedName
-	// Namespace of the Records, possibly another than the Zone's.
+	// Namespace of the Records.
 	Namespace string
 	// View of a new Zone. An existing Zone must be in this view, unless View is empty.
 	View string
-	// Origin completes relative names before the first $ORIGIN. Zero means the name of the Zone, or without a Zone, the
-	// file's name.
+	// Origin completes relative names before the first $ORIGIN. If zero, the name of the Zone does, or without a Zone
+	// the file's name.
 	Origin name.Name
 	// CreateZone creates a missing Zone from the SOA. The file is then the whole zone: NS at the apex become Records.
 	CreateZone bool
@@ -41,7 +41,7 @@ type Target struct {
 
 // Import writes the records of a zone file into a Zone. path names the file in the report. Refusals are reported and
 // counted. If the SOA or the name servers differ, the report has a command that sets the fields of the Zone. An error
-// ends the whole run.
+// ends the run.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
 	if err != nil {
@@ -84,7 +84,7 @@ func (l *Loader) importFile(ctx context.Context, path string, text []byte, targe
 	return result, nil
 }
 
-// getZone returns nil for a missing Zone, and an empty Zone if reading is forbidden: the file may have its name.
+// getZone returns nil for a missing Zone, and an empty Zone if reading is forbidden.
 func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1alpha1.Zone, err error) {
 	zone, err = rrsets.Retry(ctx, func() (*v1alpha1.Zone, error) {
 		return l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
@@ -103,7 +103,7 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 	return nil, fmt.Errorf("zone %s: %w", id, err)
 }
 
-// planImport returns the plan beside an error too, for its refusals.
+// planImport returns the plan even with an error, for its refusals.
 func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result,
 	error) {
 	p := &plan{view: target.View}
@@ -200,7 +200,6 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 	return Result{Written: 1}, nil
 }
 
-// reportSOA returns the number of ignored lines.
 func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) int {
 	text := soa.Name.String() + " SOA " + soa.Data
 	var wrong []string
@@ -241,8 +240,8 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 	return 1
 }
 
-// reportNameServers removes the NS at the apex from the plan, reports those missing in the Zone, and returns the
-// number of ignored lines. Without spec.nameServers in the Zone, they stay in the plan and become a Record.
+// reportNameServers removes the NS at the apex from the plan, reports those missing in the Zone, and counts ignored
+// lines. Without spec.nameServers in the Zone, they stay in the plan and become a Record.
 func (l *Loader) reportNameServers(path string, p *plan, zone *v1alpha1.Zone) int {
 	i := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
 	known := zone.Status.FQDN != ""

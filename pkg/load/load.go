@@ -34,7 +34,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// FieldManager is the default field manager, to detect fields changed by other managers (L4).
+// FieldManager is the default field manager (L4).
 const FieldManager = "kubizone-load"
 
 const (
@@ -48,18 +48,18 @@ const (
 
 // Config of a Loader.
 type Config struct {
-	// Client reaches the server as a user with the right to write Zones and Records.
+	// Client needs the rights to write Zones and Records.
 	Client *rest.Config
 	// Namespace is for the objects of zone files, and for manifests without a namespace.
 	Namespace string
-	// FieldManager is for all writes; empty means the constant.
+	// FieldManager is for all writes, by default the constant.
 	FieldManager string
 	// DryRun stores nothing.
 	DryRun bool
-	// Prune makes Finish remove the Records that this field manager made earlier and no source has any more.
+	// Prune makes Finish remove the Records of this field manager that no source has any more.
 	Prune bool
-	// Plan receives the changes of each write. Note receives remarks, with a kind such as "refused" or "warning"; if
-	// nil, Report receives them.
+	// Plan receives the changes of each write. Note receives remarks with a kind such as "refused"; if nil, Report
+	// does.
 	Plan func(Change)
 	Note func(kind, text string)
 	// AsLastApplied makes a dry run apply each manifest as the client that last applied the object.
@@ -67,15 +67,14 @@ type Config struct {
 	// PruneSelector makes a dry run remove the Zones, Delegations and Records with these labels that the manifests
 	// lack.
 	PruneSelector string
-	// HowToRemove is the next step in the report of left-over Records; empty means "delete them".
+	// HowToRemove is the next step in the report of left-over Records; by default "delete them".
 	HowToRemove string
 	// ForceConflicts overwrites fields changed by other managers (L4).
 	ForceConflicts bool
-	// Interval is the time before the first progress line, 0 means 2 s; it doubles for each further line, up to
+	// Interval is the time before the first progress line, by default 2 s. It doubles for each further line, up to
 	// maxInterval.
 	Interval time.Duration
-	// Report receives lines for people: progress, refusals and results, with texts of sources unchanged. nil drops
-	// them.
+	// Report receives lines for people, with texts of sources unchanged. May be nil.
 	Report func(line string)
 }
 
@@ -86,16 +85,15 @@ type Result struct {
 	Removed int `json:"removed"`
 	// Left objects stay as another field manager changed them (L4).
 	Left int `json:"left"`
-	// NotTaken counts SOA and NS lines of zone files that differ from the Zone, and parts of custom resources without
-	// zone data.
+	// NotTaken counts SOA and NS lines that differ from the Zone, and parts of custom resources without zone data.
 	NotTaken int `json:"notTaken"`
 	// Refused counts lines of zone files and objects of manifests.
 	Refused     int `json:"refused"`
 	Failed      int `json:"failed"`
 	NotServable int `json:"notServable"`
-	// Changed entries were in a zone's custom resource, and are missing now or have another TTL.
+	// Changed entries of a zone's custom resource are missing now or have another TTL.
 	Changed int `json:"changed"`
-	// Held zones are not delivered, because too much was removed from them at once.
+	// Held zones are not delivered, as too much was removed from them at once.
 	Held int `json:"held"`
 }
 
@@ -125,16 +123,14 @@ func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, 
 	return nil
 }
 
-// StopsAll reports whether every other file would fail with the same error: ctx has ended, the server does not answer,
-// or rejects the user.
+// StopsAll reports whether every other file would fail too: ctx has ended, the server does not answer, or rejects the
+// user.
 func StopsAll(ctx context.Context, err error) bool {
 	var status apierrors.APIStatus
 	var unanswered *url.Error
 	return ctx.Err() != nil || apierrors.IsUnauthorized(err) || !errors.As(err, &status) && errors.As(err, &unanswered)
 }
 
-// runWorkers calls do for every group until the first error, phase by phase. It reports progress in objects, and adds
-// up the results.
 func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int, phases [][][]T,
 	do func(ctx context.Context, group []T) (Result, error)) (result Result, err error) {
 	total := 0
@@ -217,7 +213,7 @@ func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
 	return groups
 }
 
-// refusalReason returns the server's message if err rejects the object sent (L1, L2).
+// refusalReason returns the server's message if err rejects the object (L1, L2).
 func refusalReason(err error) (reason string, ok bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -230,12 +226,10 @@ func refusalReason(err error) (reason string, ok bool) {
 	return "", false
 }
 
-// waiting has the reasons of Warnings about objects without a zone.
 var waiting = []string{v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonNoEnclosingZone}
 
 type subject struct {
-	title string
-	// answered has the reasons of Warnings resolved by other writes of the run, unknown to the server.
+	title    string
 	answered map[string]bool
 	items    []subject
 }
@@ -246,7 +240,7 @@ func withSubject(ctx context.Context, of subject) context.Context {
 	return context.WithValue(ctx, subjectKey{}, of)
 }
 
-// withZone drops Warnings about Servable unless the run is dry: the condition itself is reported at the end.
+// withZone drops Warnings about Servable unless the run is dry, as the condition is reported at the end.
 func (l *Loader) withZone(ctx context.Context, answered map[string]bool) context.Context {
 	if !l.cfg.DryRun {
 		answered = alsoAnswered(answered, v1alpha1.ReasonNoNameServers, v1alpha1.ReasonNameServerWithoutAddress)
@@ -265,7 +259,6 @@ func alsoAnswered(answered map[string]bool, reasons ...string) map[string]bool {
 	return all
 }
 
-// warnings collects the server's Warnings, each text once.
 type warnings struct {
 	mutex   sync.Mutex
 	reasons map[string]string // by text
@@ -298,7 +291,6 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	w.reasons[text] = agent
 }
 
-// more counts the Warnings beyond maxWarnings.
 func (w *warnings) takeAll() (texts []string, reasons map[string]string, more int) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -326,11 +318,9 @@ type Loader struct {
 
 	scopes     map[string]*scope
 	scopeOrder []*scope
-	// applied has the Zones of manifests, paths the file of each object.
-	applied map[types.NamespacedName]bool
-	paths   map[*unstructured.Unstructured]string
-	// priors has the changes of a dry run on which other objects depend.
-	priors priors
+	applied    map[types.NamespacedName]bool
+	paths      map[*unstructured.Unstructured]string
+	priors     priors
 }
 
 func newLoader(cfg Config, typed versioned.Interface, any dynamic.Interface, mapping mapper, received *warnings) *Loader {
@@ -373,8 +363,8 @@ func (l *Loader) dryRun() []string {
 	return nil
 }
 
-// ReadText reads a whole source until ctx ends: opening a FIFO without a writer, or reading it, would block forever.
-// name is the source in reports.
+// ReadText reads a whole source until ctx ends, as a FIFO without a writer would block forever. name is the source in
+// reports.
 func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte, error)) ([]byte, error) {
 	type answer struct {
 		text []byte
@@ -401,7 +391,7 @@ func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte,
 
 const pageSize = 1000
 
-// EachItem calls do for every object of list, a method of a client, page by page.
+// EachItem calls do for every object of list, page by page.
 func EachItem[L, T runtime.Object](ctx context.Context, list func(context.Context, metav1.ListOptions) (L, error),
 	options metav1.ListOptions, do func(T) error) error {
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -411,7 +401,7 @@ func EachItem[L, T runtime.Object](ctx context.Context, list func(context.Contex
 	return pages.EachListItem(ctx, options, func(o runtime.Object) error { return do(o.(T)) })
 }
 
-// OpenEntries returns the content of a zone as a master file with absolute names. The caller closes the reader.
+// OpenEntries returns the content of a zone as a master file with absolute names. The caller closes it.
 func OpenEntries(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (io.ReadCloser, error) {
 	text, err := client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).
 		SubResource("entries").Param("format", v1alpha1.FormatText).Stream(ctx)

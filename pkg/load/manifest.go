@@ -53,7 +53,7 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 	return result, err
 }
 
-// Apply applies objects. path is the source in reports of objects that ReadObjects of this Loader did not read.
+// Apply applies objects. path is the source in reports of objects not read by ReadObjects of this Loader.
 func (l *Loader) Apply(ctx context.Context, path string, objects []*unstructured.Unstructured) (Result, error) {
 	var all []*manifest
 	for _, o := range objects {
@@ -83,7 +83,7 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 		}
 	}
 	// A new zone does not capture the zones below it (S3.4), and records wait for their zone. So classes and zones come
-	// first, parents before children, then Delegations, then all else.
+	// first, parents before children, then Delegations.
 	sortParentsFirst(zones)
 	if l.cfg.DryRun {
 		one, err := l.dryRunManifests(ctx, what, zones, delegations, slices.Concat(classes, rest))
@@ -107,9 +107,8 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	return result, nil
 }
 
-// byOwner groups manifests by name, the oldest first: in a conflict timing must not decide which is refused, and the
-// first holder of a name keeps it (S4.8). Addresses come before NS with their hosts, and NS before glue and DS, so that
-// no Warning is about a record of a later manifest.
+// byOwner groups manifests by name, the oldest first, because the first holder of a name keeps it (S4.8). Addresses
+// come before NS with their hosts, and NS before glue and DS, to avoid Warnings about records of later manifests.
 func byOwner(manifests []*manifest) [][][]*manifest {
 	groups := groupBy(manifests, func(m *manifest) string { return m.owner })
 	cuts := make(map[string]bool)
@@ -156,8 +155,7 @@ func (m *manifest) rrtype() rdata.Type {
 	return 0
 }
 
-// noteAnswers finds the Warnings that other manifests resolve: about rules, name servers and classes of Zones, and
-// hosts of Records.
+// noteAnswers finds the Warnings that other manifests resolve.
 func noteAnswers(all []*manifest) {
 	var written WrittenNames
 	for _, m := range all {
@@ -202,7 +200,7 @@ func noteAnswers(all []*manifest) {
 	}
 }
 
-// applyAll repeats refused manifests while any succeeds: they may depend on each other.
+// applyAll repeats refused manifests while any succeeds, as they may depend on each other.
 func (l *Loader) applyAll(ctx context.Context, what string, phases [][][]*manifest, workers int) (Result, error) {
 	var result Result
 	for len(phases) > 0 {
@@ -305,7 +303,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 		return Result{}, nil, fmt.Errorf("%s: %s: %w", m.path, describeObject(m.object), err)
 	}
 	m.answer = after
-	// resourceVersions do not count: in a dry run they are arbitrary, and a write of the status changes them.
+	// resourceVersions do not count: they are arbitrary in a dry run, and a write of the status changes them.
 	if before != nil && objectChange(before, after) == "" {
 		return Result{Present: 1}, nil, nil
 	}
@@ -336,7 +334,7 @@ func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.
 	for _, r := range wrong {
 		l.reportRefused(r)
 	}
-	// In a standalone server, every namespace exists.
+	// A standalone server has every namespace.
 	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
 		return o.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"}
 	})
@@ -348,8 +346,8 @@ func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.
 	return objects, len(wrong)
 }
 
-// ReadObjects reads the documents of a YAML or JSON file, and the items of lists. Refusals have the documents' first
-// lines.
+// ReadObjects reads the documents of a YAML or JSON file, and the items of lists. Refusals have the first lines of
+// documents.
 func ReadObjects(path string, text []byte) (read []*unstructured.Unstructured, refused []Refusal) {
 	for first, document := range splitDocuments(text) {
 		refuse := func(reason, fix string) {
@@ -397,7 +395,6 @@ func ReadObjects(path string, text []byte) (read []*unstructured.Unstructured, r
 	return read, refused
 }
 
-// splitDocuments yields each document with the number of its first line with content.
 func splitDocuments(text []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		var document []byte

@@ -27,13 +27,12 @@ type plan struct {
 	fqdn name.Name
 	view string
 	spec v1alpha1.ZoneSpec
-	// soa is the line of the SOA, for refusals of fields of the Zone; hasNS: the file has NS at the apex.
+	// soa is the line of the SOA, for refusals of fields of the Zone; hasNS is true if the file has NS at the apex.
 	soa     Refusal
 	hasNS   bool
 	sets    []*set
 	refused []Refusal
-	// unread counts refused lines that could not be parsed.
-	unread int
+	unread  int
 }
 
 type set struct {
@@ -46,13 +45,13 @@ type set struct {
 
 // Refusal is a line or object that was not loaded, with the next step (L2).
 type Refusal struct {
-	// Path is the file, Lines its line numbers; a format may have none.
+	// Path is the file, Lines its line numbers, if the format has any.
 	Path  string
 	Lines []int
 	Text  string
 	// Fix is the next step, if Reason does not name it.
 	Reason, Fix string
-	// final: neither a rule nor another object would help.
+	// final is true if neither a rule nor another object would help.
 	final bool
 }
 
@@ -89,7 +88,7 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxTextShown], "") + "…"
 }
 
-// errNoSOA is also the error if the SOA is among the refused lines.
+// errNoSOA is also the error for a refused SOA.
 var errNoSOA = errors.New("no SOA could be read, with which a zone file begins; is this a zone file?")
 
 // makePlan plans a whole file, for a new Zone in the view and namespace. It fails if the file has no zone.
@@ -130,7 +129,7 @@ func (p *plan) delegateNumbers(all []zonefile.RR) {
 		Types: named})
 }
 
-// soa is the index of the first SOA, -1 for none.
+// soa is the index of the first SOA, or -1.
 func (p *plan) readRows(path string, rows iter.Seq2[zonefile.RR, error]) (all []zonefile.RR, soa int, err error) {
 	soa = -1
 	for row, err := range rows {
@@ -160,7 +159,6 @@ func (p *plan) noSOA() error {
 	return errNoSOA
 }
 
-// at is the index of the SOA.
 func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string) error {
 	soa := all[at]
 	spec, err := zoneSpec(soa, namespace, func(r Refusal) {
@@ -177,8 +175,8 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// dropRefused resets the fields of the Zone that the server's refusal names: a bad field of the SOA must not block the
-// records of the zone (L2). It returns none if the error is about something else.
+// dropRefused resets the fields of the Zone that the server refuses: a bad field of the SOA must not block the records
+// (L2). It returns none if the error is about something else.
 func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	if !apierrors.IsInvalid(err) {
 		return nil
@@ -205,7 +203,6 @@ func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	return dropped
 }
 
-// replaceTimer returns false if the field is no timer, or has the new value already.
 func replaceTimer(spec *v1alpha1.ZoneSpec, field string) (fix string, ok bool) {
 	timer, to := spec.Refresh, int32(v1alpha1.DefaultRefresh)
 	switch {
@@ -223,7 +220,7 @@ func replaceTimer(spec *v1alpha1.ZoneSpec, field string) (fix string, ok bool) {
 	return fmt.Sprintf("loaded with %d, the other timers as in the file", to), true
 }
 
-// soa is the index of the SOA of p.fqdn, -1 for none.
+// soa is the index of the SOA of p.fqdn, or -1.
 func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	type key struct {
 		owner name.Rel
@@ -306,7 +303,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		Retry:                 ptr.To(int32(retry)),
 		Expire:                ptr.To(int32(expire)),
 		NegativeResponseCache: ptr.To(int32(minimum)),
-		// The namespace may use every name at and below the apex, and every type except those by number.
+		// The namespace may use every name of the zone, and every type except those by number.
 		Delegations: []v1alpha1.DelegationRule{{
 			Namespace: namespace,
 			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
@@ -327,8 +324,8 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 	return spec, nil
 }
 
-// contactOf converts an RNAME into the API's form: a name, or a mail address if the local part has a dot (RFC 1035
-// §8: "\." does not end a label there).
+// contactOf converts an RNAME into a name, or a mail address if the local part has a dot (RFC 1035 §8: "\." does not
+// end a label there).
 func contactOf(rname string) string {
 	for i := 0; i < len(rname); i++ {
 		switch rname[i] {
@@ -348,12 +345,11 @@ func contactOf(rname string) string {
 type destination struct {
 	zone types.NamespacedName
 	fqdn name.Name
-	// ttl is the zone's; if nil, it is unknown, and every record gets its own.
+	// ttl is the zone's. If nil, it is unknown, and every record gets its own.
 	ttl       *int32
 	namespace string
 }
 
-// destination returns the place of a file that describes the whole zone.
 func (p *plan) destination(zone types.NamespacedName) *destination {
 	return &destination{zone: zone, fqdn: p.fqdn, ttl: p.spec.TTL, namespace: zone.Namespace}
 }
@@ -369,7 +365,7 @@ func (d *destination) newRecord(s *set) *v1alpha1.Record {
 	r := &v1alpha1.Record{}
 	r.Namespace = d.namespace
 	r.Spec = v1alpha1.RecordSpec{
-		// Relative to the Zone object, so that the records follow a zone recreated under another name.
+		// Relative to the Zone object: records then follow a zone recreated under another name.
 		DomainName: s.owner.String(),
 		ZoneRef:    d.zoneRef(),
 		Type:       s.typ.String(),

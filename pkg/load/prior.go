@@ -18,18 +18,17 @@ import (
 // prior is a change of a zone in a dry run on which later objects depend.
 type prior struct {
 	object string
-	// made: the zone does not exist yet, and will have this fqdn and view.
+	// made is true if the zone does not exist yet, and will have this fqdn and view.
 	made bool
 	fqdn name.Name
 	view string
-	// namespaces affected; empty means all.
+	// namespaces affected; all if empty.
 	namespaces []string
 }
 
 type priors struct {
-	// zones has the priors of each zone, in the order of application.
 	zones map[types.NamespacedName][]prior
-	// removed has the change that frees each name: the removal of a Record, or a change of its type.
+	// removed maps a name to the change that frees it.
 	removed map[name.Name]string
 	live    map[types.NamespacedName]prior
 }
@@ -45,7 +44,6 @@ func (p *priors) addMade(zone types.NamespacedName, fqdn name.Name, view string)
 	p.add(zone, prior{object: "Zone " + zone.String(), made: true, fqdn: fqdn, view: view})
 }
 
-// first returns the first prior that affects a namespace, zero for none.
 func (p *priors) first(zone types.NamespacedName, namespace string) prior {
 	for _, of := range p.zones[zone] {
 		if len(of.namespaces) == 0 || slices.Contains(of.namespaces, namespace) {
@@ -80,7 +78,7 @@ func (p *priors) addRemoved(r *v1alpha1.Record, how string) {
 	}
 }
 
-// removedAt returns the change that frees a name at, above or below n, except by the asking Record; empty for none.
+// removedAt returns the change that frees a name at, above or below n, except by the asking Record, or "".
 func (p *priors) removedAt(n name.Name, asks metav1.Object) string {
 	for _, of := range slices.SortedFunc(maps.Keys(p.removed), name.Name.Compare) {
 		if !n.IsZero() && p.removed[of] != titleOf("Record", asks) && (of.Encloses(n) || n.Encloses(of)) {

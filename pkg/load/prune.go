@@ -23,7 +23,7 @@ import (
 const maxLeftNamed = 5
 
 // Finish ends a run after all sources. Records of earlier runs missing in all sources are reported, or removed with
-// Config.Prune. doubt is why sources are missing, empty if none are; with a doubt no Record is reported or removed.
+// Config.Prune. doubt is the reason why sources are missing, or empty. With a doubt no Record is reported or removed.
 func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 	var result Result
 	for _, s := range l.scopeOrder {
@@ -82,8 +82,8 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	return result, err
 }
 
-// checkZones reports the Zones that name servers would not load at present, and with Config.Prune the held Zones. It
-// runs after all sources, because one may depend on another, and not in a dry run, which has changed nothing.
+// checkZones reports the Zones that name servers would not load, and with Config.Prune the held Zones. It runs after
+// all sources, because one may depend on another, but not in a dry run.
 func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	var result Result
 	if l.cfg.DryRun {

@@ -82,8 +82,8 @@ func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 
 const numPhases = 4
 
-// newPhases puts name servers first: before they have addresses a zone is not Servable (S6.15), and each Record written
-// before has its status written twice. Cuts come before their glue.
+// newPhases puts name servers first: before they have addresses a zone is not Servable (S6.15), and each earlier Record
+// has its status written twice. Cuts come before their glue.
 func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	hosts, cuts := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}
 	for _, s := range sets {
@@ -102,8 +102,7 @@ func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	}
 }
 
-// newAnswers returns a function for the Warnings of a set that the rest of its file resolves: about an address below a
-// cut that an NS names (S5.6), and about hosts in the file, for NS with an address (S4.18, S5.14).
+// newAnswers returns a function for the Warnings of a set that the rest of its file resolves (S4.18, S5.6, S5.14).
 func newAnswers(sets []*set, origin name.Name) func(s *set) map[string]bool {
 	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
 	var written WrittenNames
@@ -145,7 +144,6 @@ func namedHosts(sets []*set, origin name.Name, types ...rdata.Type) map[name.Rel
 	return out
 }
 
-// listRecords lists the Records of the namespace that name the zone or are adopted there.
 func (l *Loader) listRecords(ctx context.Context, to *destination) (*existingRecords, error) {
 	there := &existingRecords{byName: make(map[string]*v1alpha1.Record), adopted: make(map[rrset][]*v1alpha1.Record)}
 	for _, selector := range []string{v1alpha1.FieldRecordZoneRefName + "=" + to.zone.Name, v1alpha1.FieldRecordZone + "=" +
@@ -169,7 +167,7 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 	})
 }
 
-// nameRecord returns nil if Records of other clients have the set's values; done counts them.
+// nameRecord returns nil if Records of other clients have the set's values.
 func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record, done Result, err error) {
 	to, existing := file.to, file.existing
 	want = to.newRecord(s)
@@ -195,8 +193,8 @@ func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record,
 	return nil, done, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
-// replanWrite plans a write again after a conflict. now is the present Record, nil for none. Without a change, the
-// Result counts the reason.
+// replanWrite plans a write again after a conflict. now is the present Record or nil. Without a change, the Result
+// counts the reason.
 func (l *Loader) replanWrite(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change, Result, error) {
 	desired := rrsets.Desired{Manager: l.cfg.FieldManager}
 	var records []*v1alpha1.Record

@@ -22,7 +22,7 @@ import (
 type recordsOfFile struct {
 	path string
 	to   *destination
-	// existing has the Records before the writes, guarded by mutex during the writes.
+	// mutex guards existing during the writes.
 	mutex    sync.Mutex
 	existing *existingRecords
 	prior    prior
@@ -30,17 +30,15 @@ type recordsOfFile struct {
 
 type recordWrite struct {
 	rrsets.Change
-	// manifest is set for a Record of a manifest, file for a Record of a zone file.
 	manifest *manifest
 	file     *recordsOfFile
 	set      *set
 	zone     types.NamespacedName
 	as       applier
-	// prior is the object on which the write depends, "at" the origin of the write.
-	prior   string
-	at      Refusal
-	subject subject
-	refused []refusal.Refusal
+	prior    string
+	at       Refusal
+	subject  subject
+	refused  []refusal.Refusal
 }
 
 type place struct {
@@ -127,7 +125,7 @@ func (l *Loader) showWrite(w *recordWrite, operation string) Result {
 	return Result{Written: 1}
 }
 
-// isFinal reports whether a refusal is about data, not about a name: no other object would change it.
+// isFinal is true for a refusal of data: no other object would change it.
 func isFinal(one refusal.Refusal) bool {
 	return one.Reason != metav1.CauseType(metav1.StatusReasonForbidden) && one.Field != "spec.domainName"
 }

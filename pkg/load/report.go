@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxAlike bounds the lines of a kind shown for a file, maxKinds the kinds: in a file of a wrong format every line
-	// is wrong.
+	// maxAlike bounds the lines of a kind shown for a file, maxKinds the kinds, as in a file of a wrong format every
+	// line is wrong.
 	maxAlike = 5
 	maxKinds = 20
 )
@@ -30,7 +30,6 @@ type alike struct {
 	count int
 }
 
-// reports limits the lines about refused input to the first of each kind.
 type reports struct {
 	mutex       sync.Mutex
 	kinds       map[string]*alike
@@ -38,7 +37,6 @@ type reports struct {
 	hiddenKinds int
 }
 
-// particular matches the differences between two lines with the same fault: quoted text, names and numbers.
 var particular = regexp.MustCompile(`"[^"]*"|\S*[./0-9\\]\S*`)
 
 func (p *reports) shouldShow(verb string, r Refusal) bool {
@@ -77,7 +75,7 @@ func (p *reports) takeHidden() []string {
 	return lines
 }
 
-// String returns the summary: written and unchanged objects, and every other count except 0.
+// String returns the counts written and unchanged, and others except 0.
 func (r Result) String() string {
 	parts := []string{fmt.Sprintf("%d written, %d unchanged", r.Written, r.Present)}
 	parts = append(parts, counted(r.Removed, "removed", "removed")...)
@@ -88,7 +86,7 @@ func (r Result) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Incomplete lists the counts that need a correction; empty for none.
+// Incomplete lists the counts that need a correction, or "".
 func (r Result) Incomplete() string {
 	return strings.Join(slices.Concat(
 		counted(r.Left, "left to others", "left to others"),
@@ -110,7 +108,6 @@ func counted(n int, one, more string) []string {
 	return []string{fmt.Sprintf("%d %s", n, more)}
 }
 
-// reportRefused reports an object or line not loaded (L2).
 func (l *Loader) reportRefused(r Refusal) { l.reportGrouped("refused", r) }
 
 // Report reports and counts a custom resource that was not imported, or only in part if refused is false.
@@ -129,7 +126,6 @@ func (l *Loader) reportPlan(p *plan) {
 	}
 }
 
-// reportLeftAsIs reports an object left as another manager has it (L4).
 func (l *Loader) reportLeftAsIs(r Refusal) { l.reportGrouped("left as it is", r) }
 
 func (l *Loader) reportGrouped(verb string, r Refusal) {

@@ -24,7 +24,7 @@ func New(cfg Config) (*Loader, error) {
 	client.QPS = -1 // the bound is maxWorkers
 	client.WarningHandlerWithContext = received
 	binary := rest.CopyConfig(client)
-	// JSON would cost a tenth more time per Record, in the server and here.
+	// JSON would cost a tenth more time per Record.
 	binary.ContentType, binary.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	typed, err := versioned.NewForConfig(binary)
 	if err != nil {
@@ -42,8 +42,8 @@ func New(cfg Config) (*Loader, error) {
 	return newLoader(cfg, typed, any, mapping, received), nil
 }
 
-// Load loads a source. Refusals, and files that are unreadable or have no zone, are reported and counted. An error
-// ends the whole run: the server does not answer, or ctx has ended.
+// Load loads a source. Refusals, and files that are unreadable or have no zone, are reported and counted. An error ends
+// the whole run.
 func (l *Loader) Load(ctx context.Context, source Source) (Result, error) {
 	files, err := source.Files()
 	if err != nil {

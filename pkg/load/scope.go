@@ -13,23 +13,20 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// scope is a Zone and namespace that the zone files of a run describe completely. A Record that the same field manager
-// made there is left over if no file has it.
+// scope is a Zone and namespace that the zone files of a run describe completely. A Record of the same field manager is
+// left over if no file has it.
 type scope struct {
 	zone types.NamespacedName
-	// readable: a file was written into the Zone, which this user may read.
+	// readable is true if a file was written into the Zone, which this user may read.
 	readable bool
 	wanted   map[rrset]bool
-	// existing has the Records before the last file was written.
 	existing *existingRecords
-	// to is nil before the first file.
-	to *destination
+	to       *destination
 
 	paths []string
 	// doubt is why the files are incomplete; then no Record counts as left over.
 	doubt string
 
-	// refused has writes that may succeed after the removal of left-over Records.
 	refused []*recordWrite
 }
 

@@ -20,10 +20,10 @@ import (
 // Source is a file, or a directory with everything below it.
 type Source struct {
 	Path string
-	// View of the zones from zone files; empty means the default view.
+	// View of the zones from zone files.
 	View      string
 	viewGiven bool
-	// Origin is the name of the zone of a zone file; zero if the file or its name has it.
+	// Origin is the name of a zone file's zone; zero if the file or its name has it.
 	Origin name.Name
 }
 
@@ -72,8 +72,8 @@ type Files struct {
 	Manifests, Zones []string
 }
 
-// Files lists the files. A file given directly is a manifest if its name ends in .yaml, .yml or .json, otherwise a
-// zone file. In a directory, zone files end in .zone or .db, and other files are skipped.
+// Files lists the files. A file given directly is a manifest if its name ends in .yaml, .yml or .json, otherwise a zone
+// file. In a directory, zone files end in .zone or .db, and other files are skipped.
 func (s Source) Files() (Files, error) {
 	info, err := os.Stat(s.Path)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s Source) findFiles() (Files, error) {
 var errEmptyDirectory = errors.New("the directory holds no manifest (.yaml, .yml, .json) and no zone file (.zone, .db); " +
 	"a zone file of another name is loaded when named itself")
 
-// IsManifest reports whether a file is a manifest, by its name. Other files are zone files.
+// IsManifest decides by the file's name.
 func IsManifest(path string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path)))
 }
@@ -136,7 +136,7 @@ func isZoneFile(path string) bool {
 	return slices.Contains([]string{".zone", ".db"}, strings.ToLower(filepath.Ext(path)))
 }
 
-// ParseOrigin parses the name of a zone, with or without the trailing dot.
+// ParseOrigin accepts a name without the trailing dot.
 func ParseOrigin(text string) (name.Name, error) {
 	if !name.IsAbsolute(text) {
 		text += "."
@@ -144,13 +144,12 @@ func ParseOrigin(text string) (name.Name, error) {
 	return name.Parse(text)
 }
 
-// originGuess is the origin of a zone file according to its name: NAME.zone, NAME.db or db.NAME. The reader uses it if
-// neither the file nor the caller gives an origin.
+// originGuess is the origin of a zone file by its name: NAME.zone, NAME.db or db.NAME. It is used if neither the file
+// nor the caller gives an origin.
 type originGuess struct {
 	loader *Loader
 	path   string
 	origin name.Name
-	// missed: the reader needed an origin, and there was none.
 	missed bool
 }
 
@@ -165,7 +164,7 @@ func (l *Loader) guessOrigin(path string) *originGuess {
 		text = ""
 	}
 	g := &originGuess{loader: l, path: path}
-	// "db.127" and "1.168.192.db" are incomplete names of reverse zones: no top-level domain is a number.
+	// "db.127" and "1.168.192.db" are incomplete names of reverse zones, as no top-level domain is a number.
 	last := text[strings.LastIndexByte(text, '.')+1:]
 	if origin, err := ParseOrigin(text); err == nil && strings.Trim(last, "0123456789") != "" {
 		g.origin = origin

@@ -14,8 +14,7 @@ import (
 // WrittenNames has names as written by their authors: absolute, or relative to zones that may be unknown. A relative
 // name matches any absolute name that begins with its labels. The zero value is empty.
 type WrittenNames struct {
-	texts map[string]bool
-	// beginnings has the first labels of absolute names, as relative names.
+	texts      map[string]bool
 	beginnings map[string]bool
 }
 
@@ -37,7 +36,7 @@ func (w *WrittenNames) AddObject(object *unstructured.Unstructured) {
 	}
 }
 
-// Have reports whether a host may be among the names, or covered by a wildcard among them.
+// Have reports whether a host may be among the names, or covered by a wildcard.
 func (w *WrittenNames) Have(host string) bool {
 	for text, up := strings.ToLower(host), strings.ToLower(host); ; text = "*." + up {
 		if w.texts[text] || w.beginnings[text] {

@@ -152,7 +152,6 @@ func (l *Loader) putDroppingRefusedFields(p *plan, put func() (Result, error)) (
 	}
 }
 
-// putZone uses an existing Zone with the DNS name under any object name.
 func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, error) {
 	ctx = l.withZone(ctx, nil)
 	zones := l.typed.KubizoneV1alpha1().Zones(l.cfg.Namespace)
@@ -173,7 +172,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 			if !apierrors.IsAlreadyExists(err) {
 				return nil, Result{}, err
 			}
-			// Another zone has the readable name, or our creation succeeded and its answer was lost.
+			// Another zone has the readable name, or the answer to our creation was lost.
 			if have, err = l.findZone(ctx, p); err != nil || have != nil {
 				break
 			}
@@ -208,7 +207,6 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	return have, Result{Written: 1}, nil
 }
 
-// zonePatch removes the fields that the file lacks.
 func zonePatch(spec *v1alpha1.ZoneSpec) ([]byte, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -237,7 +235,7 @@ func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) 
 	return nil, nil
 }
 
-// sameZone compares the fields that a file has. All others belong to the owner of the Zone.
+// sameZone compares the fields that a file has. The owner of the Zone has all others.
 func sameZone(have, want *v1alpha1.ZoneSpec) bool {
 	parts := want.DeepCopy()
 	parts.TTL, parts.Refresh, parts.Retry, parts.Expire, parts.NegativeResponseCache = have.TTL, have.Refresh, have.Retry, have.Expire,

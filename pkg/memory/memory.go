@@ -15,8 +15,7 @@ import (
 // Total returns the memory of the machine, or of the container if less, in octets; 0 if unknown.
 func Total() uint64 { return readTotal(os.DirFS("/")) }
 
-// readTotal reads MemTotal of proc(5), memory.max of cgroup v2 and memory.limit_in_bytes of v1; 0 without these, as on
-// systems other than Linux.
+// readTotal reads proc(5) and the limits of cgroup v2 and v1, which only Linux has.
 func readTotal(root fs.FS) uint64 {
 	least := uint64(0)
 	for _, x := range []struct {
@@ -50,9 +49,8 @@ const (
 )
 
 // SpareHeap delays each garbage collection until the garbage reaches a sixteenth of the memory, between leastSpare and
-// mostSpare, or the live heap's size (the default) if larger. A write leaves some 100 KiB, and a collection scans the
-// history of watch caches, so a server with few zones would spend a fifth of its CPU time. Call SpareHeap once. GOGC
-// overrides.
+// mostSpare, or the live heap's size if larger. A write leaves some 100 KiB, and a collection scans the history of
+// watch caches: a server with few zones would spend a fifth of its CPU time. Call SpareHeap once. GOGC overrides.
 func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -70,7 +68,6 @@ func SpareHeap() {
 	})
 }
 
-// spareOf returns usualSpare for unknown memory, 0.
 func spareOf(total uint64) uint64 {
 	if total == 0 {
 		return usualSpare

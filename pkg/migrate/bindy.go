@@ -31,7 +31,6 @@ const (
 	bindyRefresh, bindyRetry, bindyExpire, bindyNegativeTTL = 3600, 600, 604800, 86400
 )
 
-// zoneSpecOfBindy has the fields of all releases, none of which has two names for a field.
 type zoneSpecOfBindy struct {
 	ZoneName      string            `json:"zoneName"`
 	TTL           *int32            `json:"ttl"`
@@ -66,7 +65,6 @@ type hostOfBindy struct {
 	IPv6Address string `json:"ipv6Address"`
 }
 
-// placeOfBindy has the fields common to all records.
 type placeOfBindy struct {
 	Name    string           `json:"name"`
 	TTL     *int32           `json:"ttl"`
@@ -90,8 +88,7 @@ func (r *referenceOfBindy) UnmarshalJSON(text []byte) error {
 	return errors.Join(append(unknown, err)...)
 }
 
-// kindOfBindy has the data fields in order. Addresses have had three names and the host of an NS two, never two in
-// a release.
+// kindOfBindy has the data fields in order. Fields with several names over time never have two in a release.
 type kindOfBindy struct {
 	rrType string
 	fields []string
@@ -148,13 +145,10 @@ type zoneOfBindy struct {
 	// selectors of recordsFrom apply in the DNSZone's namespace.
 	selectors []labels.Selector
 	refused   bool
-	// uses has the types of converted records, by namespace and owner.
-	uses map[string]map[string][]string
-	// cuts are child zones with NS in this zone.
-	cuts map[name.Name]bool
+	uses      map[string]map[string][]string
+	cuts      map[name.Name]bool
 }
 
-// serving has the oldest DNSZone of each DNS name.
 type zonesOfBindy struct {
 	all     []*zoneOfBindy
 	serving map[name.Name]*zoneOfBindy
@@ -269,7 +263,7 @@ func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
 		Retry:                 ptr.To(ptr.Deref(soa.Retry, bindyRetry)),
 		Expire:                ptr.To(ptr.Deref(soa.Expire, bindyExpire)),
 		NegativeResponseCache: ptr.To(ptr.Deref(soa.NegativeTTL, bindyNegativeTTL)),
-		// Everything at and below the apex, except types by number.
+		// Everything in the zone, except types by number.
 		Delegations: []v1alpha1.DelegationRule{{
 			Namespace: z.was.GetNamespace(),
 			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
@@ -281,7 +275,6 @@ func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
 	return z.takeNameServers(primary, spec)
 }
 
-// takeNameServers reads the apex's name servers: the SOA's, then nameServers, or if absent nameServerIps.
 func (z *zoneOfBindy) takeNameServers(primary string, spec *zoneSpecOfBindy) error {
 	hosts := append([]hostOfBindy{{Hostname: primary}}, spec.NameServers...)
 	if len(spec.NameServers) == 0 {
@@ -378,7 +371,7 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 }
 
 // isServedByBindy reads the operator's status, which authors of records cannot write: a rule for another namespace
-// covers names it has, not names it wants.
+// covers only names it has.
 func isServedByBindy(o *unstructured.Unstructured) bool {
 	var status struct {
 		Conditions []metav1.Condition `json:"conditions"`
@@ -398,8 +391,8 @@ func (zones *zonesOfBindy) named(namespace, object string) *zoneOfBindy {
 	return nil
 }
 
-// findZone returns the DNSZone that a record names, or else that selects its labels; of several, bindy writes into that
-// in the status.
+// findZone returns the DNSZone that a record names, or else that selects its labels; of several the one in the status,
+// into which bindy writes.
 func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOfBindy) (z *zoneOfBindy, reason, fix string) {
 	here := o.GetNamespace()
 	const importBoth = "import it in the same source, or name another one"
@@ -460,8 +453,7 @@ func (zones *zonesOfBindy) enclosing(fqdn name.Name) *zoneOfBindy {
 	}
 }
 
-// addRules adds rules for other namespaces: names and types of their records, and child zones with NS in the zone. The
-// rule of the own namespace stays first.
+// addRules adds rules for other namespaces. The own namespace's rule stays first.
 func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
 	own := z.was.GetNamespace()
 	rules := map[string]*v1alpha1.DelegationRule{own: &z.spec.Delegations[0]}

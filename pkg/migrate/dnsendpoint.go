@@ -36,7 +36,7 @@ func (c *conversion) convertExternalDNS(all []*unstructured.Unstructured) {
 	}
 }
 
-// convertEndpoints makes a Record for each name and type. Labels of endpoints are dropped: external-dns writes its own.
+// convertEndpoints makes a Record for each name and type. It drops labels of endpoints, as external-dns writes its own.
 func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []contract.Endpoint) {
 	if len(endpoints) == 0 {
 		c.omit(o, "spec.endpoints: there are none", "")

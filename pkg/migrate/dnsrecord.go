@@ -20,8 +20,7 @@ import (
 
 const (
 	webhookGroup = "dns.homelab.mortenolsen.pro"
-	// webhookTTL is the default of DNSRecord and DNSClass.
-	webhookTTL = 300
+	webhookTTL   = 300
 )
 
 type recordSpec struct {
@@ -50,7 +49,7 @@ type classSpec struct {
 	HMACAuth       *v1alpha1.HMACAuth `json:"hmacAuth"`
 }
 
-// convertWebhook leaves Zones to the administrator: DNSRecords have no rules about namespaces and names.
+// convertWebhook leaves Zones to the administrator, because DNSRecords have no rules about namespaces and names.
 func (c *conversion) convertWebhook(all []*unstructured.Unstructured) {
 	using, having := make(map[string][]string), make(map[string]*unstructured.Unstructured)
 	for _, o := range all {
@@ -88,7 +87,6 @@ func (c *conversion) convertDNSClass(o *unstructured.Unstructured, namespaces []
 	c.addReplacement(o, "DNSClass", o.GetName(), &class)
 }
 
-// convertDNSRecord adds the RRset to having, and the class's namespace to using.
 func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[string][]string,
 	having map[string]*unstructured.Unstructured) {
 	var spec recordSpec
@@ -121,7 +119,6 @@ func (c *conversion) convertDNSRecord(o *unstructured.Unstructured, using map[st
 	c.addReplacement(o, "Record", o.GetName(), &record)
 }
 
-// makeValues makes hosts absolute.
 func (s *recordSpec) makeValues(rrType string) ([]string, error) {
 	t, err := rdata.ParseType(rrType)
 	if err != nil {

@@ -1,18 +1,18 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migrate converts other operators' custom resources to Zones, Records and DNSClasses: kubizone v0.1 to
-// v0.4, bindy, external-dns, Gardener's external-dns-management, and the operator with DNSRecords and a webhook.
+// Package migrate converts other operators' custom resources to Zones, Records and DNSClasses: kubizone v0.1 to v0.4,
+// bindy, external-dns, Gardener's external-dns-management, and the operator with DNSRecords and a webhook.
 //
 // Guarantees:
 //
-//	M1. Each object or field not carried over is a finding, with reason and next step. No object is made without a
-//	    field that the converter does not understand.
+//	M1. Each object or field not carried over is a finding, with reason and next step. An object with a field that the
+//	    converter does not understand is not converted.
 //	M2. Labels and annotations of users stay. Fields, labels, finalizers and owners of the replaced operator go.
 //	M3. Of two objects that want a name the older wins, as in bindy and external-dns-management. External-dns joins
 //	    them: each becomes a Record, and the server decides.
 //
-// Out of scope: requests. Convert is a pure function; the server validates the result.
+// Out of scope: requests. The server validates the result of Convert.
 //
 // Read migrate.go first, then a file for each operator.
 package migrate

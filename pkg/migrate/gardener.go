@@ -139,7 +139,6 @@ func (s *entrySpec) makeData() (map[string][]string, error) {
 	return data, nil
 }
 
-// textValue quotes and splits unquoted text, as providers do.
 func textValue(text string) string {
 	if len(text) > 1 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {
 		return text

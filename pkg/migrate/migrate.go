@@ -23,14 +23,14 @@ import (
 // Finding is a custom resource, or a part, that is not converted.
 type Finding struct {
 	Of *unstructured.Unstructured
-	// Refused: the object, or the list item in Reason, is not converted; otherwise the rest is.
+	// Refused is true if the object, or the list item in Reason, is not converted; otherwise the rest is.
 	Refused bool
 	// Fix is the next step, if Reason names none.
 	Reason, Fix string
 }
 
-// Convert converts custom resources to objects of this API. Pass all of bindy's group: its records and zones refer to
-// each other.
+// Convert converts custom resources to objects of this API. Pass all of bindy's group, as its records and zones refer
+// to each other.
 func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstructured, found []Finding) {
 	c := &conversion{}
 	groups := make(map[string][]*unstructured.Unstructured)
@@ -77,9 +77,8 @@ func (c *conversion) omit(o *unstructured.Unstructured, reason, fix string) {
 
 const fixFields = "change the custom resource, or import a file without what is named"
 
-// addReplacement keeps labels and annotations except the replaced operator's, and the time of creation, by which the
-// older object keeps a name (S4.8). Owners are dropped: in a cluster without them, the garbage collector would delete
-// the object.
+// addReplacement keeps users' labels and annotations, and the time of creation, by which the older object keeps a name
+// (S4.8). Owners are dropped: the garbage collector would delete an object whose owner is absent in its cluster.
 func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object string, spec any) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 	if err != nil {
@@ -113,7 +112,6 @@ func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object
 	c.converted = append(c.converted, o)
 }
 
-// dropEmpty removes empty values at any depth.
 func dropEmpty(content map[string]any) {
 	maps.DeleteFunc(content, func(_ string, value any) bool {
 		switch value := value.(type) {
@@ -134,7 +132,7 @@ func dropEmpty(content map[string]any) {
 	})
 }
 
-// readSpec rejects unknown fields: without them the object has another meaning.
+// readSpec rejects unknown fields, because without them the object has another meaning.
 func readSpec(spec, into any) error {
 	text, err := json.Marshal(spec)
 	if err != nil {

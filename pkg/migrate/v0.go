@@ -25,10 +25,9 @@ const (
 	parentLabel = v1alpha1.GroupName + "/parent-zone"
 )
 
-// convertV0 converts an object of v0.1 to v0.4. The status stays, for Compare.
-//
-// Owners, finalizers and labels of the replaced controller go: the garbage collector would delete an object with an
-// owner of another uid, and no controller would remove the finalizers.
+// convertV0 converts an object of v0.1 to v0.4. The status stays, for Compare. Owners, finalizers and labels of the
+// replaced controller go: the garbage collector would delete an object with an owner of another uid, and no controller
+// would remove the finalizers.
 func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	kind := o.GroupVersionKind()
 	switch {
@@ -68,7 +67,7 @@ type entry struct {
 	ttl             uint32
 }
 
-// ServedBefore returns the entries that v0 served for a Zone, as a master file; "" if unknown.
+// ServedBefore returns the entries that v0 served for a Zone, as a master file, or "".
 func ServedBefore(o *unstructured.Unstructured) string {
 	entries, _, _ := unstructured.NestedSlice(o.Object, "status", "entries")
 	var text strings.Builder
@@ -80,8 +79,8 @@ func ServedBefore(o *unstructured.Unstructured) string {
 	return text.String()
 }
 
-// Compare compares a zone's present entries with ServedBefore, both master files. It returns a line for each missing or
-// added entry, and the number missing. Added name servers are normal. The SOA is not compared.
+// Compare compares a zone's present entries with ServedBefore, both master files, except the SOA. It returns a line for
+// each missing or added entry, and the number missing. Added name servers are normal.
 func Compare(before string, now io.Reader) (lines []string, missing int, err error) {
 	old, unreadable := readEntries(strings.NewReader(before))
 	entries, errs := readEntries(now)
@@ -110,7 +109,6 @@ func compareEntries(one, other entry) int {
 	return strings.Compare(fmt.Sprint(one), fmt.Sprint(other))
 }
 
-// readEntries leaves out the SOA, and returns the errors of invalid lines.
 func readEntries(text io.Reader) (entries map[entry]bool, unreadable []error) {
 	entries = make(map[entry]bool)
 	for row, err := range zonefile.Read(text, zonefile.ReadOptions{}) {

@@ -14,10 +14,8 @@ import (
 )
 
 const (
-	// maxObjectName is the limit of an RFC 1123 subdomain.
 	maxObjectName = 253
-	// digestLength is in hexadecimal digits: 40 bits.
-	digestLength = 10
+	digestLength  = 10
 )
 
 var (
@@ -40,9 +38,7 @@ func OfZone(fqdn name.Name, view string) [2]string {
 
 // OfRecord returns two names for a Record object, the readable first: "www-a.example.org", "apex-ns.root".
 //
-// The readable name is used only if owner and type can be parsed from it: the owner's labels are valid in an object
-// name, no label but the last ends in "-" and a type, and the first is not a word for "@" or "*". All other names get a
-// digest, which makes them unique (L5).
+// The readable name is used only if owner and type can be parsed from it. All other names get a digest (L5).
 func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()
@@ -73,11 +69,9 @@ func OfUpdate(owner name.Rel, t rdata.Type, zone string) string {
 	return ofOther(updatePrefix, owner, t, zone)
 }
 
-// externalPrefix begins names of Records for endpoints of external-dns.
 const externalPrefix = "ext--"
 
-// OfExternal names the Record for an RRset and an owner in external-dns' sense. fqdn is relative to the root: the zone
-// is unknown.
+// OfExternal names the Record for an RRset and an owner in external-dns' sense. fqdn is relative to the root.
 func OfExternal(fqdn name.Rel, t rdata.Type, owner string) string {
 	return ofOther(externalPrefix, fqdn, t, owner)
 }
@@ -90,7 +84,6 @@ func ofOther(prefix string, owner name.Rel, t rdata.Type, zone string) string {
 	return text
 }
 
-// joinLabels joins labels. The text is exact if the labels can be parsed from it.
 func joinLabels(labels []string, none string) (text string, exact bool) {
 	if len(labels) == 0 {
 		return none, true
@@ -117,7 +110,6 @@ func joinLabels(labels []string, none string) (text string, exact bool) {
 	return strings.Join(words, "."), exact
 }
 
-// cutToFit cuts text to a valid object name with suffix, which must leave room.
 func cutToFit(text, suffix string) string {
 	if longest := maxObjectName - len(suffix); longest < len(text) {
 		text = text[:longest]

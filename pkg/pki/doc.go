@@ -11,7 +11,7 @@
 //	    again if an address is missing, the authority differs, or less than a year is left.
 //	P3. Files are replaced atomically.
 //
-// Out of scope: authentication, and aggregated servers' certificates (pkg/apiserver/serving, by Issue).
+// Out of scope: authentication, and aggregated servers' certificates (pkg/apiserver/serving).
 //
 // Read pki.go first, then pair.go.
 package pki

@@ -31,8 +31,8 @@ type Pair struct {
 	CertPEM, KeyPEM []byte
 }
 
-// ParsePair parses the first certificate of certPEM and the key of keyPEM. The error is ErrForeignKey if they are no
-// pair.
+// ParsePair parses the first certificate of certPEM and the key of keyPEM. It returns ErrForeignKey if the key is
+// another's.
 func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	certBlock, _ := pem.Decode(certPEM)
 	if certBlock == nil {
@@ -85,7 +85,7 @@ func Serving(commonName string, hosts []string) x509.Certificate {
 	return template
 }
 
-// Issue returns a new key and certificate, valid for validity from now but not longer than the authority. Without
+// Issue returns a new key and certificate, valid for the duration validity but not longer than the authority. Without
 // authority it is self-signed.
 func Issue(authority *Pair, template x509.Certificate, now time.Time, validity time.Duration) (*Pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

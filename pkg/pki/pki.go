@@ -23,7 +23,7 @@ const (
 	validity = 10 * 365 * 24 * time.Hour
 	// renewBefore is also a process's longest safe run time.
 	renewBefore = 365 * 24 * time.Hour
-	// AdminUser and AdminGroup are in the administrator's certificate. The group has the rights.
+	// AdminUser and AdminGroup are in the administrator's certificate.
 	AdminUser  = "kubizone-admin"
 	AdminGroup = "system:masters"
 )
@@ -80,8 +80,7 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	}, nil
 }
 
-// Kubeconfig returns the administrator's kubeconfig, with embedded certificates and namespace default. server is an
-// https URL.
+// Kubeconfig returns the administrator's kubeconfig, with embedded certificates. server is an https URL.
 func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 	const name = "kubizone"
 	config := clientcmdapi.NewConfig()
@@ -145,8 +144,8 @@ func lasts(p *Pair, now time.Time) bool {
 	return !now.Before(p.Cert.NotBefore) && now.Add(renewBefore).Before(p.Cert.NotAfter)
 }
 
-// ensurePair returns the pair that choose returns, and stores a new pair. The key is written first, as a certificate
-// without key would be kept forever.
+// ensurePair stores a new pair from choose. The key is written first, as a certificate without key would be kept
+// forever.
 func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair, error) {
 	certFile, keyFile := filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
 	have, err := readPair(certFile, keyFile)

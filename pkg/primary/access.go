@@ -12,17 +12,16 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Rule allows a peer to query SOA, AXFR and IXFR. A request must come from one of Prefixes (if empty: any source) and
-// be signed by Key (if empty: by any key of the server, or unsigned). A rule with neither is an error: it would allow
-// every source.
+// Rule admits requests that come from one of Prefixes and are signed by Key. Without Prefixes any source may ask;
+// without Key a request may be unsigned. A Rule with neither is an error: it would admit every source.
 type Rule struct {
 	Prefixes []netip.Prefix
 	Key      string // with or without trailing dot, any case
-	// Signs is true if the peer signs transfers; others do not see Membership.Signed.
+	// Signs is set for a peer that signs zones (DNSSEC). Only such peers see Membership.Signed.
 	Signs bool
 }
 
-// Rules returns rules by which a peer needs an address in prefixes, and if there are keys, any of them.
+// Rules returns rules that require an address in prefixes and, if keys is not empty, one of the keys.
 func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	if len(keys) == 0 {
 		return []Rule{{Prefixes: prefixes}}
@@ -37,17 +36,16 @@ func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 // Target is a secondary to notify of new serials.
 type Target struct {
 	Addr netip.AddrPort
-	Key  string // name in Keys of the NOTIFY's key; empty: unsigned
-	// NoCatalog: the target gets no NOTIFY of the catalog.
+	Key  string // name of the key for NOTIFY; empty: unsigned
+	// NoCatalog: no NOTIFY of the catalog.
 	NoCatalog bool
-	// NoZones: the target gets NOTIFY only of the catalog, and transfers zones from another server.
+	// NoZones: only NOTIFY of the catalog. The target transfers zones from another server.
 	NoZones bool
-	// Signs is true if the target signs the zones in Membership.Signed. It gets NOTIFY only of these, other targets of
-	// all others.
+	// Signs is set for a target that signs zones (DNSSEC). It gets NOTIFY of the zones in Membership.Signed and
+	// Signing, other targets of all zones not in Signed.
 	Signs bool
 }
 
-// newAccess checks and normalizes rules. Without a rule no peer is allowed.
 func newAccess(rules []Rule, keys tsig.Keyring) ([]Rule, error) {
 	var out []Rule
 	var faults []error
@@ -78,22 +76,22 @@ func (r Rule) covers(from netip.Addr) bool {
 	if len(r.Prefixes) == 0 {
 		return true
 	}
-	from = from.WithZone("") // prefixes contain no address with a zone
+	from = from.WithZone("") // an address with an IPv6 zone is in no prefix
 	return slices.ContainsFunc(r.Prefixes, func(p netip.Prefix) bool { return p.Contains(from) })
 }
 
 type trust int
 
 const (
-	// outsider: no key can make the source a peer. Outsiders share few slots.
+	// outsider: no key can make the source a peer.
 	outsider trust = iota
-	// unproven: a peer after a signed message.
+	// unproven: a signed message can make the source a peer.
 	unproven
 	// peer: allowed by its address alone.
 	peer
 )
 
-// allow reports access, and whether the peer signs. key is verified, or nil if unsigned.
+// allow takes a verified key, or nil for an unsigned request.
 func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
 	for _, r := range rules {
 		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {

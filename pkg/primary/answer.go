@@ -12,8 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// answerMessage checks form, signature, opcode, version and access before it looks at zones: sources without access
-// must learn no zone names.
+// answerMessage looks at zones only after all other checks: sources without access must learn no zone names.
 func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) answer {
 	req, state := readRequest(msg)
 	switch state {
@@ -140,9 +139,8 @@ func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*z
 	return own, own != nil
 }
 
-// answerDifference answers an IXFR of a peer with an older serial: with the difference if known, else with the whole
-// zone over TCP, or the SOA over UDP, after which the peer retries over TCP (RFC 1995 §2, §4). Over TCP the difference
-// is read after the transfer has a slot.
+// answerDifference answers an IXFR with an older serial. Over UDP, a lone SOA makes the peer retry over TCP (RFC 1995
+// §2, §4). Over TCP, the difference is read after the transfer has a slot.
 func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	t := &transfer{zone: zone, request: req.clone(), key: key, incremental: true}
 	if overTCP {

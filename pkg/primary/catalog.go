@@ -20,21 +20,19 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// catalogInterval is the minimum time between a catalog's serials: members added together make one change.
+// catalogInterval is the minimum time between serials of a catalog.
 const catalogInterval = 250 * time.Millisecond
 
-// catalog maintains a class's catalog zone (RFC 9432), a snapshot like any other. The class's mutex guards all
-// fields.
-//
-// Its serial is the Membership's. Two primaries may skip different serials. From a serial that it has not published, a
-// primary sends the whole zone, so a difference always applies to the right content.
+// catalog maintains the catalog zone of a class (RFC 9432). The class's mutex guards all fields. Two primaries may skip
+// different serials of the Membership. From a serial that it has not published, a primary sends the whole zone, so a
+// difference always applies to the right content.
 type catalog struct {
 	class string
 	fqdn  name.Name
-	// due has the wanted listing of each member with an outdated row; zero: none.
+	// due has the new listing of each changed member, zero for a removed member.
 	due       map[name.Rel]listing
 	published map[name.Rel]listing
-	// serial is the snapshot's, wanted the Membership's.
+	// serial is that of the snapshot, wanted that of the Membership.
 	serial, wanted serial.Serial
 	last           time.Time
 }
@@ -112,7 +110,6 @@ func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[str
 	return zoneview.NewSnapshot(zoneview.Zone{UID: c.uid(), Name: c.class}, c.makeHeader(), c.serial, 1, state, slices.Values(sets))
 }
 
-// timeToPublish returns the time to wait, or false without a change.
 func (c *catalog) timeToPublish(now time.Time) (time.Duration, bool) {
 	if c == nil || len(c.due) == 0 {
 		return 0, false

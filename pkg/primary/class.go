@@ -20,35 +20,34 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// ClassConfig configures the peers of a group of zones. Config's Views, Keys, Allow and Notify form a nameless class of
-// all zones of the views, without a catalog.
+// ClassConfig configures a Class. Config's Views, Keys, Allow and Notify form a nameless class without a catalog.
 type ClassConfig struct {
 	Name string
-	// Tenant is the namespace that owns the class and can read its peers' keys. Its peers have separate slots
-	// (Config.MaxConns, MaxTransfers). Empty: the platform's peers. Update does not change it.
+	// Tenant is the namespace that owns the class and can read its keys; empty for a class of the platform. Peers of
+	// tenants have separate slots (Config.MaxConns, MaxTransfers). Update does not change Tenant.
 	Tenant string
-	// Catalog is the catalog zone's name (RFC 9432). Zero: none.
+	// Catalog is the name of the catalog zone (RFC 9432), zero for none.
 	Catalog name.Name
-	// Keys are for Allow and Notify. Keys of the same name must be equal in all classes.
+	// Keys of the same name must be equal in all classes.
 	Keys []tsig.Key
-	// Allow without a rule allows no peer.
+	// Allow admits no peer if empty.
 	Allow  []Rule
 	Notify []Target
 }
 
-// Member is a zone in a class, and the name under which the class serves and lists the zone.
+// Member is a zone of a class, served and listed under the name Zone.
 type Member struct {
 	UID  string
 	Zone name.Name
 }
 
-// Membership is a class's zones at a moment, immutable.
+// Membership is an immutable list of the zones of a class.
 type Membership struct {
-	// Members are in the order of their right to a name: later members of the same name, and members of the catalog's
-	// name, are left out.
+	// Members are in order of precedence: only the first member of a name is served, and none with the name of the
+	// catalog.
 	Members []Member
-	// Serial identifies Members: all primaries of the class have the same Members at it, so a secondary may ask any. It
-	// is also the catalog's, then not 0.
+	// Serial is also the catalog's, and not 0 if there is a catalog. All primaries have the same Members at a serial,
+	// so a secondary may ask any of them.
 	Serial serial.Serial
 	// Paused members (by UID) are listed but not transferred: secondaries keep their data.
 	Paused map[string]bool
@@ -67,7 +66,7 @@ type Class struct {
 	name   string
 	tenant string
 	by     openingBy // guarded by classes.changing
-	// views are of the nameless class, which has no members.
+	// views is set for the nameless class, which has no members.
 	views []string
 
 	mu      sync.RWMutex
@@ -177,7 +176,7 @@ func (c *Class) Close() {
 	s.changes.note(classUID{class: c}, false)
 }
 
-// Set replaces the members. Peers see the change at once; the catalog follows shortly.
+// Set replaces the members. The catalog follows shortly.
 func (c *Class) Set(to Membership) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,8 +216,7 @@ func (c *Class) Set(to Membership) {
 	wake(c.all.changes.catalogs)
 }
 
-// Announce repeats the NOTIFYs of a zone to the class's targets, and of the catalog: a target without the zone may have
-// missed the catalog.
+// Announce repeats the NOTIFYs of a zone, and of the catalog: a target without the zone may have missed the catalog.
 func (c *Class) Announce(uid string) {
 	c.all.changes.note(classUID{c, uid}, true)
 	c.AnnounceCatalog()
@@ -327,7 +325,7 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 	})
 }
 
-// publishCatalog publishes the catalog if due, else returns the time to wait, or 0 without a change.
+// publishCatalog returns the time to wait, 0 if nothing is due.
 func (c *Class) publishCatalog(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -31,12 +31,12 @@ type classes struct {
 	log      klog.Logger
 
 	registry atomic.Pointer[registry]
-	changing sync.Mutex // held while the roster is replaced
+	changing sync.Mutex // guards the replacement of registry
 }
 
 type openingBy struct {
 	keys tsig.Keyring
-	// address is true if a rule depends on the source, anyAddress if a key is accepted from every source.
+	// address: a rule depends on the source. anyAddress: a key is accepted from every source.
 	address, anyAddress bool
 }
 
@@ -49,24 +49,21 @@ func newOpeningBy(keys tsig.Keyring, rules []Rule) openingBy {
 	return by
 }
 
-// registry has all classes. It is immutable.
 type registry struct {
 	keys    tsig.Keyring
 	classes []*Class
-	// byKey and byAddress have the classes with a key, and with a rule on the source, in order, so a question's cost
-	// does not grow with their number.
-	byKey     map[string][]*Class
-	byAddress []*Class
-	// updaters are update keys by name. Class keys take precedence.
-	updaters map[string]*updater
-	// anyAddress is true if a class accepts a key from every source, or there are updaters.
+	// byKey and byAddress have the classes with a key, and with a rule on the source, in order. So the cost of a
+	// question does not grow with the number of classes.
+	byKey      map[string][]*Class
+	byAddress  []*Class
+	updaters   map[string]*updater
 	anyAddress bool
 }
 
 func newClasses(config *Config, keys tsig.Keyring, log klog.Logger) *classes {
 	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), log: log}
 	nameless := &Class{all: s, views: config.Views, access: config.Allow, notify: config.Notify, by: newOpeningBy(keys, config.Allow)}
-	first, _ := newRegistry([]*Class{nameless}, nil) // keys of one class cannot conflict
+	first, _ := newRegistry([]*Class{nameless}, nil) // one class has no conflicts
 	s.registry.Store(first)
 	return s
 }
@@ -80,8 +77,7 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	return class, class.configureClass(c, true)
 }
 
-// newRegistry needs classes sorted by name, the nameless first. Their keys take precedence over updaters of the same
-// name.
+// newRegistry needs classes sorted by name. Their keys take precedence over updaters of the same name.
 func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, error) {
 	after := &registry{keys: tsig.Keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
 	for _, c := range after.classes {
@@ -133,7 +129,6 @@ func (r *registry) candidatesFor(key *tsig.SigningKey) []*Class {
 
 func compareNames(a, b *Class) int { return cmp.Compare(a.name, b.name) }
 
-// tenantOf returns "" if a class is the platform's.
 func tenantOf(open []opening) string {
 	if slices.ContainsFunc(open, func(class opening) bool { return class.tenant == "" }) {
 		return ""
@@ -141,8 +136,8 @@ func tenantOf(open []opening) string {
 	return open[0].tenant
 }
 
-// trustOf returns a source's highest trust in any class. A peer allowed by address in tenants' classes only is
-// unproven until its first message, after which its connection is the tenant's.
+// trustOf returns the highest trust of a source in any class. A peer of tenants' classes only is unproven until its
+// first message, after which its connection counts for the tenant.
 func (r *registry) trustOf(from netip.Addr) trust {
 	is := outsider
 	if r.anyAddress {
@@ -212,8 +207,7 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 
 type changes struct {
 	mu sync.Mutex
-	// noted are the zones to announce, true: even if already announced. A nil class means every class, an empty uid
-	// every zone of a class.
+	// A nil class means every class, an empty uid every zone. True repeats a NOTIFY.
 	noted    map[classUID]bool
 	wake     chan struct{}
 	catalogs chan struct{} // a catalog may be due
@@ -253,8 +247,7 @@ func wake(loop chan<- struct{}) {
 type updater struct {
 	*updates.Key
 	signing *tsig.SigningKey
-	// advised is in unix seconds.
-	advised atomic.Int64
+	advised atomic.Int64 // unix seconds
 	// open has one class, of the zones of the key's view.
 	open []opening
 }

@@ -14,10 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// compressor compresses names (RFC 1035 §4.1.4). It keeps only offsets, and compares with the message's octets.
-//
-// Names are canonical (lower case): equal names are equal octets. A forgotten name is written in full, which is safe; a
-// wrong pointer is not.
+// compressor compresses names (RFC 1035 §4.1.4). Names are canonical (lower case), so equal names are equal octets. A
+// forgotten name is written in full, which is safe; a wrong pointer is not.
 type compressor struct {
 	zone []byte // wire form of the zone's name; empty: none
 	// zoneAt is the offset of the zone's name, or 0. Names in the zone are hashed without the zone's name, others down
@@ -29,19 +27,18 @@ type compressor struct {
 	owner   name.Rel
 	ownerAt uint16 // its offset; 0: beyond pointers
 
-	// Scratch: a name's labels, their starts, and hashes from each to the end.
+	// Scratch: the labels of a name, their offsets, and hashes from each label to the end.
 	labels []byte
 	starts [128]uint8
 	hashes [128]uint64
 }
 
-// slot is a name's offset, and a part of its hash. Offset 0, the message's ID, marks a free slot.
+// slot has the offset of a name and a part of its hash. Offset 0, the message's ID, marks a free slot.
 type slot struct{ at, tag uint16 }
 
 const lengthOctets = 2
 
 const (
-	// pointerReach is the first offset beyond pointers.
 	pointerReach = 1 << 14
 
 	transferSlots = 4096 // 16 KiB of names of eight octets or more
@@ -55,7 +52,6 @@ func newCompressor(slots int) compressor {
 // A random seed: owners cannot choose colliding names.
 var hashSeed = maphash.MakeSeed()
 
-// Initial hashes: of names down to the root, and in the zone.
 const (
 	hashOfRoot = 0x9e3779b97f4a7c15
 	hashOfZone = 0xc2b2ae3d27d4eb4f
@@ -91,12 +87,12 @@ func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 	return b
 }
 
-// appendName appends the first name of wire, compressed, and returns the rest.
+// appendName appends the first name of wire, and returns the rest.
 func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
 	end := 0
 	for {
 		if end >= len(wire) || end > 254 || wire[end] > 63 {
-			return b, wire // not a name: copied unchanged
+			return b, wire
 		}
 		left := len(wire) - end
 		if len(c.zone) > 1 && left >= len(c.zone) && wire[end] == c.zone[0] && bytes.Equal(wire[end:end+len(c.zone)], c.zone) {
@@ -109,7 +105,6 @@ func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
 	}
 }
 
-// appendZone appends the zone's name for the first time, as a target.
 func (c *compressor) appendZone(b []byte) []byte {
 	at := len(b) - lengthOctets
 	b = c.appendLabels(b, c.zone[:len(c.zone)-1], false)
@@ -119,8 +114,7 @@ func (c *compressor) appendZone(b []byte) []byte {
 	return b
 }
 
-// appendLabels appends labels below the zone or root: those not yet in the message, then a pointer to the longest known
-// suffix.
+// appendLabels appends the new labels, then a pointer to the longest known suffix.
 func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone && len(c.zone) <= 1 {
 		inZone = false // root, or no zone
@@ -135,7 +129,7 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone {
 		rest = hashOfZone
 	}
-	// From the right: a known name's suffixes are known.
+	// From the right: all suffixes of a known name are known.
 	known, target := n, uint16(0)
 	if inZone {
 		target = c.zoneAt
@@ -168,7 +162,7 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	return append(b, 0)
 }
 
-// findName returns the offset of label and the name at rest (0: the root), or 0.
+// findName returns the offset of the name that begins with label and continues at rest (0: the root), or 0.
 func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) uint16 {
 	mask := len(c.slots) - 1
 	for i := int(hash) & mask; ; i = (i + 1) & mask {
@@ -189,7 +183,7 @@ func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) 
 	}
 }
 
-// follows reports whether b[at:] is the name at rest, or for 0 the root.
+// follows reports whether the name at b[at:] is the name at rest (0: the root).
 func follows(b []byte, at int, rest uint16) bool {
 	if at+1 >= len(b) {
 		return false // still being written
@@ -203,7 +197,7 @@ func follows(b []byte, at int, rest uint16) bool {
 	return at == lengthOctets+int(rest)
 }
 
-// rememberName stores an offset within pointerReach. It fills at most half of the table, to keep probing short.
+// rememberName fills at most half of the table, to keep probing short.
 func (c *compressor) rememberName(hash uint64, at int) {
 	if at >= pointerReach || c.used >= len(c.slots)/2 {
 		return

@@ -22,19 +22,19 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Zones provides the zones to serve. Snapshots are immutable and settled, that is, deliverable (S7.2).
+// Zones provides the zones to serve, as immutable, settled snapshots (S7.2).
 type Zones interface {
-	// Find returns a view's zone of exactly this name.
+	// Find returns the zone of exactly this name in a view.
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
 	// Settled returns a zone by UID.
 	Settled(uid string) (*zoneview.Snapshot, bool)
-	// Difference returns a zone's changes from a serial to a snapshot, or an error if unknown.
+	// Difference returns the changes from a serial to a snapshot, or an error if unknown.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
-	// Changes returns a zone's steps between serials, or an error if unknown.
+	// Changes returns the steps between serials, or an error if unknown.
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
 	// All yields every zone of every view, in no order.
 	All() iter.Seq[*zoneview.Snapshot]
-	// Subscribe returns coalesced events of changed or removed zones, and a function that ends them.
+	// Subscribe returns coalesced events of changed or removed zones, and a function to unsubscribe.
 	Subscribe() (<-chan zoneview.Event, func())
 }
 
@@ -44,39 +44,39 @@ var _ Zones = (*zoneview.Set)(nil)
 type Config struct {
 	Zones Zones
 
-	// Views are served to peers of Allow. Of zones with the same name, the first view's is served. Without Views, only
-	// classes have zones and peers (AddClass).
+	// Views are served to peers of Allow; of zones with the same name, the first view's. Without Views, only classes
+	// have zones and peers (AddClass).
 	Views []string
-	// Listen is for UDP and TCP. Port 0 takes a free port, the same for both; see Addr.
+	// Listen is for UDP and TCP. Port 0 selects a free port for both (Addr).
 	Listen netip.AddrPort
 	Keys   []tsig.Key
-	// Allow has the peers. Without a rule every source is REFUSED.
+	// Allow admits no peer if empty.
 	Allow  []Rule
 	Notify []Target
 
-	// Updates applies the messages of SetUpdateKeys' keys, and is required with these.
+	// Updates applies the messages of update keys. It is required for SetUpdateKeys.
 	Updates updates.Handler
 
-	// MaxConns bounds peers' TCP connections. As many more wait briefly for a slot. 0: 512. Separate slots:
+	// MaxConns bounds TCP connections of peers. As many more wait briefly for a slot. 0: 512. Separate slots exist:
 	//
 	//   - as many for sources that only a key can admit, until they have signed. Each has 2 s without a message, and
 	//     the oldest is closed if all are taken;
-	//   - as many for peers allowed only by classes with a tenant;
+	//   - as many for peers admitted only by classes with a tenant;
 	//   - a sixteenth, at least 4, for sources that cannot be admitted.
 	MaxConns int
 	// MaxConnsPerClient bounds connections of an IPv4 address or IPv6 /64, and of a tenant from all addresses. 0: a
-	// quarter of MaxConns. BIND opens a connection for each transfer, often up to 100 to a server (transfers-per-ns),
-	// and treats a server that closes a connection as down.
+	// quarter of MaxConns. BIND opens a connection for each transfer, often up to 100 (transfers-per-ns), and treats a
+	// server that closes a connection as down.
 	MaxConnsPerClient int
-	// MaxTransfers bounds concurrent transfers; others wait. Tenants have as many separate slots, each tenant a
-	// quarter of these. 0: 16.
+	// MaxTransfers bounds concurrent transfers; others wait. Tenants have as many separate slots, each tenant a quarter
+	// of them. 0: 16.
 	MaxTransfers int
-	// MaxTransfersPerClient defaults to half of MaxTransfers.
+	// MaxTransfersPerClient of 0 means half of MaxTransfers.
 	MaxTransfersPerClient int
-	// TransferWait bounds the wait for a slot, then SERVFAIL. 0: 30 s.
+	// TransferWait bounds the wait for a slot; then the answer is SERVFAIL. 0: 30 s.
 	TransferWait time.Duration
-	// LeastRate is a transfer's minimum average rate in octets a second, beyond WriteTimeout. Slower transfers are cut.
-	// 0: 16 KiB, so that 16 fit a line of 2 Mbit/s.
+	// LeastRate is the minimum average rate of a transfer in octets a second, beyond WriteTimeout. Slower transfers are
+	// cut. 0: 16 KiB, so that 16 fit a line of 2 Mbit/s.
 	LeastRate int
 	// IdleTimeout bounds the time between messages. 0: 30 s.
 	IdleTimeout time.Duration
@@ -87,21 +87,20 @@ type Config struct {
 	// StopTimeout bounds running transfers at shutdown. 0: 5 s.
 	StopTimeout time.Duration
 
-	// Reachable, if not nil, returns when secondaries can reach Listen. No NOTIFY is sent before, as BIND would query
-	// at once, and after a lost query delay the zone's NOTIFYs for 15 s.
+	// Reachable, if not nil, returns when secondaries can reach Listen. NOTIFYs wait for that: BIND would query at
+	// once, and after a lost query delay NOTIFYs of the zone for 15 s.
 	Reachable func(ctx context.Context)
-	// NotifyTimeout bounds the wait for NOTIFY's answer. 0: 2 s.
+	// NotifyTimeout bounds the wait for the answer. 0: 2 s.
 	NotifyTimeout time.Duration
-	// NotifyInterval is the minimum time between NOTIFYs of a zone's new serials to a target, coalesced. 0: 200 ms.
+	// NotifyInterval is the minimum time between NOTIFYs of a zone to a target. 0: 200 ms.
 	NotifyInterval time.Duration
-	// NotifyBackoff precedes a serial's first retry; it doubles up to a minute. 0: 1 s.
+	// NotifyBackoff is the delay before the first retry; it doubles up to a minute. 0: 1 s.
 	NotifyBackoff time.Duration
-	// NotifyAttempts bounds a serial's NOTIFYs; then the secondary's refresh must find the serial. 0: 8.
+	// NotifyAttempts bounds the NOTIFYs of a serial; after them the secondary relies on its refresh. 0: 8.
 	NotifyAttempts int
 
-	// Clock is for TSIG. Nil: time.Now.
-	Clock func() time.Time
-	// Logger defaults to klog.Background().
+	// Clock is for TSIG; nil means time.Now.
+	Clock  func() time.Time
 	Logger klog.Logger
 }
 

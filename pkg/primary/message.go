@@ -15,14 +15,13 @@ import (
 
 const maxMessage = 65535 // RFC 1035 §4.2.2: two length octets over TCP
 
-// udpLimit is the largest answer over UDP, in octets: any link passes it unfragmented. Unsigned: unsignedLimit.
+// udpLimit is the largest answer over UDP, in octets, that every link carries unfragmented. Unsigned: unsignedLimit.
 const udpLimit = 1232
 
-// message packs a DNS message about a zone, behind the two length octets of TCP, for a single write. A transfer
-// reuses it.
+// message packs a DNS message behind the two length octets of TCP, for a single write.
 type message struct {
-	buf    []byte    // two length octets, then the message
-	limit  int       // maximum size, without the room for OPT and TSIG
+	buf    []byte    // with two length octets
+	limit  int       // maximum size without OPT and TSIG
 	counts [3]uint16 // of answer, authority and additional section
 	full   bool      // an answer did not fit: begin the next message
 	names  compressor
@@ -36,11 +35,11 @@ func newSmallMessage() *message {
 	return &message{buf: make([]byte, lengthOctets, 512), names: newCompressor(answerSlots)}
 }
 
-// overshoot is room for a record that does not fit (S5.8).
+// overshoot is room for a record over the limit (S5.8).
 const overshoot = 8 << 10
 
-// beginMessage begins a message about zone, the zero Name if without answers. The question is echoed. Answers point to
-// its name only if canonical: a pointer to EXAMPLE.org would copy the client's spelling into owners.
+// beginMessage takes the zero Name as zone if there are no answers. Answers point to the name in the question only if
+// canonical: a pointer to EXAMPLE.org would copy the client's spelling into owners.
 func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name, limit int) {
 	b := m.buf[:lengthOctets]
 	b = binary.BigEndian.AppendUint16(b, id)
@@ -66,8 +65,8 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 // errTooLarge is for a record that exceeds a message. S5.8 prevents that.
 var errTooLarge = errors.New("the record does not fit a DNS message")
 
-// addAnswer appends an answer with canonical, uncompressed rdata. If fits is false, the message is unchanged and full.
-// The caller sends it, and adds the record to the next.
+// addAnswer appends an answer with canonical, uncompressed rdata. If fits is false, the message is unchanged and full,
+// and the record belongs in the next message.
 func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fits bool, err error) {
 	if m.full {
 		return false, nil
@@ -80,7 +79,7 @@ func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byt
 	return fits, err
 }
 
-// addRecord appends a record after its owner at mark, or without room removes the owner and returns false.
+// addRecord removes the owner at mark and returns false if the message is full.
 func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	at := len(b)
@@ -89,7 +88,7 @@ func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []
 		binary.BigEndian.PutUint16(b[at-2:], uint16(length))
 	}
 	if len(b)-lengthOctets > m.limit {
-		m.buf, m.full = b[:mark], true // its names are forgotten
+		m.buf, m.full = b[:mark], true
 		return false
 	}
 	m.buf = b

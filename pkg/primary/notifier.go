@@ -19,12 +19,10 @@ import (
 
 const (
 	maxNotifyBackoff = time.Minute // RFC 1996 §3.6
-	// notifiesPerTarget bounds the NOTIFYs in flight to a target: an unreachable target takes no more sockets and
-	// delays no other.
+	// notifiesPerTarget bounds the NOTIFYs in flight to a target, so that an unreachable target takes no more sockets.
 	notifiesPerTarget = 32
 )
 
-// notifier notifies targets of new serials (RFC 1996), by at most one NOTIFY in flight for a zone and target.
 type notifier struct {
 	config   *Config
 	classes  *classes
@@ -33,9 +31,9 @@ type notifier struct {
 	log      klog.Logger
 	done     sync.WaitGroup
 
-	// Only used by the loop:
+	// Used only by the loop:
 	announced map[servedName]map[Target]announcement
-	names     map[classUID]name.Name // a zone's last known name
+	names     map[classUID]name.Name
 
 	mu      sync.Mutex
 	limits  map[limited]chan struct{}
@@ -51,7 +49,7 @@ func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, se
 	}
 }
 
-// servedName identifies a zone: classes may have different zones of a name.
+// servedName identifies a zone. Classes may have different zones of the same name.
 type servedName struct {
 	class *Class
 	fqdn  name.Name
@@ -67,8 +65,8 @@ type pendingKey struct {
 	target Target
 }
 
-// limited is a group of NOTIFYs with a common limit. A catalog must not wait behind its thousands of zones, which the
-// target does not know without the catalog.
+// limited is a group of NOTIFYs with a common limit. A catalog must not wait behind its thousands of zones, unknown to
+// the target without the catalog.
 type limited struct {
 	Target
 	catalog bool
@@ -79,8 +77,7 @@ type pendingNotify struct {
 	wake   chan struct{} // signals a newer serial
 }
 
-// runNotifier sends NOTIFYs until ctx ends. At startup every zone counts as changed: a secondary may have missed
-// changes.
+// runNotifier announces every zone at startup, because a secondary may have missed changes.
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
 	events, end := n.classes.zones.Subscribe()
@@ -144,8 +141,8 @@ func (n *notifier) announceInClasses(ctx context.Context, uid string) {
 	}
 }
 
-// announceInClass announces the zones served under the zone's current and previous name, if new. A zone hidden by
-// another view is announced when that view's goes.
+// announceInClass announces the zones under the current and the former name. A zone hidden by another view is announced
+// when the other view loses the name.
 func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string) {
 	at := classUID{class, uid}
 	before, known := n.names[at]
@@ -258,7 +255,7 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 		case <-timer.C:
 			backoff = min(2*backoff, maxNotifyBackoff)
 		case <-h.wake:
-			// Reset the backoff for a new serial: the target may be back.
+			// Reset the backoff: the target may be back.
 			attempts, backoff = 0, c.NotifyBackoff
 			if !sleep(ctx, min(backoff, c.NotifyInterval)) {
 				return
@@ -282,7 +279,6 @@ func (n *notifier) nextWanted(k pendingKey, h *pendingNotify) *notification {
 	return h.wanted
 }
 
-// endAttempts also logs changes of the target's state. A newer serial remains wanted.
 func (n *notifier) endAttempts(log klog.Logger, target Target, h *pendingNotify, w *notification, attempts int, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -27,7 +27,7 @@ type notification struct {
 	soa    content.Packed
 }
 
-// sendTo sends the NOTIFY, signed unless key is nil, and waits for confirmation. served is the primary's address.
+// sendTo waits for confirmation. A nil key sends unsigned.
 func (n *notification) sendTo(ctx context.Context, config *Config, served netip.Addr, target Target, key *tsig.SigningKey) error {
 	conn, err := dialFrom(served, target.Addr)
 	if err != nil {
@@ -97,8 +97,7 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 	return msg, mac, nil
 }
 
-// readNotifyAnswer reports whether msg is the answer, and returns its error. The socket is connected; with a key the
-// answer must be signed.
+// readNotifyAnswer returns false for a message that is not the answer. With a key the answer must be signed.
 func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, now time.Time) (answered bool, err error) {
 	if len(msg) < headerLen || msg[2]&0x80 == 0 {
 		return false, nil

@@ -29,7 +29,7 @@ type Primary struct {
 	stop     func()
 }
 
-// New opens the listeners, or returns all faults of config. The caller calls Run or Close.
+// New opens the listeners, or returns all faults of config. The caller must call Run or Close.
 func New(config Config) (*Primary, error) {
 	c, keys, err := config.completeConfig()
 	if err != nil {
@@ -48,14 +48,13 @@ func New(config Config) (*Primary, error) {
 	return p, nil
 }
 
-// AddClass adds a class with all its members: secondaries of its catalog remove zones not listed. The error has all
-// faults.
+// AddClass needs all members: secondaries remove zones missing in the catalog. The error has all faults.
 func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
 	return p.classes.addClass(c, of)
 }
 
-// SetUpdateKeys replaces the update keys, whose names must differ. Class keys take precedence. The first call takes up
-// to a second: signatures have whole seconds, and a message signed in the second of startup may be a replay.
+// SetUpdateKeys replaces the update keys, whose names must differ. The first call takes up to a second: signatures have
+// whole seconds, so a message signed in the second of startup may be a replay.
 func (p *Primary) SetUpdateKeys(keys []*updates.Key) error {
 	time.Sleep(min(time.Second, p.tcp.updates.Opens().Sub(p.config.Clock())))
 	return p.classes.setUpdaters(keys)
@@ -66,17 +65,17 @@ func (p *Primary) HasClassKey(keyName string) bool {
 	return p.classes.registry.Load().byKey[keyName] != nil
 }
 
-// Addr returns the served address, with the actual port.
+// Addr returns the served address with the actual port.
 func (p *Primary) Addr() netip.AddrPort { return p.pair.at }
 
-// Stats returns current statistics.
+// Stats returns the current statistics.
 func (p *Primary) Stats() Stats {
 	s := p.counters.readStats()
 	s.Zones = p.classes.countServed()
 	return s
 }
 
-// Close closes the listeners of a Primary never run.
+// Close closes the listeners of a Primary that never ran.
 func (p *Primary) Close() error {
 	p.stop()
 	p.pair.udp.Close()
@@ -84,8 +83,8 @@ func (p *Primary) Close() error {
 	return nil
 }
 
-// Run serves until ctx ends, gives transfers StopTimeout to finish, and returns nil when all goroutines have ended. The
-// error is of a failed listener. Call Run once.
+// Run serves until ctx ends, gives transfers StopTimeout to finish, and waits for all goroutines. It returns the error
+// of a failed listener, else nil. Call Run once.
 func (p *Primary) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

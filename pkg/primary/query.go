@@ -57,8 +57,8 @@ type request struct {
 	id       uint16
 	flags    uint16
 	opcode   int
-	question []byte    // question section as sent; empty: none
-	qname    name.Name // zero: no possible zone
+	question []byte    // as sent; empty: none
+	qname    name.Name // zero: no name that a zone can have
 	qtype    uint16
 	qclass   uint16
 
@@ -77,7 +77,7 @@ type reading int
 const (
 	readable  reading = iota
 	malformed         // answer FORMERR
-	unwanted          // drop: no header, or a response, whose answer could loop
+	unwanted          // drop: no header, or a response; answers could loop
 )
 
 func readRequest(msg []byte) (request, reading) {
@@ -88,8 +88,7 @@ func readRequest(msg []byte) (request, reading) {
 }
 
 // readMessage parses a message with at least a header, trusting no count or length. It is linear in the message: only
-// the question's and TSIG's names are decoded, and no other pointers followed. If malformed, only id, flags and opcode
-// are valid.
+// the names of question and TSIG are decoded. If malformed, only id, flags and opcode are valid.
 func readMessage(msg []byte) (request, reading) {
 	r := request{
 		id:      binary.BigEndian.Uint16(msg),
@@ -104,7 +103,6 @@ func readMessage(msg []byte) (request, reading) {
 	}
 	off := headerLen
 	if questions == 1 {
-		// The first name can have no pointer.
 		end, compressed, ok := skipName(msg, off)
 		if !ok || compressed || end+4 > len(msg) {
 			return r, malformed
@@ -240,7 +238,7 @@ func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	return 0, false, false
 }
 
-// optionsAddUp reports whether the ignored options fill an OPT record.
+// optionsAddUp reports whether the options, ignored otherwise, fill the OPT record.
 func optionsAddUp(data []byte) bool {
 	for len(data) > 0 {
 		if len(data) < 4 {
@@ -255,7 +253,7 @@ func optionsAddUp(data []byte) bool {
 	return true
 }
 
-// clone copies the parts in the message's buffer.
+// clone copies the parts that alias the receive buffer.
 func (q request) clone() request {
 	q.question = bytes.Clone(q.question)
 	if q.signature != nil {

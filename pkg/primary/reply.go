@@ -13,20 +13,20 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// responder answers messages, without I/O or locks (FuzzRespond).
+// responder answers messages without I/O and locks (FuzzRespond).
 type responder struct {
 	classes *classes
 	clock   func() time.Time
 }
 
-// answer is the action for a message: send msg, run transfer, or apply update; or none.
+// answer is the action for a message: send msg, run transfer, apply update, or none.
 type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
 	update   *pendingUpdate
-	// admitted: a class allows the source, by address or key.
+	// admitted: a class allows the source.
 	admitted bool
-	// tenant is of all these classes, or "" if any is the platform's.
+	// tenant is "" if a class of the platform allows the source.
 	tenant string
 
 	// For logs and statistics:
@@ -45,21 +45,20 @@ type pendingUpdate struct {
 	overTCP bool
 }
 
-// headerOnly returns twelve octets, never more than received.
+// headerOnly returns twelve octets, never more than the request.
 func headerOnly(q request, rcode uint16) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcode), nil, name.Name{}, maxMessage)
 	return m.finishMessage()
 }
 
-// replyStatus returns an answer with only an rcode, no longer than the request.
+// replyStatus returns an answer no longer than the request.
 func (r *responder) replyStatus(q request, key *tsig.SigningKey, rcode uint16) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcode), q.question, q.qname, maxMessage)
 	return r.finishReply(m, q, key, rcode)
 }
 
-// finishReply adds OPT if requested, and TSIG if signed.
 func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rcode uint16) []byte {
 	if q.hasOPT {
 		m.addOPT(rcode)
@@ -72,8 +71,7 @@ func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rco
 }
 
 // replyBadSignature answers a bad signature (RFC 8945 §5.2, §5.3.2): unsigned for key or MAC, signed for time or
-// truncation. An unsigned answer has at most the octets of the request (asked), so a compressed key name is returned
-// whole or not at all.
+// truncation. An unsigned answer is never longer than the request (asked octets).
 func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)
@@ -104,8 +102,8 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []by
 	return b
 }
 
-// replySOA answers an IXFR with the SOA if nothing is new (RFC 1995 §4), or the difference does not fit UDP (§2). TC
-// replaces an SOA too large for UDP.
+// replySOA answers an IXFR if nothing is new (RFC 1995 §4), or the difference does not fit UDP (§2). TC replaces an SOA
+// too large for UDP.
 func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, roomFor(q, key, overTCP))
@@ -126,8 +124,8 @@ func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Sna
 	return answer{msg: r.finishReply(m, q, key, rcodeSuccess), fault: fault}
 }
 
-// unsignedLimit bounds unsigned answers over UDP, in octets, so a forged address gains no more than before EDNS (attack
-// 35).
+// unsignedLimit bounds unsigned answers over UDP, in octets, so that a forged address gains no more than before EDNS
+// (attack 35).
 const unsignedLimit = 512
 
 func roomFor(req request, key *tsig.SigningKey, overTCP bool) int {

@@ -16,14 +16,14 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// maxChain bounds the CNAMEs and DNAMEs of a question, to end loops.
+// maxChain bounds the CNAMEs and DNAMEs of an answer, to end loops.
 const maxChain = 16
 
 type owned struct {
 	content.Packed
-	// asked: the owner is the question's name, in its spelling, as always for a wildcard.
+	// asked: write the owner as the question spells it, as always for a wildcard.
 	asked bool
-	// at is the owner in wire form if neither in the zone nor asked.
+	// at is the wire form of an owner that is neither in the zone nor asked.
 	at []byte
 }
 
@@ -31,7 +31,7 @@ type result struct {
 	rcode                         uint16
 	authoritative                 bool
 	answer, authority, additional []owned
-	// glue is the number of additional RRsets required in a referral (RFC 9471 §3).
+	// glue is the number of additional RRsets that a referral requires (RFC 9471 §3).
 	glue int
 }
 
@@ -41,10 +41,9 @@ type qname struct {
 	// impossible in Records does not exist.
 	known  name.Name
 	beyond int
-	first  bool // the question's own name
+	first  bool // the name in the question
 }
 
-// readName finds the suffix known. It returns false for a malformed name.
 func readName(wire []byte, first bool) (qname, bool) {
 	q := qname{wire: wire, first: first}
 	for at := 0; at < len(wire); at += 1 + int(wire[at]) {
@@ -61,8 +60,8 @@ func readName(wire []byte, first bool) (qname, bool) {
 	return q, false
 }
 
-// resolveQuestion answers a question from a zone (RFC 1034 §4.3.2, with RFC 4592 for wildcards, RFC 6672 for DNAME and
-// RFC 2308 for negative answers), following CNAMEs in the zone. If minimal, ANY gets one RRset (RFC 8482 §4.1).
+// resolveQuestion resolves a question in a zone (RFC 1034 §4.3.2, RFC 4592, RFC 6672, RFC 2308), and follows CNAMEs
+// there. If minimal is set, ANY gets one RRset (RFC 8482 §4.1).
 func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	for range maxChain {
@@ -75,8 +74,7 @@ func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal
 	return s.result, nil
 }
 
-// resolveHere answers with the RRsets at exactly the name, or NXDOMAIN. It uses no CNAME, DNAME, delegation or
-// wildcard: these lead to other names.
+// resolveHere uses no CNAME, DNAME, delegation or wildcard, because they lead to other names.
 func resolveHere(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	rel, ok := q.known.Rel(zone.FQDN())
@@ -95,7 +93,7 @@ type resolution struct {
 	minimal bool
 }
 
-// resolveAt adds a name's answer, and returns the target of a CNAME or DNAME, or nil.
+// resolveAt returns the target of a CNAME or DNAME, or nil.
 func (s *resolution) resolveAt(q qname) (*qname, error) {
 	rel, ok := q.known.Rel(s.zone.FQDN())
 	if !ok {
@@ -135,7 +133,6 @@ func (s *resolution) resolveAt(q qname) (*qname, error) {
 	return s.answerAbsent(q, encloser)
 }
 
-// answerAbsent answers by the wildcard at the closest encloser, or NXDOMAIN.
 func (s *resolution) answerAbsent(q qname, encloser name.Rel) (*qname, error) {
 	wildcard, err := wildcardOf(encloser)
 	if err == nil && s.zone.Exists(wildcard) {
@@ -200,15 +197,13 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 	return nil, nil
 }
 
-// findSmallest returns the type with the least text at an owner, the least useful for amplification, without reading
-// megabytes.
+// findSmallest returns the type least useful for amplification, without reading megabytes.
 func (s *resolution) findSmallest(owner name.Rel, types []rdata.Type) rdata.Type {
 	return slices.MinFunc(types, func(one, other rdata.Type) int {
 		return cmp.Compare(s.countText(owner, one), s.countText(owner, other))
 	})
 }
 
-// countText returns the octets of an RRset's text, or 0 if derived from the Zone.
 func (s *resolution) countText(owner name.Rel, t rdata.Type) (sum int) {
 	set, _ := s.zone.RRset(owner, t)
 	for _, text := range set.Data {
@@ -246,7 +241,7 @@ func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) 
 	}
 	s.answer = append(s.answer, cname)
 	if s.qtype == rdata.CNAME || s.qtype == typeANY {
-		return nil, nil // the final answer
+		return nil, nil
 	}
 	next, ok := readName(target, false)
 	if !ok {
@@ -255,7 +250,6 @@ func (s *resolution) followDNAME(q qname, dname content.Packed) (*qname, error) 
 	return &next, nil
 }
 
-// referTo adds a referral: a delegated zone's name servers, with their addresses in this zone.
 func (s *resolution) referTo(servers content.Packed) error {
 	cut := servers.Owner
 	s.authority = append(s.authority, owned{Packed: servers})
@@ -291,7 +285,7 @@ func (s *resolution) referTo(servers content.Packed) error {
 
 const maxName = 255 // octets of a name (RFC 1035 §2.3.4)
 
-// addSets adds whole RRsets, or returns false if an RRset does not fit.
+// addSets adds whole RRsets, and returns false if an RRset does not fit.
 func (m *message) addSets(sets []owned, section int) bool {
 	for _, set := range sets {
 		mark, count := len(m.buf), m.counts[section]
@@ -329,7 +323,6 @@ func findZone(open []opening, fqdn name.Name) (*zoneview.Snapshot, bool) {
 	return nil, false
 }
 
-// writeResult packs an answer. Over UDP, TC replaces sections that do not fit (RFC 2181 §9).
 func (r *responder) writeResult(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, res result,
 	overTCP bool) answer {
 	limit := roomFor(req, key, overTCP)
@@ -344,7 +337,7 @@ func (r *responder) writeResult(req request, key *tsig.SigningKey, zone *zonevie
 	if whole {
 		m.addSets(res.additional[res.glue:], sectionAdditional)
 	} else {
-		// A partial RRset would be taken for whole. After TC the resolver asks over TCP, with 64 KiB at most.
+		// A partial RRset would be taken for whole. After TC the resolver asks over TCP.
 		m.beginMessage(req.id, req.replyFlags(flags|flagTC, res.rcode), req.question, zone.FQDN(), limit)
 		if overTCP {
 			return answer{msg: r.replyStatus(req, key, rcodeServFail), zone: req.qname, fault: errTooLarge}

@@ -49,7 +49,6 @@ func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) ans
 	return a
 }
 
-// recoverPanic drops a message that causes a panic, and logs the reason, not the content.
 func (s *server) recoverPanic(from netip.AddrPort) {
 	if r := recover(); r != nil {
 		s.log.Error(fmt.Errorf("panic: %v", r), "Message not answered; this is a defect", "from", from.String(),
@@ -60,7 +59,7 @@ func (s *server) recoverPanic(from netip.AddrPort) {
 const udpReaders = 2
 
 func (s *server) serveUDP(ctx context.Context, conn *net.UDPConn) error {
-	buf := make([]byte, maxMessage) // also for an update
+	buf := make([]byte, maxMessage)
 	for {
 		n, session, err := mdns.ReadFromSessionUDP(conn, buf)
 		if err != nil {
@@ -70,7 +69,7 @@ func (s *server) serveUDP(ctx context.Context, conn *net.UDPConn) error {
 			if errors.Is(err, net.ErrClosed) {
 				return fmt.Errorf("UDP socket %s was closed while it served", conn.LocalAddr())
 			}
-			// Perhaps an ICMP error of an earlier answer; the socket is fine.
+			// Probably an ICMP error of an earlier answer; the socket is fine.
 			s.log.V(2).Info("UDP read failed", "err", err)
 			if !sleep(ctx, 10*time.Millisecond) {
 				return nil
@@ -151,7 +150,6 @@ type pair struct {
 // seconds.
 const udpBuffer = 2 << 20
 
-// listenPair opens both sockets. With port 0 it tries again if the TCP port is taken for UDP.
 func listenPair(at netip.AddrPort) (pair, error) {
 	for attempt := 0; ; attempt++ {
 		tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))
@@ -162,7 +160,6 @@ func listenPair(at netip.AddrPort) (pair, error) {
 		both := netip.AddrPortFrom(at.Addr(), got.Port())
 		udp, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(both))
 		if err == nil {
-			// Not required: the system may grant less.
 			_ = udp.SetReadBuffer(udpBuffer)
 			err = answerFromWhereAsked(udp, at.Addr())
 			if err == nil {

@@ -12,14 +12,14 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Kinds of transfers: AXFR, IXFR with a difference, and with the whole zone (RFC 1995 §4).
+// Kinds of transfers: AXFR, IXFR with a difference, IXFR with the whole zone (RFC 1995 §4).
 const (
 	KindAXFR      = "axfr"
 	KindIXFR      = "ixfr"
 	KindWholeIXFR = "ixfr_whole"
 )
 
-// Results of transfers: complete; peer gone or too slow; a record failed; no slot in time.
+// Results of transfers: complete, peer gone or too slow, a record failed, no slot in time.
 const (
 	ResultSent    = "sent"
 	ResultCut     = "cut"
@@ -27,11 +27,11 @@ const (
 	ResultNoPlace = "no_place"
 )
 
-// Stats of a primary since it began. All but Zones only grow.
+// Stats has counters since the start; only Zones can fall.
 type Stats struct {
-	// Questions counts by mnemonic of the answer's rcode, or "dropped".
+	// Questions counts answers by the mnemonic of the rcode, or "dropped".
 	Questions map[string]int64
-	// Updates counts messages of update keys, including those refused by their rights.
+	// Updates counts messages of update keys by rcode, refused ones included.
 	Updates map[string]int64
 	// Transfers counts ended transfers. TransferOctets includes differences over UDP.
 	Transfers      map[TransferKind]int64
@@ -39,14 +39,13 @@ type Stats struct {
 	// NotifiesSent includes retries.
 	NotifiesSent, NotifiesConfirmed, NotifiesFailed int64
 	ConnectionsRefused                              int64
-	// Zones is the number of zones served to any peer now, without catalogs.
+	// Zones is the number of zones served to any peer, without catalogs.
 	Zones int
 }
 
 // TransferKind is a Kind with a Result.
 type TransferKind struct{ Kind, Result string }
 
-// counters have all series from the start.
 type counters struct {
 	mu    sync.Mutex
 	stats Stats

@@ -19,9 +19,8 @@ import (
 )
 
 const (
-	// placeWait bounds the wait for a slot. Peers wait longer.
-	placeWait = 4 * time.Second
-	// unprovenIdle is the idle timeout of outsiders and unproven sources.
+	// placeWait bounds the wait for a connection slot, and is shorter than the timeouts of peers.
+	placeWait    = 4 * time.Second
 	unprovenIdle = 2 * time.Second
 )
 
@@ -29,11 +28,11 @@ type tcpServer struct {
 	*server
 	config *Config
 
-	peers, outsiders *slots.Slots // connections
-	// tenants are slots for tenants' peers, whose number and speed the tenant controls.
+	peers, outsiders *slots.Slots
+	// tenants are slots for peers of tenants, who control their number and speed.
 	tenants struct{ conns, waiting, transfers *slots.Slots }
 	// newcomers are connections of unproven sources (attack 78). If all slots are taken, the oldest connection is
-	// closed: a peer signs its first message at once, so the oldest is no peer's.
+	// closed: peers sign their first message at once, so the oldest belongs to no peer.
 	newcomers *slots.Slots
 	waiting   *slots.Slots // connections without a slot, except outsiders
 	transfers *slots.Slots
@@ -57,10 +56,9 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 }
 
 // acceptConnections lets connections without a slot wait briefly, unread: BIND treats a primary that closes a
-// connection as down for minutes, and a catalog of thousands of zones causes hundreds at once. As many may wait as
-// there are slots. More are closed at once, so a flood costs only accepts. Outsiders have separate slots and do not
-// wait. Unproven sources are newcomers until they have signed. Tenants' peers move to tenants' slots with their first
-// message. So none of these takes slots of secondaries.
+// connection as down for minutes, and a catalog of thousands of zones causes hundreds at once. Further connections are
+// closed at once, so a flood costs only accepts. Outsiders, newcomers and peers of tenants take no slots of
+// secondaries.
 func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
@@ -109,13 +107,13 @@ type connection struct {
 	conn   *net.TCPConn
 	from   netip.AddrPort
 	client netip.Addr
-	tenant string // if only the tenant's classes allow the peer
+	tenant string // if only classes of tenants allow the peer
 	trust  trust
 	place  *slots.Slot
 	idle   time.Duration
 }
 
-// clientOf returns the tenant, or the source: for IPv6 the /64, the smallest network of a host.
+// clientOf returns the tenant, else the source: for IPv6 the /64, the smallest network of a host.
 func clientOf(a netip.Addr, tenant string) slots.Client {
 	if tenant != "" {
 		return slots.Client{Tenant: tenant}
@@ -147,8 +145,8 @@ func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-c
 	return c.place, freed
 }
 
-// promoteNewcomer moves a newcomer that has signed to a slot of peers or tenants within placeWait, or closes it and
-// returns false.
+// promoteNewcomer moves a newcomer that has signed to a slot of peers or tenants. After placeWait it closes the
+// connection and returns false.
 func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant string) bool {
 	if !c.place.GiveBack() {
 		return false // closed meanwhile
@@ -168,7 +166,6 @@ func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant s
 	return false
 }
 
-// waitForPlace takes a slot within placeWait, and gives back the waiting slot.
 func (s *tcpServer) waitForPlace(ctx context.Context, c *connection, is trust, waits *slots.Slot) bool {
 	defer waits.GiveBack()
 	turn, cancel := context.WithTimeout(ctx, placeWait)
@@ -182,7 +179,7 @@ func (s *tcpServer) refuseConnection(c *connection) {
 	c.conn.Close()
 }
 
-// serveConnection answers messages in order. Clients may pipeline (RFC 7766 §6.2.1.1).
+// serveConnection answers messages in order, as clients may pipeline (RFC 7766 §6.2.1.1).
 func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 	defer func() {
 		if c.place != nil {
@@ -213,7 +210,7 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 			err = s.serveTransfer(ctx, c, a.transfer, a.tenant)
 		case a.msg != nil:
 			err = s.writeMessage(c, a.msg)
-		default: // no answer: close the connection
+		default:
 			return
 		}
 		if err != nil {
@@ -224,7 +221,7 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 
 func (s *tcpServer) readMessage(c *connection) ([]byte, error) {
 	c.conn.SetReadDeadline(time.Now().Add(c.idle))
-	// wakeConns sets a past deadline after closing the channel stopping: in either order the read ends.
+	// wakeConns sets a past deadline after the channel stopping is closed, so in either order the read ends.
 	select {
 	case <-s.stopping:
 		return nil, net.ErrClosed
@@ -244,7 +241,7 @@ func (s *tcpServer) writeMessage(c *connection, msg []byte) error {
 	return s.writeFramed(c, append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...), time.Time{})
 }
 
-// writeFramed writes within WriteTimeout, and before the time end unless zero.
+// writeFramed also ends at the time end unless zero.
 func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) error {
 	deadline := time.Now().Add(s.config.WriteTimeout)
 	if !end.IsZero() && end.Before(deadline) {
@@ -255,7 +252,7 @@ func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) err
 	return err
 }
 
-// serveTransfer runs a transfer in a slot. An error closes the connection: the peer sees an incomplete transfer.
+// serveTransfer returns an error to close the connection, so that the peer sees an incomplete transfer.
 func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfer, tenant string) error {
 	transfers := s.transfers
 	if tenant != "" {

@@ -20,17 +20,16 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// transfer is an AXFR or IXFR. It reads an immutable snapshot, so it has the content of a single serial (S6.8), and
-// packs message by message, so memory does not grow with the zone.
+// transfer is an AXFR or IXFR. An immutable snapshot has the content of a single serial (S6.8).
 type transfer struct {
 	zone    *zoneview.Snapshot
 	request request
 	key     *tsig.SigningKey // nil: unsigned
-	// share, if not nil, is the update key whose tenant's share is sent.
+	// share, if not nil, sends only the records of this update key's tenant.
 	share *updates.Key
 	// incremental: send the difference from the request's serial, unless readDifference finds none.
 	incremental bool
-	// records, if any, are sent instead: a difference with its SOAs.
+	// records, if not nil, is the difference to send, with its SOAs.
 	records []content.Packed
 }
 
@@ -39,9 +38,8 @@ type sent struct {
 	octets            int64
 }
 
-// sendTransfer packs the zone into messages, and calls write for each, with length octets: the SOA, all other records,
-// the SOA (RFC 5936 §2.2). If the request is signed, so is every message. A record that cannot be packed ends the
-// transfer before the final SOA, and the peer discards the transfer, so one that looks complete lacks nothing
+// sendTransfer calls write for each message, with length octets: the SOA, all other records, the SOA (RFC 5936 §2.2). A
+// record that cannot be packed ends the transfer before the final SOA, so the peer discards the transfer
 // (coredns/coredns#7859).
 func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]byte) error) (sent, error) {
 	s := stream{transfer: t, message: m, now: now, write: write, prior: t.request.priorMAC()}
@@ -90,8 +88,7 @@ type stream struct {
 	sent  sent
 }
 
-// openMessage begins the next message with room for TSIG. Only the first has question and OPT (RFC 5936 §2.2.1,
-// §2.2.5).
+// openMessage begins a message with room for TSIG. Only the first has question and OPT (RFC 5936 §2.2.1, §2.2.5).
 func (s *stream) openMessage() {
 	q := s.request
 	limit := maxMessage
@@ -144,11 +141,11 @@ func (s *stream) flushMessage() error {
 	return nil
 }
 
-// mostChangesOverUDP is a bound, as each record takes 12 octets or more.
+// mostChangesOverUDP is an upper bound, as each record takes at least 12 octets.
 const mostChangesOverUDP = udpLimit / 12
 
-// isShort reports whether the difference from a serial may fit UDP. It stops counting beyond the bound: UDP questions
-// have no slot.
+// isShort reports whether the difference may fit UDP. It stops counting at the bound, because UDP questions have no
+// slot.
 func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	steps, err := s.zonesOf(zone).Changes(zone.Zone().UID, since, zone.Serial())
 	changes := 0
@@ -180,9 +177,8 @@ func (s *classes) readDifference(t *transfer) {
 	}
 }
 
-// packDifference returns the answer to an IXFR as a single sequence (RFC 1995 §4, §5), each record with a single
-// rdata: the new SOA, the old SOA and removals, the new SOA and additions, the new SOA. ok is false if it is as long
-// as the zone, or packing fails.
+// packDifference returns a single sequence (RFC 1995 §4, §5), each record with a single rdata: new SOA, old SOA,
+// removals, new SOA, additions, new SOA. ok is false if the sequence is as long as the zone, or packing fails.
 func packDifference(zone *zoneview.Snapshot, d zoneview.Difference) (records []content.Packed, ok bool) {
 	if len(d.Removed)+len(d.Added)+2 >= zone.EntryCount() {
 		return nil, false

@@ -18,7 +18,7 @@ import (
 
 // Refusal is a reason why a request is refused.
 type Refusal struct {
-	// Item is the index of the item of a ChangeSet, Prerequisite that of the prerequisite; -1 for none.
+	// Item and Prerequisite are indexes in a ChangeSet; -1 for none.
 	Item, Prerequisite int
 	// Field is the path in the request's object, or in the Record of an item; "" for the whole.
 	Field string
@@ -91,11 +91,10 @@ func Messages(all []Refusal) string {
 	return strings.Join(texts, "; ")
 }
 
-// rulePrefix begins the type of a cause with a rule.
 const rulePrefix = "kubi.zone/"
 
-// AddRule adds, for each cause of an answer, a cause with the rule. Without causes, the message becomes the first. ""
-// adds nothing.
+// AddRule adds, for each cause of an answer, a cause with the rule, if any. Without causes, the message becomes the
+// first.
 func AddRule(status *metav1.Status, rule string) {
 	if rule == "" {
 		return
@@ -156,7 +155,6 @@ const items, prerequisites = "items", "prerequisites"
 // ItemPath returns the path of an item of a ChangeSet.
 func ItemPath(index int) *field.Path { return field.NewPath("spec", items).Index(index) }
 
-// cutIndex returns index and field of the path spec.LIST[INDEX].FIELD; -1 and the whole path for others.
 func cutIndex(path, list string) (index int, field string) {
 	rest, ok := strings.CutPrefix(path, "spec."+list+"[")
 	number, field, closed := strings.Cut(rest, "]")
@@ -171,7 +169,7 @@ func cutIndex(path, list string) (index int, field string) {
 //
 //	spec.items[3] (www-a): S5.14: spec.ttl: 5s is short
 
-// Warning puts the rule, as S5.14, before a text; "" for none.
+// Warning puts the rule, as S5.14 or "", before a text.
 func Warning(rule, text string) string {
 	if rule == "" {
 		return text
@@ -193,7 +191,6 @@ func CutWarning(warning string) (item int, rule, text string) {
 	return item, "", text
 }
 
-// ruleEnd follows the rule of a Warning.
 const ruleEnd = ": "
 
 func isRule(text string) bool {

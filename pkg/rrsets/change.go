@@ -19,7 +19,7 @@ type Change struct {
 	Applied []byte
 	// Others names other field managers with fields in Before.
 	Others []string
-	// Alone requires a separate request: change sets have no Records without zone.
+	// Alone requires a separate request, as change sets have no Records without zone.
 	Alone bool
 }
 
@@ -45,8 +45,8 @@ func (c *Change) operation() string {
 	return v1alpha1.OperationUpdated
 }
 
-// Item returns the change as an item of a change set, with After in JSON. Before's resourceVersion is required, as
-// far as known, and by a deletion the uid. An apply keeps absent fields that were not applied.
+// Item returns the change as an item of a change set, with After in JSON. It requires Before's resourceVersion, if
+// known, and for a deletion the uid. An apply keeps absent fields that were not applied.
 func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
 	item = c.objectItem()
 	for _, of := range []*runtime.RawExtension{item.Apply, item.Create} {
@@ -93,7 +93,7 @@ func NewSet(changes []Change) (*v1alpha1.ChangeSet, error) {
 	return set, nil
 }
 
-// NewLocalSet returns a change set for storage in this process: Records are objects.
+// NewLocalSet returns a change set for storage in this process, with Records as objects.
 func NewLocalSet(changes []Change) *v1alpha1.ChangeSet {
 	set := &v1alpha1.ChangeSet{}
 	for i := range changes {

@@ -19,12 +19,12 @@ import (
 type Desired struct {
 	Manager string
 	Records []*v1alpha1.Record
-	// Complete reports whether Records has everything wanted at a Record's name. If nil, at no name.
+	// Complete reports whether Records has everything wanted at a Record's name. If nil, nothing is deleted.
 	Complete func(r *v1alpha1.Record) bool
 }
 
-// Plan returns the changes from the existing Records to the desired state: deletions, sorted by name and type, then
-// other changes in the order of d.Records. Arguments stay unchanged.
+// Plan returns the changes to the desired state: deletions, sorted by name and type, then other changes in the order of
+// d.Records. Arguments stay unchanged.
 func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 	byName, wanted := make(map[string]*v1alpha1.Record, len(existing)), make(map[string]bool, len(d.Records))
 	for _, r := range existing {

@@ -12,11 +12,10 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// maxAttempts bounds the tries of a request, and of planning a change.
 const maxAttempts = 6
 
-// Retry calls do until success or a permanent error. The call must be idempotent: a request without an answer may have
-// been served.
+// Retry calls do until success or a permanent error. do must be idempotent: a request without an answer may have been
+// served.
 func Retry[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	pause := 200 * time.Millisecond
 	for attempt := 1; ; attempt++ {

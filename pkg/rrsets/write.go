@@ -20,11 +20,11 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// MaxSets is the number of a namespace's change sets that the server serves at the same time.
+// MaxSets is the number of a namespace's change sets that the server serves at once.
 const MaxSets = 4
 
 // Pages divides writes of a namespace and zone into change sets, in order. Writes of a name share a page if they fit; a
-// write that cannot be in a change set has its own.
+// write that no change set may have gets its own.
 func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	var page []T
 	octets := 0
@@ -78,7 +78,7 @@ type Writer struct {
 	Force   bool
 	// DryRun with metav1.DryRunAll stores nothing.
 	DryRun []string
-	// Context returns the context of a request for the changes with these indices; nil means that of Write.
+	// Context returns the context of a request for the changes at indices. Optional.
 	Context func(ctx context.Context, indices []int) context.Context
 	// Replan returns a new change for a Record that differs from Before, or nil if nothing is left to do. now is nil if
 	// the Record is gone. Without Replan such a change is refused.
@@ -93,7 +93,7 @@ type Outcome struct {
 	Refused   []refusal.Refusal
 }
 
-// Write writes a page, each change independently. The error means that the server does not answer, or the caller may
+// Write writes each change of a page independently. The error means that the server does not answer, or the caller may
 // not create change sets.
 func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	outcomes, indices := make([]Outcome, len(page)), make([]int, len(page))
@@ -103,7 +103,7 @@ func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	return outcomes, w.writeItems(ctx, outcomes, indices)
 }
 
-// WriteAll writes all changes or none in one request, without retry. made is the Record of a change with Alone; nil for
+// WriteAll writes all changes or none in one request, without retry. made is the Record of a change with Alone, except
 // a deletion.
 func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha1.Record, err error) {
 	if len(changes) == 1 && changes[0].isAlone() {
@@ -275,7 +275,7 @@ func isRefusal(err error) bool {
 	return status.Code/100 == 4
 }
 
-// waits reports a refusal with 429: the server accepts the change later.
+// waits is true for a refusal with 429: the server accepts the change later.
 func waits(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		return one.Reason == metav1.CauseType(metav1.StatusReasonTooManyRequests) || one.Reason == v1alpha1.CauseWritesTooFast

@@ -54,8 +54,8 @@ func (s *Slots) WithSpare(spare int) *Slots {
 	return s
 }
 
-// Take takes a slot, or returns freed, a channel closed when the next slot is given back. If all are taken, Take cuts
-// the oldest ones until a slot is free, unless one has no cut.
+// Take returns a slot, or freed, a channel closed when the next slot is given back. If all are taken, Take cuts the
+// oldest until a slot is free, unless its cut is nil.
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct
 	return slot, nil
 }
 
-// GiveBack gives the slot back; false if the slot was cut.
+// GiveBack returns false if the slot was cut.
 func (slot *Slot) GiveBack() bool {
 	slot.of.mu.Lock()
 	defer slot.of.mu.Unlock()
@@ -91,7 +91,7 @@ func (slot *Slot) GiveBack() bool {
 	return true
 }
 
-// removeSlot is called with mu held.
+// removeSlot's caller holds mu.
 func (slot *Slot) removeSlot() {
 	s := slot.of
 	s.order.Remove(slot.at)
@@ -106,7 +106,7 @@ func (slot *Slot) removeSlot() {
 	s.freed = make(chan struct{})
 }
 
-// TakeWhenFreed calls take again after each close of freed; nil when ctx ends.
+// TakeWhenFreed calls take again after each close of freed, and returns nil when ctx ends.
 func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan struct{})) *Slot {
 	for {
 		slot, freed := take()
@@ -121,7 +121,7 @@ func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan st
 	}
 }
 
-// TakeInOrder waits for a slot after earlier callers of the client; nil when ctx ends.
+// TakeInOrder waits for a slot after earlier callers of the client, and returns nil when ctx ends.
 func (s *Slots) TakeInOrder(ctx context.Context, client Client) *Slot {
 	q := s.enterQueue(client)
 	defer s.leaveQueue(client, q)

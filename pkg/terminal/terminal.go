@@ -14,15 +14,14 @@ import (
 	"unicode/utf8"
 )
 
-// layout has the characters kept by NewWriter.
 const layout = "\n\t"
 
 // Escape returns text as a line of printable characters.
 func Escape(text string) string { return string(appendEscaped(nil, text, "")) }
 
-// appendEscaped escapes characters neither printable nor in keep, and octets that are not UTF-8.
+// appendEscaped escapes octets that are not UTF-8, and characters neither printable nor in keep.
 func appendEscaped(to []byte, text, keep string) []byte {
-	start, size := 0, 0 // start of the characters to copy, size of the character at i
+	start, size := 0, 0
 	for i := 0; i < len(text); i += size {
 		if size = 1; text[i] >= ' ' && text[i] <= '~' || strings.IndexByte(keep, text[i]) >= 0 {
 			continue

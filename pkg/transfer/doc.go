@@ -11,7 +11,7 @@
 //     signed messages are accepted as in RFC 8945 §5.3.1, 99 in a row at most.
 //  3. Every wait, message and transfer is bounded.
 //
-// Out of scope: the use of the zone, and the types allowed in Records. The result is a master file like any other.
+// Out of scope: the use of the zone, and the types allowed in Records.
 //
 // Read receive.go first, then exchange.go; tsig.go verifies signatures.
 package transfer

@@ -18,7 +18,7 @@ import (
 
 // Refusal is a server's error answer, or an answer that the key does not verify.
 type Refusal struct {
-	// Rcode is the answer's (RFC 6895 §2.3). TSIG is the error in its signature (RFC 8945 §3), 0 without one.
+	// Rcode is that of the answer (RFC 6895 §2.3), TSIG the error in its signature (RFC 8945 §3), 0 for none.
 	Rcode, TSIG int
 	// Signed: the key verifies the answer. Any host on the path may forge an unsigned answer.
 	Signed bool
@@ -41,7 +41,7 @@ func (r *Refusal) Error() string {
 	return "the server answers " + code
 }
 
-// Unwrap returns why verification failed, nil after success.
+// Unwrap returns the error of the verification, nil after success.
 func (r *Refusal) Unwrap() error { return r.doubt }
 
 func newRefusal(m *mdns.Msg, key *Key, judged error) *Refusal {
@@ -63,7 +63,7 @@ func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 	return r
 }
 
-// Exchange asks a question over UDP or TCP, with the caller's deadline, and returns the answer with any rcode. With a
+// Exchange sends a question over UDP or TCP, with the caller's deadline, and returns the answer with any rcode. With a
 // key, the question is signed in place, and an answer that the key does not verify is a *Refusal.
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
@@ -118,7 +118,7 @@ func SerialIn(answer *mdns.Msg, zone name.Name) (serial.Serial, bool) {
 	return 0, false
 }
 
-// leastPacket is the minimum buffer for an answer over UDP, in octets: it may be longer than requested.
+// leastPacket is the minimum buffer for an answer over UDP, in octets. An answer may be longer than requested.
 const leastPacket = 4096
 
 func packetSize(question *mdns.Msg) uint16 {

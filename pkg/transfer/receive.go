@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// Bounds of the connection and each message, and of a transfer on the wire, if a Source has none.
+	// Defaults of Source.Wait and Source.Most.
 	defaultWait = 30 * time.Second
 	maxOctets   = 1 << 30
 )
@@ -31,9 +31,9 @@ const (
 type Source struct {
 	Server string
 	Zone   name.Name
-	// Key signs the request, and has to sign the answer; nil if neither is signed.
+	// Key signs the request and the answer; nil for unsigned.
 	Key *Key
-	// Dial connects; if nil, to any address of Server.
+	// Dial connects; nil means any address of Server.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Wait bounds the connection and each message; 0 means 30 s.
 	Wait time.Duration
@@ -62,7 +62,7 @@ func ParseSource(text string) (Source, error) {
 	return Source{Server: server, Zone: fqdn}, nil
 }
 
-// Receive transfers the zone as a master file, a record per line, the SOA first and once.
+// Receive returns the zone as a master file, a record per line, the SOA first and once.
 func Receive(ctx context.Context, source Source) ([]byte, error) {
 	var text bytes.Buffer
 	if _, err := Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
@@ -79,7 +79,7 @@ type Fetched struct {
 	Serial serial.Serial
 	// Whole: the records are the whole zone, not differences.
 	Whole bool
-	// Octets received, after a failure too.
+	// Octets counts received octets, after a failure too.
 	Octets int
 }
 
@@ -178,7 +178,7 @@ type received struct {
 	take    func(rr mdns.RR, removed bool)
 	begun   bool
 	records int
-	// step is the position in a transfer of differences; reached is the serial after the differences so far.
+	// step is the position in a transfer of differences, reached the serial after the differences so far.
 	step    step
 	reached serial.Serial
 }
@@ -187,7 +187,7 @@ type step uint8
 
 const (
 	stepWhole   step = iota
-	stepUnknown      // the record after the first SOA will tell
+	stepUnknown      // until the record after the first SOA
 	stepRemoving
 	stepAdding
 )
@@ -201,7 +201,7 @@ func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done boo
 	if m.Id != id || !m.Response {
 		return false, errors.New("a message that answers another question")
 	}
-	// Verified before all else, errors included.
+	// Verify before all else, errors included.
 	judged := judge.verifyMessage(raw, m)
 	if m.Rcode != mdns.RcodeSuccess {
 		return false, refusalOfZone(m, z.source.Key, judged)

@@ -15,7 +15,7 @@ type Present struct {
 	// Share has the RRsets made by updates, Records those of other Records.
 	Share   []RRset
 	Records []RRset
-	// Made has the RRsets of spec.nameServers; nil in another namespace's zone.
+	// Made has the RRsets of spec.nameServers, if the namespace owns the zone.
 	Made []RRset
 	// ForeignNS is set if another namespace has NS at the apex.
 	ForeignNS bool
@@ -100,7 +100,7 @@ func (n *foldedName) put(set RRset) {
 	}
 }
 
-// findFixed returns why updates may not change the value, or any value for ""; "" if they may.
+// findFixed returns why updates may not change the value, or any value for "", or "" if they may.
 func (n *foldedName) findFixed(t rdata.Type, value string) (reason string) {
 	for _, set := range n.fixed {
 		if set.Type == t && (value == "" || slices.Contains(set.Values, value)) {
@@ -176,4 +176,12 @@ func (f *folding) listChanges() (changes []Change) {
 		}
 	}
 	return changes
+}
+
+func sameValues(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(a, b)
 }

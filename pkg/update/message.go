@@ -96,7 +96,7 @@ func (m *Message) UpdatedNames() (names []name.Name) {
 // Failure is why a message changes nothing.
 type Failure struct {
 	RCode RCode
-	// Name and Type of the record; zero for no record.
+	// Name and Type of the record; may be zero.
 	Name   name.Name
 	Type   rdata.Type
 	Reason string
@@ -116,7 +116,7 @@ const (
 	MaxRecords = 500
 )
 
-// CheckCount checks the number of records, before they are read.
+// CheckCount limits the records before they are read.
 func CheckCount(prerequisites, updates int) *Failure {
 	if prerequisites+updates > MaxRecords {
 		return &Failure{RCode: Refused, Reason: fmt.Sprintf("the message has more than %d records; send several messages", MaxRecords)}

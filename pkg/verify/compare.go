@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// State is the state of a server compared with the zone.
+// State is the result of a comparison of a server with the zone.
 type State string
 
 const (
@@ -44,10 +44,9 @@ const (
 
 // Zone is a zone's content at a serial.
 type Zone struct {
-	FQDN   name.Name
-	Serial serial.Serial
-	sets   map[key]set
-	// guest and signed: see Guest and Signed.
+	FQDN          name.Name
+	Serial        serial.Serial
+	sets          map[key]set
 	guest, signed bool
 	// undone: of the SOA only the serial is known (Undo).
 	undone bool
@@ -97,8 +96,7 @@ type Report struct {
 	Missing   []RRset      `json:"missing,omitempty"`
 	Foreign   []RRset      `json:"foreign,omitempty"`
 	Differing []Difference `json:"differing,omitempty"`
-	// Error tells why State is Failed or Unknown.
-	Error string `json:"error,omitempty"`
+	Error     string       `json:"error,omitempty"`
 }
 
 // Equal reports whether serial and data are the zone's.
@@ -196,7 +194,6 @@ func (s set) withSerial(at serial.Serial) set {
 	return s
 }
 
-// hasOtherSerial reports whether the server has serials of its own.
 func (z *Zone) hasOtherSerial() bool { return z.guest || z.signed }
 
 func (z *Zone) isOwnOfServer(k key) bool {

@@ -21,7 +21,6 @@ import (
 )
 
 const (
-	// answerTimeout bounds the wait for an answer.
 	answerTimeout = 2 * time.Second
 	attempts      = 3
 	// payload is the largest unfragmented answer, in octets.
@@ -51,8 +50,7 @@ func (z *Zone) askEach(ctx context.Context, server string, signs *transfer.Key) 
 	return got, nil
 }
 
-// takeAnswer adds the RRset of the question. At or below a cut, a referral has it in other sections (RFC 1034 §4.3.2,
-// 3b).
+// takeAnswer accepts a referral at or below a cut, with the RRset in other sections (RFC 1034 §4.3.2, 3b).
 func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
 	if answer.Rcode != mdns.RcodeSuccess && answer.Rcode != mdns.RcodeNameError {
 		return fmt.Errorf("the server answers %s", mdns.RcodeToString[answer.Rcode])
@@ -94,7 +92,6 @@ func (z *Zone) delegated(k key) bool {
 	return false
 }
 
-// askQuestion asks over UDP, and over TCP after a truncated answer.
 func askQuestion(ctx context.Context, server string, k key, signs *transfer.Key) (*mdns.Msg, error) {
 	var last error
 	network := "udp"

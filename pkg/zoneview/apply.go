@@ -31,7 +31,7 @@ func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	return s.applyContent(step)
 }
 
-// applyContent applies a step and checks only its content; the caller checks the rest.
+// applyContent checks only the content of step; the caller checks the rest.
 func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	next, err := s.editRRsets(step.N, step.Removed, step.Added, step.TTLs)
 	if err != nil {
@@ -124,7 +124,6 @@ func valueOf(ttl *content.TTL) (value content.TTL) {
 	return value
 }
 
-// editRRsets applies changes, and checks each against s.
 func (s *Snapshot) editRRsets(n uint64, removed, added []content.Row, ttls []content.TTLChange) (*Snapshot, error) {
 	edited := map[key]*content.RRset{}
 	at := func(owner name.Rel, t rdata.Type) *content.RRset {

@@ -15,9 +15,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// StepChange returns the changed entries (resource records) between before and after, the snapshots around step,
-// including changed TTLs and spec.nameServers. After a change of the fqdn or of the zone's TTL all entries are
-// compared; any other step costs its own size. Lists are in canonical order, without the SOA.
+// StepChange returns the changed entries (resource records) between before and after, the snapshots around step, also
+// those of changed TTLs and spec.nameServers, in canonical order, without the SOA. Its cost grows with the step, or
+// with the zone if the fqdn or the zone's TTL changed.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
 	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL {
@@ -92,7 +92,6 @@ func compareAll(change *dns.Change, before, after iter.Seq[dns.Entry]) {
 	}
 }
 
-// byRRset groups entries, without the SOA.
 func byRRset(entries iter.Seq[dns.Entry]) iter.Seq[[]dns.Entry] {
 	return func(yield func([]dns.Entry) bool) {
 		var group []dns.Entry

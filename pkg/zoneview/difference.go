@@ -22,8 +22,7 @@ type Difference struct {
 }
 
 // Difference returns the net change from the serial since to the snapshot after. Its cost grows with the steps in
-// between, not with the zone. The error is ErrTrimmed if the kept steps do not reach both, or the zone's name or TTL
-// changed in between.
+// between. The error is ErrTrimmed if the kept steps do not reach both, or the zone's name or TTL changed in between.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
 	steps, err := v.Changes(after.zone.UID, since, after.serial)
 	if err != nil {
@@ -41,11 +40,11 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 	return b.makeDifference(since), nil
 }
 
-// backwards computes the changed RRsets before steps, without hashes, as the last snapshot and each step are proven.
+// backwards computes the changed RRsets before steps, without hashes: the last snapshot and each step are proven.
 type backwards struct {
 	after  *Snapshot
 	header content.Header
-	sets   map[key]*content.RRset // no Data: absent
+	sets   map[key]*content.RRset // no Data if absent
 }
 
 func (b *backwards) at(k key) *content.RRset {

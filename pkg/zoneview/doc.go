@@ -5,12 +5,10 @@
 // all zones with their recent steps (changes between serials).
 //
 // Guarantees:
-//  1. A Snapshot never changes. It shares unchanged data with other Snapshots, so a step costs its own size, not the
-//     zone's.
+//  1. A Snapshot never changes. Snapshots share data, so a step costs its own size, not the zone's.
 //  2. A step is applied only if it fits: number and serial follow, the header, TTLs and rows to replace or remove are
 //     present, the rows to add are absent, and the content state (the hash of rows and TTLs) becomes the step's.
-//     Otherwise nothing changes, and the error (ErrMisfit) names zone, step and difference. Then start over from a
-//     listing.
+//     Otherwise nothing changes, and the error (ErrMisfit) names zone, step and difference.
 //  3. Undo is the inverse of Apply.
 //  4. A Set shows a transaction as a whole or not at all. Steps already applied are skipped, so a feed may repeat
 //     steps. Only a settled (deliverable) snapshot replaces a settled snapshot (S7.2).

@@ -27,20 +27,19 @@ var (
 	ErrGone = errors.New("the zone was removed")
 )
 
-// Config configures a Set. The zero value is usable.
+// Config bounds a Set. The zero value is usable.
 type Config struct {
-	// Retain bounds a zone's steps. 0: 1000.
+	// Retain bounds a zone's steps; 0: 1000.
 	Retain int
 	// Octets bounds the names and data of a zone's steps; 0: 8 MiB.
 	Octets int
-	// Total bounds the octets of all zones' steps. The oldest are dropped first. 0: 256 MiB.
+	// Total bounds the octets of all zones' steps. The oldest go first. 0: 256 MiB.
 	Total int
 	// Age bounds a step's age relative to the newest, in seconds; 0: seven days.
 	Age int64
 }
 
-// Within returns the Config of a process with that memory, in octets or 0 if unknown: an eighth is for all zones'
-// steps.
+// Within returns the Config of a process with that memory, in octets or 0 if unknown: an eighth is for steps.
 func Within(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -60,7 +59,7 @@ type Set struct {
 	sum   int
 	swept int64
 	names map[inView]string // UIDs by settled name
-	// hidden has other zones settled under a name, which get it next.
+	// hidden has other zones settled under a name, next to get it.
 	hidden  map[inView][]string
 	waiting map[string]*waiters
 	subs    map[*subscriber]struct{}
@@ -71,7 +70,7 @@ type held struct {
 	newest *Snapshot
 	// settled is nil before the zone first settles.
 	settled *Snapshot
-	// steps lead to newest without a gap, oldest first, within Config.Retain and Config.Octets.
+	// steps lead to newest without a gap, oldest first, within Config.
 	steps  []content.Step
 	octets int
 }
@@ -96,8 +95,8 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put replaces a zone by a listing's snapshot. Its steps are kept if they lead there, and a settled snapshot if this is
-// unsettled.
+// Put replaces a zone by a listing's snapshot. Its steps are kept if they lead there, and its settled snapshot if this
+// is unsettled.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -123,10 +122,9 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply applies a transaction of the journal, as a whole or not at all. Steps up to the zone's N are skipped. If the
-// first step creates the zone, first is its identity.
-//
-// The error is ErrMisfit, or ErrUnknown for a zone neither in the Set nor created. Then the caller puts a listing.
+// Apply applies a transaction of the journal. Steps up to the zone's N are skipped. If the first step creates the zone,
+// first is its identity. The error is ErrMisfit, or ErrUnknown for a zone neither in the Set nor created. Then the
+// caller puts a listing.
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -191,8 +189,8 @@ func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied
 	return applied, nil
 }
 
-// keepSteps appends steps and drops the oldest beyond the bounds. Slices of readers stay valid. Dropped steps are freed
-// by the slice's next growth. Above Octets, an eighth more is dropped, to keep copies rare.
+// keepSteps appends steps and drops the oldest beyond the bounds, an eighth more above Octets, to keep copies rare.
+// Slices of readers stay valid.
 func (v *Set) keepSteps(h *held, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
@@ -214,11 +212,11 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 	h.steps = slices.Clone(h.steps)
 }
 
-// ageEvery is the time between searches for old steps, in seconds.
+// ageEvery is in seconds.
 const ageEvery = 3600
 
-// boundSteps drops steps too old relative to now, the time of the newest step. Beyond Total it drops the oldest of all
-// zones, and an eighth more, so few steps search all zones.
+// boundSteps drops steps too old relative to now, the time of the newest step, and beyond Total the oldest of all
+// zones. An eighth more goes, so that few steps search all zones.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -364,7 +362,7 @@ func (v *Set) publishZone(zone Zone, next *held) {
 			v.removeName(zone.UID, known.settled)
 		}
 		if next.settled != nil {
-			// The last zone to settle under a name has the name: another zone has given it up in an unsettled step.
+			// The last zone to settle under a name has it: the other has given it up in an unsettled step.
 			at := inView{zone.View, next.settled.header.FQDN}
 			if before, ok := v.names[at]; ok {
 				v.hidden[at] = append(v.hidden[at], before)
@@ -407,7 +405,7 @@ func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	return known.newest, true
 }
 
-// Settled returns the newest settled snapshot, to deliver (S7.2). False if the zone never settled.
+// Settled returns the newest settled snapshot, to deliver (S7.2), and false if the zone never settled.
 func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	known := v.held(uid)
 	if known == nil || known.settled == nil {
@@ -416,8 +414,8 @@ func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Find returns the settled zone of exactly this name. A zone that ended and returned under another name keeps the
-// former name until it settles.
+// Find returns the settled zone of this name. A zone that ended and returned under another name keeps the former name
+// until it settles.
 func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -462,8 +460,8 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 	}
 }
 
-// Changes returns the steps from the serial since to until, or the newest if until is 0, oldest first. Equal serials
-// have no step. ErrTrimmed: a serial is not among the kept steps, or until is before since.
+// Changes returns the steps from the serial since to until, or the newest if until is 0, oldest first. ErrTrimmed: a
+// serial is not among the kept steps, or until is before since.
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	return steps, err
@@ -482,8 +480,8 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []con
 		return nil, nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
 	until = cmp.Or(until, h.newest.serial)
-	// position returns the number of steps that lead to a serial, -1 if unknown. Serials do not repeat within the
-	// kept steps (S6.8), but wrap: the search is linear.
+	// position returns the number of steps that lead to a serial, or -1. Serials do not repeat within the kept steps
+	// (S6.8), but wrap.
 	position := func(sn serial.Serial) int {
 		if sn == h.newest.serial {
 			return len(h.steps)
@@ -515,8 +513,7 @@ func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
 	return since, steps, nil
 }
 
-// EntryChanges returns Changes as entries, a change per step. Its cost grows with the steps after since, unless the
-// fqdn or the zone's TTL changed in between (StepChange).
+// EntryChanges returns Changes as entries, a change per step. For its cost see StepChange.
 func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change, error) {
 	_, changes, err := v.ResolvedSteps(uid, since, until)
 	return changes, err

@@ -24,7 +24,7 @@ import (
 // Zone identifies a snapshot's Zone object. It never changes for a UID.
 type Zone struct {
 	UID string
-	// View is the effective view (S1.4), empty for the default.
+	// View is the effective view (S1.4).
 	View      string
 	Namespace string
 	Name      string
@@ -41,8 +41,8 @@ type Snapshot struct {
 	made []content.RRset
 	rows int
 
-	// cloning guards sets.Clone against another Clone. Readers need no lock: Clone writes nothing that they read, and
-	// a finished snapshot's tree is never written.
+	// cloning guards sets.Clone against another Clone. Readers need no lock: Clone writes nothing that they read, and a
+	// finished snapshot's tree is never written.
 	cloning sync.Mutex
 	sets    *btree.BTreeG[*content.RRset]
 }
@@ -57,7 +57,7 @@ func newTree() *btree.BTreeG[*content.RRset] {
 }
 
 // ErrMisfit is in every error about a step that does not fit a snapshot, or a snapshot that does not match its state.
-// Nothing was changed. Put a listing.
+// Put a listing then.
 var ErrMisfit = errors.New("the step does not fit the zone")
 
 func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
@@ -106,11 +106,10 @@ func (s *Snapshot) Len() int { return s.rows }
 // EntryCount returns status.entryCount (S6.7).
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows) }
 
-// proveChunk is the number of elements per Update, at 9 µs each, the call is negligible.
+// proveChunk is the number of elements per Update.
 const proveChunk = 1024
 
-// Prove computes the content state from all rows and explicit TTLs, 9 µs each, on all processors. It fails if the
-// result is not State.
+// Prove computes the content state from all rows and explicit TTLs, and fails if the result is not State.
 func (s *Snapshot) Prove() error {
 	chunks := make(chan []sethash.Element)
 	states := make([]sethash.State, min(runtime.GOMAXPROCS(0), 1+s.rows/proveChunk))
@@ -176,7 +175,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	}
 }
 
-// prefetchRRsets reads RRsets, scattered in a large zone's memory, so that the processor waits for all at once.
+// prefetchRRsets reads RRsets, scattered in memory, so that the processor waits for all at once.
 func prefetchRRsets(stretch []*content.RRset) {
 	var octets byte
 	for _, set := range stretch {
@@ -226,8 +225,8 @@ func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom yields the entries at and after the name n, to continue a listing. For the zero Name, the apex and names
-// before, it yields all.
+// EntriesFrom yields the entries at and after the name n, to continue a listing; all for the zero Name, the apex and
+// names before.
 func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()
@@ -240,7 +239,7 @@ func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	return content.EntriesFrom(s.header, from, s.rrsetsFrom(from))
 }
 
-// Packed yields Entries in wire format, RRset by RRset, for transfers. See content.Pack for the results' lifetime.
+// Packed yields Entries in wire format, RRset by RRset. See content.Pack for the results' lifetime.
 func (s *Snapshot) Packed() iter.Seq2[content.Packed, error] {
 	return content.Pack(s.header, s.serial, s.RRsets())
 }
@@ -305,7 +304,6 @@ func (s *Snapshot) TypesAt(owner name.Rel) []rdata.Type {
 	return types
 }
 
-// firstServer returns the first apex NS in canonical order, or "".
 func (s *Snapshot) firstServer() string {
 	if servers := s.lookup(name.Apex, rdata.NS); len(servers) > 0 {
 		return servers[0].Data

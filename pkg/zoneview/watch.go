@@ -9,8 +9,7 @@ import (
 	"sync"
 )
 
-// waiters are the callers of Wait for a zone. They share a channel, closed at the next change. The last to return
-// removes the entry.
+// waiters are the callers of Wait for a zone. They share a channel, closed at the next change.
 type waiters struct {
 	changed chan struct{}
 	count   int
@@ -25,8 +24,8 @@ func (v *Set) wakeWaiters(uid string) {
 	}
 }
 
-// Wait returns a zone's newest snapshot once its N is at least atLeast. It also waits for a missing zone. The error
-// is ctx's, or ErrGone if the zone is removed.
+// Wait returns a zone's newest snapshot once its N is at least atLeast. It also waits for a missing zone. The error is
+// ctx's, or ErrGone if the zone is removed.
 func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, error) {
 	for {
 		v.mu.Lock()
@@ -59,8 +58,7 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 	}
 }
 
-// Event reports that a zone changed or is gone. Subscribers read the change from the Set. Last is the last settled
-// snapshot of a gone zone.
+// Event reports that a zone changed or is gone. Last is the last settled snapshot of a gone zone.
 type Event struct {
 	Zone Zone
 	Gone bool

@@ -33,11 +33,11 @@ import (
 
 // Options of an actuator.
 type Options struct {
-	// Local configures the client of this cluster's Kubizone, or is nil.
+	// Local configures the client of this cluster's Kubizone; may be nil.
 	Local *rest.Config
 	// LocalNamespaces may be named by a Secret without a kubeconfig.
 	LocalNamespaces []string
-	// ReadyTimeout bounds the wait for the delivery to every server, to less than gardenlet's two minutes.
+	// ReadyTimeout bounds the wait for delivery, to less than gardenlet's two minutes.
 	ReadyTimeout  time.Duration
 	RetryInterval time.Duration
 	// CallTimeout bounds a request to Kubizone.
@@ -96,7 +96,7 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extens
 	return nil
 }
 
-// retryLater sets a fixed delay, since the reconciler's grows from milliseconds to a quarter of an hour.
+// retryLater sets a fixed delay, as the reconciler's grows to a quarter of an hour.
 func (a *actuator) retryLater(err error) error {
 	if err == nil {
 		return nil
@@ -122,7 +122,7 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	if err := a.recordProgress(ctx, dns, record, written); err != nil {
 		return err
 	}
-	// After a timeout, later attempts check the Record once, unless it has changed.
+	// After a timeout, later attempts check the Record once, unless changed.
 	timeout := a.options.ReadyTimeout
 	if dns.Status.LastError != nil {
 		timeout = 0
@@ -130,8 +130,8 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	return a.waitReady(ctx, to.client.KubizoneV1alpha1().Records(record.Namespace), record, timeout)
 }
 
-// recordProgress writes the Zone into the status. A change of the Record clears the last error, because gardenlet gives
-// up on an object with an error.
+// recordProgress writes the Zone into the status. A change of the Record clears the last error, as gardenlet gives up
+// on an object with an error.
 func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record, written bool) error {
 	zone, lastError := zoneForStatus(dns, record), dns.Status.LastError
 	if written {
@@ -143,7 +143,7 @@ func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.D
 	return a.patchStatus(ctx, dns, func() { dns.Status.Zone, dns.Status.LastError = zone, lastError })
 }
 
-// markBegun sets Created to Unknown before the first write. The library would set it to False after a failed first
+// markBegun sets Created to Unknown before the first write. The library would set False after a failed first
 // reconciliation, and not request the removal of a possibly written Record.
 func (a *actuator) markBegun(ctx context.Context, dns *extensionsv1alpha1.DNSRecord) error {
 	created := v1beta1helper.GetCondition(dns.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated)
@@ -211,7 +211,6 @@ func (a *actuator) tryWrite(ctx context.Context, dns *extensionsv1alpha1.DNSReco
 	changed := have.DeepCopy()
 	changed.Spec = want.Spec
 	if want.Spec.ZoneRef == nil {
-		// Keep the chosen Zone.
 		changed.Spec.ZoneRef = have.Spec.ZoneRef
 	}
 	changed.Labels = merge(have.Labels, want.Labels)
@@ -230,7 +229,6 @@ func merge(have, want map[string]string) map[string]string {
 	return out
 }
 
-// checkOwner rejects a Record of another DNSRecord, or of another client.
 func checkOwner(record *v1alpha1.Record, want string) error {
 	if have := record.Annotations[OwnerAnnotation]; have != want {
 		return configurationProblem("Record %s/%s belongs to %s (annotation %s), not to DNSRecord %s: remove one of the two",

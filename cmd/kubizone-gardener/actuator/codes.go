@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Gardener retries a shoot after a retryable code, and gives up after a final code, which only causes that need a
-// person have.
+// Gardener retries a shoot after a retryable code, and gives up after a final code. Only causes that need a person have
+// a final code.
 
 func configurationProblem(format string, args ...any) error {
 	return v1beta1helper.NewErrorWithCodes(fmt.Errorf(format, args...), gardencorev1beta1.ErrorConfigurationProblem)
@@ -31,7 +31,6 @@ func retryable(format string, args ...any) error {
 	return v1beta1helper.NewErrorWithCodes(fmt.Errorf(format, args...), gardencorev1beta1.ErrorRetryableInfraDependencies)
 }
 
-// refusalCodes maps Kubizone's reasons for a 403 and for Adopted=False to codes.
 var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonNoEnclosingZone:     gardencorev1beta1.ErrorConfigurationProblem,
 	v1alpha1.ReasonZoneNotFound:        gardencorev1beta1.ErrorConfigurationProblem,

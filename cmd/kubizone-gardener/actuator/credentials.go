@@ -23,7 +23,6 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 )
 
-// Keys of a Secret, in both of Gardener's namings.
 var (
 	kubeconfigKeys = []string{"kubeconfig", "KUBIZONE_KUBECONFIG"}
 	namespaceKeys  = []string{"namespace", "KUBIZONE_NAMESPACE"}
@@ -36,7 +35,7 @@ type target struct {
 	view      string
 }
 
-// openTarget creates a client for each reconciliation: a rotated Secret is used at once.
+// openTarget creates a client for each reconciliation, so that a rotated Secret is used at once.
 func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (target, error) {
 	var secret corev1.Secret
 	switch err := a.reader.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &secret); {
@@ -57,7 +56,6 @@ func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (
 
 // newClient returns a client for an untrusted server (promise 4).
 func (a *actuator) newClient(config *rest.Config) (versioned.Interface, error) {
-	// The server limits the rate.
 	config.QPS, config.Timeout, config.UserAgent = -1, a.options.CallTimeout, managedBy
 	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return guard{to} })
 	client, err := rest.HTTPClientFor(config)
@@ -116,7 +114,7 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 	return to, rest.CopyConfig(a.options.Local), nil
 }
 
-// pickKey refuses keys with different values, of which some are outdated.
+// pickKey refuses keys with different values, as some are outdated.
 func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	for _, key := range keys {
 		found := strings.TrimSpace(string(secret.Data[key]))
@@ -129,7 +127,7 @@ func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	return value, nil
 }
 
-// maxKubeconfig bounds a kubeconfig in octets: empty entries take a thousand times the memory.
+// maxKubeconfig bounds a kubeconfig in octets, as empty entries take a thousand times the memory.
 const maxKubeconfig = 64 << 10
 
 // readKubeconfig parses an untrusted kubeconfig. It refuses fields that execute a program, read files or redirect

@@ -6,11 +6,10 @@
 // Guarantees:
 //
 //  1. The name of a Record depends on domain name and type alone. So the DNSRecord of another seed continues the
-//     Record, and a control-plane migration removes and adds nothing.
-//  2. A Record has one owner, the namespace and name of its DNSRecord. Other Records are neither changed nor
-//     removed.
-//  3. A Record that may exist is removed with its DNSRecord, since the condition Created is Unknown from before the
-//     first write until the first success.
+//     Record, and a control-plane migration changes no data.
+//  2. A Record has one owner, the namespace and name of its DNSRecord. Other Records are left alone.
+//  3. A Record that may exist is removed with its DNSRecord: the condition Created is Unknown from before the first
+//     write until the first success.
 //  4. The kubeconfig of a Secret executes no program and reads no file. Its server can neither block a worker for
 //     longer than CallTimeout per request, redirect requests, nor fill the memory.
 //  5. Each error has exactly one code of Gardener.

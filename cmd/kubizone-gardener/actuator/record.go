@@ -21,9 +21,9 @@ import (
 const (
 	// DefaultTTL is a Record's TTL in seconds.
 	DefaultTTL = 120
-	// OwnerAnnotation has namespace and name of the Record's DNSRecord, the same on every seed.
+	// OwnerAnnotation has namespace and name of the Record's DNSRecord.
 	OwnerAnnotation = "gardener.kubi.zone/owner"
-	// zonePrefix distinguishes the status's zone from azure-dns and google-clouddns, which also write NAME/NAME.
+	// zonePrefix distinguishes the zone in the status from azure-dns's and google-clouddns's, also NAME/NAME.
 	zonePrefix = "kubi.zone/"
 	managedBy  = "kubizone-gardener"
 	// maxNameText bounds the readable part of a Record's name: with type and hash it has at most 253 characters.
@@ -88,11 +88,11 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record,
 	return record, nil
 }
 
-// zoneForStatus returns status.zone: once the Record is in a Zone, that of spec.zone or the server's first choice. By
-// Gardener's contract it is written once. A value without the prefix is another provider's.
+// zoneForStatus returns status.zone: once the Record is in a Zone, that of spec.zone or the server's first choice. A
+// value without the prefix is another provider's.
 //
-// The Zone in the status does not bind the Record. The server takes only the longest enclosing Zone (S2.1): a zoneRef
-// would change nothing until the Zone is split, and then the name would be refused.
+// The Zone in the status does not bind the Record. The server takes only the longest enclosing Zone (S2.1), so a
+// zoneRef would only refuse the name after the Zone is split.
 func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *string {
 	zone, in := dns.Status.Zone, record.Status.ZoneRef
 	chosen := zone != nil && strings.HasPrefix(*zone, zonePrefix)
@@ -105,8 +105,7 @@ func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *
 	return zone
 }
 
-// parseZone parses NAMESPACE/NAME of a Zone, with or without the prefix, or NAME in the namespace of the
-// credentials.
+// parseZone parses NAMESPACE/NAME of a Zone, with or without the prefix, or NAME in the credentials' namespace.
 func parseZone(zone string, to target) (*v1alpha1.ZoneReference, error) {
 	zone = strings.TrimPrefix(zone, zonePrefix)
 	namespace, name, both := strings.Cut(zone, "/")
@@ -160,7 +159,7 @@ func makeValue(of extensionsv1alpha1.DNSRecordType, value string) (string, error
 	return "", configurationProblem("spec.recordType %q: A, AAAA, CNAME and TXT are served", of)
 }
 
-// quoteText formats character-strings. Enclosing quotes are removed: some of Gardener's clients add them for other
+// quoteText formats character-strings. It removes enclosing quotes, which some of Gardener's clients add for other
 // providers.
 func quoteText(text string) string {
 	if len(text) >= 2 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {

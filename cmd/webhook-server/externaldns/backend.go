@@ -24,13 +24,13 @@ import (
 type Config struct {
 	// URL is that of the provider, http or https.
 	URL string
-	// Types are those that the provider writes and lists, ListedTypes if nil.
+	// Types are those that the provider writes and lists, by default ListedTypes.
 	Types []rdata.Type
-	// PlainText is true for TXT in plain text, as for Azure, not quoted.
+	// PlainText is true if TXT is not quoted, as for Azure.
 	PlainText bool
-	// Logger logs values that a provider changes. nil disables the log.
+	// Logger logs values that a provider changes. May be nil.
 	Logger *slog.Logger
-	// Now is the clock, time.Now if nil.
+	// Now is the clock, by default time.Now.
 	Now func() time.Time
 }
 
@@ -55,13 +55,12 @@ type kept struct {
 var _ server.Backend = (*Backend)(nil)
 
 const (
-	// listLife is the lifetime of a listing of the whole account.
 	listLife = 5 * time.Second
 	// maxLost bounds the RRsets sent singly without a success.
 	maxLost = 3
 )
 
-// New returns a Backend, and connects to nothing.
+// New returns a Backend, without a connection.
 func New(config Config) (*Backend, error) {
 	base, err := url.Parse(config.URL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
@@ -117,14 +116,13 @@ type task struct {
 	at   int
 	set  protocol.RRset
 	wish *contract.Endpoint // nil for a removal
-	// lost is the error of a write without effect, or nil.
 	lost error
 }
 
 type round struct {
 	zone    name.Name
 	results []error
-	// taken counts the RRsets stored as requested. lost are the tasks without effect when sent singly.
+	// taken counts the RRsets stored as requested, lost the tasks without effect when sent singly.
 	taken int
 	lost  []*task
 	// stopped is set if the provider wants no more requests, or the client has gone.
@@ -132,7 +130,7 @@ type round struct {
 }
 
 // Apply writes the differences in a single request, and checks the listing. It writes missing RRsets again in smaller
-// parts, at last singly. If an RRset is given twice, the last counts. Removals at a name come first.
+// parts, at last singly. Of an RRset given twice the last counts. Removals at a name come first.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	r := &round{zone: zone, results: make([]error, len(sets))}
 	last, written := map[contract.Key]int{}, map[name.Name]bool{}
@@ -293,7 +291,6 @@ func meanSame(t rdata.Type, one, other []string) bool {
 	return slices.Equal(server.Meaning(t, one), server.Meaning(t, other))
 }
 
-// isThere also records another form.
 func (b *Backend) isThere(r *round, t *task, s listedRRset, exactTTL bool) bool {
 	before, sameTTL := b.kept[t.Key], s.ttl == t.set.TTL
 	delete(b.kept, t.Key)
@@ -338,7 +335,7 @@ func (b *Backend) writeChanges(ctx context.Context, r *round, list listing, task
 	return tasks, err
 }
 
-// adjustWishes lets the provider adjust, and refuses tasks that it would write as something else.
+// adjustWishes lets the provider adjust endpoints, and refuses tasks that it would write as something else.
 func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (kept []*task, err error) {
 	var wishes []*contract.Endpoint
 	for _, t := range tasks {
@@ -388,7 +385,6 @@ func describeForms(forms []contract.Endpoint) string {
 	return text
 }
 
-// findBeside returns an error for an RRset that cannot coexist with another.
 func findBeside(list listing, t *task) error {
 	for _, other := range contract.Types {
 		_, there := list[contract.Key{Name: t.Name, Type: other}]

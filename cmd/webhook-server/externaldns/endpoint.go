@@ -20,10 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/externaldns/contract"
 )
 
-// exchangeTime bounds a request: external-dns itself waits for 15 s.
+// exchangeTime is above the 15 s that external-dns itself waits.
 const exchangeTime = 20 * time.Second
 
-// callProvider decodes the answer, and returns its media type. If into is nil, no content is expected.
+// callProvider decodes the answer, and returns its media type. A nil into expects no content.
 func (b *Backend) callProvider(ctx context.Context, method, path string, body, into any) (media string, err error) {
 	var content io.Reader
 	if body != nil {
@@ -33,7 +33,7 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 		}
 		content = bytes.NewReader(text)
 	}
-	// The provider works on when a client goes: the next request must not overlap.
+	// The provider works on when a client goes, and the next request must not overlap.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exchangeTime)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, b.base.JoinPath(path).String(), content)
@@ -77,7 +77,6 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 var ListedTypes = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.TXT}
 
 type listedRRset struct {
-	// listed is sent back for a change or removal.
 	listed contract.Endpoint
 	// data is sorted; ttl is 0 if not listed.
 	data []string

@@ -25,8 +25,7 @@ import (
 type Config struct {
 	// Files are the existing files by zone. Modes are kept.
 	Files map[name.Name]string
-	// Check is a program with its first arguments; zone and file follow. A failure rejects the file. Empty means no
-	// check.
+	// Check is a program with its first arguments; zone and file follow. A failure rejects the file. Optional.
 	Check []string
 	// Reload is a program with its first arguments; the zone follows. If empty, the name server reloads by itself.
 	Reload []string
@@ -44,8 +43,7 @@ type zone struct {
 	name name.Name
 	path string
 
-	mu sync.Mutex
-	// loaded is true if the name server has this file.
+	mu     sync.Mutex
 	loaded bool
 }
 
@@ -159,12 +157,10 @@ func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset,
 }
 
 type bisection struct {
-	b       *Backend
-	z       *zone
-	sets    []protocol.RRset
-	results []error
-	// taken is the zone with the passed sets, next the same with the new serial, file the path, "" before a set has
-	// passed.
+	b           *Backend
+	z           *zone
+	sets        []protocol.RRset
+	results     []error
 	taken, next content
 	file        string
 }

@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 )
 
-// content is a zone in file order, with the SOA apart.
 type content struct {
 	soa     dns.Entry
 	entries []dns.Entry

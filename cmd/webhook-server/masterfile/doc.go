@@ -1,8 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package masterfile is a backend of the webhook server that writes zone files of a name server, such as BIND, and
-// reloads them.
+// Package masterfile is a backend of the webhook server that writes zone files of a name server, and reloads them.
 //
 // Guarantees: (1) A file is replaced atomically: written beside, checked, renamed. (2) The serial rises with each
 // change only. (3) After success the RRset is in the file, and the reload has succeeded; a failed reload is repeated.

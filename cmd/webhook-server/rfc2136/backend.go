@@ -41,7 +41,7 @@ var _ server.Conditional = (*Backend)(nil)
 
 const exchangeTime = 10 * time.Second
 
-// New returns a Backend, and connects to nothing.
+// New returns a Backend, without a connection.
 func New(config Config) (*Backend, error) {
 	var wrong []error
 	if _, port, err := net.SplitHostPort(config.Server); err != nil || port == "" {
@@ -58,7 +58,7 @@ func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRs
 	return b.ApplyWhere(ctx, zone, sets, nil)
 }
 
-// ApplyWhere adds present as prerequisites (RFC 2136 §2.4), nil for none.
+// ApplyWhere adds present, if not nil, as prerequisites (RFC 2136 §2.4).
 func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	for i, set := range sets {
@@ -71,7 +71,6 @@ func (b *Backend) ApplyWhere(ctx context.Context, zone name.Name, sets, present 
 	return results
 }
 
-// replaceRRset writes an RRset, with present only in place of that RRset.
 func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol.RRset, present *protocol.RRset) error {
 	records, err := packRecords(set)
 	if err != nil {
@@ -93,8 +92,8 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	case set.Type == rdata.NS && set.Name == zone && len(records) == 0:
 		return protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
 	case set.Type == rdata.NS && set.Name == zone:
-		// A server ignores the deletion of all apex NS (RFC 2136 §3.4.2.3): they are deleted singly, after the new
-		// NS are added.
+		// A server ignores the deletion of all apex NS (RFC 2136 §3.4.2.3), so they are deleted singly after the new NS
+		// are added.
 		present, err := b.Read(ctx, zone, set.Name, set.Type)
 		if err != nil {
 			return err
@@ -233,8 +232,8 @@ func (b *Backend) sendUpdate(ctx context.Context, zone name.Name, update *mdns.M
 	case refusal == nil || refusal.Rcode != mdns.RcodeNotAuth || refusal.TSIG != 0:
 		return 0, err
 	}
-	// The library does not verify the signature of a NOTAUTH, and a rejected key stops clients for good: a query
-	// tests whether the server has the zone.
+	// The library does not verify the signature of a NOTAUTH, and a rejected key stops clients for good: a query tests
+	// whether the server has the zone.
 	query := new(mdns.Msg)
 	query.SetQuestion(zone.String(), mdns.TypeSOA)
 	query.RecursionDesired = false

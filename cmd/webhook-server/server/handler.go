@@ -27,22 +27,21 @@ import (
 // Config configures a server.
 type Config struct {
 	Backend Backend
-	// Secrets returns the valid secrets for each request, two during a rotation. Empty secrets are ignored. With only
-	// empty secrets no request is answered.
+	// Secrets returns the valid secrets for each request, two during a rotation. Empty secrets are ignored.
 	Secrets   func() ([][]byte, error)
 	Algorithm protocol.Algorithm
 	// BasePath is the prefix of the clients' paths, such as "/dns", or "".
 	BasePath string
-	// Logger logs failed requests. nil disables the log.
+	// Logger logs failed requests. May be nil.
 	Logger *slog.Logger
-	// Now is the clock, time.Now if nil.
+	// Now is the clock, by default time.Now.
 	Now func() time.Time
 }
 
 const (
 	// maxNonces bounds the nonces, which are remembered for ten minutes. Further requests are refused.
 	maxNonces = 200_000
-	// maxRequests bounds the concurrent signed requests, and the reads of bodies, and so the memory for bodies.
+	// maxRequests bounds concurrent signed requests, and reads of bodies, and so the memory.
 	maxRequests = 64
 	// readShare bounds the reads of bodies per client.
 	readShare = 16
@@ -55,7 +54,7 @@ type handler struct {
 	since  time.Time
 	nonces nonces
 	// readers are slots for requests whose body is being read and signature not checked. If all are taken the oldest is
-	// closed: an honest body arrives at once.
+	// closed, as an honest body arrives at once.
 	readers *slots.Slots
 	signed  chan struct{}
 }
@@ -146,7 +145,6 @@ func (h *handler) routeRequest(w http.ResponseWriter, request *http.Request, bod
 	}
 }
 
-// readBody takes no slot without a body.
 func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte, error) {
 	if request.Body == nil || request.Body == http.NoBody || request.ContentLength == 0 {
 		return nil, nil
@@ -167,7 +165,7 @@ func (h *handler) readBody(w http.ResponseWriter, request *http.Request) ([]byte
 	return body, err
 }
 
-// findClient returns a client's address, the /64 for IPv6. Clients without an address share the zero address.
+// findClient returns a client's address, the /64 for IPv6, or the zero address.
 func findClient(remote string) slots.Client {
 	at, _ := netip.ParseAddrPort(remote)
 	address := at.Addr().Unmap().WithZone("")

@@ -39,8 +39,8 @@ type rrsetID struct {
 	t           rdata.Type
 }
 
-// note is a line of the file: the data that our RRset may have. The last line counts. During a write there are several
-// versions.
+// note is a line of the file: the data that our RRset may have, in several versions during a write. The last line
+// counts.
 type note struct {
 	Zone string     `json:"zone"`
 	Name string     `json:"name"`
@@ -213,7 +213,7 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 	}
 }
 
-// respell returns the data in the spelling of the first version with the same meaning: a Backend may split a text
+// respell returns the data in the spelling of the first version with the same meaning, as a Backend may split a text
 // into other strings.
 func respell(present protocol.RRset, versions ...[][]string) []string {
 	for _, data := range slices.Concat(versions...) {

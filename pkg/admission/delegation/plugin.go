@@ -17,13 +17,13 @@ import (
 // PluginName is the name in the admission configuration.
 const PluginName = "KubizoneDelegation"
 
-// AnnotationRule is a key of the audit event; the value is like `zone example.org., pattern "*.dev"`.
+// AnnotationRule is a key of the audit event. A value is `zone example.org., pattern "*.dev"`.
 const AnnotationRule = "delegation.kubi.zone/rule"
 
 // Decider decides a write before it begins.
 type Decider interface {
-	// EarlyRecord returns the rule that allows the Record, or "" if unknown. The error is the API error of the write;
-	// nil in doubt. before is nil for a create. The objects are not changed.
+	// EarlyRecord returns the rule that allows the Record, or "" if unknown, and the API error of the write, or nil in
+	// doubt. before is nil for a create. The objects are not changed.
 	EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error)
 }
 
@@ -38,7 +38,7 @@ func Register(plugins *admission.Plugins) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
 }
 
-// NewInitializer returns an initializer that passes decider to plugins.
+// NewInitializer passes decider to plugins.
 func NewInitializer(decider Decider) admission.PluginInitializer { return initializer{decider} }
 
 type initializer struct{ decider Decider }

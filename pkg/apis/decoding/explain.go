@@ -66,12 +66,11 @@ func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into run
 	return object, kind, err
 }
 
-// fault is a field with an unsuitable value.
 type fault struct{ field, detail string }
 
 func (f fault) Error() string { return cmp.Or(f.field, "the body") + ": " + f.detail }
 
-// Read decodes JSON or YAML, and keeps the form of numbers. nil: other text.
+// Read decodes JSON or YAML, and keeps the form of numbers. The result is nil for other text.
 func Read(text []byte) (value any) {
 	if !json.Valid(text) {
 		text, _ = yaml.YAMLToJSON(text) // the server's decoder has the error
@@ -118,7 +117,6 @@ func Explain(value any, of reflect.Type, path string, strict bool) (faults []err
 	return faults[:min(len(faults), most)]
 }
 
-// kinds maps the Go types of Read's values to words; wants maps the kind or type of a field to the accepted values.
 var (
 	kinds = map[string]string{"bool": "bool", "string": "string", "json.Number": "number", "[]interface {}": "list",
 		"map[string]interface {}": "object"}
@@ -129,7 +127,6 @@ var (
 		"v1alpha1.Quantity": `a quantity such as "1Gi"`}
 )
 
-// findField returns the type of a field by JSON name, or nil and the reason.
 func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 	if of.Kind() == reflect.Map {
 		return of.Elem(), ""
@@ -146,7 +143,7 @@ func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 				return is, ""
 			}
 		}
-		// Candidates differ in one place: a letter too many, missing or wrong, two swapped, or another case.
+		// Candidates differ in a single place: a letter too many, missing or wrong, two swapped, or another case.
 		a, b, same := strings.ToLower(name), strings.ToLower(known), 0
 		for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
 			same++

@@ -57,7 +57,7 @@ type Budgets struct {
 
 type account struct {
 	stored int64
-	// charged is the octets not yet forgiven at the time at.
+	// charged counts the octets not yet forgiven when at was set.
 	charged float64
 	at      time.Time
 	text    string
@@ -74,7 +74,7 @@ func New(config Config) *Budgets {
 	return b
 }
 
-// currentAccount returns a namespace's account with current limits and charge. The caller holds b.mu.
+// The caller of currentAccount holds b.mu.
 func (b *Budgets) currentAccount(namespace string) *account {
 	now := time.Now()
 	a := b.accounts[namespace]
@@ -104,7 +104,6 @@ func (b *Budgets) currentAccount(namespace string) *account {
 	return a
 }
 
-// burst returns the charge that refuses writes, or 0 if unlimited.
 func (b *Budgets) burst(a *account) float64 {
 	return float64(a.limits.Written) * idle.Seconds()
 }
@@ -209,8 +208,8 @@ func (b *Budgets) Admit(w Write) error {
 }
 
 // AdmitCluster returns 403 if the namespace may not have another Bind9Cluster, or the error of count. The caller calls
-// done after the create. count is called after the create is registered: two creates cannot both take the last place,
-// and a create that completes meanwhile is counted twice, not missed.
+// done after the create. count runs after the create is registered, so that two creates cannot both take the last
+// place.
 func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (done func(),
 	err error) {
 	b.mu.Lock()

@@ -7,12 +7,12 @@
 //
 //	G1. Each server counts stored octets from a watch, and written octets from its own transactions. A write costs
 //	    O(1). Memory grows with the namespaces that have objects or wrote recently.
-//	G2. A write or dry run is checked before the ledger decides, so a refused write costs nothing.
-//	G3. Deletions, updates that shrink an object by a quarter, and the ledger's writes in consequence of others
-//	    (cascades, releases) always pass. They are charged up to twice the burst, so a namespace can soon write again.
-//	G4. Known errors: n servers allow n times the rate. Concurrent writes may exceed a budget together, since a commit
-//	    is charged afterwards. The stored octets lag by the watch, and are unchecked before the first count. Each
-//	    further server may admit a Bind9Cluster too many.
+//	G2. Writes and dry runs are checked before the ledger (pkg/ledger) decides them.
+//	G3. Deletions, updates that shrink an object by a quarter, and the ledger's follow-up writes always pass. They are
+//	    charged up to twice the burst, so a namespace can soon write again.
+//	G4. Limits are approximate. n servers allow n times the rate. Concurrent writes may exceed a budget together,
+//	    since a commit is charged afterwards. The stored octets lag by the watch, and are unchecked before the first
+//	    count. Each further server may admit a Bind9Cluster too many.
 //
 // Out of scope: etcd, Kubernetes' storage, and the origin of overrides.
 //

@@ -10,7 +10,6 @@ import (
 	"k8s.io/component-base/metrics"
 )
 
-// named bounds the namespaces of a metric.
 const named = 10
 
 // Metrics are the metrics of Budgets.

@@ -3,10 +3,11 @@
 
 // Package pace ends requests of clients that send or read too slowly.
 //
-// Guarantees: (1) a client holds no seat of API priority and fairness after a stall of five seconds, or if then slower
-// than 64 KiB a second; (2) the time of the handler does not count; (3) no response is cut while the client reads.
+// Guarantees: (1) a request ends, and frees its seat of API priority and fairness, if the client stalls for five
+// seconds, or takes five seconds longer than at 64 KiB a second; (2) the time of the handler does not count; (3) no
+// response is cut while the client reads.
 //
-// Out of scope: long-running requests, named by the server's configuration.
+// Out of scope: long-running requests, such as watches.
 //
 // Read pace.go.
 package pace

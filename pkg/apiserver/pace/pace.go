@@ -17,9 +17,9 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 )
 
-// A request holds a seat of priority and fairness while the body arrives and the response is sent. The generic server
-// waits for both without limit: even the 504 of a timeout waits for the blocked write. A few hundred requests of a
-// tenant, with bodies that never arrived or with closed HTTP/2 windows, took all seats. Other users got 429.
+// A request holds a seat of priority and fairness while the body arrives and the response is sent, without limit: even
+// the 504 of a timeout waits for the blocked write. A few hundred stalled requests of a tenant took all seats, and
+// other users got 429.
 
 // clientTimeout bounds a stall. It is a third of the time that other requests wait for a seat.
 const clientTimeout = 5 * time.Second
@@ -27,14 +27,12 @@ const clientTimeout = 5 * time.Second
 // leastRate is the minimum rate in octets a second, after clientTimeout of waiting.
 const leastRate = 64 << 10
 
-// pace is the progress of sending or receiving: octets, and time spent waiting for the client.
 type pace struct {
 	octets int
 	waited time.Duration
 	since  time.Time
 }
 
-// begin returns the deadline of the next octets.
 func (p *pace) begin() (deadline time.Time) {
 	p.since = time.Now()
 	return p.since.Add(min(clientTimeout, clientTimeout+time.Duration(p.octets)*time.Second/leastRate-p.waited))
@@ -72,8 +70,7 @@ func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.
 	})
 }
 
-// pacedBody has a deadline only during reads: otherwise HTTP/1 would consider the connection broken while the handler
-// runs.
+// pacedBody has a deadline only during reads. Otherwise HTTP/1 takes the connection for broken while the handler runs.
 type pacedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -109,7 +106,6 @@ func (b *pacedBody) setDeadline(at time.Time) {
 	}
 }
 
-// leave bounds net/http's read of the rest.
 func (b *pacedBody) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,8 +123,7 @@ type pacedWriter struct {
 	unread  *pacedBody // HTTP/1 only, until the response begins
 }
 
-// beginAnswer closes the connection after this response if the body has not ended, as its rest would be read as a
-// request.
+// beginAnswer closes the connection after this response if the body has not ended: its rest would be read as a request.
 func (w *pacedWriter) beginAnswer() {
 	if body := w.unread; body != nil {
 		body.mu.Lock()

@@ -84,7 +84,7 @@ func (m *material) bundle() []byte {
 }
 
 // renewIfDue returns the Secret's new content and the reason, or m and "". For an empty Secret m is nil, and before has
-// the authorities whose leaves replicas may serve. settled: no replica serves a leaf of older authorities.
+// the authorities whose leaves replicas may serve. settled is true if no replica serves an older authority's leaf.
 func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settled bool, now time.Time) (after *material, why string,
 	err error) {
 	if m != nil {
@@ -137,7 +137,7 @@ func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settle
 	return &next, why, nil
 }
 
-// due returns true after two thirds of the life, or before it: a clock was wrong.
+// due is true after two thirds of the life, and before its beginning, as a clock was wrong.
 func due(cert *x509.Certificate, now time.Time) bool {
 	life := cert.NotAfter.Sub(cert.NotBefore)
 	return now.Before(cert.NotBefore) || !now.Before(cert.NotBefore.Add(life*2/3))
@@ -151,7 +151,6 @@ type identity [sha256.Size]byte
 
 func identify(cert *x509.Certificate) identity { return sha256.Sum256(cert.Raw) }
 
-// containsAuthority returns false for an unreadable bundle.
 func containsAuthority(caBundle []byte, authority *x509.Certificate) bool {
 	certs, err := certutil.ParseCertsPEM(caBundle)
 	return err == nil && slices.ContainsFunc(certs, authority.Equal)

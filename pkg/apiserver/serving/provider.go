@@ -51,13 +51,13 @@ type Config struct {
 	APIService        string
 	// Further are the server's other APIServices, if present, with the same caBundle. Optional.
 	Further []string
-	// Hosts are names in the certificate, beside the APIService's SERVICE.NAMESPACE.svc.
+	// Hosts are further names in the certificate.
 	Hosts []string
 	// Clock is optional.
 	Clock clock.Clock
 }
 
-// Validate returns all missing fields.
+// Validate returns an error that names all missing fields.
 func (c *Config) Validate() error {
 	var wrong []error
 	if c.Secrets == nil || c.APIServices == nil {
@@ -84,7 +84,7 @@ type Provider struct {
 
 	// pass serializes RunOnce and Run: upstream calls both.
 	pass sync.Mutex
-	// trusted is the time since when this process has seen an authority in caBundle. Guarded by pass.
+	// trusted has the time since which this process has seen an authority in caBundle. Guarded by pass.
 	trusted map[identity]time.Time
 	// last is the Secret's last content. Guarded by pass.
 	last *material
@@ -132,7 +132,7 @@ func (p *Provider) AddListener(listener dynamiccertificates.Listener) {
 	p.listeners = append(p.listeners, listener)
 }
 
-// RunOnce checks and renews. It returns an error only without a certificate to serve. Others are logged, and Run
+// RunOnce checks and renews. It returns an error only if there is no certificate to serve. Others are logged, and Run
 // retries.
 func (p *Provider) RunOnce(ctx context.Context) error {
 	err := p.checkAll(ctx)
@@ -146,7 +146,7 @@ func (p *Provider) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Run checks and renews until ctx ends, in a single worker.
+// Run checks and renews until ctx ends.
 func (p *Provider) Run(ctx context.Context, _ int) {
 	wait, message := retry, ""
 	for {
@@ -215,7 +215,6 @@ func (p *Provider) checkAll(ctx context.Context) error {
 	return errors.Join(failure, wrong)
 }
 
-// getAPIService returns an error if the APIService names no Service.
 func (p *Provider) getAPIService(ctx context.Context, name string) (*apiregistrationv1.APIService, error) {
 	registration, err := p.config.APIServices.APIServices().Get(ctx, name, metav1.GetOptions{})
 	switch {
@@ -233,7 +232,6 @@ func (p *Provider) getAPIService(ctx context.Context, name string) (*apiregistra
 	return registration, nil
 }
 
-// ensureSecret creates or renews the Secret if due (C1, C4).
 func (p *Provider) ensureSecret(ctx context.Context, registration *apiregistrationv1.APIService, hosts []string) (*material, error) {
 	secrets := p.config.Secrets.Secrets(p.config.Namespace)
 	var conflict error
@@ -303,8 +301,6 @@ func (p *Provider) rememberedAuthorities(registration *apiregistrationv1.APIServ
 	return authorities
 }
 
-// publishAuthorities writes caBundle unless the APIService has changed (C3), and records since when it has the signing
-// authority.
 func (p *Provider) publishAuthorities(ctx context.Context, registration *apiregistrationv1.APIService, m *material) error {
 	authority := m.authority.Cert
 	if !bytes.Equal(registration.Spec.CABundle, m.bundle()) && !containsAuthority(registration.Spec.CABundle, authority) {
@@ -319,7 +315,7 @@ func (p *Provider) publishAuthorities(ctx context.Context, registration *apiregi
 	return nil
 }
 
-// writeBundle writes caBundle unless the APIService has changed.
+// writeBundle writes nothing if the APIService has changed (C3).
 func (p *Provider) writeBundle(ctx context.Context, registration *apiregistrationv1.APIService, m *material) error {
 	bundle := m.bundle()
 	if bytes.Equal(registration.Spec.CABundle, bundle) {
@@ -340,7 +336,6 @@ func (p *Provider) writeBundle(ctx context.Context, registration *apiregistratio
 	return nil
 }
 
-// settled reports whether this process has seen the authority in caBundle for at least d.
 func (p *Provider) settled(registration *apiregistrationv1.APIService, authority *x509.Certificate, d time.Duration) bool {
 	since, ok := p.trusted[identify(authority)]
 	return ok && registration != nil && p.clock.Since(since) >= d && containsAuthority(registration.Spec.CABundle, authority)

@@ -22,9 +22,9 @@ const (
 	sharedParts   = 1000 // managed fields, and labels
 )
 
-// Codec decodes the events of a resource's watch. The watch cache keeps decoded objects for over a minute. Each write
-// of a Record also writes its Zone, mostly the status: a Zone of 64 KiB took 110 KiB of memory for a patch of 30
-// octets. So equal large fields of an object's successive versions share memory.
+// Codec decodes the events of a resource's watch, whose cache keeps objects for over a minute. Each write of a Record
+// also writes its Zone's status: a Zone of 64 KiB took 110 KiB of memory for a patch of 30 octets. So equal large
+// fields of an object's successive versions share memory.
 type Codec struct {
 	runtime.Codec
 	last *lru.Cache // from types.UID to pieces
@@ -44,10 +44,10 @@ func New(codec runtime.Codec) Codec {
 	return Codec{codec, lru.New(sharedObjects), &parts{lru.New(sharedParts), lru.New(sharedParts)}}
 }
 
-// Decoder returns the decoder of the resource's lists, with which the watch cache begins. It decodes as plain does.
+// Decoder returns the decoder of the lists with which the watch cache begins.
 func (c Codec) Decoder(plain etcd3.Decoder) etcd3.Decoder { return decoder{plain, c.parts} }
 
-// Decode decodes an object that is only read.
+// Decode returns a read-only object.
 func (c Codec) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind,
 	error) {
 	object, kind, err := c.Codec.Decode(data, defaults, into)
@@ -78,7 +78,6 @@ func (c Codec) shareFields(meta *metav1.ObjectMeta, delegations *[]v1alpha1.Dele
 	c.last.Add(meta.UID, have)
 }
 
-// take replaces an equal field by the remembered value, and returns the field's value.
 func take[T any](of *T, remembered T) T {
 	if of == nil {
 		return remembered
@@ -94,7 +93,7 @@ type decoder struct {
 	*parts
 }
 
-// DecodeListItem decodes an object that is only read.
+// DecodeListItem returns a read-only object.
 func (d decoder) DecodeListItem(ctx context.Context, data []byte, rev uint64, newItem func() runtime.Object) (runtime.Object, error) {
 	o, err := d.Decoder.DecodeListItem(ctx, data, rev, newItem)
 	if err == nil {
@@ -103,13 +102,11 @@ func (d decoder) DecodeListItem(ctx context.Context, data []byte, rev uint64, ne
 	return o, err
 }
 
-// parts keeps a single copy of the parts that many objects have in common: conditions, managed fields and labels.
 type parts struct {
 	fields *lru.Cache // raw managed fields to *metav1.FieldsV1
 	labels *lru.Cache // the only label, KEY=VALUE, to map[string]string
 }
 
-// internParts replaces parts of an object by equal shared ones.
 func (x *parts) internParts(object runtime.Object) {
 	switch o := object.(type) {
 	case *v1alpha1.Zone:
@@ -145,7 +142,6 @@ func (x *parts) internMeta(meta *metav1.ObjectMeta) {
 	}
 }
 
-// keep returns the kept value of the key, and keeps value if there is none.
 func keep[T any](kept *lru.Cache, key string, value T) T {
 	if have, ok := kept.Get(key); ok {
 		return have.(T)

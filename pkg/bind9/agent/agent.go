@@ -19,19 +19,19 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// Controller runs commands on named's control channel, as *rndc.Client does.
+// Controller runs commands on named's control channel.
 type Controller interface {
 	Call(ctx context.Context, command string) (string, error)
 }
 
 var _ Controller = (*rndc.Client)(nil)
 
-// Config configures an Agent. All fields are required except as noted.
+// Config configures an Agent. Fields are required except as noted.
 type Config struct {
 	Control Controller
 	// Nameserver is named's address for DNS: "127.0.0.1:53".
 	Nameserver string
-	// TSIGKey returns the key for queries to Nameserver. It is called for each message.
+	// TSIGKey returns the key for a query to Nameserver.
 	TSIGKey func() (transfer.Key, error)
 	// ZoneDir is a writable directory with the same path for named and the agent.
 	ZoneDir string
@@ -40,24 +40,23 @@ type Config struct {
 	// CatalogsFile lists the catalog zones of named, one a line; "" means none.
 	CatalogsFile string
 	Authenticate func(*http.Request) error
-	// Version is reported by /health.
-	Version string
-	Logger  *slog.Logger
-	Now     func() time.Time
+	Version      string
+	Logger       *slog.Logger
+	Now          func() time.Time
 }
 
 const (
-	// maxRate and maxBurst bound the requests per second and address.
+	// maxRate and maxBurst bound the requests of an address, per second.
 	maxRate, maxBurst = 50, 200
 	// maxBody is bindcar's limit, in octets.
 	maxBody = 2 << 20
-	// maxRequests bounds concurrent requests: named runs one command at a time.
+	// named runs one command at a time.
 	maxRequests = 16
-	// slotTime bounds the wait while maxRequests run, requestTime the work afterwards.
+	// slotTime bounds the wait for a slot, requestTime the work afterwards.
 	slotTime, requestTime = 5 * time.Second, time.Minute
 )
 
-// Agent is an http.Handler.
+// Agent serves the zone API. It is an http.Handler.
 type Agent struct {
 	config  Config
 	files   zoneFiles

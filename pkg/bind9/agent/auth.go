@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// TokenFile is the path of a file with a bearer token per line, and two during a rotation. It is read for each request.
+// TokenFile is the path of a file with a bearer token per line. It is read for each request.
 type TokenFile string
 
-// maxTokenFile is a size in octets, minToken a length in characters.
+// maxTokenFile is in octets, minToken in characters.
 const maxTokenFile, minToken = 1 << 16, 16
 
 // Authenticate implements Config.Authenticate.

@@ -54,8 +54,7 @@ func (c clauses) text() string {
 	return out.String()
 }
 
-// listDifferences returns the names of differing clauses, except the agent's file. It ignores order and quotes, which
-// named does not keep.
+// listDifferences ignores the file, order and quotes, which named does not keep.
 func (c clauses) listDifferences(other clauses) []string {
 	var names []string
 	plain := func(c clauses, name string) string {

@@ -22,7 +22,7 @@ const maxConfig = 16 << 20
 type loadedConfig struct {
 	mu      sync.Mutex
 	last    string
-	refused error // named's refusal of the last reconfig, or nil
+	refused error // by the last reconfig
 }
 
 func (l *loadedConfig) hash() string {
@@ -40,8 +40,8 @@ func (l *loadedConfig) check() string {
 	return "ok"
 }
 
-// WatchConfig checks the configuration files at once and at each tick until ctx ends, and reloads named if they have
-// changed. It retries a refused configuration, because an included file may arrive later.
+// WatchConfig reloads named if the configuration files have changed, at once and at each tick until ctx ends. It
+// retries a refused configuration, because an included file may arrive later.
 func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.ConfigDir == "" {
 		return
@@ -59,11 +59,11 @@ func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 }
 
 func (a *Agent) reloadConfig(ctx context.Context) error {
-	// Hash before the reload: the next tick notices a change in between.
+	// Hash before the reload, so that the next tick notices a change in between.
 	now, err := hashFiles(a.config.ConfigDir)
 	if err == nil && now == a.loaded.hash() {
 		a.loaded.mu.Lock()
-		a.loaded.refused = nil // the files were changed, refused, and changed back
+		a.loaded.refused = nil
 		a.loaded.mu.Unlock()
 		return nil
 	}
@@ -83,8 +83,8 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 	return err
 }
 
-// hashFiles returns the SHA-256 over name, NUL, content and NUL of each file, sorted by name, without the two-dot names
-// of Kubernetes volumes.
+// hashFiles returns the SHA-256 over name, NUL, content and NUL of each file by name, without the two-dot names of
+// Kubernetes volumes.
 func hashFiles(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

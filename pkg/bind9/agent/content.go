@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 )
 
-// maxTTL is the maximum of RFC 2181 §8.
+// maxTTL is from RFC 2181 §8.
 const maxTTL = 1<<31 - 1
 
 func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {

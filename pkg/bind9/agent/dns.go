@@ -18,10 +18,9 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// messageTime bounds a DNS exchange, probeTime the query of AskNamed.
 const messageTime, probeTime = 10 * time.Second, 2 * time.Second
 
-// AskNamed queries named for the root SOA, by UDP without a key. It returns nil after any response, even REFUSED.
+// AskNamed queries named for the root SOA. Any response is success, even REFUSED.
 func AskNamed(ctx context.Context, nameserver string) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", nameserver)
 	if err != nil {
@@ -70,7 +69,6 @@ func (a *Agent) exchangeMessage(ctx context.Context, message *mdns.Msg) (*mdns.M
 	case err == nil:
 		return answer, nil
 	case errors.As(err, &refusal):
-		// named has the zone, but does not sign with our key.
 		return nil, refuse(http.StatusConflict, "named does not accept the agent's key %s: %v; give both the same key, "+
 			"and the same clock", key.Name, refusal)
 	}

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// showDS answers with the DS of published key signing keys only, because it reads the keys by DNS.
+// showDS answers only with the DS of published key signing keys, because it reads the keys by DNS.
 func (a *Agent) showDS(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	if _, err := a.readStatus(ctx, job.zone); err != nil {
@@ -89,13 +89,13 @@ func (a *Agent) checkDS(job *work) (int, any, error) {
 		asked.KeyTag, showName(job.zone), asked.DS), Details: text}, nil
 }
 
-// maxKeyText is named 9.18's buffer of the key report, less one key. named drops lines that do not fit: states could
-// belong to another key, and keys in use be missing.
+// maxKeyText is named 9.18's buffer of the key report, less one key. named drops lines that do not fit: states could be
+// read for another key, and keys in use be missing.
 const maxKeyText = 4096 - 600
 
 var keyLine = regexp.MustCompile(`^key: (\d+) \([^)]*\), (\S+)`)
 
-// readDNSSEC returns nil without a policy. It appends named's text to of.text.
+// readDNSSEC returns nil without a policy.
 func (a *Agent) readDNSSEC(ctx context.Context, zone name.Name, of *zoneStatus) (*protocol.DNSSECStatus, error) {
 	if of.lines["key maintenance"] == "" && of.lines["inline signing"] != "yes" && of.lines["secure"] != "yes" {
 		return nil, nil

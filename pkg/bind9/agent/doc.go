@@ -7,7 +7,7 @@
 // Guarantees:
 //
 //	A1. A repeated request changes nothing: the answer for an existing zone is 200, or 409 if its configuration
-//	    differs. Files of existing zones are never written: each new zone gets a file with a new name.
+//	    differs. Files of existing zones are never written.
 //	A2. Only an unknown zone is answered 404. If named does not answer, the response is 503 with Retry-After.
 //	A3. /ready is 503 unless named answers on the control channel and by DNS, and the zone directory is writable.
 //	    After each start of named, it also waits for all zones of the agent, and for all members of catalog zones that
@@ -19,7 +19,7 @@
 //	A7. If named loses the zone of a catalog member, the zone is recreated within a minute, even without a change of
 //	    the catalog.
 //
-// Out of scope: Kubernetes, and the choice of zones, which is the client's.
+// Out of scope: Kubernetes, and the choice of zones.
 //
 // Read routes.go, then zones.go.
 package agent

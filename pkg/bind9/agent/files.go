@@ -19,14 +19,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// zoneFiles is a directory of files named "example.org.1f2e3d4c.zone". The middle is random: the agent never writes a
+// zoneFiles is a directory of files named "example.org.1f2e3d4c.zone". The random part keeps the agent from writing a
 // file in use (A1).
 type zoneFiles struct{ dir string }
 
-// maxFileName is the limit of file systems, less the suffixes of named (".signed.jnl").
+// maxFileName is the limit of file systems, less the suffixes of named.
 const maxFileName = 255 - len(".signed.jnl")
 
-// A secondary's file is empty; named writes the zone file beside it after the first transfer.
+// The file of a secondary is empty. named writes the zone file beside it after the first transfer.
 const zoneKind, secondaryKind = "zone", "secondary"
 
 var zoneFileName = regexp.MustCompile(`^((.+)\.[0-9a-f]{8}\.)(zone|secondary)$`)
@@ -45,7 +45,7 @@ func unescapeZone(text string) (name.Name, error) {
 	return name.Parse(strings.ReplaceAll(text, "%2F", "/") + ".")
 }
 
-// createFile returns the path for named. If content is nil, the file is a secondary's.
+// createFile returns the path for named. Content of nil is for a secondary.
 func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	var suffix [4]byte
 	_, _ = rand.Read(suffix[:]) // never fails
@@ -79,7 +79,6 @@ func (f zoneFiles) remove(path string) error {
 	return f.removeFiles(func(file string) bool { return strings.HasPrefix(file, found[1]) })
 }
 
-// removeAll removes the files of a zone, which named must not have.
 func (f zoneFiles) removeAll(zone name.Name) error {
 	entries, err := os.ReadDir(f.dir)
 	for _, entry := range entries {

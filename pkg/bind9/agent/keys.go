@@ -23,7 +23,7 @@ var keyOwner = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9_./]{0,252}$`)
 
 var keyEnd = regexp.MustCompile(`^\+\d{3}\+\d{5}\.(?:key|private|state)$`)
 
-// keyOwnerName matches the file with the keys' owner. Its modification time is the zone's removal.
+// keyOwnerName matches the file with the keys' owner, modified when the zone is removed.
 var keyOwnerName = regexp.MustCompile(`^K(.+)\.owner$`)
 
 func (f zoneFiles) keyOwnerPath(zone name.Name) string {
@@ -69,7 +69,7 @@ func (f zoneFiles) leaveKeys(zone name.Name, now time.Time) error {
 	return nil
 }
 
-// listLeftKeys returns the zone removed last first.
+// listLeftKeys returns the last removed zone first.
 func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
@@ -95,7 +95,7 @@ func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 			one.owner, err = f.readKeyOwner(zone)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // removed in the meantime
+			continue
 		}
 		if err != nil {
 			return nil, err
@@ -107,7 +107,6 @@ func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 	return left, nil
 }
 
-// removeKeys removes the keys of a zone, which named must not have.
 func (f zoneFiles) removeKeys(zone name.Name) error {
 	start := "K" + escapeZone(zone) + "."
 	if zone == name.Root {
@@ -127,8 +126,7 @@ func (f zoneFiles) removeKeys(zone name.Name) error {
 }
 
 const (
-	// Keys of removed zones are kept for keyTime, of maxLeftKeys zones per owner: creating and removing zones must
-	// not fill the disk.
+	// Keys of removed zones are kept for keyTime, of maxLeftKeys zones per owner: they must not fill the disk.
 	keyTime, maxLeftKeys = 7 * 24 * time.Hour, 100
 )
 
@@ -163,7 +161,7 @@ func (a *Agent) removeLeftKeys(ctx context.Context, zone name.Name) error {
 	defer a.lockZone(zone)()
 	_, err := a.readStatus(ctx, zone)
 	if p := (*problem)(nil); !errors.As(err, &p) || p.status != http.StatusNotFound {
-		return err // named has the zone again, or does not answer
+		return err
 	}
 	return a.files.removeKeys(zone)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// memberShare bounds checks of catalog members to 1/20 of the time.
+	// Checks of catalog members take at most 1/20 of the time.
 	memberShare = 20
 	memberAsks  = 200
 	memberAge   = 10 * time.Minute
@@ -23,18 +23,18 @@ const (
 )
 
 type memberWatch struct {
-	// state is the zonesState before the last full check, at the time looked.
+	// state is that before the last full check, at the time looked.
 	state  zonesState
 	looked time.Time
 	// lost members had no zone at the last check. A new member may have none for a moment.
 	lost map[name.Name]bool
-	// next is the earliest next retransfer, rest the current backoff.
+	// next is the earliest time of the next retransfer.
 	next    time.Time
 	backoff time.Duration
 }
 
-// zonesState is named's zone count and catalog serials, "" if unknown. A lost zone changes the count, or the serial of
-// a catalog if a new zone takes its place.
+// zonesState is named's zone count and catalog serials, "" if unknown. A lost zone changes the count, or a serial if a
+// new zone takes its place.
 type zonesState string
 
 func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
@@ -55,8 +55,8 @@ func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
 	return zonesState(state), nil
 }
 
-// WatchMembers makes named recreate catalog members whose zone is lost, as after rndc delzone, until ctx ends. named
-// itself compares its zones with a catalog only after a transfer.
+// WatchMembers makes named recreate lost zones of catalog members until ctx ends. named itself compares its zones with
+// a catalog only after a transfer.
 func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.CatalogsFile == "" {
 		return
@@ -78,7 +78,7 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
-// restoreMembers retransfers the catalogs if a member has had no zone at two checks.
+// restoreMembers retransfers the catalogs if a member had no zone in two checks.
 func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()

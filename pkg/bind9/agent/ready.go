@@ -27,15 +27,13 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// readyAge is the lifetime of a cached result: every client of the network may request /ready, and must not load named
-// by that.
+// readyAge is the lifetime of a cached result, because every client of the network may request /ready.
 const readyAge = time.Second
 
 type readiness struct {
-	mu     sync.Mutex
-	looked time.Time
-	last   protocol.Ready
-	// loading is guarded by mu.
+	mu      sync.Mutex
+	looked  time.Time
+	last    protocol.Ready
 	loading loading
 }
 
@@ -51,7 +49,7 @@ func (a *Agent) lookReady(ctx context.Context) protocol.Ready {
 	a.ready.mu.Lock()
 	defer a.ready.mu.Unlock()
 	if now := a.config.Now(); a.ready.looked.IsZero() || now.Sub(a.ready.looked) >= readyAge || now.Before(a.ready.looked) {
-		// The result is for the next prober even if this prober has gone.
+		// The result is also for the next prober, so it outlives this one.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTime)
 		defer cancel()
 		a.ready.last = protocol.Ready{Ready: true}
@@ -88,7 +86,7 @@ const (
 	// After waitTime, named is ready without the zones that the primary withholds, such as paused zones: a tenant must
 	// not keep a server from the zones of others.
 	waitTime = 5 * time.Minute
-	// askers bounds the concurrent queries, answerTime each query: named is local.
+	// askers bounds the concurrent queries, answerTime each query to the local named.
 	askers     = 16
 	answerTime = time.Second
 	// maxCatalogs bounds the file of catalogs, maxCatalog a transfer, in octets.
@@ -99,13 +97,13 @@ const (
 
 const readyTime = 5 * time.Second
 
-// loading tracks the expected zones since the start of named, until all have been loaded once. A zone lost later
-// concerns one class, whereas an unready server answers for none.
+// loading tracks the expected zones since the start of named, until all were loaded once. A zone lost later concerns
+// one class, whereas an unready server answers for none.
 type loading struct {
-	boot   string // named's start time
+	boot   string
 	done   bool
 	loaded map[name.Name]bool
-	// came is the time at which the last zone was found loaded, initially of the first check.
+	// came is when the last zone was found loaded, initially the time of the first check.
 	came time.Time
 }
 
@@ -132,7 +130,7 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	since := a.config.Now().Sub(started)
 	late := err != nil || since >= loadTime
 	enough := len(missing)*100 <= len(zones)*(100-loadShare)
-	// A primary that still confirms a catalog when no zone has been loaded for loadTime withholds the missing zones. A
+	// A primary that still confirms a catalog when no zone was loaded for loadTime withholds the missing zones. A
 	// server without any zone keeps waiting: it must not replace a server with all zones while the primary has no free
 	// transfer slots.
 	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.came) >= loadTime
@@ -150,8 +148,8 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		formatZones(missing)))
 }
 
-// refreshZones makes named query the primary. No Service selects an unready pod for NOTIFY, and named itself retries
-// only after minutes or hours.
+// refreshZones makes named query the primary. No Service selects an unready pod for NOTIFY, and named retries only
+// after minutes or hours.
 func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalogs bool) {
 	var zones []name.Name
 	if catalogs {
@@ -170,8 +168,7 @@ func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalo
 	}
 }
 
-// confirmedAt returns the last time a primary confirmed a catalog, or zero. It is named's expiry time less the SOA's
-// expire value.
+// confirmedAt returns the last time a primary confirmed a catalog: named's expiry time less the SOA's expire value.
 func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Duration) (last time.Time) {
 	for catalog, expire := range catalogs {
 		status, err := a.readStatus(ctx, catalog)
@@ -186,7 +183,6 @@ func (a *Agent) confirmedAt(ctx context.Context, catalogs map[name.Name]time.Dur
 	return last
 }
 
-// readLine returns "" for a missing line. "boot time" has the format of RFC 9110.
 func readLine(status, word string) string {
 	for line := range strings.Lines(status) {
 		if text, is := strings.CutPrefix(line, word+": "); is {
@@ -198,7 +194,7 @@ func readLine(status, word string) string {
 
 type expectedZone struct {
 	name name.Name
-	// listed is true for a member of a catalog. Another zone may have been removed from named meanwhile.
+	// listed is true for a member of a catalog. Any other zone may have been removed meanwhile.
 	listed bool
 }
 
@@ -220,9 +216,8 @@ type expectation struct {
 	catalogs map[name.Name]time.Duration
 }
 
-// listExpected returns the agent's zones and the members of named's catalogs, with unconfirmed also members that not
-// all servers have confirmed (dns.UnconfirmedTTL), and which may never load. lacking is the error of unreadable
-// catalogs.
+// listExpected returns the agent's zones and the members of named's catalogs. unconfirmed adds members not confirmed by
+// all servers (dns.UnconfirmedTTL), which may never load. lacking is the error of unreadable catalogs.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {
@@ -259,8 +254,7 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 	return of, lacking
 }
 
-// serveMembers counts the catalog members, confirmed or not, and refreshes missing zones. A missing catalog is a
-// 503.
+// serveMembers counts all catalog members, and refreshes missing zones. A missing catalog is a 503.
 func (a *Agent) serveMembers(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	members, missing, lacking := a.listMissing(ctx)
@@ -272,7 +266,6 @@ func (a *Agent) serveMembers(job *work) (int, any, error) {
 	return http.StatusOK, protocol.Members{Zones: len(members.zones), Missing: len(missing), Some: formatZones(missing)}, nil
 }
 
-// listMissing also returns the members for which named does not answer.
 func (a *Agent) listMissing(ctx context.Context) (members expectation, missing []expectedZone, lacking error) {
 	members, lacking = a.listExpected(ctx, true)
 	members.zones = slices.DeleteFunc(members.zones, func(zone expectedZone) bool { return !zone.listed })
@@ -306,7 +299,7 @@ func (a *Agent) readCatalogs() ([]name.Name, error) {
 	return catalogs, nil
 }
 
-// transferMembers returns a catalog's members (RFC 9432 §4.3) and the SOA's expire value.
+// RFC 9432 §4.3.
 func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) (members []name.Name, expire time.Duration, err error) {
 	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
 	_, err = transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {

@@ -142,7 +142,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 func sendJSON(w http.ResponseWriter, status int, value any) {
 	body, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // values of the protocol marshal
+		panic(err)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -152,7 +152,7 @@ func sendJSON(w http.ResponseWriter, status int, value any) {
 
 const maxAddresses = 4096
 
-// limiter bounds the request rate of each address, with IPv6 addresses counted by /64.
+// limiter bounds the request rate of each address, of IPv6 by /64.
 type limiter struct {
 	rate, burst int
 
@@ -164,7 +164,7 @@ func newLimiter(perSecond, burst int) *limiter {
 	return &limiter{rate: perSecond, burst: burst, addresses: map[string]*rate.Limiter{}}
 }
 
-// reserveRequest returns the time to wait, 0 if allowed.
+// reserveRequest returns the time to wait.
 func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {
@@ -185,7 +185,7 @@ func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 			}
 		}
 		if len(l.addresses) >= maxAddresses {
-			return time.Second // every address of the table is in use
+			return time.Second
 		}
 		one = rate.NewLimiter(rate.Limit(l.rate), l.burst)
 		l.addresses[host] = one

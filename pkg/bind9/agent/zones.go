@@ -17,8 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// parseZoneName accepts a name with or without the final dot, of letters, digits and . - _ / only: none needs an
-// escape in commands and named.conf (A4).
+// parseZoneName accepts only letters, digits and . - _ /, so no name needs an escape in commands and named.conf (A4).
 func parseZoneName(field, text string) (name.Name, error) {
 	if text != "." && text != "" {
 		text = strings.TrimSuffix(text, ".") + "."
@@ -44,7 +43,7 @@ func quoteZone(zone name.Name) string { return `"` + showName(zone) + `"` }
 
 type zoneStatus struct {
 	text  string
-	lines map[string]string // "type": "primary"
+	lines map[string]string
 }
 
 // Results of named's control channel (lib/isc/result.c of BIND).
@@ -117,7 +116,7 @@ func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error
 	return parseClauses(text)
 }
 
-// readOwned returns the configuration of a zone that can be changed at run time.
+// readOwned fails for a zone that cannot be changed at run time.
 func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) {
 	status, err := a.readStatus(ctx, zone)
 	if err != nil {
@@ -175,7 +174,7 @@ func zoneCommand(word, done string) func(*Agent, *work) (int, any, error) {
 	}
 }
 
-// createZone creates a zone, or confirms an existing zone with the same configuration (A1).
+// createZone also confirms an existing zone with the same configuration (A1).
 func (a *Agent) createZone(job *work) (int, any, error) {
 	var asked protocol.CreateZone
 	if err := job.decode(&asked); err != nil {
@@ -240,12 +239,12 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 	var unasked *problem
 	switch {
 	case errors.As(err, &failure):
-		// After this error named does not use the file, as it may after any other error.
+		// After this error named does not use the file, as it may after any other.
 		if err := a.files.remove(path); err != nil {
 			return 0, nil, err
 		}
 		if failure.Err == resultExists {
-			return a.compareZone(ctx, zone, block) // another client was faster
+			return a.compareZone(ctx, zone, block)
 		}
 		return 0, nil, refuse(http.StatusBadRequest, "zone %s: %v; named's log says which record or clause it does not take",
 			showName(zone), failure)
@@ -402,7 +401,7 @@ func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted claus
 	return err
 }
 
-// deleteZone removes a zone and, only with keys=remove, the DNSSEC keys.
+// deleteZone removes the DNSSEC keys only with keys=remove.
 func (a *Agent) deleteZone(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	keys, keyOwner := job.request.URL.Query().Get("keys"), job.request.URL.Query().Get("keyOwner")

@@ -36,7 +36,7 @@ const (
 	maxHeader          = 1 << 16
 )
 
-// Agents keeps a client for each server. The client limits the rate, and outlives the providers of classes.
+// Agents keeps a client for each server. Clients outlive the providers of classes.
 type Agents struct {
 	secrets class.Secrets
 
@@ -49,12 +49,12 @@ type agentClient struct {
 	used time.Time
 }
 
-// New creates Agents. Secrets are read with the first request.
+// New returns Agents. Secrets are read with the first request.
 func New(secrets class.Secrets) *Agents {
 	return &Agents{secrets: secrets, clients: map[string]*agentClient{}}
 }
 
-// ClientOf returns the client of a server's agent, and sends nothing. An error is a *delivery.Error.
+// ClientOf returns the client of a server's agent, and sends nothing. The error is a *delivery.Error.
 func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Client, error) {
 	agent := server.Agent
 	at, err := url.Parse(agent.URL)
@@ -93,7 +93,7 @@ type agentTransport struct {
 
 type credentials struct {
 	token     string
-	digest    [sha256.Size]byte // of the CA certificates of transport
+	digest    [sha256.Size]byte // of the CA certificates
 	transport *http.Transport
 }
 
@@ -128,7 +128,6 @@ func (c *credentials) send(request *http.Request) (*http.Response, error) {
 	return c.transport.RoundTrip(request)
 }
 
-// readCredentials caches for credentialsAge, unless fresh is true.
 func (t *agentTransport) readCredentials(ctx context.Context, fresh bool) (*credentials, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -4,10 +4,10 @@
 // Package agents keeps a client for the agent of each BIND server in a DNSClass.
 //
 // Guarantees: (1) Classes with the same server share a client, and thereby the rate of requests. (2) A request has the
-// current credentials in the agent's Secrets; after a 401 it is repeated once with a newer token. (3) The last
+// current credentials of the agent's Secrets; after a 401 it is repeated once with a newer token. (3) The last
 // credentials stay in use while a Secret is unreadable, but not after its deletion.
 //
-// Out of scope: the requests about zones, which packages provider and signing send.
+// Out of scope: the requests about zones.
 //
 // Read agents.go.
 package agents

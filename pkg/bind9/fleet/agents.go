@@ -19,12 +19,11 @@ import (
 )
 
 const (
-	// Each agent gets a health request every agentInterval. After maxSilences unanswered requests in a row the
-	// server is Degraded: a supervisor restarts a crashed or hung agent within a minute.
+	// Each agent gets a health request every agentInterval. After maxSilences unanswered requests in a row the server
+	// is Degraded: a supervisor restarts a crashed or hung agent within a minute.
 	agentInterval, maxSilences = time.Minute, 2
 )
 
-// silences counts the successive unanswered health requests of each server, up to maxSilences.
 type silences struct {
 	mu sync.Mutex
 	by map[cache.ObjectName]silence
@@ -35,7 +34,7 @@ type silence struct {
 	err   error
 }
 
-// countAnswer reports whether find's result has changed.
+// countAnswer reports whether the result of find has changed.
 func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +62,7 @@ func (s *silences) find(at cache.ObjectName) error {
 // watchAgents requests the health of each agent, because the readiness of a pod depends on BIND alone (S11.32).
 func (f *Fleet) watchAgents(ctx context.Context) {
 	for {
-		all, _ := f.instances.List(labels.Everything()) // a lister of the cache returns no error
+		all, _ := f.instances.List(labels.Everything()) // a lister cannot fail
 		var asking errgroup.Group
 		asking.SetLimit(workers)
 		for _, instance := range all {

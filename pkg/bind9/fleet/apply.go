@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// applyAll stops at the first error, because the workload comes last and must not lack a volume. The error of a waiting
-// take-over is returned after all other objects.
+// applyAll stops at the first error, because the workload comes last and must not lack a volume. A waiting take-over
+// does not stop it.
 func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
 	var first error
 	for _, o := range objects {
@@ -41,8 +41,8 @@ func (c *children) applyAll(ctx context.Context, namespace string, objects []ren
 	return first
 }
 
-// applyObject applies an object unless it has not changed (F1). serving returns an error while our pod cannot
-// replace the pods behind a foreign Service.
+// applyObject skips an object that has not changed (F1). serving returns an error while our pod cannot replace the pods
+// behind a foreign Service.
 func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 }
 
 // mayTake looks up an object that the informer lacks. It returns true for an object of the fleet or prepared by
-// takeOver, false for none, and an error for any other object.
+// takeOver, false for none, and an error for any other.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
@@ -116,8 +116,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
 }
 
-// listSurplus leaves out workloads until the server is ready: a Deployment goes when the StatefulSet in its place is
-// available.
+// listSurplus keeps a Deployment until the StatefulSet in its place is available.
 func listSurplus(made []madeObject, wanted []render.Object, ready bool) []madeObject {
 	var surplus []madeObject
 	for _, one := range made {
@@ -142,25 +141,25 @@ func (c *children) removeMade(ctx context.Context, surplus []madeObject) error {
 
 // During the take-over of an object of another manager (a foreign object), the Service always has a ready pod:
 //
-//   - The selector of a Deployment cannot change. So the foreign Deployment is deleted without its ReplicaSets,
-//     whose pods keep answering, and ours is created.
+//   - The selector of a Deployment cannot change. So the foreign Deployment is deleted without its ReplicaSets, whose
+//     pods keep answering, and ours is created.
 //   - A Service keeps the selector until our pod is ready and has all zones, and then selects our pod alone, at the
 //     former address.
-//   - The ReplicaSets go drainTime later, while nodes may still use the former selection.
-//   - Other objects are applied without the foreign labels, ownerReferences, data and ports: by the
-//     ownerReferences, the garbage collector would remove the object with the other manager's custom resources. The
-//     annotation goes too: an object that the other manager still writes stays with that manager.
+//   - The ReplicaSets are removed drainTime later, while nodes may still use the former selection.
+//   - Other objects are applied without the foreign labels, ownerReferences, data and ports: by the ownerReferences,
+//     the garbage collector would remove the object with the other manager's custom resources. The annotation goes too:
+//     an object that the other manager still writes stays with that manager.
 
 const (
-	// annotationIdle is the time at which the Service stopped selecting the ReplicaSet's pods.
+	// annotationIdle is the time at which the Service stopped selecting the pods.
 	annotationIdle = bind9.GroupName + "/idle-since"
 	drainTime      = 10 * time.Second
 )
 
 var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 
-// takingOver is the error of a waiting take-over. The status already shows the addresses of service, since zones
-// are only served to servers with an address.
+// takingOver is the error of a waiting take-over. The status already shows the addresses of service, because zones are
+// served only to servers with an address.
 type takingOver struct {
 	text    string
 	service *corev1.Service
@@ -201,11 +200,9 @@ func (c *children) takeOver(ctx context.Context, live runtime.Object, key childK
 		Manager: FieldManager, Operation: metav1.ManagedFieldsOperationApply, APIVersion: key.resource.GroupVersion().String(), Time: &now,
 		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(fields)),
 	})
-	// The next apply removes all owned fields not in the configuration.
 	return c.patchMeta(ctx, key, o, map[string]any{"managedFields": owners})
 }
 
-// foreignFields returns the fields that a take-over removes.
 func foreignFields(object runtime.Object) map[string]any {
 	type set = map[string]any
 	o, meta := accessor(object), set{"f:annotations": set{"f:" + TakeOver: set{}}}
@@ -264,7 +261,7 @@ func (c *children) removeDeployment(ctx context.Context, former *appsv1.Deployme
 			}
 		}
 	}
-	// A Deployment that has changed may have another ReplicaSet.
+	// A changed Deployment may have another ReplicaSet.
 	leavePods := metav1.DeletePropagationOrphan
 	err = c.cluster.AppsV1().Deployments(former.Namespace).Delete(ctx, former.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &former.UID, ResourceVersion: &former.ResourceVersion}, PropagationPolicy: &leavePods,
@@ -294,18 +291,18 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// formerPods divides the ReplicaSets of a former Deployment: those in idle are to be annotated as idle since now, those
-// in remove have been idle for drainTime.
+// formerPods divides the ReplicaSets of a former Deployment: those in idle are idle from now on, those in remove for
+// drainTime.
 type formerPods struct {
 	idle, remove []*appsv1.ReplicaSet
-	// wait is the time until the next removal, 0 if none is left.
+	// wait is the time until the next removal, 0 for none.
 	wait time.Duration
 }
 
 func splitFormer(sets []*appsv1.ReplicaSet, now time.Time) (split formerPods) {
 	for _, set := range sets {
 		if metav1.GetControllerOf(set) != nil {
-			split.wait = sooner(split.wait, askAgain) // the garbage collector has not orphaned it yet
+			split.wait = sooner(split.wait, askAgain) // not orphaned yet by the garbage collector
 			continue
 		}
 		since, err := time.Parse(time.RFC3339, set.Annotations[annotationIdle])

@@ -27,7 +27,6 @@ import (
 )
 
 const (
-	// askTimeout bounds the requests to a server's pods; maxAnswer is in octets.
 	askTimeout, maxAnswer = 5 * time.Second, 1 << 16
 	// A server whose pods take slowAnswer or longer gets no request for restFactor times that: it rests.
 	slowAnswer, restFactor = 250 * time.Millisecond, 20
@@ -49,7 +48,7 @@ type slowAnswers struct {
 
 var errNotAsked = errors.New("agents of pods answer late; they are asked again within two minutes")
 
-// find reports whether the server rests, and returns the last result, or errNotAsked if the last question was another.
+// find returns the last result of a resting server, or errNotAsked if the last question was another.
 func (s *slowPods) find(server cache.ObjectName, question string, now time.Time) (result error, rests bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +60,6 @@ func (s *slowPods) find(server cache.ObjectName, question string, now time.Time)
 	return last.result, rests
 }
 
-// askPods stops at the first error. A resting server gets no request.
 func (s *slowPods) askPods(ctx context.Context, server *render.Server, question string, pods []*corev1.Pod,
 	ask func(ctx context.Context, pod *corev1.Pod) error) error {
 	at, began := cache.ObjectName{Namespace: server.Namespace, Name: server.Name}, s.clock.Now()

@@ -20,7 +20,7 @@ import (
 
 // listClasses sorts by name, so that each reconcile finds the same class first.
 func (f *Fleet) listClasses() []*v1alpha1.DNSClass {
-	all, _ := f.classes.List(labels.Everything()) // a lister of the cache returns no error
+	all, _ := f.classes.List(labels.Everything()) // a lister cannot fail
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
@@ -38,8 +38,8 @@ func (f *Fleet) classHas(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance) b
 	return len(apiclass.ServersOf(of, []*bind9.Bind9Instance{instance}, f.findCluster)) == 1
 }
 
-// findKeyNaming returns a class whose zones are created by agents of the servers, or nil. Such zones name the key of
-// their transfers, so the key cannot be replaced.
+// findKeyNaming returns a class whose zones are created by agents of the servers, or nil. Such zones name their
+// transfer key, which therefore cannot be replaced.
 func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass {
 	for _, class := range f.listClasses() {
 		if class.Spec.Bind9 != nil && apiclass.ModeOf(class.Spec.Bind9) != v1alpha1.Bind9ModeCatalog &&
@@ -50,11 +50,11 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 	return nil
 }
 
-// listCatalogs returns, by name, the catalogs of the DNSClasses with the server, and of a cluster in use as a class,
+// listCatalogs returns the catalogs of the DNSClasses with the server, and of a cluster in use as a class, by name,
 // with the signer's address. The caller sets Primaries.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
-		return nil // a signer's agent creates the zones
+		return nil
 	}
 	classes := f.listClasses()
 	if cluster != nil && apiclass.InUse(cluster) {
@@ -77,7 +77,6 @@ func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9
 	return catalogs
 }
 
-// catalogOf returns the catalog of a class with the server in block bind9, or with the TSIG key of its group.
 func (f *Fleet) catalogOf(class *v1alpha1.DNSClass, instance *bind9.Bind9Instance, server *render.Server) string {
 	if block := class.Spec.Bind9; block != nil {
 		if f.classHas(class, instance) {
@@ -99,7 +98,6 @@ func keyOf(server *render.Server) v1alpha1.SecretReference {
 	return v1alpha1.SecretReference{Namespace: server.Namespace, Name: render.TransferSecretName(server.Group())}
 }
 
-// findSigner returns the address of the signer for zones of a class that names the server's own cluster, else zero.
 func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.AddrPort {
 	if of.Spec.Bind9 == nil {
 		return netip.AddrPort{}
@@ -122,7 +120,7 @@ func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	if server.Agent() != bind9.AgentBindcar || server.Role == bind9.RoleSigner {
 		return nil
 	}
-	instances, _ := f.instances.Bind9Instances(server.Namespace).List(labels.Everything()) // as in listClasses
+	instances, _ := f.instances.Bind9Instances(server.Namespace).List(labels.Everything())
 	var all []netip.Addr
 	for _, of := range f.listClasses() {
 		if of.DeletionTimestamp != nil || of.Spec.Bind9 == nil || apiclass.ModeOf(of.Spec.Bind9) == v1alpha1.Bind9ModeCatalog {
@@ -142,8 +140,8 @@ func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// listPrimaries returns the primaries of zones created by a server's agent: those of the class, and in mode Update,
-// for a secondary, the servers with role Primary and the same key.
+// listPrimaries returns the primaries of zones created by a server's agent: those of the class, and for a secondary in
+// mode Update, the servers with role Primary and the same key.
 func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, server *render.Server) []string {
 	addresses := slices.Clone(block.Primaries)
 	if server.Role != bind9.RoleSecondary || apiclass.ModeOf(block) != v1alpha1.Bind9ModeUpdate {

@@ -54,8 +54,7 @@ var pods = corev1.SchemeGroupVersion.WithResource("pods")
 type children struct {
 	cluster      kubernetes.Interface
 	installation string
-	// isOwner reports whether the Bind9Instance or Bind9Cluster KIND/NAME exists.
-	isOwner func(namespace, owner string) bool
+	isOwner      func(namespace, owner string) bool
 	// Informers by namespace, "" for all; superseded are those of ReplicaSets with labelSuperseded.
 	factories, superseded map[string]informers.SharedInformerFactory
 	mu                    sync.Mutex
@@ -94,13 +93,13 @@ func newChildren(cluster kubernetes.Interface, namespaces []string, installation
 	}
 	for _, informer := range c.listInformers() {
 		if err := informer.AddIndexers(cache.Indexers{indexOwner: listOwner}); err != nil {
-			panic(err) // the informer has not been started
+			panic(err)
 		}
 	}
 	return c
 }
 
-// indexOwner is the index by owner: NAMESPACE/KIND/NAME.
+// indexOwner is the index by NAMESPACE/KIND/NAME of the owner.
 const indexOwner = "owner"
 
 func listOwner(object any) ([]string, error) {
@@ -120,7 +119,7 @@ func (c *children) forgetRemoved(factory informers.SharedInformerFactory, resour
 		}
 	}})
 	if err != nil {
-		panic(err) // the informer has not been stopped
+		panic(err)
 	}
 }
 
@@ -144,7 +143,7 @@ func (c *children) listInformers() []cache.SharedIndexInformer {
 func informerOf(factory informers.SharedInformerFactory, resource schema.GroupVersionResource) informers.GenericInformer {
 	informer, err := factory.ForResource(resource)
 	if err != nil {
-		panic(err) // the resources are client-go's own
+		panic(err)
 	}
 	return informer
 }
@@ -166,7 +165,7 @@ func (c *children) cached(resource schema.GroupVersionResource, namespace, name 
 func findByIndex[T any](in cache.SharedIndexInformer, index, key string) []T {
 	found, err := in.GetIndexer().ByIndex(index, key)
 	if err != nil {
-		panic(err) // New makes the indexes
+		panic(err)
 	}
 	all := make([]T, len(found))
 	for i, one := range found {
@@ -212,7 +211,7 @@ func (c *children) listOwners() (some []metav1.Object) {
 func accessor(o runtime.Object) metav1.Object {
 	object, err := meta.Accessor(o)
 	if err != nil {
-		panic(err) // every object of a cluster has metadata
+		panic(err)
 	}
 	return object
 }
@@ -267,12 +266,12 @@ func formatFingerprint(object runtime.Object) string {
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "deployment.kubernetes.io/") })
 	text, err := json.Marshal([]any{o.GetUID(), o.GetGeneration(), o.GetLabels(), annotations, o.GetDeletionTimestamp()})
 	if err != nil {
-		panic(err) // maps of strings marshal
+		panic(err)
 	}
 	return string(text)
 }
 
-// patchMeta fails if the object has changed since it was read.
+// patchMeta fails if the object has changed since the read.
 func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object, meta map[string]any) error {
 	meta["uid"], meta["resourceVersion"] = o.GetUID(), o.GetResourceVersion()
 	patch, err := json.Marshal(map[string]any{"metadata": meta})
@@ -301,7 +300,7 @@ func (c *children) removeObject(ctx context.Context, resource schema.GroupVersio
 	return nil
 }
 
-// removeAll deletes all objects of an owner in the kube-apiserver, and returns their number. Pods are only counted.
+// removeAll deletes all live objects of an owner, and returns their number. Pods are only counted.
 func (c *children) removeAll(ctx context.Context, namespace, owner string) (int, error) {
 	left, wrong := 0, []error(nil)
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: c.installation}.String()
@@ -326,8 +325,8 @@ func (c *children) removeAll(ctx context.Context, namespace, owner string) (int,
 	return left, errors.Join(wrong...)
 }
 
-// readSecret returns a Secret of the fleet, or nil. It asks the kube-apiserver unless the informer has the Secret as
-// last applied: a lagging informer must not cause a new key (F3).
+// readSecret returns a Secret of the fleet, or nil. It reads the live Secret unless the informer has it as last
+// applied: a lagging informer must not cause a new key (F3).
 func (c *children) readSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	c.mu.Lock()
 	last, known := c.applied[childKey{render.Secrets, namespace, name}]

@@ -19,36 +19,34 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// action is the next step of a reconcile. The constants are in the order of a reconcile.
 type action int
 
 const (
 	actionNone action = iota
 	actionAddFinalizer
-	actionRead    // read the desired keys, configuration and objects
-	actionReserve // reserve the replacement of the pod
+	actionRead // read the desired keys, configuration and objects
+	actionReserve
 	actionApply
 	actionDrain // drain the pods of another manager
 	actionRemove
 	actionWait   // write the status and wait for the next event
-	actionIgnore // write nothing: the object belongs to another installation
+	actionIgnore // the object belongs to another installation
 )
 
 const notCovered = "kubizone fleet runs no servers in this namespace: a cluster admin adds it to --server-namespace, with the rights there"
 
-// facts is the input of decideNext for one server.
 type facts struct {
 	now      time.Time
 	instance *bind9.Bind9Instance
-	// cluster is nil if it is missing, or none is named.
+	// cluster is nil if missing or not named.
 	cluster *bind9.Bind9Cluster
 	covered bool
 
 	last action
 	err  error
 
-	// The desired state, set by actionRead. invalid tells why objects cannot be rendered, blocked why the pod may
-	// not be replaced yet.
+	// The desired state, set by actionRead. invalid tells why objects cannot be rendered, blocked why the pod may not
+	// be replaced yet.
 	server  *render.Server
 	keys    chosenKeys
 	objects []render.Object
@@ -56,8 +54,8 @@ type facts struct {
 	invalid error
 	blocked string
 
-	// The observed state. finished is true when the rollout is complete. former are the ReplicaSets of a Deployment
-	// after its take-over.
+	// The observed state. finished: the rollout is complete. former are the ReplicaSets of a Deployment after its
+	// take-over.
 	workload        metav1.Object
 	ready, finished bool
 	service         *corev1.Service
@@ -99,12 +97,12 @@ func (f *facts) waits() *takingOver {
 	return waits
 }
 
-// failed reports whether the last action was step, and failed. A waiting take-over is no failure.
+// A waiting take-over is no failure.
 func (f *facts) failed(step action) bool { return f.last == step && f.err != nil && f.waits() == nil }
 
 func (f *facts) isApplied() bool { return f.last >= actionApply && !f.failed(actionApply) }
 
-// decideNext returns the next action for a server without deletionTimestamp.
+// decideNext returns the next action for a server that is not being deleted.
 func decideNext(f *facts) decision {
 	switch {
 	case f.instance.Spec.External != nil:
@@ -125,7 +123,6 @@ func decideNext(f *facts) decision {
 		return decision{action: actionWait, err: f.err}
 	case f.invalid != nil:
 		return decision{action: actionWait, requeueAfter: f.keys.requeueAfter}
-	// Only the pod waits for its turn, not the other objects.
 	case f.last < actionReserve && f.goesFirst():
 		return decision{action: actionReserve}
 	case f.last < actionApply:
@@ -172,7 +169,7 @@ func judgeInstance(f *facts) (*conditionSet, bind9.Bind9InstanceStatus) {
 	case !f.covered:
 		s.set(bind9.ConditionReady, false, ReasonNotCovered, notCovered)
 	case f.lacksCluster():
-		// A cluster may be missing for a moment, as after a restore: servers keep their objects.
+		// A cluster may be missing for a moment, as after a restore, so servers keep their objects.
 		s.set(bind9.ConditionReady, false, ReasonClusterNotFound, fmt.Sprintf("there is no Bind9Cluster %q in the namespace; "+
 			"make it, or delete this object", f.instance.Spec.ClusterRef.Name))
 	case errors.Is(f.err, errNoTransferKey):

@@ -56,7 +56,7 @@ func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	return nil
 }
 
-// findPrimaries sets the addresses of the hidden primary, without which the server follows no catalog.
+// Without the hidden primary the server follows no catalog.
 func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error {
 	isSigner := server.Peers != nil
 	if !isSigner && len(server.Catalogs) == 0 {
@@ -138,7 +138,6 @@ func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wante
 	return chosen, err
 }
 
-// ensureControlKey returns the key in secret, or else a new key, which replaces the pod.
 func (f *Fleet) ensureControlKey(secret *corev1.Secret) (render.Key, error) {
 	if secret != nil {
 		if key, err := render.ReadControlKey(secret.Data); err == nil {
@@ -214,8 +213,8 @@ func podRuns(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// haveKeys reports whether every pod runs with the current configuration. A Bindcar cannot tell; each new key
-// replaces its pods.
+// haveKeys reports whether every pod runs with the current configuration. A bindcar cannot tell; each new key replaces
+// its pods.
 func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	if w.server.Agent() == bind9.AgentBindcar {
 		return w.finished && w.isSame()
@@ -246,8 +245,8 @@ func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	})
 }
 
-// noteKeys records whether the pods and primaries of a server accept both keys of a rotation. A signer also records
-// the cluster's keys: otherwise followers could sign with a key unknown to it.
+// noteKeys records whether the pods and primaries of a server accept both keys of a rotation. A signer also records the
+// cluster's keys: otherwise followers could sign with a key unknown to it.
 func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	at, changed := cache.MetaObjectToName(w.instance), false
 	note := func(group string, keys *render.TransferKeys) {
@@ -267,7 +266,7 @@ func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 }
 
 // primariesTake reports whether each primary that accepts the signing key also accepts the next key. An unreachable
-// primary does not count: it reads both keys when it starts.
+// primary does not count: it reads both keys at its start.
 func (f *Fleet) primariesTake(ctx context.Context, server *render.Server) bool {
 	next := server.Transfer.Next
 	if next == nil || f.Answers == nil {

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config configures a Fleet. All fields but Answers, Ask, Members, Random and Clock are required.
+// Config configures a Fleet. Fields are required unless nil has a meaning.
 type Config struct {
 	Client    versioned.Interface
 	Informers externalversions.SharedInformerFactory
@@ -35,7 +35,7 @@ type Config struct {
 	// Namespaces are those of the objects; "" means all.
 	Namespaces []string
 	Platform   render.Platform
-	// Primaries returns the addresses from which servers transfer catalogs. With none, servers follow no catalog.
+	// Primaries returns the addresses from which servers transfer catalogs. Without any, they follow no catalog.
 	Primaries func(ctx context.Context) ([]netip.AddrPort, error)
 	Events    events.EventRecorder
 	// Answers reports whether a primary answers a query for a catalog signed with key. nil skips the query.
@@ -44,9 +44,9 @@ type Config struct {
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
 	// Members returns an error if BIND in a pod lacks zones of the catalogs. nil asks the agent.
 	Members func(ctx context.Context, pod *corev1.Pod, server *render.Server) error
-	// Random is set by tests; nil means crypto/rand.
+	// Random of nil means crypto/rand.
 	Random io.Reader
-	// Clock is set by tests; nil means the real clock.
+	// Clock of nil means the real clock.
 	Clock clock.Clock
 }
 

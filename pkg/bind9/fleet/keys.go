@@ -22,17 +22,16 @@ import (
 )
 
 const (
-	// askAgain is the interval of polls.
 	askAgain = 5 * time.Second
-	// stepTime is the minimum between two steps of a TSIG key rotation: the hidden primary and the controller poll
-	// the Secret, and named retries a refused transfer within that time.
+	// stepTime is the minimum between two steps of a TSIG key rotation. Within it the hidden primary and the controller
+	// poll the Secret, and named retries a refused transfer.
 	stepTime                         = time.Minute
 	heldInterval                     = time.Minute
 	certificateValidity, renewBefore = 5 * 365 * 24 * time.Hour, 365 * 24 * time.Hour
 	tokenOctets                      = 32
 )
 
-// sooner returns the shorter delay, where 0 means never.
+// sooner returns the shorter delay; 0 means never.
 func sooner(x, y time.Duration) time.Duration {
 	if x == 0 || y > 0 && y < x {
 		return y
@@ -47,9 +46,8 @@ type keyFacts struct {
 	now       time.Time
 	have      *render.TransferKeys
 	wanted    bind9.TSIGKey
-	// taken is true if each instance of the group, and its primaries, accept both keys.
-	taken  bool
-	heldBy *v1alpha1.DNSClass
+	taken     bool
+	heldBy    *v1alpha1.DNSClass
 }
 
 // keyStep is the next step of a group's TSIG keys (S11.11).
@@ -57,7 +55,7 @@ type keyStep string
 
 const (
 	keepKeys   keyStep = "keep"
-	holdKeys   keyStep = "hold" // a rotation is due, but a class needs the old key
+	holdKeys   keyStep = "hold" // due, but a class needs the old key
 	makeFirst  keyStep = "make the first"
 	makeNext   keyStep = "make the next"
 	signNext   keyStep = "sign with the next"
@@ -135,7 +133,7 @@ func rotation(keys *render.TransferKeys, wanted *bind9.TSIGKey) *bind9.KeyRotati
 }
 
 // takenKeys records, by group, the keys last accepted by each instance's pods. A signer accepts those of its own group
-// and the cluster's.
+// and of the cluster.
 type takenKeys struct {
 	mu sync.Mutex
 	by map[taker]string
@@ -177,8 +175,8 @@ func renewAccess(access render.Access, server *render.Server, now time.Time) (re
 	if err != nil {
 		return access, err
 	}
-	// The authority's key is dropped after one signature. Authority keeps the former certificate, which the agent
-	// shows until the new one arrives.
+	// The authority's key is dropped after one signature. Authority keeps the former certificate, which the agent shows
+	// until the new one arrives.
 	serving, err := pki.Issue(authority, pki.Serving("bind9", hosts), now, certificateValidity)
 	if err != nil {
 		return access, err

@@ -21,8 +21,7 @@ import (
 
 const (
 	// Finalizer keeps a deleted object until all children are gone.
-	Finalizer = bind9.GroupName + "/fleet"
-	// After leaveAfter the finalizer is removed even if objects are left, which the sweep removes.
+	Finalizer  = bind9.GroupName + "/fleet"
 	leaveAfter = 10 * time.Minute
 )
 
@@ -47,7 +46,7 @@ func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []
 	text, err := json.Marshal(map[string]any{"metadata": map[string]any{"finalizers": finalizers,
 		"resourceVersion": object.GetResourceVersion(), "uid": object.GetUID()}})
 	if err != nil {
-		panic(err) // strings marshal
+		panic(err)
 	}
 	return patch(ctx, object.GetName(), types.MergePatchType, text, metav1.PatchOptions{FieldManager: FieldManager})
 }
@@ -57,10 +56,10 @@ type leavingFacts struct {
 	// After timeout the finalizer is removed even if objects are left: they must not block the deletion of the
 	// namespace forever.
 	age, timeout time.Duration
-	// children counts the objects of our API that have to go first. asked is true after their deletion.
+	// children counts the objects of our API that have to go first. asked: their deletion was requested.
 	children int
 	asked    bool
-	// removed is true if the Kubernetes objects were deleted, of which left were found, or if there are none.
+	// removed: the Kubernetes objects were deleted, or there are none. left of them were found.
 	removed bool
 	left    int
 	err     error
@@ -75,8 +74,8 @@ const (
 	leaveNow      leaving = "let it go"
 )
 
-// nextLeaving returns the next step of a deletion, and the delay until the next reconcile, 0 for none (S11.12).
-// Outside our namespaces it waits until the timeout for the fleet of another installation.
+// nextLeaving also returns the delay until the next reconcile, 0 for none (S11.12). Outside our namespaces it waits
+// until the timeout for the fleet of another installation.
 func nextLeaving(f *leavingFacts) (next leaving, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
 	switch {
@@ -130,7 +129,7 @@ type leaver[T held] struct {
 	object   T
 	timeout  time.Duration
 	children int
-	// removeObjects returns the number of objects found. It is nil if there are none.
+	// removeObjects returns the number of objects found; nil if there are none.
 	deleteChildren func() error
 	removeObjects  func() (int, error)
 	patch          patcher[T]

@@ -62,8 +62,7 @@ func (f *Fleet) reconcileProvider(ctx context.Context, at cache.ObjectName) (tim
 type providerFacts struct {
 	provider *bind9.ClusterBind9Provider
 	provided []provided
-	// err joins the errors of all clusters, except for missing namespaces.
-	err error
+	err      error
 }
 
 type provided struct {
@@ -173,7 +172,6 @@ func (f *Fleet) provideCluster(ctx context.Context, provider *bind9.ClusterBind9
 			return f.Client.Bind9V1alpha1().Bind9Clusters(namespace).Update(ctx, next, metav1.UpdateOptions{FieldManager: FieldManager})
 		}
 	}
-	// The spec is the provider's as a whole: an apply configuration would copy each field by hand.
 	desired := map[string]any{
 		"apiVersion": bind9.SchemeGroupVersion.String(), "kind": "Bind9Cluster", "spec": provider.Spec.Bind9ClusterSpec,
 		"metadata": map[string]any{

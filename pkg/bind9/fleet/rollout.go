@@ -15,7 +15,7 @@ import (
 // workload of its own, so a change of the cluster would stop all servers at once. Therefore a server first takes the
 // cluster's turn, until its pod is ready.
 
-// replacements records, in memory, which server has the turn of each cluster.
+// replacements records, in memory, the server with the turn of each cluster.
 type replacements struct {
 	mu     sync.Mutex
 	server map[cache.ObjectName]string
@@ -29,12 +29,11 @@ type reservation struct {
 
 type otherServer struct {
 	name string
-	// late is true if the server should run and is not ready.
 	late bool
 }
 
-// nextHolder returns the next holder of the cluster's turn, "" for none, and why this server waits, "" if its pod may
-// be replaced.
+// nextHolder returns the next holder of the turn, "" for none, and why this server waits, "" if its pod may be
+// replaced.
 func nextHolder(holder string, f *reservation) (next, waits string) {
 	late := slices.IndexFunc(f.others, func(one otherServer) bool { return one.late })
 	runs := slices.ContainsFunc(f.others, func(one otherServer) bool { return one.name == holder })

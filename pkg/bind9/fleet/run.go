@@ -32,7 +32,7 @@ import (
 
 const workers = 4
 
-// New creates a Fleet. The caller starts Informers.
+// New returns a Fleet. The caller starts Informers.
 func New(config Config) (*Fleet, error) {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -103,7 +103,7 @@ func (f *Fleet) listInformers() []cache.SharedIndexInformer {
 }
 
 // followChange enqueues the objects concerned by a change. before is nil except for updates. A change of a status
-// enqueues no instances of the cluster: each of a thousand new servers would enqueue all.
+// enqueues no instances: each of a thousand new servers would enqueue all.
 func (f *Fleet) followChange(object, before metav1.Object) {
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch o := object.(type) {
@@ -111,7 +111,7 @@ func (f *Fleet) followChange(object, before metav1.Object) {
 		f.enqueue("provider", "", name)
 	case *bind9.Bind9Cluster:
 		f.enqueue("cluster", namespace, name)
-		// Finalizers tell whether the cluster is in use as a class, whose catalog the servers follow.
+		// Finalizers show whether the cluster is in use as a class, whose catalog the servers follow.
 		if isOtherSpec(o, before) || !slices.Equal(o.Finalizers, before.GetFinalizers()) {
 			f.enqueueInstances(namespace, name)
 		}
@@ -144,7 +144,7 @@ func (f *Fleet) followInstance(o *bind9.Bind9Instance, before metav1.Object) {
 	f.enqueue("instance", o.Namespace, o.Name)
 	if ref := o.Spec.ClusterRef; ref != nil {
 		f.enqueue("cluster", o.Namespace, ref.Name)
-		// named.conf has the address of the signer, and with a bindcar the primaries'.
+		// named.conf has the address of the signer, and with a bindcar those of the primaries.
 		if o.Spec.Role != bind9.RoleSecondary && addressOf(o) != addressOf(before) {
 			f.enqueueInstances(o.Namespace, ref.Name)
 		}
@@ -235,7 +235,7 @@ func (f *Fleet) Shutdown() {
 	}
 }
 
-// Run reconciles until ctx ends. All informers have to be started before.
+// Run reconciles until ctx ends. The informers must be started before.
 func (f *Fleet) Run(ctx context.Context) error {
 	if err := f.WaitForSync(ctx); err != nil {
 		return err
@@ -295,7 +295,6 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 	}
 }
 
-// isEach reports whether the function is returns true for an error, or for each joined error.
 func isEach(err error, is func(error) bool) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(joined.Unwrap(), func(one error) bool { return !isEach(one, is) })

@@ -21,7 +21,6 @@ import (
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 )
 
-// Reasons of conditions and Events.
 const (
 	ReasonReady           = "AllReady"
 	ReasonNotReady        = "NotReady"
@@ -47,10 +46,9 @@ const (
 	ReasonLeft            = "LeftObjects"
 )
 
-// maxMessage is the APIs' limit of a condition's message and an Event's note, in octets.
+// maxMessage is the API's limit of a condition's message and an Event's note, in octets.
 const maxMessage = 1024
 
-// conditionSet collects the conditions of an object. The last call for a type wins.
 type conditionSet struct {
 	generation int64
 	conditions []metav1.Condition
@@ -72,7 +70,6 @@ func (s *conditionSet) set(condition string, is bool, reason, message string) {
 	s.setStatus(condition, status, reason, message)
 }
 
-// setHeld reports a class that holds up the rotation, unless there is other progress.
 func (s *conditionSet) setHeld(class *v1alpha1.DNSClass) {
 	if class != nil && !meta.IsStatusConditionTrue(s.conditions, bind9.ConditionProgressing) {
 		s.set(bind9.ConditionProgressing, false, ReasonRotationHeld, fmt.Sprintf("the TSIG key is due for renewal but stays: DNSClass "+
@@ -96,7 +93,7 @@ func (s *conditionSet) setStatus(condition string, status metav1.ConditionStatus
 	slices.SortFunc(s.conditions, func(x, y metav1.Condition) int { return strings.Compare(x.Type, y.Type) })
 }
 
-// degrade sets Degraded, with reason Foreign for an object of another manager.
+// degrade uses the reason Foreign for an object of another manager.
 func (s *conditionSet) degrade(err error) {
 	reason := ReasonApplyFailed
 	if other := (*foreign)(nil); errors.As(err, &other) {
@@ -122,7 +119,7 @@ func fitProviderStatus(status *bind9.ClusterBind9ProviderStatus) {
 		kept := status.Clusters[:0]
 		for _, row := range status.Clusters {
 			if octets > maxStatus && row.Ready == ready {
-				octets -= row.Size() + 2 // tag and length
+				octets -= row.Size() + 2
 				continue
 			}
 			kept = append(kept, row)

@@ -22,10 +22,10 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// Limits of the sweep: a mistake would remove running DNS.
+// Limits of the sweep, because a mistake would remove running DNS.
 const (
 	confirmAfter = 10 * time.Minute
-	// hourlyShare is the maximum share of owners swept in an hour.
+	// hourlyShare is a share of the owners.
 	hourlyShare   = 0.05
 	sweepInterval = 2 * time.Minute
 )
@@ -53,7 +53,7 @@ func (f *Fleet) sweepUntil(ctx context.Context) {
 	}
 }
 
-// sweepOrphans removes the objects of one missing owner if it is due (F5).
+// sweepOrphans removes the objects of one missing owner if due (F5).
 func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	owners := map[orphan]bool{} // true: gone
 	for _, one := range f.children.listOwners() {
@@ -87,7 +87,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	return errors.Join(wrong...)
 }
 
-// nextSweep returns the owner to sweep now, zero for none, and records the sweep. owners has true for a missing owner.
+// nextSweep returns the owner to sweep now, zero for none. owners has true for a missing owner.
 func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	maps.DeleteFunc(s.gone, func(owner orphan, _ time.Time) bool { return !owners[owner] })
 	var ripe []orphan

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package provider delivers the zones of a DNSClass to a fleet of BIND servers (instances), which may change at any
+// Package provider delivers the zones of a DNSClass to a fleet of BIND servers (instances) that may change at any
 // time.
 //
 // Guarantees:
@@ -14,11 +14,9 @@
 //     missing secondaries. In mode Update each primary has a zone of its own, created by the agent and written by
 //     dynamic updates; the name servers at the apex never change.
 //  4. A slow instance delays no other instance, and its row has an error.
-//  5. In modes Transfer and Update a zone is removed from every instance, also from instances that leave the class,
-//     before it is removed from the class.
+//  5. In modes Transfer and Update a zone is removed from every instance before its removal from the class.
 //
-// Out of scope: Kubernetes, the HTTP calls of agents (package client of pkg/bind9/agent), and the transfer and query of
-// zones by DNS (package transfer of pkg/delivery).
+// Out of scope: Kubernetes, the HTTP calls of agents, and the transfer and query of zones by DNS.
 //
 // Read provider.go, then updates.go.
 package provider

@@ -26,22 +26,21 @@ import (
 
 // Instance is a server of the fleet.
 type Instance struct {
-	// Name of the row: "NAMESPACE/NAME".
+	// Name is that of the row: "NAMESPACE/NAME".
 	Name string
 	// DNS is the address for queries, zero if unknown.
 	DNS netip.AddrPort
-	// Key signs queries and answers. If nil, neither is signed.
+	// Key signs queries and answers; nil means unsigned.
 	Key *keys.Key
 	// Agent is nil in mode Catalog.
 	Agent *client.Client
-	// Primary is true if the instance takes updates, in mode Update. Other instances transfer from a primary.
+	// Primary: the instance takes updates, in mode Update. Other instances transfer from a primary.
 	Primary bool
-	// Leaving is true if the instance is no longer in the class, but may have the zone.
+	// Leaving: the instance is no longer in the class, but may have the zone.
 	Leaving bool
-	// Signer is true if the instance signs the zones in Config.Signed, its only zones. Other instances transfer these
-	// zones from the signer.
+	// Signer: the instance signs the zones in Config.Signed, its only zones. Other instances transfer these from it.
 	Signer bool
-	// Err is why the instance cannot be queried yet, other than a missing address.
+	// Err is the reason why the instance cannot be queried yet; nil if only the address is missing.
 	Err *delivery.Error
 }
 
@@ -59,19 +58,18 @@ func (i Instance) leavingRow() delivery.Server {
 	return delivery.Server{Name: i.Name, Note: "it has left the class, and the zone is not removed there yet", At: time.Now()}
 }
 
-// Config configures a Provider. All fields are required but Primaries.
+// Config configures a Provider. Only Primaries is optional.
 type Config struct {
 	// Instances returns the servers of the class in the order of their rows. known names servers that may have the
 	// zone: they are Leaving if they run and are no longer selected.
 	Instances func(known []string) ([]Instance, error)
 	// Signed reports whether instances transfer a zone from the signer.
 	Signed func(uid string) bool
-	// Signing reports whether the signer begins to sign a zone: instances may have either version.
+	// Signing reports whether the signer begins to sign a zone, so that instances may have either version.
 	Signing func(uid string) bool
 	// Primaries are the sources of zones in mode Transfer. Without them the mode is Catalog (RFC 9432).
 	Primaries []netip.AddrPort
-	// Shown configures the transfers to instances. Its Secondaries are filled from Instances.
-	Shown transfer.Config
+	Shown     transfer.Config
 }
 
 // Provider delivers zones to the instances of one class.
@@ -89,10 +87,10 @@ var _ delivery.Provider = (*Provider)(nil)
 // maxInstances is the API's limit of rows in the status of a Delivery.
 const maxInstances = 1000
 
-// agentTime bounds the wait of a Deliver for agents: other zones wait for the worker.
+// agentTime bounds the wait of a Deliver for agents, because other zones wait for the worker.
 const agentTime = 5 * time.Second
 
-// New validates the configuration, and sends nothing. An error is a *delivery.Error.
+// New validates the configuration, and sends nothing. The error is a *delivery.Error.
 func New(config Config) (*Provider, error) {
 	if len(config.Primaries) == 0 && config.Shown.Catalog.IsZero() {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Catalog needs a catalog zone, and the mode "+
@@ -220,8 +218,8 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// makeMissing has agents create missing zones, and remove the zone from leaving instances. made names the instances
-// with a new zone. err is an error of fence or ctx.
+// makeMissing also removes the zone from leaving instances. made names the instances with a new zone. err is an error
+// of fence or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
 	drift, err := f.Verify(ctx, plan)
@@ -268,7 +266,7 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 }
 
 // mayDiffer reports whether an instance may have other primaries. A change of the class creates a new Provider and
-// clears plan.Delivered: the agent is asked once.
+// clears plan.Delivered, so the agent is asked once.
 func (p *Provider) mayDiffer(plan delivery.Plan, instance Instance) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -297,7 +295,7 @@ func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone na
 	})
 }
 
-// eachAgent calls all agents at once, within agentTime (promise 4).
+// eachAgent keeps promise 4.
 func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, Instance,
 	client.Fence) error) (map[string]*delivery.Error, error) {
 	limited, cancel := context.WithTimeout(ctx, agentTime)
@@ -318,8 +316,7 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 	return failed, err
 }
 
-// workAtAll calls do for all elements at once. It returns the results, or an error of fence or ctx. Calls of fence do
-// not overlap.
+// workAtAll returns the results, or an error of fence or ctx. Calls of fence do not overlap.
 func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do func(T, delivery.Fence) R) ([]R, error) {
 	var mu sync.Mutex
 	var lost error
@@ -345,7 +342,7 @@ func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do 
 
 func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	var cause *delivery.Error
-	if errors.As(failure.Err, &cause) { // an error of the Secrets for the agent
+	if errors.As(failure.Err, &cause) {
 		return &delivery.Error{Reason: cause.Reason, Message: instance.Name + ": " + cause.Message, Err: failure.Err}
 	}
 	e := delivery.Errorf(delivery.ReasonServerUnreachable, "%s: %s", instance.Name, failure.Message)
@@ -368,8 +365,8 @@ func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	return e
 }
 
-// Remove removes the zone from all instances, then from the class (promise 5). In mode Catalog agents remove
-// nothing: the signer's zone of this name may belong to another Zone.
+// Remove removes the zone from all instances, then from the class (promise 5). In mode Catalog agents remove nothing:
+// the signer's zone of this name may belong to another Zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.ServerNames(), p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {
@@ -395,7 +392,7 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 func (f *fleet) listMade() []Instance {
 	all := append(f.instances, f.leaving...)
 	for _, instance := range f.waiting {
-		if instance.Agent != nil { // without an agent the server does not exist
+		if instance.Agent != nil {
 			all = append(all, instance)
 		}
 	}
@@ -421,7 +418,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	}
 	drift.Servers = append(drift.Servers, f.listLeaving()...)
 	if len(drift.Servers) > 0 && errors.Is(err, delivery.ErrCannotList) {
-		err = nil // the rows are the result
+		err = nil
 	}
 	return drift, err
 }
@@ -453,10 +450,10 @@ func (p *Provider) Health(ctx context.Context) error {
 	return f.Provider.Health(ctx)
 }
 
-// Abilities implements delivery.Provider. Instances transfer zones in both modes.
+// Abilities implements delivery.Provider.
 func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{Fetched: true, Claims: p.config.Shown.Claims}
 }
 
-// Close does nothing: agents belong to the source of the instances.
+// Close does nothing, because agents belong to the source of the instances.
 func (p *Provider) Close() error { return nil }

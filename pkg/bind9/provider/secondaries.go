@@ -19,15 +19,15 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Secondaries in mode Update. Primaries count their own serials, so a secondary of several primaries would take the
-// highest serial, even with incomplete content. Therefore a secondary has a single primary, and is current if the
-// serials are equal. After a change of the primary the contents are compared once: equal serials may be a coincidence.
+// Primaries in mode Update count their own serials, so a secondary of several primaries would take the highest serial,
+// even with incomplete content. Therefore a secondary has a single primary, and is current if the serials are equal.
+// After a change of the primary the contents are compared once: equal serials may be a coincidence.
 
 const (
 	secondaryTime  = 2 * time.Second
 	secondaryPause = 50 * time.Millisecond
-	// notifyTime is the lag after which a secondary's agent starts a transfer: BIND delays a NOTIFY by five
-	// seconds, or sends none if so configured.
+	// notifyTime is the lag after which a secondary's agent starts a transfer: BIND delays a NOTIFY by five seconds, or
+	// sends none if so configured.
 	notifyTime = 15 * time.Second
 )
 
@@ -38,7 +38,7 @@ type sources struct {
 	secondaries map[string][]netip.AddrPort // by the row of the primary
 }
 
-// chooseSources assigns primaries by rendezvous hashing: a new or removed primary moves few secondaries.
+// Rendezvous hashing: a new or removed primary moves few secondaries.
 func chooseSources(targets []target) sources {
 	chosen := sources{map[string]target{}, map[string][]netip.AddrPort{}}
 	for _, t := range targets {
@@ -84,7 +84,7 @@ func (u *Updater) forget(uid string) {
 	maps.DeleteFunc(u.behind, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
 }
 
-// followSources has the secondaries of updated primaries transfer the zone. It returns an error of fence or ctx.
+// followSources returns an error of fence or ctx.
 func (u *Updater) followSources(ctx context.Context, targets []target, outcomes []outcome, from sources, plan delivery.Plan,
 	fence delivery.Fence) error {
 	written := map[string]bool{}
@@ -127,7 +127,7 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 	}
 	overdue := time.Since(u.behind[at]) > u.notifyTime
 	u.mu.Unlock()
-	asked := false // true after a request to the agent
+	asked := false
 	for deadline := time.Now().Add(secondaryTime); ; {
 		now := u.readSerials(ctx, t, primary, plan)
 		same := now.err == nil && now.has == now.wants
@@ -163,8 +163,7 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 	}
 }
 
-// makeSecondary creates a secondary zone, or transfers an existing zone whole: the content may be another
-// primary's.
+// makeSecondary creates a secondary zone, or transfers an existing zone whole: the content may be another primary's.
 func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan delivery.Plan, there bool, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Secondary,
 		ZoneConfig: protocol.ZoneConfig{Primaries: withKey([]netip.AddrPort{primary.DNS}, primary.Key)}}
@@ -177,7 +176,7 @@ func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan del
 	})
 }
 
-// serials are those of a zone. err is the secondary's error, or else the primary's.
+// err is the secondary's error, or else the primary's.
 type serials struct {
 	has, wants serial.Serial
 	err        error

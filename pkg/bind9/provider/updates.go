@@ -27,12 +27,12 @@ import (
 type UpdateConfig struct {
 	// Instances is that of Config. Each instance has a key for updates and transfers.
 	Instances func(known []string) ([]Instance, error)
-	// Dial connects over TCP; nil uses dial.New(false).
+	// Dial connects over TCP; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Updater delivers zones in mode Update: at each primary the agent creates the zone, and dynamic updates write it.
-// Other instances are secondaries (secondaries.go).
+// Updater delivers zones in mode Update: each primary's agent creates the zone, and dynamic updates write it. Other
+// instances are secondaries (secondaries.go).
 type Updater struct {
 	config UpdateConfig
 
@@ -64,7 +64,6 @@ type target struct {
 	writer *rfc2136.Provider
 }
 
-// readTargets returns the instances, and reuses the writers of unchanged instances.
 func (u *Updater) readTargets(known []string) ([]target, error) {
 	all, err := u.config.Instances(known)
 	if err != nil {
@@ -89,7 +88,7 @@ func (u *Updater) readTargets(known []string) ([]target, error) {
 			// The servers belong to the class, so foreign data in place of the zone's is replaced.
 			if writer, err = rfc2136.New(rfc2136.Config{Server: instance.DNS.String(), Key: *instance.Key, Replace: true,
 				Dial: u.config.Dial}); err != nil {
-				targets[i].Err = asError(instance, err) // an invalid key concerns this instance only
+				targets[i].Err = asError(instance, err)
 				continue
 			}
 		}
@@ -184,7 +183,7 @@ func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence deliver
 	for i, t := range targets {
 		o := outcomes[i]
 		if t.Leaving && o.err == nil {
-			continue // the zone is removed, and so is the row
+			continue
 		}
 		row := delivery.Server{Name: t.Name, Serial: o.report.Confirmed, Note: o.note, Err: asError(t.Instance, o.err), At: time.Now()}
 		if t.writer == nil && !t.Leaving {
@@ -226,7 +225,7 @@ func asError(instance Instance, err error) *delivery.Error {
 	return &named
 }
 
-// makeZone has the agent create the zone with SOA and name servers, without which BIND loads no zone.
+// makeZone sets SOA and name servers, because BIND loads no zone without.
 func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(t.Key.Name, ".")}
 	config := &asked.ZoneConfig
@@ -409,10 +408,10 @@ func (u *Updater) Health(ctx context.Context) error {
 	return nil
 }
 
-// AskLast implements delivery.Provider: no server fetches zones from it.
+// AskLast implements delivery.Provider.
 func (*Updater) AskLast(context.Context) []string { return nil }
 
-// Abilities implements delivery.Provider: a transfer lists the content, and the apex name servers never change.
+// Abilities implements delivery.Provider.
 func (u *Updater) Abilities() delivery.Abilities {
 	return delivery.Abilities{Lists: true, OwnApexNS: true}
 }

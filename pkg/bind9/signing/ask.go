@@ -41,7 +41,6 @@ func (w *work) askKeys(ctx context.Context, server transfer.Secondary) (transfer
 	return transfer.AskKeys(ctx, dial.New(w.of.Spec.AllowLocalAddresses).DialContext, server, w.fqdn)
 }
 
-// askParent reads the DS from the Deliveries of a parent Zone, else by DNS.
 func (w *work) askParent(ctx context.Context) parent {
 	ref := w.zone.Status.ParentRef
 	if ref == nil {
@@ -103,10 +102,9 @@ func parseDS(text string) (v1alpha1.DelegationSigner, bool) {
 		Digest: strings.ToUpper(strings.Join(fields[3:], ""))}, true
 }
 
-// askElsewhere queries the servers of a parent that is no Zone, at all addresses. At least one address of each
-// server has to answer, and all answers have to have the DS. A silent address counts like the server's other
-// addresses: many machines have no IPv6, and named waits for parent-propagation-delay and the TTL afterwards
-// (S12.6).
+// askElsewhere queries the servers of a parent that is no Zone. At least one address of each server must answer, and
+// all answers must have the DS. A silent address counts like the server's other addresses: many machines have no IPv6,
+// and named waits for parent-propagation-delay and the TTL afterwards (S12.6).
 func (w *work) askElsewhere(ctx context.Context) parent {
 	ctx, cancel := context.WithTimeout(ctx, 5*askTimeout)
 	defer cancel()
@@ -133,7 +131,7 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 			case one.err != nil:
 				lacking = fmt.Sprintf("no answer of %s since %s: %v", one.at, since[one.at].UTC().Format(time.RFC3339), one.err)
 			case one.noName && servers[i].Missing != name.Name{}:
-				// The resolver sees no zone in between: the server is one of a zone further up.
+				// The resolver finds no zone in between, so the server belongs to a zone further up.
 				answered = true
 				p.unknown = cmp.Or(p.unknown, fmt.Sprintf("name server %s of the parent answers that %s is not there, "+
 					"and the resolver of the controller finds no name servers of %s: give the controller a resolver that finds them",
@@ -204,13 +202,13 @@ func askEach[T any](all []*T, ask func(one *T)) {
 	asked.Wait()
 }
 
-// isUnrouted reports whether this process has no route, as often to IPv6.
+// IPv6 often has no route.
 func isUnrouted(err error) bool {
 	return slices.ContainsFunc([]error{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT},
 		func(cause error) bool { return errors.Is(err, cause) })
 }
 
-// LookupParentServers finds the servers of the zone above with a resolver.
+// LookupParentServers returns a ParentServers that uses a resolver.
 func LookupParentServers(resolver *net.Resolver) ParentServers {
 	return func(ctx context.Context, zone name.Name) (servers []ParentServer, err error) {
 		var missing name.Name

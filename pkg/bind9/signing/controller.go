@@ -35,7 +35,7 @@ import (
 )
 
 const (
-	// workers bounds the concurrent syncs, most of which wait for answers.
+	// Most syncs wait for answers.
 	workers                   = 16
 	syncTimeout, agentTimeout = time.Minute, 10 * time.Second
 	writeTimeout              = 10 * time.Second
@@ -45,7 +45,7 @@ const (
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
-	// Missing is the name directly above the zone if that name has no NS. The server then belongs further up.
+	// Missing is the name directly above the zone if it has no NS. The server then belongs further up.
 	Missing name.Name
 }
 
@@ -82,7 +82,7 @@ type Controller struct {
 	synced []cache.InformerSynced
 }
 
-// New creates a Controller and registers its handlers with the informers.
+// New returns a Controller and registers its handlers with the informers.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, memory: memory{zones: map[types.UID]*remembered{}},
@@ -193,8 +193,8 @@ func (c *Controller) Run(ctx context.Context) {
 func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name)
 	if err != nil {
-		c.places.returnPlaces(at) // the zone may have been woken
-		return                    // the status is gone, too
+		c.places.returnPlaces(at)
+		return // the status is gone, too
 	}
 	if !c.places.takePlaces(at, listPlaces(zone)) {
 		return
@@ -263,8 +263,8 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	return ignoreChanged(err)
 }
 
-// writeProblem writes into the status why a sync failed, and keeps the phase. Refusals of the API are also returned,
-// for the log: a zone's owner cannot give rights to this process.
+// writeProblem writes the reason of a failed sync into the status, and keeps the phase. Refusals of the API are also
+// returned, for the log: a zone's owner cannot give rights to this process.
 func (w *work) writeProblem(ctx context.Context, problem error) error {
 	status := cmp.Or(w.zone.Status.DNSSEC.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{})
 	status.Message = problem.Error()
@@ -278,12 +278,12 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 // serialMargin is the distance to the signer's rising serial: a server with a later serial would wait for a day.
 const serialMargin = 100
 
-// raiseSerial requests a serial past the servers', as for any secondary that is ahead (S6.11). It fails if the Zone
-// has changed since the read.
+// raiseSerial requests a serial past the servers', as for any secondary that is ahead (S6.11). It fails if the Zone has
+// changed since the read.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.behind + serialMargin
 	if past == 0 {
-		past = 1 // 0 is no serial of a zone
+		past = 1 // 0 is no serial
 	}
 	conditions := slices.Clone(w.zone.Status.Conditions)
 	meta.SetStatusCondition(&conditions, metav1.Condition{

@@ -23,7 +23,7 @@ const (
 	dsUnretentive = "unretentive"
 )
 
-// facts is the input of decideNext. A phase sets only the fields that it needs.
+// A phase sets only the fields that it needs.
 type facts struct {
 	now    time.Time
 	status *v1alpha1.ZoneDNSSECStatus
@@ -31,13 +31,12 @@ type facts struct {
 	policy, blocked string
 	times           times
 	signing         client.Signing
-	// otherKeys is true if the signer has keys of another namespace for this name.
-	otherKeys bool
-	// current is true if the signed zone has the settled serial, or a later serial.
+	otherKeys       bool
+	// current: the signed zone has the settled serial or a later serial.
 	current bool
 	// lacking names a server without the signer's keys, keeping a server that still has some of them.
 	lacking, keeping string
-	// ahead is true if the zone's serial is ahead of all servers that answer.
+	// ahead: the zone's serial is ahead of all servers that answer.
 	ahead bool
 	parent
 }
@@ -45,20 +44,19 @@ type facts struct {
 // parent has the DS at the parent's servers. unknown is the reason if they cannot be read.
 type parent struct {
 	unknown string
-	// elsewhere is true without a parent Zone, so that the DS is entered by hand.
+	// elsewhere: there is no parent Zone, so the DS is entered by hand.
 	elsewhere bool
 	// everywhere are the DS on all servers, anywhere those on any server.
 	everywhere, anywhere []v1alpha1.DelegationSigner
-	// ttl is that of the DS, or of the zone's NS for derived DS. longestTTL is the longest seen, for which caches may
-	// keep a removed DS.
+	// ttl is that of the DS, or of the zone's NS for derived DS. longestTTL is the longest seen: caches may keep a
+	// removed DS that long.
 	ttl, longestTTL time.Duration
 }
 
-// maxDSTTL bounds the TTL of a DS to wait for, unless the policy has a longer.
+// maxDSTTL bounds the TTL of a DS to wait for, unless the policy has a longer TTL.
 const maxDSTTL = 7 * 24 * time.Hour
 
-// refuseLongTTL sets unknown for a DS with a TTL so long that Expiring would not end: a parent's servers may send any
-// TTL.
+// refuseLongTTL sets unknown for a DS whose TTL would keep Expiring from ending: a parent's servers may send any TTL.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
 		f.unknown = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
@@ -248,9 +246,9 @@ func (d *decision) decideSigned(f *facts) {
 // maxDS bounds the DS in the status (S12.3), maxWaiting the key signing keys whose DS the parent lacks.
 const maxDS, maxWaiting = 16, 3
 
-// wantedDS returns the desired DS at the parent, at most maxDS, by the states of the keys. The DS of a new key joins
-// that of the old key, which is dropped when no resolver needs it. If the parent never gets the DS, named keeps each
-// replaced key: beyond maxWaiting, old DS are dropped for good.
+// wantedDS returns the desired DS at the parent. The DS of a new key joins that of the old key, which is dropped when
+// no resolver needs it. If the parent never gets the DS, named keeps each replaced key: beyond maxWaiting, old DS are
+// dropped for good.
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	keys := f.signing.Status.Keys
 	has := func(state string) bool {
@@ -297,7 +295,7 @@ func (f *facts) countWaiting() (n int) {
 	return n
 }
 
-// isEverywhere compares the whole DS: a key of another signer may have the same tag.
+// isEverywhere compares the whole DS, because a key of another signer may have the same tag.
 func (f *facts) isEverywhere(wanted []v1alpha1.DelegationSigner, tag uint16) bool {
 	return f.unknown == "" && !slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
 		return ds.KeyTag == int32(tag) && !slices.Contains(f.everywhere, ds)
@@ -308,7 +306,7 @@ func (f *facts) isNowhere(tag uint16) bool { return f.unknown == "" && !hasDS(f.
 
 type keyState = protocol.DNSSECKey
 
-// watchParent tells named which DS all servers of the parent have, or no longer have (G3).
+// watchParent keeps promise G3.
 func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	var coming, going []string
 	// named keeps the old key for parentDSTTL after the report.

@@ -16,11 +16,11 @@
 //	G7. A zone at a signer is removed for the Zone that it signs, or if there is none, but for no other Zone of its
 //	    name.
 //
-// decide.go decides the next step and signer.go chooses the signer, both from collected facts alone. zone.go collects
-// the facts and takes the step.
+// decide.go decides the next step and signer.go chooses the signer, both from facts alone. zone.go collects the facts
+// and takes the step.
 //
 // Out of scope: the transport of the DS to the parent (the API server derives the DS from the status), and of zones to
-// servers (the primary sends a zone in IsBySigner only to the signer).
+// servers.
 //
 // Read decide.go, then zone.go, then signer.go, then sweep.go.
 package signing

@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// placesOfZones bounds the concurrent syncs per namespace of zones, placesOfSigners per namespace of signers.
 const placesOfZones, placesOfSigners = 1, 4
 
 // places has semaphores per namespace of zones, and of signers (S12.11): slow agents and servers of a tenant block no
@@ -45,7 +44,7 @@ func (p place) most() int {
 	return placesOfZones
 }
 
-// listPlaces returns no places without a signer, since the sync then sends no requests.
+// A sync without a signer sends no requests, so it needs no places.
 func listPlaces(zone *v1alpha1.Zone) []place {
 	if zone.Status.DNSSEC == nil || zone.Status.DNSSEC.Signer == nil {
 		return nil
@@ -53,7 +52,7 @@ func listPlaces(zone *v1alpha1.Zone) []place {
 	return []place{{namespace: zone.Namespace}, {namespace: zone.Status.DNSSEC.Signer.Namespace, ofSigner: true}}
 }
 
-// takePlaces reports whether a zone got all needed places. If not, it is woken later.
+// takePlaces returns false for a zone that has to wait, and is woken later.
 func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +68,7 @@ func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	return false
 }
 
-// returnPlaces also wakes the zones that get the places.
+// returnPlaces wakes the zones that get the places.
 func (p *places) returnPlaces(zone cache.ObjectName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +91,7 @@ func (p *places) returnPlaces(zone cache.ObjectName) {
 	})
 }
 
-// take must be called with mu held.
+// mu is held.
 func (p *places) take(zone cache.ObjectName, needed []place) bool {
 	for _, one := range needed {
 		if p.taken[one] >= one.most() {

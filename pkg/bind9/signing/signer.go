@@ -31,9 +31,9 @@ type site struct {
 	agent   *client.Client // of the signer; nil: nothing signs the zone
 }
 
-// candidates is the input of chooseSite. Fields after a field without a unique value are zero.
+// Fields after a field without a unique value are zero.
 type candidates struct {
-	classes []string // with a Delivery of the zone that has begun
+	classes []string
 	of      *v1alpha1.DNSClass
 	cluster *bind9.Bind9Cluster
 	servers transferclass.Selected
@@ -184,8 +184,8 @@ func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
 	return status != nil && status.Signer != nil && *status.Signer == v1alpha1.ZoneSigner{Namespace: signer.Namespace, Name: signer.Name}
 }
 
-// listSignedAt returns the Zones of a name whose status names the signer. It misses no Zone of this process, which
-// sends a zone to the signer only after the status was read back.
+// listSignedAt returns the Zones of a name whose status names the signer. It misses none of this process, which sends a
+// zone to the signer only after the status was read back.
 func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones []*v1alpha1.Zone, err error) {
 	sameName, err := c.Zones.Informer().GetIndexer().ByIndex(bySigned, fqdn.String())
 	for _, object := range sameName {
@@ -196,8 +196,8 @@ func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones
 	return zones, err
 }
 
-// isTaken reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed there, or
-// else the Zone that the cluster's classes deliver first.
+// isTaken reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed there, else
+// the Zone that the cluster's classes deliver first.
 func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	signed, err := w.listSignedAt(w.signer, w.fqdn)
 	if err != nil {
@@ -224,7 +224,7 @@ func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	return holder != string(w.zone.UID), nil
 }
 
-// errUnknownMember is returned while the members of classes lack the Delivery.
+// errUnknownMember means that the members of classes lack the Delivery.
 var errUnknownMember = errors.New("the Delivery is not known yet")
 
 var defaultTimes = times{maxZoneTTL: 24 * time.Hour, parentDSTTL: 24 * time.Hour, dnskey: 3 * time.Hour}

@@ -22,13 +22,12 @@ const (
 	sweepInterval = 10 * time.Minute
 	// sweepTimeout bounds the sweep of a signer, sweepers the concurrent sweeps: signers of a namespace take turns.
 	sweepTimeout, sweepers = time.Minute, 4
-	// maxLeft bounds the zones recorded per signer: an agent can list any names.
+	// maxLeft bounds the zones recorded per signer, because an agent can list any names.
 	maxLeft = 1000
 )
 
-// sweepSigners removes zones without a Zone from the signers: a Zone with another name or signer leaves the old
-// zone behind (S12.9). Keys stay, as for a deleted Zone. Without any signed Zone nothing is removed: the store may
-// be lost.
+// sweepSigners removes zones without a Zone from the signers: a Zone with another name or signer leaves the old zone
+// behind (S12.9). Keys stay. Without any signed Zone nothing is removed: the store may be lost.
 func (c *Controller) sweepSigners(ctx context.Context) {
 	if len(c.Zones.Informer().GetIndexer().ListIndexFuncValues(bySigned)) == 0 {
 		return
@@ -61,7 +60,6 @@ func (c *Controller) sweepSigners(ctx context.Context) {
 	c.left = left
 }
 
-// sweepSigner returns the zones without a Zone that are not removed.
 func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, before map[name.Name]bool) (left map[name.Name]bool,
 	err error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
@@ -90,7 +88,7 @@ func (c *Controller) sweepSigner(ctx context.Context, signer apiclass.Server, be
 			return before, failed
 		}
 		if err == nil && failed != nil {
-			err = fmt.Errorf("zone %s: %w", zone, failed) // the first is enough
+			err = fmt.Errorf("zone %s: %w", zone, failed)
 		}
 	}
 	return left, err

@@ -26,7 +26,6 @@ type work struct {
 	zone *v1alpha1.Zone
 	fqdn name.Name
 	site
-	// behind is the latest serial of a server ahead of the zone.
 	behind uint32
 }
 
@@ -84,7 +83,7 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	}
 	classes, err := c.listClassesOf(zone)
 	if err != nil || len(classes) > 0 {
-		return pendingInterval, err // Deliveries end first
+		return pendingInterval, err
 	}
 	fqdn, err := name.Parse(status.FQDN)
 	if err != nil {
@@ -107,9 +106,9 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	return 0, w.writeStatus(ctx, nil)
 }
 
-// allowsLocal considers all classes of the signer's namespace: the zone has no class any more.
+// allowsLocal considers all classes of the signer's namespace, because the zone has no class any more.
 func (c *Controller) allowsLocal(signer apiclass.Server) bool {
-	all, _ := c.Classes.Lister().List(labels.Everything()) // a lister of the cache returns no error
+	all, _ := c.Classes.Lister().List(labels.Everything()) // a lister cannot fail
 	return slices.ContainsFunc(all, func(of *v1alpha1.DNSClass) bool {
 		return of.Spec.AllowLocalAddresses && of.Spec.Bind9 != nil && of.Spec.Bind9.ClusterRef != nil &&
 			of.Spec.Bind9.ClusterRef.Namespace == signer.Namespace

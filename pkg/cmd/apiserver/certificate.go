@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/serving"
 )
 
-// apiServices are the APIServices whose caBundle kube-apiserver trusts, that of Zones first.
 var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 
 func (o *Options) findCertificate(ctx context.Context) error {
@@ -55,7 +54,7 @@ func (o *Options) findCertificate(ctx context.Context) error {
 	provider, err := serving.New(serving.Config{
 		Secrets: client.CoreV1(), APIServices: registrations.ApiregistrationV1(),
 		Namespace: namespace, Secret: name, APIService: apiServices[0], Further: further,
-		// The Service of artifacts/deploy, for a server that starts before its APIService exists.
+		// The Service of artifacts/deploy, in case the APIService does not exist yet.
 		Hosts: []string{"localhost", "kubizone-apiserver." + namespace + ".svc"},
 	})
 	if err != nil {

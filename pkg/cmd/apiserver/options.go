@@ -42,8 +42,7 @@ const (
 	DefaultPort = 10250
 
 	// A stopping server answers until Services have removed the endpoint.
-	defaultShutdownDelay = 5 * time.Second
-	// Watches are closed gradually.
+	defaultShutdownDelay    = 5 * time.Second
 	defaultWatchTermination = 5 * time.Second
 )
 
@@ -71,13 +70,12 @@ type Options struct {
 	Logs    *logs.Options
 }
 
-// addLogGates registers the gates of logging, once per process.
 var addLogGates = sync.OnceValue(func() error { return logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate) })
 
-// NewOptions returns the defaults of upstream (k8s.io/apiserver), apart from the constants above.
+// NewOptions returns upstream's defaults, apart from the constants above.
 func NewOptions() *Options {
 	utilruntime.Must(addLogGates())
-	// A registry per Options keeps two Options from sharing flags. The gates are the process's.
+	// Two Options must not share flags. The gates are the process's.
 	components := basecompatibility.NewComponentGlobalsRegistry()
 	utilruntime.Must(components.Register(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(),
 		utilfeature.DefaultMutableFeatureGate))
@@ -126,15 +124,14 @@ var etcdFlags = []string{
 	"etcd-healthcheck-timeout", "etcd-readycheck-timeout", "delete-collection-workers",
 }
 
-// notRunFlags are unsupported.
 var notRunFlags = []string{
 	// For servers with APIs of several releases, reached by their own names.
 	"emulation-forward-compatible", "runtime-config-emulation-forward-compatible", "emulated-version", "min-compatibility-version",
 	"advertise-address", "external-hostname",
 }
 
-// notAuthenticationFlags are unsupported: a server that knows no authorities would be ready and answer 401 to all, so
-// the start fails (A6 of package apiserver).
+// notAuthenticationFlags are unsupported: a server without authorities would be ready and answer 401 to all (A6 of
+// package apiserver).
 var notAuthenticationFlags = []string{"authentication-tolerate-lookup-failure"}
 
 func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
@@ -233,8 +230,8 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// validateRequestHeader requires the name of the client that may name users in headers (attack 42): upstream takes
-// an empty list as every certificate of the authority.
+// validateRequestHeader requires the names of clients that may name users in headers (attack 42): with an empty list
+// upstream allows every certificate of the authority.
 func (o *Options) validateRequestHeader() []error {
 	header := o.Authentication.RequestHeader
 	if header.ClientCAFile != "" && len(header.AllowedNames) == 0 {

@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Run serves until ctx ends, then stops the parts in order (P3). It returns nil if only ctx ended the run. The
-// options must be completed and validated.
+// Run serves until ctx ends, then stops the parts in order (P3). It returns nil if only ctx ended the run. The options
+// must be completed and validated.
 func (o *Options) Run(ctx context.Context) error {
 	memory.SpareHeap()
 	outer := ctx

@@ -86,7 +86,6 @@ type place struct {
 
 const inParts = "apply them in parts, of which each is whole or not at all, or with kubectl apply, which writes one after the other"
 
-// changeSet refuses more than the limits of a change set (P2).
 func (o *options) changeSet(in io.Reader) (*v1alpha1.ChangeSet, []place, error) {
 	set := &v1alpha1.ChangeSet{Spec: v1alpha1.ChangeSetSpec{FieldManager: FieldManager, Force: o.forceConflicts}}
 	var from []place
@@ -142,7 +141,6 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// namespaceOf returns the namespace of -n, or else of the Records, or else of the kubeconfig.
 func namespaceOf(set *v1alpha1.ChangeSet, from []place, namespace string, given bool) (string, error) {
 	for i, item := range set.Spec.Items {
 		switch own := from[i].namespace; {
@@ -162,7 +160,6 @@ const maxNamed = 10
 const outcomeUnknown = "; whether the change set was written is not known: compare the Records with the files before you repeat it " +
 	"(Records that are as in the files stay as they are, --delete of one that is gone is refused)"
 
-// locateError adds the files to a refusal, and the next step to a conflict of field managers or an unknown outcome.
 func locateError(err error, from []place) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -5,11 +5,11 @@
 //
 // Guarantees:
 //
-//	P1. All Records of a call change in a single transaction, or none does (S10.1).
-//	P2. A call with more Records than the limit of a transaction is refused before anything is sent, and never split.
+//	P1. All Records of a call change in a single transaction, or none (S10.1).
+//	P2. A call with too many Records for a transaction is refused, never split.
 //	P3. A refusal names each refused Record with its file.
 //
-// Out of scope: the decision on a change set, which is the API's.
+// Out of scope: the decision on a change set.
 //
 // Read applier.go.
 package applier

@@ -21,8 +21,7 @@ const (
 	maxConnsPerAddress = 32
 )
 
-// listener bounds open connections. Beyond maxConns newcomers the oldest is closed, so that peers cannot keep a client
-// out (B6).
+// listener closes the oldest newcomer beyond maxConns, so that peers cannot keep a client out (B6).
 type listener struct {
 	net.Listener
 	newcomers, clients *slots.Slots
@@ -62,7 +61,7 @@ type connection struct {
 	known bool        // true after an authenticated request
 }
 
-// Close closes the connection and frees the slot.
+// Close also frees the slot.
 func (c *connection) Close() error {
 	err := c.Conn.Close()
 	c.mu.Lock()
@@ -88,7 +87,6 @@ func (c *connection) promote() {
 
 type connectionKey struct{}
 
-// withConnection implements http.Server.ConnContext.
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	if encrypted, ok := conn.(*tls.Conn); ok {
 		conn = encrypted.NetConn()

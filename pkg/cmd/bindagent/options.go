@@ -99,7 +99,7 @@ bindcar 0.9. named needs "allow-new-zones yes;" and a controls block. A line tha
 	return command
 }
 
-// Main runs the command as a program, and returns its exit code.
+// Main runs the command as a program, and returns the exit code.
 func Main(arguments []string, out, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -216,7 +216,6 @@ func isLoopback(host string) bool {
 	return err == nil && address.IsLoopback() || host == "localhost"
 }
 
-// readControlKeys reads the keys for each command (B3).
 func (o *options) readControlKeys() (all []rndc.Key, err error) {
 	keys, _, err := tsig.ReadKeyFile(o.rndcKeyFile)
 	for _, key := range keys {

@@ -21,7 +21,6 @@ import (
 )
 
 const (
-	// Bounds of the time for headers, whole request, and answer.
 	headerTime, readTime, answerTime = 10 * time.Second, 20 * time.Second, 2 * time.Minute
 	endTime                          = 20 * time.Second
 	configPause                      = 2 * time.Second
@@ -34,11 +33,10 @@ type server struct {
 	listen   string
 	identity *identity // nil means http
 	agent    *agent.Agent
-	before   string // named's control channel, for the ready line
+	before   string
 	logger   *slog.Logger
 }
 
-// run serves until ctx ends (B4).
 func (s *server) run(ctx context.Context, out io.Writer) error {
 	open, err := net.Listen("tcp", s.listen)
 	if err != nil {
@@ -94,7 +92,7 @@ type identity struct {
 	last atomic.Pointer[tls.Certificate]
 }
 
-// loadFiles reads the files, or returns the last certificate if they are unreadable (B3).
+// loadFiles returns the last certificate if the files are unreadable (B3).
 func (i *identity) loadFiles(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	certificate, err := tls.LoadX509KeyPair(i.certFile, i.keyFile)
 	if err == nil {

@@ -22,22 +22,20 @@ import (
 )
 
 const (
-	// Every healthPause the agent gets a health request, with half of that time to answer. After maxSilences unanswered
-	// requests it is killed.
+	// Every healthPause the agent gets a health request, with half of that time to answer. It is killed after
+	// maxSilences without an answer.
 	healthPause, maxSilences = 10 * time.Second, 3
-	// An ended agent is restarted after restartPause, which doubles up to maxRestartPause. A longer run resets the
-	// pause.
+	// An ended agent is restarted after restartPause, which doubles up to maxRestartPause. A longer run resets it.
 	restartPause, maxRestartPause = time.Second, 30 * time.Second
-	// named gets a query every namedPause; after maxFailures without a response the probe address closes.
+	// After maxFailures without a response to the query of each namedPause the probe address closes.
 	namedPause, maxFailures = 2 * time.Second, 2
 )
 
-// supervisor runs the agent as a child: a crash must not end the first process of the container, or Kubernetes
-// would remove the pod from Services.
+// supervisor runs the agent as a child: a crash must not end the first process of the container, or Kubernetes would
+// remove the pod from Services.
 type supervisor struct {
 	// probe accepts connections while named answers.
-	probe string
-	// nameserver is named's address for DNS, health the agent's URL.
+	probe              string
 	nameserver, health string
 	// command ends with ctx.
 	command                 func(ctx context.Context) *exec.Cmd
@@ -45,7 +43,6 @@ type supervisor struct {
 	logger                  *slog.Logger
 }
 
-// newSupervisor runs this program without --supervise.
 func (o *options) newSupervisor(out, stderr io.Writer, logger *slog.Logger) (*supervisor, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -132,7 +129,7 @@ func (s *supervisor) runAgent(ctx context.Context) error {
 	return err
 }
 
-// prober verifies no certificate: the server is the child process.
+// prober verifies no certificate, as the server is the child process.
 var prober = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
 func (s *supervisor) askHealth(ctx context.Context) error {
@@ -153,8 +150,8 @@ func (s *supervisor) askHealth(ctx context.Context) error {
 	return nil
 }
 
-// watchNamed keeps the probe address open while named answers. The kernel accepts connections for a hanging
-// process, so a hanging supervisor leaves the pod in the Service.
+// watchNamed keeps the probe address open while named answers. The kernel accepts connections even for a hanging
+// supervisor, so the pod stays in the Service.
 func (s *supervisor) watchNamed(ctx context.Context) {
 	var open net.Listener
 	closeProbe := func() {

@@ -93,8 +93,7 @@ func (o *options) followChanges(ctx context.Context, zone types.NamespacedName, 
 	return nil
 }
 
-// printChanges records the serials. The end of the stream is no error: the next request shows whether the server
-// answers.
+// The end of the stream is no error: the next request shows whether the server answers.
 func (o *options) printChanges(stream io.Reader, out io.Writer) error {
 	decoder := json.NewDecoder(stream)
 	for {

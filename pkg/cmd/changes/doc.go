@@ -6,9 +6,9 @@
 // Guarantees:
 //
 //	H1. Each change is printed once and in order, across several watches.
-//	H2. An error message has the last serial, and the command to continue.
+//	H2. An error message has the command to continue.
 //
-// Out of scope: the journal of changes, which the API keeps.
+// Out of scope: the stored journal of changes.
 //
 // Read changes.go.
 package changes

@@ -1,15 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller is the sub-command that delivers zones by their DNSClasses, apart from the API server. Several
-// processes elect one by a Lease.
+// Package controller is the sub-command that delivers zones by their DNSClasses. Several processes elect one by a
+// Lease.
 //
-// Guarantees: (1) The holder releases the Lease when no work is in flight, and ends after losing the Lease. (2) The
-// other processes follow the zones, and can take over at once. (3) Delivery begins when every zone is read. (4) /livez
-// answers while the process runs, /readyz when it is ready to work, both without credentials. /metrics has no names of
+// Guarantees: (1) The holder releases the Lease when no work is in flight, and ends after losing it. (2) The other
+// processes follow the zones, and can take over at once. (3) Delivery begins when every zone is read. (4) /livez
+// answers while the process runs, /readyz when it is ready to work, without credentials. /metrics has no names of
 // zones.
 //
-// Out of scope: the delivery of a zone, which is in pkg/controller/class.
+// Out of scope: the delivery of a zone (pkg/controller/class).
 //
-// Read run.go first, then options.go for the flags.
+// Read run.go first, then options.go.
 package controller

@@ -54,8 +54,7 @@ type Config struct {
 	Client        *rest.Config
 	Lease         types.NamespacedName
 	LeaseDuration time.Duration
-	// Out gets the output for users.
-	Out io.Writer
+	Out           io.Writer
 }
 
 // Complete reads the options and their files, and returns all errors.

@@ -50,7 +50,7 @@ type worker struct {
 	recorder   events.EventBroadcaster
 }
 
-// Run works, or waits for the Lease, until ctx ends, and then returns nil.
+// Run works, or waits for the Lease. It returns nil when ctx has ended.
 func (c *Config) Run(ctx context.Context) error {
 	shell, err := process.Open(c.HealthListen, c.Out)
 	if err != nil {

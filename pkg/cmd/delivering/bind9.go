@@ -24,12 +24,12 @@ import (
 )
 
 const (
-	// serversAge is the lifetime of the list of a class's servers, which each zone requests.
+	// serversAge is how long a class's list of servers is used, as each zone requests it.
 	serversAge     = 5 * time.Second
 	serversTimeout = 10 * time.Second
 )
 
-// newBind9 leaves the servers, which change at any time, out of the target. The rows of a Delivery name them.
+// newBind9 leaves the servers out of the target, as they change at any time. The rows of a Delivery name them.
 func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delivery.Provider, string, error) {
 	block := of.Spec.Bind9
 	servers := &readServers{of: of, sources: sources}
@@ -96,13 +96,13 @@ type readServers struct {
 	mu       sync.Mutex
 	at       time.Time
 	selected transferclass.Selected
-	// leaving caches servers that left the class, as nil if no longer running.
+	// leaving caches servers that left the class; nil if no longer running.
 	leaving map[string]*provider.Instance
 	letGo   func()
 }
 
-// listInstances returns the servers of the class, with those that lack an address or a key last, then the servers in
-// known that left the class and still run.
+// listInstances returns the servers of the class, those without an address or a key last, then the servers in known
+// that left the class and still run.
 func (r *readServers) listInstances(known []string) ([]provider.Instance, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,7 +204,6 @@ func (r *readServers) readKeys(servers []apiclass.Server, keys *transferclass.Ke
 	})
 }
 
-// readLeaving returns a server by its row, nil if it no longer runs.
 func (r *readServers) readLeaving(row string) (*provider.Instance, error) {
 	namespace, name, _ := strings.Cut(row, "/")
 	server, runs, err := r.sources.Servers.Find(namespace, name)

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 )
 
-// ClusterSecrets reads Secrets of a cluster by name, with get and watch. A watched Secret is read again only after a
-// change, a Secret that cannot be watched every unwatchedAge.
+// ClusterSecrets reads Secrets of a cluster by name. A watched Secret is read again only after a change. Without a
+// watch, it is read every unwatchedAge.
 type ClusterSecrets struct {
 	client coreclient.SecretsGetter
 	clock  clock.Clock
@@ -47,10 +47,8 @@ type clusterSecret struct {
 }
 
 const (
-	unwatchedAge = 5 * time.Second
-	// unusedAge ends the watch of an unused Secret.
-	unusedAge = 2 * time.Minute
-	// watchAgain is the pause after a watch, refusedAgain after a forbidden watch.
+	unwatchedAge             = 5 * time.Second
+	unusedAge                = 2 * time.Minute
 	watchAgain, refusedAgain = time.Second, 5 * time.Minute
 )
 
@@ -65,7 +63,7 @@ func newClusterSecrets(client coreclient.SecretsGetter, at clock.Clock) *Cluster
 	return &ClusterSecrets{client: client, clock: at, known: map[types.NamespacedName]*clusterSecret{}}
 }
 
-// Get reads the Secret unless the cached data is current.
+// Get reads the Secret unless cached data is current.
 func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	at := types.NamespacedName{Namespace: namespace, Name: name}
 	one := s.findSecret(at)
@@ -161,7 +159,7 @@ func (o *clusterSecret) noteChanges(events watch.Interface) {
 	}
 }
 
-// setWatched marks the Secret outdated when a watch begins: earlier changes have no event.
+// setWatched marks the Secret outdated when a watch begins, as earlier changes have no event.
 func (o *clusterSecret) setWatched(is bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Providers are all kinds of provider by their block in a DNSClass: one for each of class.Providers and each
-// package of that name in pkg/delivery, as a test checks.
+// Providers are all kinds of provider by their block in a DNSClass: one for each of class.Providers and for each
+// package of pkg/delivery, as a test checks.
 var Providers = map[string]Kind{
 	"bind9":    {New: newBind9},
 	"rfc2136":  {New: newRFC2136, NameServers: updatedServer},
@@ -28,8 +28,8 @@ var Providers = map[string]Kind{
 
 // Kind is a kind of provider.
 type Kind struct {
-	// New creates the provider of a class (class.NewProvider). Without NameServers, Verify has to work without
-	// sources, except for bind9, whose instances kubizone verify queries itself.
+	// New creates the provider of a class (class.NewProvider). Without NameServers, Verify has to work without sources,
+	// except for bind9.
 	New func(of *v1alpha1.DNSClass, secret controller.GetSecret, sources Sources) (provider delivery.Provider, target string, err error)
 	// NameServers returns the servers that kubizone verify queries by DNS. If nil, the provider compares.
 	NameServers func(of *v1alpha1.DNSClass) []NameServer
@@ -39,24 +39,24 @@ type Kind struct {
 type NameServer struct {
 	// Address is a host or an IP address, with an optional port.
 	Address string
-	// Key names the Secret with the server's TSIG key, nil for none.
+	// Key names the Secret of the server's TSIG key; may be nil.
 	Key *v1alpha1.SecretReference
-	// Guest is true if SOA and apex NS are the server's own (verify.Zone.Guest).
+	// Guest is true if SOA and apex NS are the server's own.
 	Guest bool
-	// Signed is true if the server signs the zone, or transfers it signed (verify.Zone.Signed).
+	// Signed is true if the server signs the zone, or transfers it signed.
 	Signed bool
 }
 
-// Sources are the further inputs of providers. They are read when needed, so changes do not recreate a provider.
+// Sources are the further inputs of providers. Each is read when needed, so changes do not recreate a provider.
 type Sources struct {
 	// Members are the zones of each class as served by primaries.
 	Members *transferclass.Members
 	Views   *zoneview.Set
 	Client  versioned.Interface
-	// Servers are those of classes with block bind9, Agents the clients of their agents.
+	// Servers are those of classes with block bind9, Agents their clients.
 	Servers *transferclass.Servers
 	Agents  *agents.Agents
-	// Zones tell which zones are signed, nil for none.
+	// Zones may be nil; then no zone is known to be signed.
 	Zones   listers.ZoneLister
 	Secrets controller.Secrets
 	// Keys are those of classes with a provider. If nil, conflicts are not checked.
@@ -80,7 +80,7 @@ func (s Sources) ListServers(of *v1alpha1.DNSClass) []string {
 	return names
 }
 
-// Constructors returns the constructors of all kinds.
+// Constructors returns New of all kinds.
 func (s Sources) Constructors() map[string]controller.NewProvider {
 	all := make(map[string]controller.NewProvider, len(Providers))
 	for block, kind := range Providers {

@@ -45,7 +45,6 @@ func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources)
 	return held, fmt.Sprintf("transfer by %s to %d secondaries (%x)", of.Name, len(addresses), sum[:4]), nil
 }
 
-// keyHolder releases its class's keys on Close.
 type keyHolder struct {
 	delivery.Provider
 	release func()

@@ -6,7 +6,7 @@
 // Guarantees:
 //
 //  1. All errors in the flags are reported at once.
-//  2. Only clients in a flag or its default may transfer zones, and only views in a flag or its default are served.
+//  2. Zones are transferred only to clients, and served only in views, that a flag or its default names.
 //  3. Metrics have no name of a zone or address of a peer, and counters never decrease.
 //
 // Out of scope: the source of the zones.

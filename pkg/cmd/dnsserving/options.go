@@ -29,7 +29,7 @@ type Options struct {
 	TSIGKeyFile   string
 }
 
-// NewOptions returns the defaults: the default view, on loopback, for loopback.
+// NewOptions returns the defaults: the default view, served on loopback to loopback clients.
 func NewOptions() Options {
 	return Options{
 		DNSListen:     "127.0.0.1:5300",
@@ -60,7 +60,7 @@ type Config struct {
 	Reachable func(ctx context.Context)
 }
 
-// Primary binds the port, because a taken port has to end the program first.
+// Primary binds the port, so that a taken port ends the program first.
 func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
 		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen,
@@ -72,7 +72,7 @@ func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary
 	return dns, nil
 }
 
-// Complete reads the options and their file, and returns all errors. warnings are for the operator.
+// Complete reads the options and their file, and returns all errors.
 func (o *Options) Complete() (c Config, warnings []string, err error) {
 	c.DNSViews = o.DNSViews
 	var wrong []error

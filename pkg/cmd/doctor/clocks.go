@@ -14,10 +14,9 @@ import (
 // kubeAPIServer is the reference clock: it verifies the certificates.
 const kubeAPIServer = "kube-apiserver"
 
-// proxiedPod matches the path of a proxied request, answered with the pod's date.
 var proxiedPod = regexp.MustCompile(`/pods/https:([^:/]+):[^/]*/proxy/`)
 
-// clocks compares clocks by the dates in servers' answers. It is safe for concurrent use.
+// clocks is safe for concurrent use.
 type clocks struct {
 	sync.Mutex
 	ahead map[string]time.Duration // relative to this machine

@@ -45,31 +45,29 @@ const (
 
 	partOfLabel, partOf = "app.kubernetes.io/part-of", "kubizone"
 
-	// excludedCheck is left out of /readyz and /healthz, since etcd-readiness of /readyz is the same. While etcd hangs
-	// each takes two seconds, and a check in progress returns its last result.
+	// excludedCheck is left out of /readyz and /healthz, as etcd-readiness is the same. While etcd hangs each takes two
+	// seconds.
 	excludedCheck = "etcd"
 
-	// dialTime bounds the connection attempt, since a firewall may drop the packets.
+	// dialTime bounds the connection attempt, as a firewall may drop packets.
 	dialTime = 3 * time.Second
 
 	maxQuestions = 16
 )
 
-// otherCertificates maps optional Secrets with a certificate to the effect of their absence.
 var otherCertificates = map[string]string{
 	peerSecret:             "the members of etcd do not know each other then",
 	"kubizone-etcd-client": "etcd refuses the servers then",
 }
 
-// apiServices are in every installation. The first determines Service and caBundle.
+// The first of apiServices determines Service and caBundle.
 var apiServices = []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"}
 
 type facts struct {
 	version    string
 	versionErr error
-	// absent are required resources that kube-apiserver lacks.
-	absent    []string
-	absentErr error
+	absent     []string
+	absentErr  error
 
 	registrations    []apiregistrationv1.APIService // apiServices, then those with the label
 	registrationsErr error
@@ -128,7 +126,7 @@ func (f *facts) standalone() bool {
 	return strings.HasPrefix(build, apiserver.Component+"-")
 }
 
-// askPaths reads both paths at once: while etcd hangs, each may take seconds.
+// askPaths reads both paths at once, as each may take seconds while etcd hangs.
 func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	var texts [2]string
 	var errs [2]error
@@ -146,7 +144,7 @@ func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	return answer{from: from, checks: strings.Join(texts[:], "\n"), err: cmp.Or(errs[:]...)}
 }
 
-// collectFacts sends all requests within answerTime. Lists of all objects may continue until ctx ends if a first object
+// collectFacts sends all requests within answerTime. Lists of all objects may take until ctx ends if a first object
 // came in time.
 func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated aggregator.Interface, objects versioned.Interface,
 	seen *clocks) *facts {
@@ -215,10 +213,10 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated a
 	return f
 }
 
-// notInEvery are not required: only kube-apiserver 1.36 and later have them.
+// Only kube-apiserver 1.36 and later have notInEvery.
 var notInEvery = []string{"mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}
 
-// listAbsentResources finds absent resources, for which informers would wait forever.
+// Informers would wait forever for absent resources.
 func listAbsentResources(ctx context.Context, client kubernetes.Interface) ([]string, error) {
 	var names []string
 	for _, group := range []string{"admissionregistration.k8s.io", "flowcontrol.apiserver.k8s.io"} {
@@ -328,7 +326,6 @@ func (f *facts) collectLeft(inTime, ctx context.Context, client kubernetes.Inter
 	return nil
 }
 
-// askServers queries every address, and every pod through kube-apiserver.
 func (f *facts) askServers(ctx context.Context, client kubernetes.Interface, seen *clocks) []answer {
 	addresses := f.serverAddresses()
 	all := make([]answer, len(addresses)+len(f.pods))
@@ -371,7 +368,7 @@ func (f *facts) serverAddresses() []string {
 	return all
 }
 
-// askDirect accepts any certificate: the certificate is under test, and no secret is sent.
+// askDirect accepts any certificate, as it is under test, and no secret is sent.
 func askDirect(ctx context.Context, address string, seen *clocks) answer {
 	var chain atomic.Pointer[[]*x509.Certificate]
 	transport := &http.Transport{

@@ -36,7 +36,7 @@ const (
 	Fail Status = "FAIL"
 )
 
-// Finding is the result of a check. Next is the next step, empty if the status is OK.
+// Finding is the result of a check. Next is empty if the status is OK.
 type Finding struct {
 	Check   string
 	Status  Status
@@ -51,7 +51,7 @@ type Depth int
 const (
 	// Symptom is a fault that appears with any cause.
 	Symptom Depth = iota - 2
-	// Consequence is a fault whose cause is another, if found.
+	// Consequence is a fault with another cause, if found.
 	Consequence
 	// Own is an independent fault.
 	Own
@@ -60,7 +60,6 @@ const (
 )
 
 const (
-	// answerTime bounds all requests except lists of objects.
 	answerTime = 4500 * time.Millisecond
 
 	timeLimit = 30 * time.Second

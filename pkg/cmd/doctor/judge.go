@@ -27,10 +27,9 @@ import (
 // automanaged is the label of an APIService that kube-apiserver keeps for a CustomResourceDefinition.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// expirySoon is the lifetime below which a renewal was missed: leaves are renewed when a third is left.
+// expirySoon is the lifetime below which a renewal was missed, as leaves are renewed when a third is left.
 const expirySoon = 14 * 24 * time.Hour
 
-// formatCheck is the check of /readyz for an unreadable format of the store.
 const formatCheck = "format"
 
 // Clock differences for a WARN and for a FAIL. TSIG allows five minutes (RFC 8945).
@@ -82,7 +81,6 @@ func fail(check, message, next string) Finding {
 	return Finding{Check: check, Status: Fail, Message: message, Next: next}
 }
 
-// notChecked reports an unreadable fact (D1).
 func notChecked(check, what string, err error) Finding {
 	next := "run this again when kube-apiserver answers"
 	if apierrors.IsForbidden(err) {
@@ -178,7 +176,6 @@ func (f *facts) judgeAPIServices() Finding {
 	return ok(check, fmt.Sprintf("%s are served by service %s/%s, port %d", strings.Join(names, ", "), namespace, service, port))
 }
 
-// nextFor returns always for the APIServices of every installation, else the step for a missing flag.
 func nextFor(name, always string) string {
 	if slices.Contains(apiServices, name) {
 		return always
@@ -257,7 +254,6 @@ func (f *facts) judgeCABundle(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d authorities, good until %s", len(certs), day))
 }
 
-// judgeCertificate checks the served certificates, or the Secret's if no address can be reached.
 func (f *facts) judgeCertificate(now time.Time) Finding {
 	const check = "certificate"
 	chains := map[string][]*x509.Certificate{}
@@ -323,7 +319,6 @@ func (f *facts) renewCertificate() string {
 	return "kubectl delete secret -n " + namespace + " " + servingSecret + ": the servers make a new one"
 }
 
-// judgeChain verifies as kube-apiserver does.
 func (f *facts) judgeChain(chain []*x509.Certificate, from, host string, now time.Time) Finding {
 	const check = "certificate"
 	roots, between := x509.NewCertPool(), x509.NewCertPool()
@@ -407,8 +402,7 @@ var nextByCheck = []nextStep{
 	{"", "the log of the server says why", false},
 }
 
-// judgeReady returns a WARN if another server passes all checks: the failing server restarts, is replaced, or is out of
-// the Service.
+// judgeReady returns a WARN if another server passes all checks, as the failing server restarts or leaves the Service.
 func (f *facts) judgeReady() Finding {
 	const check = "ready"
 	var failed, unanswered []string
@@ -448,7 +442,7 @@ func (f *facts) judgeReady() Finding {
 }
 
 // judgeNamespaces reports objects of missing namespaces. kube-controller-manager empties a namespace before its end, so
-// the objects came from a backup, or the namespace was finalized by force (S8.5).
+// they came from a backup, or a forced finalization (S8.5).
 func (f *facts) judgeNamespaces() Finding {
 	const check = "namespaces"
 	if status := apierrors.APIStatus(nil); errors.As(f.objectsErr, &status) && status.Status().Code == http.StatusInternalServerError {

@@ -27,7 +27,6 @@ type release struct {
 	revision int
 }
 
-// findRelease finds the chart's newest revision.
 func findRelease(ctx context.Context, client kubernetes.Interface, namespace string) (found release, err error) {
 	list, err := client.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: "owner=helm,status notin (superseded,uninstalled)", FieldSelector: "type=helm.sh/release.v1"})
@@ -44,7 +43,6 @@ func findRelease(ctx context.Context, client kubernetes.Interface, namespace str
 	return found, nil
 }
 
-// readChart decodes base64 of gzip of JSON. It returns "" if this fails.
 func readChart(stored []byte) string {
 	unpacked, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(stored)))
 	if err != nil {

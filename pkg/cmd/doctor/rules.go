@@ -10,7 +10,7 @@ import (
 
 // Rule is a permission of the server at kube-apiserver.
 type Rule struct {
-	// Namespace is "" for the cluster, InstallNamespace for the namespace of the server.
+	// Namespace is "" for the cluster, or InstallNamespace.
 	Namespace string
 	rbacv1.PolicyRule
 	// Purpose is the effect of a missing permission.

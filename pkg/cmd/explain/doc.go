@@ -8,7 +8,7 @@
 //	X1. Each rule of docs/semantics.md is printed whole, with reason and examples.
 //	X2. An unknown number is an error with the numbers of the section.
 //
-// Out of scope: the meaning of a rule, and requests to a server.
+// Out of scope: the meaning of a rule.
 //
 // Read explain.go.
 package explain

@@ -71,7 +71,7 @@ func listRules(page string) (rules []rule) {
 	return rules
 }
 
-// Run prints the rules with the given numbers, or without numbers the first words of each rule.
+// Run prints the numbered rules, or without numbers the first words of each rule.
 func Run(numbers []string, out io.Writer) error {
 	rules := listRules(docs.Semantics)
 	if len(numbers) == 0 {

@@ -6,11 +6,11 @@
 // Guarantees:
 //
 //	X1. The zone file is the content of the zone at a single serial, SOA and glue included.
-//	X2. The manifests have no fields that the server sets. Applied to another server, they give a zone with the same
-//	    content and hash; applied again, they change nothing.
+//	X2. The manifests have no server-set fields. Applied to another server, they give a zone with the same content and
+//	    hash; applied again, they change nothing.
 //	X3. Objects that the user may not read are reported as missing.
 //
-// Out of scope: the content of a zone, which the API has.
+// Out of scope: the content of a zone.
 //
 // Read exporter.go.
 package exporter

@@ -135,7 +135,7 @@ func writeFile(out *bufio.Writer, manifests []manifest) error {
 	return nil
 }
 
-// encodeYAML double-quotes strings with characters that terminal.NewWriter escapes: the escapes are valid YAML
+// encodeYAML double-quotes strings with characters that terminal.NewWriter escapes, as the escapes are valid YAML
 // there.
 func encodeYAML(out io.Writer, content map[string]any) error {
 	var document yaml.Node

@@ -7,16 +7,16 @@
 // Guarantees:
 //
 //	E1. Records are written only where a RoleBinding allows writes. Only Records with our label and field manager are
-//	    changed or deleted, each in its own namespace, regardless of the labels of an endpoint.
+//	    changed or deleted, each in its own namespace.
 //	E2. A refused endpoint is left out, and its source object gets an Event with the server's message. Neither a
-//	    refusal nor a namespace with slow answers, very many endpoints or no budget blocks others or fails the cycle.
+//	    refusal nor a namespace with slow answers, many endpoints or no budget blocks others or fails the cycle.
 //	E3. Each request is answered within ten seconds, by 200, 204 or a 5xx, since external-dns exits otherwise. Longer
 //	    work continues, with 503 as the answer.
 //	E4. A cycle without changes writes nothing.
 //	E5. The provider listens only on loopback, because the protocol has neither passwords nor TLS.
 //
-// Out of scope: the translation of an endpoint into a Record, and the choice between two objects with the same name,
-// both in pkg/externaldns.
+// Out of scope: the translation of an endpoint into a Record, and the choice between objects with the same name
+// (pkg/externaldns).
 //
 // Read options.go, then server.go and provider.go.
 package externaldns

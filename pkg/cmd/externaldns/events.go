@@ -32,7 +32,6 @@ const (
 	repeatTime, maxEvents = 30 * time.Minute, 1 << 12
 )
 
-// sources are the readable kinds of source objects, by external-dns' name.
 var sources = map[string]schema.GroupVersionResource{
 	"service":   {Version: "v1", Resource: "services"},
 	"pod":       {Version: "v1", Resource: "pods"},
@@ -69,7 +68,7 @@ func (t *reporter) readObject(ctx context.Context, r externaldns.Resource) (*uns
 	return object, err
 }
 
-// readTexts returns all texts of a candidate's object, of a DNSEndpoint only from endpoints with the type.
+// readTexts returns all texts of a candidate's object, or of a DNSEndpoint's endpoints with the type.
 func (t *reporter) readTexts(ctx context.Context, c *externaldns.Candidate) ([]string, error) {
 	object, err := t.readObject(ctx, c.Resource)
 	switch {
@@ -102,9 +101,9 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// reportAll writes an Event for the object of each candidate with the reason why it is left out, or its Record stays.
-// It returns at once during another call, and writes at most minShare Events per namespace; later cycles write the
-// rest. A recorder of client-go would merge the Events of two names of an object.
+// reportAll writes an Event for the object of each candidate that is left out, or whose Record stays. It returns at
+// once during another call, and writes at most minShare Events per namespace; later cycles write the rest. A recorder
+// of client-go would merge the Events of two names of an object.
 func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candidate) {
 	if !t.reporting.TryLock() {
 		return

@@ -75,7 +75,7 @@ type Config struct {
 	Out            io.Writer
 }
 
-// Complete reads the options, and reports all errors.
+// Complete reads the options, and returns all errors.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Mapping: o.Mapping, Out: out}
 	var wrong []error
@@ -148,7 +148,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	shell.Client = p.records.RESTClient()
 	return shell.Run(ctx, func(running, _ context.Context) error {
-		// external-dns has to close idle connections first, after 90 s: a POST on a closed connection makes it exit.
+		// external-dns has to close idle connections first, after 90 s: it exits after a POST on a closed connection.
 		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime,
 			IdleTimeout: 5 * time.Minute}
 		stop := context.AfterFunc(running, func() { _ = serving.Close() })
@@ -177,7 +177,7 @@ func (c *Config) newProvider() (*provider, error) {
 
 func withoutWaiting(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
-	// A tenant without budget must not block a worker: clients neither wait nor retry.
+	// A tenant without budget must not block a worker.
 	config.UserAgent, config.QPS, config.Timeout = version.UserAgent(externaldns.FieldManager), -1, requestTimeout
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json" // for long lists
@@ -185,7 +185,7 @@ func withoutWaiting(config *rest.Config) *rest.Config {
 	return config
 }
 
-// unwaiting removes Retry-After, for which client-go would wait. The next cycle retries.
+// unwaiting removes Retry-After, for which client-go would wait.
 type unwaiting struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

@@ -36,14 +36,13 @@ import (
 )
 
 const (
-	// workers bounds concurrent requests, since writes into a zone share a transaction. restWorkers bounds the dry runs
-	// after the answer.
+	// workers bounds concurrent requests, restWorkers the dry runs after the answer.
 	workers, restWorkers = 64, 4
 	// minShare is the minimum number of verdicts per namespace for which an answer waits.
 	minShare      = 64
 	maxRemembered = 1 << 16
-	// refusedTime is the lifetime of a refusal, since a rule may change. admittedTime is the lifetime of an admission,
-	// until external-dns sends the change.
+	// A refusal is cached for refusedTime, since a rule may change, an admission for admittedTime, until external-dns
+	// sends the change.
 	refusedTime, admittedTime = time.Minute, 10 * time.Minute
 )
 
@@ -52,15 +51,14 @@ type provider struct {
 	records typed.KubizoneV1alpha1Interface
 	central kubernetes.Interface
 	*reporter
-	kept *snapshot
-	// verdicts caches candidates with the result of their dry run.
+	kept     *snapshot
 	verdicts *cache.LRUExpireCache
 	user     string
 }
 
 type snapshot struct {
 	existing externaldns.Existing
-	// writable has this cluster's namespaces, with true if Records may be written. nil means all.
+	// writable has this cluster's namespaces, with true if Records may be written; nil means all.
 	writable map[string]bool
 	at       time.Time
 	answered bool
@@ -80,8 +78,7 @@ func (p *provider) readExisting(ctx context.Context) (*snapshot, error) {
 	return found, nil
 }
 
-// listRecords reads our Records in all namespaces if allowed, else in each namespace with a RoleBinding, which also
-// allows writes.
+// listRecords reads our Records in all namespaces, or if forbidden in each namespace with a RoleBinding.
 func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1alpha1.Record, err error) {
 	options := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelExternalDNS: p.Owner}.String()}
 	var ofCluster metav1.ListOptions
@@ -164,7 +161,7 @@ func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *exter
 }
 
 // decideAll dry-runs candidates with changes, in turn by namespace. It closes the channel shared when each has had its
-// share: the answer does not wait for the rest of a large namespace.
+// share, so the answer need not wait for a large namespace.
 func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var all []*externaldns.Candidate
 	for _, same := range a.wanted {
@@ -180,7 +177,6 @@ func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- s
 	workqueue.ParallelizeUntil(ctx, restWorkers, len(all)-share, func(i int) { p.decideOne(ctx, a, *all[share+i]) })
 }
 
-// decideOne dry-runs a candidate without the values of other objects.
 func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.Candidate) {
 	key, good := keyOf(a, &c), admittedTime
 	if c.Asker != "" {
@@ -212,8 +208,8 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 	p.verdicts.Add(key, &c, good)
 }
 
-// orderFairly interleaves elements by namespace, and returns how many are in the share: of each namespace up to the
-// median of all counts, and at least minShare.
+// orderFairly interleaves elements by namespace. share counts up to the median number of elements for each namespace,
+// and at least minShare.
 func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	counts, rounds := map[string]int{}, [][]T{}
 	for _, one := range all {
@@ -234,7 +230,6 @@ func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	return share
 }
 
-// keyOf returns the verdict's input, apart from the zone's rules.
 func keyOf(a *adjustment, c *externaldns.Candidate) string {
 	text := fmt.Sprint(prefixOf(c), c.Resource, "|", c.Asker, "|", c.Record.Spec.Values, ptr.Deref(c.Record.Spec.TTL, 0))
 	for _, r := range append(a.existing.Replaced(c, a.wanted), a.existing[c.Key]) {
@@ -272,8 +267,8 @@ func readAnswer(err error) *metav1.Status {
 	return &answer
 }
 
-// readRefusal returns the server's message if the same request would be refused again, else "". A foreign Record
-// with the name of ours is such a refusal, a conflict is not.
+// readRefusal returns the server's message if the same request would be refused again, else "". A foreign Record with
+// the name of ours is such a refusal, a conflict is not.
 func readRefusal(err error) string {
 	status := readAnswer(err)
 	switch {
@@ -290,14 +285,14 @@ type change struct {
 	remove         []*v1alpha1.Record
 }
 
-// failure is a failed write. A candidate of a deletion is made from the Record.
+// A failed deletion has a candidate made from the Record.
 type failure struct {
 	of  *externaldns.Candidate
 	err error
 }
 
 // applyChanges continues after failures. It returns the refused candidates, and an error only for changes without an
-// answer: external-dns then reports the cycle as failed to all objects.
+// answer, because external-dns then fails the cycle of all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	existing, err := p.readExisting(ctx)
 	if err != nil {
@@ -328,7 +323,6 @@ func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (
 	return refused, nil
 }
 
-// refuseAdmitted replaces verdicts after a refused write.
 func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
 	reasons := map[string]error{}
 	for _, c := range refused {
@@ -348,7 +342,6 @@ func (p *provider) refuseAdmitted(refused []externaldns.Candidate) {
 	}
 }
 
-// sortChanges groups changes by namespace and name. A Record keeps its namespace; a new Record goes into the object's.
 func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*change, refused []externaldns.Candidate, wrong []error) {
 	byName := map[string]*change{}
 	at := func(namespace string, fqdn name.Name) *change {
@@ -393,7 +386,7 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 	return all, refused, wrong
 }
 
-// writeChange changes a new and a removed type together: a name is never without a type.
+// writeChange changes a new and a removed type together, so that a name is never without a type.
 func (p *provider) writeChange(ctx context.Context, s externaldns.Existing, x *change, dry []string) (failed []failure) {
 	writer := rrsets.Writer{Client: p.records, Namespace: x.namespace, Manager: externaldns.FieldManager, DryRun: dry}
 	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {

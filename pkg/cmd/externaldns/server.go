@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// answerTime is below the 15 s after which external-dns exits.
+	// external-dns exits after 15 s without an answer.
 	answerTime = 9 * time.Second
-	// decideTime bounds the wait for verdicts. Later verdicts serve the next cycle.
+	// decideTime bounds the wait for verdicts.
 	decideTime = 7 * time.Second
 	workTime   = 10 * time.Minute
 	keepTime   = time.Minute
@@ -35,7 +35,7 @@ type handler struct {
 func newHandler(running context.Context, p *provider) http.Handler {
 	h := &handler{provider: p, running: running, busy: make(chan struct{}, 1), endDeciding: func() {}}
 	mux := http.NewServeMux()
-	// external-dns reads the filter once, at its start. So the filter is empty: later zones must not be missing.
+	// external-dns reads the filter once. An empty filter also includes later zones.
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _ = writeJSON(w, struct{}{}) })
 	mux.HandleFunc("GET /records", h.workAlone(h.serveRecords))
 	mux.HandleFunc("POST /adjustendpoints", h.workAlone(h.serveAdjustment))
@@ -59,13 +59,12 @@ func requireVersion(next http.Handler) http.Handler {
 	})
 }
 
-// writeJSON fails if the request was already answered.
 func writeJSON(w http.ResponseWriter, answer any) error {
 	w.Header().Set("Content-Type", contract.MediaType)
 	return json.NewEncoder(w).Encode(answer)
 }
 
-// workAlone serializes requests. ctx outlasts the request: work continues after a timeout.
+// workAlone serializes requests. ctx outlasts the request, as work continues after a timeout.
 func (h *handler) workAlone(serve func(ctx context.Context, w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package fleet is the sub-command that runs BIND servers for the objects of bind9.kubi.zone, while it holds a Lease.
-// It is a process of its own, so that only the fleet has rights on Secrets, Deployments and Services.
+// Only its process has rights on Secrets, Deployments and Services.
 //
 // Guarantees: (1) A process ends after losing the Lease. (2) /livez answers while the process runs, /readyz when it is
-// ready to work, both without credentials. (3) The Lease names the installation: objects of another installation are
-// never changed.
+// ready to work, without credentials. (3) The Lease names the installation: objects of another installation are never
+// changed.
 //
-// Out of scope: the objects of a server, which are in pkg/bind9/fleet.
+// Out of scope: the objects of a server (pkg/bind9/fleet).
 //
 // Read options.go, then run.go.
 package fleet

@@ -67,8 +67,7 @@ type Config struct {
 	Namespaces     []string
 	Platform       render.Platform
 	PrimaryService types.NamespacedName
-	// Out gets the output for users.
-	Out io.Writer
+	Out            io.Writer
 }
 
 // Complete reads the options and returns all errors.

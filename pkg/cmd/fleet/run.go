@@ -37,7 +37,7 @@ import (
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster, and no server can be run there; " +
 	"name the kubeconfig of the cluster that the API is in")
 
-// Run works, or waits for the Lease, until ctx ends, and then returns nil.
+// Run works, or waits for the Lease. It returns nil when ctx has ended.
 func (c *Config) Run(ctx context.Context) error {
 	shell, err := process.Open(c.HealthListen, c.Out)
 	if err != nil {
@@ -93,7 +93,6 @@ func (c *Config) Run(ctx context.Context) error {
 
 const leaseDuration = 15 * time.Second
 
-// primariesAge is the lifetime of the addresses, which each reconcile of a server needs.
 const primariesAge = 10 * time.Second
 
 type primaries struct {
@@ -118,7 +117,6 @@ func (p *primaries) findAddresses(ctx context.Context) ([]netip.AddrPort, error)
 	return at, err
 }
 
-// findPrimaries returns stable addresses.
 func (c *Config) findPrimaries(ctx context.Context, cluster kubernetes.Interface) ([]netip.AddrPort, error) {
 	if c.PrimaryService.Name == "" {
 		return nil, nil

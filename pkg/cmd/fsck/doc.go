@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fsck is the sub-command to check the stored data.
+// Package fsck is the sub-command that checks the stored data.
 //
 // Guarantees:
 //
@@ -9,7 +9,7 @@
 //	F2. A data directory in use is checked through the process that has it open.
 //	F3. Damage is exit code 1. Pending work of a running server is not damage.
 //
-// Out of scope: the checks, which are in pkg/ledger/fsck.
+// Out of scope: the checks (pkg/ledger/fsck).
 //
 // Read fsck.go.
 package fsck

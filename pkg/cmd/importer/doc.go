@@ -6,18 +6,18 @@
 //
 // Guarantees:
 //
-//	M1. The user's permissions apply: every record goes through the API.
-//	M2. A refusal is printed as one line with place, reason and next step, and gives exit code 1. A failed source does
-//	    not stop the others, and gives exit code 2.
+//	M1. Every record goes through the API, with the user's permissions.
+//	M2. A refusal is a line with place, reason and next step, and gives exit code 1. A failed source does not stop the
+//	    others, and gives exit code 2.
 //	M3. A repeated import writes nothing, so no serial changes.
 //	M4. A plan is a server-side dry run of an import or of manifests: nothing is stored.
-//	M5. Results go to standard output, progress and refusals to standard error. The report of a plan includes
-//	    everything but the progress, and its exit code is 2 if an apply would change something.
+//	M5. Results go to standard output, progress and refusals to standard error. The report of a plan includes all but
+//	    the progress, and its exit code is 2 if an apply would change something.
 //	M6. A plan lists the added, changed and removed entries of Records and Zones, by zone and line. Only --prune
 //	    removes.
 //
-// Out of scope: the parsing of lines and the planning of writes (pkg/load), the entries of a Zone (pkg/law/content),
-// and zone transfers (pkg/transfer).
+// Out of scope: parsing lines and planning writes (pkg/load), the entries of a Zone (pkg/law/content), and zone
+// transfers (pkg/transfer).
 //
 // Read importer.go, then plan.go, report.go and entries.go.
 package importer

@@ -32,10 +32,8 @@ type rrset struct {
 	rrtype rdata.Type
 }
 
-// entrySets has the RRsets of a zone before and after a write.
 type entrySets map[rrset]*[2]*v1alpha1.Record
 
-// soaFields are shown in a plan: all but the serial.
 var soaFields = [...]string{"mname", "rname", "", "refresh", "retry", "expire", "minimum"}
 
 func (s entrySets) addSide(side int, namespace string, entries []dns.Entry) {
@@ -129,8 +127,8 @@ func (r *report) addEntries(ctx context.Context, client rest.Interface, write *l
 	return nil
 }
 
-// readSnapshots returns the content of a Zone before and after a write, both without the plan's Records, and nil
-// without a name or a change of the content.
+// readSnapshots returns a Zone's content before and after a write, without the plan's Records, or nil if it has no name
+// or no change.
 func (r *report) readSnapshots(ctx context.Context, client rest.Interface, write *load.Change) (out [2]*zoneview.Snapshot, err error) {
 	var headers [2]content.Header
 	for side, zone := range []*v1alpha1.Zone{write.ZoneBefore, write.ZoneAfter} {

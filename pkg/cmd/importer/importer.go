@@ -134,8 +134,8 @@ func (o *options) sourceOf(argument string) (source, error) {
 	return source{name: argument, manifest: manifest}, nil
 }
 
-// parseTarget returns the namespace of the Zone, given before the slash, and of the records, given by -n. Each defaults
-// to the other, and both to the context's.
+// parseTarget returns the namespaces of the Zone, given before the slash, and of the records, given by -n. Each
+// defaults to the other, and both to the context's.
 func (o *options) parseTarget(namespace string) (load.Target, error) {
 	if o.zone == "" {
 		return load.Target{}, errors.New("--zone: name the Zone that takes the records, as NAMESPACE/NAME or NAME")
@@ -192,7 +192,7 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer)
 	return errors.Join(failed...)
 }
 
-// importAll imports the sources in turn, then finishes. After a failed source no Record counts as missing from all.
+// After a failed source, importAll counts no Record as missing from all.
 func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reader) (total load.Result, failed []error) {
 	doubt := ""
 	for _, s := range c.sources {
@@ -239,7 +239,6 @@ func (c *config) importOne(ctx context.Context, loader *load.Loader, s source, i
 	return loader.Import(ctx, s.name, text, c.target)
 }
 
-// importCustomResources also compares each zone with v0.
 func (c *config) importCustomResources(ctx context.Context, loader *load.Loader, path string, text []byte) (load.Result, error) {
 	objects, refused := loader.ReadObjects(path, text)
 	result := load.Result{Refused: refused}
@@ -268,7 +267,6 @@ func (c *config) importCustomResources(ctx context.Context, loader *load.Loader,
 	return result, nil
 }
 
-// compareZone reports differences to v0, and returns the number of missing entries.
 func (c *config) compareZone(ctx context.Context, zone types.NamespacedName, before string) (missing int, err error) {
 	client, err := versioned.NewForConfig(c.client)
 	if err != nil {

@@ -41,7 +41,7 @@ const (
 	outputJSON     = "json"
 )
 
-// plannedKinds are the kinds that affect zones. Others are skipped.
+// Kinds other than plannedKinds do not affect zones.
 var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
 
 func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {

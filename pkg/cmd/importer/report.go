@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// report is the JSON of -o json.
 type report struct {
 	Zones []*zoneReport `json:"zones,omitempty"`
 	// Others are changes of objects without a zone.
@@ -44,9 +43,9 @@ type zoneReport struct {
 	Zone    string        `json:"zone"`
 	FQDN    string        `json:"fqdn,omitempty"`
 	Changes []load.Change `json:"changes"`
-	// Held is the reason why the zone would be held, "" if it would not.
+	// Held is the reason why the zone would be held, or "".
 	Held string `json:"held,omitempty"`
-	// Classes are the classes that deliver the zone. Unknown is the reason if they are unreadable.
+	// Classes deliver the zone. Unknown is the reason if they are unreadable.
 	Classes []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
 
@@ -161,8 +160,8 @@ func (r *report) completeZone(ctx context.Context, client versioned.Interface, z
 	return nil
 }
 
-// foreseeHold returns why the zone is or would be held, "" if it is not. A name that other Records keep counts as
-// removed, so that a hold may be predicted too often, never too rarely.
+// foreseeHold returns why the zone is or would be held, or "". A name that other Records keep counts as removed, so a
+// hold is predicted too often, never too rarely.
 func (z *zoneReport) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -201,8 +200,8 @@ func (z *zoneReport) foreseeHold(ctx context.Context, client versioned.Interface
 	}
 }
 
-// losesNameServers reports whether the plan removes the last apex NS. grown is the change in the number of NS
-// Records there.
+// losesNameServers reports whether the plan removes the last apex NS. grown is the change in the number of NS Records
+// there.
 func (z *zoneReport) losesNameServers(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone, grown int) (bool, error) {
 	has := zone.Spec.NameServers
 	if z.write != nil && z.write.ZoneAfter != nil {
@@ -286,7 +285,6 @@ func listLines[T fmt.Stringer](all []T) string {
 	return b.String()
 }
 
-// printMarkdown puts untrusted text into code blocks.
 func (r *report) printMarkdown(b *strings.Builder) {
 	block := func(title, language, text string) {
 		fence := "```"

@@ -29,8 +29,7 @@ func NewOptions() *Options {
 	return &Options{rules: rules}
 }
 
-// AddFlags binds the options to flags, without -n, and without basic authentication, which kube-apiserver no longer
-// has.
+// AddFlags binds the options to flags, without -n and basic authentication, which kube-apiserver no longer has.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.addFlags(flags, clientcmd.RecommendedConfigOverrideFlags(""))
 }
@@ -71,7 +70,7 @@ func (o *Options) Object(argument, namespace string) (types.NamespacedName, erro
 	return types.NamespacedName{Namespace: before, Name: after}, nil
 }
 
-// ForZone returns a client and the zone of an argument, as Object. Warnings of the server are not printed.
+// ForZone returns a client and the zone of an argument, as Object does. It drops the server's warnings.
 func (o *Options) ForZone(argument string) (versioned.Interface, types.NamespacedName, error) {
 	config, namespace, err := o.Client()
 	if err != nil {

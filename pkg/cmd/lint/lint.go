@@ -51,7 +51,6 @@ other objects (rules, claims, hosts that the zone lacks) says kubizone plan. The
 	}
 }
 
-// judges has the server's functions by kind.
 var judges = map[string]func(runtime.Object) (field.ErrorList, []string){
 	"Record":     judgeBy(validation.Record, validation.RecordWarnings),
 	"Zone":       judgeBy(validation.Zone, validation.NewZoneWarnings),
@@ -69,9 +68,9 @@ type linter struct {
 	out              io.Writer
 	judged, refused  int
 	warnings, passed int
-	// answered has the warnings of Zones that an object of the files resolves.
+	// answered has the warnings of Zones that another object of the files resolves.
 	answered map[string]bool
-	// written has the names in the files, zones the names of their Zones by object.
+	// written has the names in the files, zones the names of Zones by object.
 	written load.WrittenNames
 	zones   map[types.NamespacedName]name.Name
 }
@@ -207,7 +206,6 @@ func (l *linter) judgeObject(object *unstructured.Unstructured, judge func(runti
 	return nil, warnings
 }
 
-// warnOfPatterns returns the server's warnings if the files have the Zone.
 func (l *linter) warnOfPatterns(of *v1alpha1.Delegation) (warnings []string) {
 	zone := l.zones[types.NamespacedName{Namespace: of.Namespace, Name: of.Spec.ZoneRef.Name}]
 	texts := slices.Clone(of.Spec.Zones)
@@ -222,7 +220,6 @@ func (l *linter) warnOfPatterns(of *v1alpha1.Delegation) (warnings []string) {
 	return warnings
 }
 
-// zoneOf returns the zero name for a Zone outside the files.
 func (l *linter) zoneOf(of *v1alpha1.Record) (zone name.Name) {
 	if ref := of.Spec.ZoneRef; ref != nil {
 		return l.zones[types.NamespacedName{Namespace: cmp.Or(ref.Namespace, of.Namespace), Name: ref.Name}]
@@ -240,8 +237,8 @@ type text string
 
 func (t text) String() string { return string(t) }
 
-// warnOfDots returns the server's warnings about an owner and a host that seem to lack the final dot. If the files lack
-// the zone, its name is taken as the last two labels of an absolute owner.
+// warnOfDots returns the server's warnings about a missing final dot of an owner or host. If the files lack the zone,
+// the last two labels of an absolute owner serve as its name.
 func (l *linter) warnOfDots(object *unstructured.Unstructured, of *v1alpha1.Record) (warnings []string) {
 	owner, zone := of.Spec.DomainName, l.zoneOf(of)
 	in := cmp.Or(zone, name.Root)

@@ -15,7 +15,6 @@ import (
 
 const maxCompletions = 500
 
-// complete completes words, then the results of the function list. A slow server gives none.
 func (q *question) complete(list func(context.Context, *search, metav1.ListOptions) []string, words ...string) cobra.CompletionFunc {
 	return func(command *cobra.Command, arguments []string, _ string) (all []string, _ cobra.ShellCompDirective) {
 		if n := len(arguments); n < len(words) {

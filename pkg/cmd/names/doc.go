@@ -9,7 +9,7 @@
 //	N2. may exits with 1 if the answer is no, why if a step fails. Exit code 2 is an error.
 //	N3. why prints the first failed step before all others.
 //
-// Out of scope: decisions. The command may prints a NameReview of the API server, why prints conditions and Deliveries.
+// Out of scope: decisions. may prints a NameReview of the API server, why prints conditions and Deliveries.
 //
 // Read names.go, then who.go, tree.go and why.go.
 package names

@@ -29,7 +29,6 @@ import (
 // ErrNo is returned for the answer no.
 var ErrNo = errors.New("the answer is no: see above")
 
-// timeoutSeconds bounds a completion, for which a shell waits.
 const timeoutSeconds = 2
 
 type question struct {
@@ -39,7 +38,6 @@ type question struct {
 
 func newQuestion() *question { return &question{cluster: kubeconfig.NewOptions()} }
 
-// makeCommand adds flags, and --view if ofView is true. The command runs the function ask.
 func (q *question) makeCommand(command *cobra.Command, ofView bool,
 	ask func(context.Context, *search, []string, io.Writer) error) *cobra.Command {
 	q.cluster.AddFlagsWithNamespace(command.Flags())
@@ -56,7 +54,6 @@ func (q *question) makeCommand(command *cobra.Command, ofView bool,
 	return command
 }
 
-// connect drops the server's warnings, which the answer includes.
 func (q *question) connect() (*search, error) {
 	config, namespace, err := q.cluster.Client()
 	if err != nil {

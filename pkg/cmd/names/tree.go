@@ -112,7 +112,6 @@ func (n *node) title() string {
 	return cmp.Or(n.zone.Status.FQDN, n.zone.Spec.DomainName)
 }
 
-// printZones prints the zone "of", or all zones for "".
 func (t *tree) printZones(of string, out io.Writer) error {
 	var tops []types.NamespacedName
 	for key, n := range t.zones {

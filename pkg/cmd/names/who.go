@@ -135,7 +135,7 @@ func (s *search) findAddress(ctx context.Context, address netip.Addr) ([]v1alpha
 
 type lister[L runtime.Object] = func(context.Context, metav1.ListOptions) (L, error)
 
-// eachAllowed calls do for the objects of all namespaces, or of the user's if forbidden.
+// eachAllowed calls do for the objects of all namespaces, or if forbidden of the user's.
 func eachAllowed[L, T runtime.Object](ctx context.Context, s *search, what string, list func(namespace string) lister[L],
 	options metav1.ListOptions, do func(T) error) (err error) {
 	if s.everywhere {

@@ -73,7 +73,6 @@ func (t *trace) note(verdict, what, format string, args ...any) {
 	t.steps = append(t.steps, step{verdict, text.String()})
 }
 
-// noteCondition counts False as failed, and a missing condition as unknown.
 func (t *trace) noteCondition(what string, conditions []metav1.Condition, kind string) bool {
 	c := meta.FindStatusCondition(conditions, kind)
 	if c == nil {
@@ -161,7 +160,6 @@ func (t *trace) has(confirmed int64) bool {
 	return x == y || x.Ahead(y)
 }
 
-// printSteps begins with the first failed step, or else the first waiting step.
 func (t *trace) printSteps(out io.Writer) (err error) {
 	var text strings.Builder
 	for _, verdict := range []string{stepFails, stepWaits} {

@@ -7,11 +7,11 @@
 // Guarantees:
 //
 //	K1. All members have certificates of the same authority, also if several start at the same time.
-//	K2. Existing certificates are kept; a leaf is renewed after two thirds of its life or for a new host. An authority
-//	    is never renewed by itself: running members would not trust the new authority.
+//	K2. A leaf is renewed after two thirds of its life or for a new host. An authority is never renewed by itself:
+//	    running members would not trust the new authority.
 //	K3. Files are replaced atomically, and only their owner can read keys.
 //
-// Out of scope: etcd. The command runs before the server, in a separate container.
+// Out of scope: etcd.
 //
 // Read peercert.go.
 package peercert

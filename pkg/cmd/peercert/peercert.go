@@ -33,7 +33,6 @@ const (
 	authorityCert = corev1.ServiceAccountRootCAKey
 	authorityKey  = "ca.key"
 
-	// attempts bounds the retries after other members have written the Secret.
 	attempts       = 10
 	requestTimeout = time.Minute
 )
@@ -118,7 +117,6 @@ func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, n
 	return nil
 }
 
-// ensureSecret keeps K1 and K2.
 func (o *Options) ensureSecret(ctx context.Context, getter corev1client.SecretsGetter, now time.Time) (map[string][]byte, error) {
 	namespace, name, _ := strings.Cut(o.Secret, "/")
 	secrets := getter.Secrets(namespace)

@@ -52,12 +52,10 @@ type Config struct {
 	Client       *rest.Config
 	// SecretsDir is "" if Secrets are read from the cluster.
 	SecretsDir string
-	// Service leads secondaries to this process. If zero, NOTIFY does not wait.
-	Service types.NamespacedName
-	// Warnings are only printed.
+	// Service leads secondaries to this process; may be zero.
+	Service  types.NamespacedName
 	Warnings []string
-	// Out gets the output for users.
-	Out io.Writer
+	Out      io.Writer
 }
 
 // Complete reads the options and their files, and returns all errors.

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// Run serves until ctx ends, and then returns nil.
+// Run returns nil when ctx has ended.
 func (c *Config) Run(ctx context.Context) error {
 	set := zoneview.NewSet(zoneview.Within(memory.Total()))
 	updates := &updatekey.Poster{}

@@ -1,12 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process runs sub-commands that work on zones apart from the API server, with probes, metrics, and an order of
-// start and end.
+// Package process runs sub-commands that work on zones apart from the API server, with probes and metrics.
 //
 // Guarantees: (1) /livez answers while the process runs, /readyz tells whether it works or could work. Both need no
-// credentials and name no zone. /metrics has only the metrics of this run. (2) Work begins when every zone is read; the
-// wait is logged. (3) Reading continues until the work has ended. (4) A run that was told to end returns nil.
+// credentials and name no zone. (2) Work begins when every zone is read; the wait is logged. (3) Reading continues
+// until the work has ended. (4) A run that was told to end returns nil.
 //
 // Out of scope: the work itself.
 //

@@ -25,8 +25,8 @@ import (
 
 const (
 	probeTimeout = 10 * time.Second
-	// reachTimeout bounds a test request to the API, repeated after reachPause. Missing zones are reported every
-	// readPause.
+	// reachTimeout bounds a test request to the API, repeated after reachPause. readPause is the interval of reports of
+	// missing zones.
 	reachTimeout = 10 * time.Second
 	reachPause   = 2 * time.Second
 	readPause    = 30 * time.Second
@@ -40,18 +40,17 @@ type Informers interface {
 
 // Process is a run of a sub-command.
 type Process struct {
-	// Registry has the metrics of this run.
 	Registry metrics.KubeRegistry
 	// Informers and Background run until the work has ended.
 	Informers  []Informers
 	Background []func(ctx context.Context)
-	// Feed reads zones, nil if the work needs none.
+	// Feed reads zones; may be nil.
 	Feed *fromapi.Source
-	// Client tests whether the API answers. If nil, Feed's client is used.
+	// Client tests whether the API answers; by default Feed's client.
 	Client rest.Interface
-	// WaitFirst waits for everything but zones; nil means nothing.
+	// WaitFirst waits for everything but zones; may be nil.
 	WaitFirst func(ctx context.Context) error
-	// Unready returns why the process is not ready after the begin of the work, or "". If nil, it is always ready.
+	// Unready returns why the begun process is not ready, or "". Optional.
 	Unready func() string
 
 	out    io.Writer
@@ -87,8 +86,8 @@ func (p *Process) Printf(format string, arguments ...any) {
 	_, _ = terminal.Fprintf(p.out, format+"\n", arguments...)
 }
 
-// Run starts the informers, waits until all is read, calls work until ctx ends, and then returns nil. It returns an
-// error if a necessary part ends before. The context running ends with ctx, outlasting ends after the work.
+// Run starts the informers, waits until all is read, calls work until ctx ends, and returns nil. A necessary part that
+// ends before gives an error. The context running ends with ctx, outlasting after the work.
 func (p *Process) Run(ctx context.Context, work func(running, outlasting context.Context) error) error {
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -131,8 +130,8 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	return err
 }
 
-// reportWaiting prints why the work has not begun: first the API's error, once per reason, because informers retry
-// silently, then the missing zones.
+// reportWaiting prints why the work has not begun: the API's error, because informers retry silently, then the missing
+// zones.
 func (p *Process) reportWaiting(ctx context.Context) {
 	var message string
 	for answers := false; ; {
@@ -163,7 +162,7 @@ func (p *Process) reportWaiting(ctx context.Context) {
 	}
 }
 
-// readZones reads zones last: the rest may determine which zones are wanted.
+// readZones reads zones last, because the rest may determine which zones are wanted.
 func (p *Process) readZones(running, outlasting context.Context, parts *sync.WaitGroup) error {
 	if p.WaitFirst != nil {
 		if err := p.WaitFirst(running); err != nil {

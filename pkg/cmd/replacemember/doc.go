@@ -5,9 +5,9 @@
 // member.
 //
 // Guarantees: (1) The cluster takes writes meanwhile. (2) After exit code 0 the new member has all data and a vote. (3)
-// After an interruption the command can be repeated.
+// The command can be repeated after an interruption.
 //
-// Out of scope: the protocol of members, which is in pkg/etcd/embed.
+// Out of scope: the protocol of members (pkg/etcd/embed).
 //
 // Read replacemember.go.
 package replacemember

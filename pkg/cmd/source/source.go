@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/embed"
 )
 
-// Options are the flags. Either DataDir or Servers is given.
+// Options are the flags: either DataDir or Servers.
 type Options struct {
 	DataDir string
 	// Servers are URLs of etcd, with files for https.
@@ -74,8 +74,7 @@ func isEndpoint(text string) bool {
 	return err == nil && (at.Host != "" || at.Scheme == "unix")
 }
 
-// Reach validates the options, and returns the connection. The caller has to close its connections before it calls
-// release.
+// Reach validates the options, and returns the connection. The caller closes its connections before it calls release.
 func (o *Options) Reach(ctx context.Context) (where storagebackend.TransportConfig, release func(), err error) {
 	if err := o.Validate(); err != nil {
 		return where, nil, err

@@ -29,8 +29,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// startController delivers the zones from the server's views, and makes the primary serve the classes, without leader
-// election, since there is a single process.
 func (c *Config) startController(ctx context.Context, all *parts, kubeconfig string, server *apiserver.Server, zones *zoneview.Set,
 	dns *primary.Primary, updates *updatekey.Poster) error {
 	reach, err := clientFor(kubeconfig, "kubizone-controller")

@@ -1,20 +1,20 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package up runs everything in a single process: etcd in a data directory, API server, views of zones, hidden primary,
-// and the load of files.
+// Package up runs everything in a single process: etcd in a data directory, API server, zones in memory, hidden
+// primary, and the load of files.
 //
 // Guarantees:
 //
 //	U1. All errors in the flags are reported at once, before any change.
 //	U2. An obstacle (a data directory in use or of a newer format, a taken port, a full disk) gives one error with the
 //	    next step.
-//	U3. Only one line begins with "ready", when the API and DNS serve, every view is proven, and loading is complete.
+//	U3. Only one line begins with "ready", when the API and DNS serve, every zone is proven, and loading is complete.
 //	    A file that cannot be loaded is reported, and the rest is served.
-//	U4. Parts stop in the reverse order of their start: the API after its pending answers, then DNS, the ledger, and
-//	    etcd. A failed part stops all.
+//	U4. Parts stop in the reverse order of their start: the API after its pending answers, DNS, the ledger (storage of
+//	    zones), etcd. A failed part stops all.
 //
-// Out of scope: decisions about requests. The package only starts and stops the parts.
+// Out of scope: decisions about requests.
 //
-// Read up.go first, then options.go for the flags.
+// Read up.go first, then options.go.
 package up

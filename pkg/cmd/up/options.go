@@ -33,11 +33,9 @@ type Options struct {
 	LoadNamespace string
 	// AllowInlineSecrets accepts DNSClasses with secrets.
 	AllowInlineSecrets bool
-	// ACME serves the group acme.kubi.zone.
-	ACME bool
-	// SecretsDir has the Secrets of DNSClasses.
-	SecretsDir string
-	// Verbosity is the level of -v; above 3 shows etcd's log.
+	ACME               bool
+	SecretsDir         string
+	// Verbosity is the level of -v; above 3 etcd logs.
 	Verbosity int
 }
 
@@ -79,16 +77,13 @@ type Config struct {
 	ACME               bool
 	SecretsDir         string
 	Retries            delivering.Retries
-	// ParentServers finds the servers of a parent that is no Zone.
-	ParentServers signing.ParentServers
-	// Warnings are only printed.
-	Warnings  []string
-	Verbosity int
-	// Out gets the output for users.
-	Out io.Writer
+	ParentServers      signing.ParentServers
+	Warnings           []string
+	Verbosity          int
+	Out                io.Writer
 }
 
-// Complete reads the options and their files, and reports all errors (U1).
+// Complete reads the options and their files, and returns all errors (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets, ACME: o.ACME,
 		SecretsDir: o.SecretsDir, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(

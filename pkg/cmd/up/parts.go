@@ -27,7 +27,7 @@ type part struct {
 
 func newParts() *parts { return &parts{failed: make(chan error, 1)} }
 
-// startPart runs a part until stop. The part gets the values of ctx, but not its end, which would break the order (U4).
+// startPart runs a part until stop, not until ctx ends, which would break the order (U4).
 func (p *parts) startPart(ctx context.Context, name string, run func(ctx context.Context) error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	one := &part{name: name, stop: stop, done: make(chan struct{})}

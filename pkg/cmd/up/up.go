@@ -37,7 +37,7 @@ import (
 
 const shownZones = 12
 
-// Run runs everything until ctx ends, then stops the parts in order (U4). It returns nil if only ctx ended the run.
+// Run stops the parts in order when ctx has ended (U4). It returns nil if only ctx ended the run.
 func (c *Config) Run(ctx context.Context) error {
 	memory.SpareHeap()
 	for _, warning := range c.Warnings {
@@ -106,7 +106,6 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 	if err != nil {
 		return fmt.Errorf("data-dir %s: %w", dir.Path(), err)
 	}
-	// Stop order: API and DNS, the ledger and its views, etcd's clients, etcd.
 	all.startPart(ctx, "etcd clients", func(ctx context.Context) error { <-ctx.Done(); server.Close(); return nil })
 	all.startPart(ctx, "ledger", server.RunLedger)
 	if err := all.runDuring(ctx, server.WaitForViews); err != nil {
@@ -214,7 +213,6 @@ func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
 	return nil
 }
 
-// viewsTimeout bounds the delay of the ready line.
 const viewsTimeout = 10 * time.Second
 
 func (c *Config) waitForLoaded(ctx context.Context, kubeconfig string, zones *zoneview.Set) error {

@@ -9,8 +9,8 @@
 //	K1. The command create writes Secret, Role, RoleBinding and UpdateKey with the rights of the user, and removes
 //	    them again after a refusal. With --secrets-dir it writes the Secret as files for kubizone up, without Role and
 //	    RoleBinding.
-//	K2. The command show prints the configuration in each client's format, with the algorithm, since the default of
-//	    most clients is refused.
+//	K2. The command show prints the configuration in each client's format, with the algorithm, since most clients'
+//	    default is refused.
 //
 // Out of scope: the scope of a key, which the API server enforces.
 //

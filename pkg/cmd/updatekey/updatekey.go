@@ -36,11 +36,10 @@ import (
 const algorithm = "hmac-sha256"
 
 type options struct {
-	client *kubeconfig.Options
-	// patterns, types, view and transfer go into the UpdateKey; reader is the primary's ServiceAccount.
+	client                 *kubeconfig.Options
 	patterns, types        []string
 	view, transfer, reader string
-	// secretsDir has the Secrets of kubizone up. "" means Secrets of the cluster.
+	// secretsDir has the Secrets of kubizone up; "" means Secrets of the cluster.
 	secretsDir           string
 	format, server, zone string
 }
@@ -62,7 +61,7 @@ func (o *options) makeClients(argument string) (versioned.Interface, kubernetes.
 	return api, core, at, err
 }
 
-// step creates an object. remove undoes it after a later refusal.
+// remove undoes a step after a later refusal.
 type step struct {
 	what         string
 	make, remove func() error

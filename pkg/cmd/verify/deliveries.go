@@ -25,11 +25,9 @@ import (
 	"kubi.zone/kubizone/pkg/verify"
 )
 
-// byDelivery marks a line with the controller's result.
 const byDelivery = "delivery"
 
-// addDelivered adds the servers and providers of the zone's Deliveries, from their rows or the class. rows has the
-// controller's faults of servers that cannot be queried, which are never Current.
+// rows has the controller's results for servers that cannot be queried. None is Current.
 func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []verify.Report, err error) {
 	all, err := r.listDeliveries(ctx, zone)
 	for _, object := range all {
@@ -98,7 +96,6 @@ func (r *run) addDelivery(ctx context.Context, zone *v1alpha1.Zone, object *v1al
 	return rows
 }
 
-// addInstances adds the servers of a class with block bind9.
 func (r *run) addInstances(ctx context.Context, of *v1alpha1.DNSClass, object *v1alpha1.Delivery) (rows []verify.Report) {
 	for _, row := range object.Status.Servers {
 		namespace, name, _ := strings.Cut(row.Name, "/")
@@ -177,7 +174,6 @@ type askedProvider struct {
 	delivery *v1alpha1.Delivery
 }
 
-// compareByProvider compares as the drift check does.
 func (r *run) compareByProvider(ctx context.Context, a askedProvider, zone *v1alpha1.Zone, truth *verify.Zone) verify.Report {
 	provider, _, err := a.kind.New(a.class, func(namespace, name string) (map[string][]byte, error) {
 		return r.secrets.Get(ctx, namespace, name)
@@ -276,9 +272,8 @@ func sameKey(a, b *transfer.Key) bool {
 type asked struct {
 	// address is HOST:PORT; label is shown if several lines have the same address.
 	address, label string
-	// class is "" for a server given by a flag.
-	class string
-	key   *transfer.Key
+	class          string
+	key            *transfer.Key
 	// guest is true for another SOA, signed for another serial, and signatures.
 	guest, signed bool
 }

@@ -80,21 +80,20 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 // Result is the output of -o json.
 type Result struct {
 	// Zone is NAMESPACE/NAME of the Zone.
-	Zone string `json:"zone"`
-	FQDN string `json:"fqdn"`
-	View string `json:"view,omitempty"`
-	// Serial and RRsets are those of the delivered zone.
+	Zone   string `json:"zone"`
+	FQDN   string `json:"fqdn"`
+	View   string `json:"view,omitempty"`
 	Serial uint32 `json:"serial"`
 	RRsets int    `json:"rrsets"`
-	// Newest is the serial of an unsettled zone, NotDelivered the reason of its condition Settled.
+	// Newest is the serial of an unsettled zone, NotDelivered the reason of the condition Settled.
 	Newest       uint32 `json:"newest,omitempty"`
 	NotDelivered string `json:"notDelivered,omitempty"`
 
 	Servers []verify.Report `json:"servers"`
 }
 
-// Run compares a zone, NAMESPACE/NAME or NAME. The error is ErrDifferent after a difference, else ErrUnanswered if
-// a server could not be compared.
+// Run compares a zone, NAMESPACE/NAME or NAME. The error is ErrDifferent after a difference, else ErrUnanswered if a
+// server could not be compared.
 func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
 	if o.Output != formatText && o.Output != formatJSON {
 		return fmt.Errorf("--output %q: write %s or %s", o.Output, formatText, formatJSON)
@@ -184,10 +183,9 @@ func parseAddress(text string) (string, error) {
 }
 
 type run struct {
-	client  versioned.Interface
-	secrets class.Secrets
-	id      types.NamespacedName
-	// key is that of --tsig-key-file, keys caches the keys of classes.
+	client    versioned.Interface
+	secrets   class.Secrets
+	id        types.NamespacedName
 	key       *transfer.Key
 	keys      map[v1alpha1.SecretReference]*transfer.Key
 	servers   []asked
@@ -252,7 +250,6 @@ func (a asked) viewOf(truth *verify.Zone) *verify.Zone {
 
 type delivered struct {
 	*verify.Zone
-	// newest and why are set for an unsettled zone.
 	newest serial.Serial
 	why    string
 }

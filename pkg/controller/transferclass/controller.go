@@ -32,24 +32,23 @@ import (
 )
 
 const (
-	// secretInterval is the interval of reads of a class's Secrets: a watch would need the right to list.
+	// secretInterval is the interval of reads of Secrets, as a watch would need the right to list.
 	secretInterval = 5 * time.Second
-	// remindInterval is the interval of NOTIFYs for unconfirmed zones: an earlier NOTIFY may have been lost, or too
+	// remindInterval is the interval of NOTIFYs for unconfirmed zones. An earlier NOTIFY may have been lost, or too
 	// early.
 	remindInterval = 30 * time.Second
 	// For earlyTime after a change of peers, a NOTIFY for the catalog is sent each secretInterval. BIND ignores a
-	// NOTIFY during its query for the catalog: if it asked before the catalog was here, it has no zone of the class
-	// until the next NOTIFY.
+	// NOTIFY during its query for the catalog: if the catalog was not here yet, BIND has no zone of the class until the
+	// next NOTIFY.
 	earlyTime  = time.Minute
 	askTimeout = 10 * time.Second
 )
 
-// Config of a Controller. All fields are required.
+// Config configures a Controller. All fields are required.
 type Config struct {
 	Primary *primary.Primary
-	// The caller runs Members.
 	Members *Members
-	// The caller starts Classes and Zones, Zones with Trim.
+	// The caller starts Classes and Zones, Zones with the transform Trim.
 	Classes informers.DNSClassInformer
 	Zones   informers.ZoneInformer
 	Client  versioned.Interface
@@ -68,14 +67,14 @@ type Controller struct {
 	queue  workqueue.TypedRateLimitingInterface[task]
 	synced []cache.InformerSynced
 	begun  chan struct{}
-	// serving are the classes of the Primary, failing the last errors of classes. Only Run uses them.
+	// serving are the classes of the Primary, failing their last errors. Only Run uses them.
 	serving map[string]*serving
 	failing map[string]string
 	keys    Keys
 }
 
-// task syncs the members of a class; with peers, also settings and Secrets. With remind, it sends NOTIFY for
-// unconfirmed zones instead.
+// task syncs the members of a class, with peers also settings and Secrets. With remind, it sends NOTIFY for unconfirmed
+// zones instead.
 type task struct {
 	class         string
 	peers, remind bool
@@ -89,7 +88,7 @@ type serving struct {
 	since   time.Time // the last change of peers
 }
 
-// Trim is an informer transform: it keeps the fields of Zones that feed and Controller read.
+// Trim is an informer transform that keeps the fields of Zones read here and by the feed.
 func Trim(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		paused, is := zone.Annotations[v1alpha1.AnnotationPaused]
@@ -101,7 +100,7 @@ func Trim(object any) (any, error) {
 	return object, nil
 }
 
-// New registers event handlers. Nothing happens before Run.
+// New returns a Controller. Nothing happens before Run.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, begun: make(chan struct{}), serving: map[string]*serving{}, failing: map[string]string{},
@@ -144,7 +143,6 @@ func (c *Controller) clusterChanged(object any) {
 	}
 }
 
-// classByName returns a class of the caches; nil if absent.
 func (c *Controller) classByName(name string) (*v1alpha1.DNSClass, error) {
 	if namespace, cluster, ok := apiclass.SplitCluster(name); ok {
 		return c.Servers.classOf(namespace, cluster), nil
@@ -164,7 +162,6 @@ func (c *Controller) listClasses() []*v1alpha1.DNSClass {
 	return all
 }
 
-// askUID asks the API for a class; "" if absent.
 func (c *Controller) askUID(ctx context.Context, name string) (types.UID, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -190,7 +187,6 @@ func (c *Controller) classChanged(object any) {
 	}
 }
 
-// isFetched reports whether servers of a class fetch zones from a primary.
 func isFetched(of *v1alpha1.DNSClass) bool {
 	return of.Spec.Transfer != nil || of.Spec.Bind9 != nil && apiclass.ModeOf(of.Spec.Bind9) != v1alpha1.Bind9ModeUpdate
 }
@@ -215,7 +211,7 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 	c.Servers.waitForSync(ctx)
 	all := c.listClasses()
-	// In order of right to key names.
+	// In order of precedence for key names.
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return rankOf(a).Compare(rankOf(b)) })
 	for _, of := range all {
 		c.syncTask(ctx, task{class: of.Name, peers: true})
@@ -232,7 +228,6 @@ func (c *Controller) Run(ctx context.Context) {
 	}
 }
 
-// addTasks enqueues reminders, and classes to read their Secrets.
 func (c *Controller) addTasks(ctx context.Context) {
 	secrets, remind := time.NewTicker(secretInterval), time.NewTicker(remindInterval)
 	defer secrets.Stop()
@@ -284,7 +279,7 @@ func (c *Controller) renotify() {
 	}
 }
 
-// rankOf returns the rank of a class for key names. Bind9Clusters come last: teams choose their keys.
+// rankOf returns the precedence of a class for key names. Bind9Clusters come last, because teams choose their keys.
 func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	_, _, cluster := apiclass.SplitCluster(of.Name)
 	return precedence.Rank{Last: cluster, Since: of.CreationTimestamp.Time, ID: of.Name}
@@ -293,7 +288,6 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 // errUnread: a Secret may exist, but cannot be read.
 var errUnread = errors.New("a Secret cannot be read")
 
-// syncPeers serves a class with the present peers, or ends the class.
 func (c *Controller) syncPeers(ctx context.Context, name string) error {
 	of, err := c.classByName(name)
 	if err != nil {
@@ -305,7 +299,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		known = nil
 	}
 	if of == nil || !isFetched(of) || of.Spec.Paused {
-		// Secondaries keep the delivered zones: refused transfers change nothing.
+		// Secondaries keep the delivered zones, because refused transfers change nothing.
 		c.endClass(name)
 		return nil
 	}
@@ -377,9 +371,9 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys assigns key names to classes, whatever the order of events: to the class with the name in status (S11.18),
-// else to the oldest. A class that loses a name ends; the result is an error if the class given does. Only classes that
-// name keys themselves compete; the key of a selected server yields to them (Keys).
+// decideKeys assigns a key name to the class with the name in status (S11.18), else to the oldest, whatever the order
+// of events. A class that loses a name ends; the result is an error if the class given does. Only classes that name
+// keys themselves compete; the key of a selected server yields to them (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others
@@ -410,7 +404,6 @@ func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	return c.dropServers(of, peers.Claims())
 }
 
-// dropServers removes servers of other classes whose key differs from the key of that name in claims.
 func (c *Controller) dropServers(of *v1alpha1.DNSClass, claims map[string]string) error {
 	for name := range c.keys.classesWith(claims) {
 		other := c.serving[name]
@@ -481,7 +474,7 @@ func (c *Controller) syncMembers(ctx context.Context, name string) error {
 		here[m.UID] = true
 	}
 	if slices.ContainsFunc(known.members.Members, func(m primary.Member) bool { return !here[m.UID] }) {
-		// A lost store has neither Deliveries nor the class: then the zones are unknown, not gone.
+		// A lost store has neither Deliveries nor the class. Then the zones are unknown, not gone.
 		live, err := c.askUID(ctx, name)
 		if err != nil {
 			return fmt.Errorf("zones have to leave the class, and whether it still exists is unknown: %w", err)

@@ -14,26 +14,24 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Keys are the TSIG keys of all classes. A signature names its key by name alone, so a name has a single key in all
-// classes. A server's authors choose its key, so the name ends in their namespace (NamespaceOfKey): no UpdateKey, and
-// no server of another namespace, can have the name. Keys named by classes precede those of servers; of two servers in
-// a namespace, that of the older class precedes.
+// Keys are the TSIG keys of all classes. A signature names its key by name alone, so a name has a single key. A
+// server's authors choose its key, so the name ends in their namespace (NamespaceOfKey): no UpdateKey, and no server of
+// another namespace, can have the name. Keys named by classes precede those of servers; of two servers in a namespace,
+// that of the older class precedes.
 type Keys struct {
-	mu   sync.Mutex
-	held map[string]*heldKeys // by class
-	// byName indexes held by key name and class: lookups cost the same with many classes.
+	mu     sync.Mutex
+	held   map[string]*heldKeys // by class
 	byName map[string]map[string]*heldKeys
 }
 
-// heldKeys are the keys of a class; those of class "" are the primary's own.
+// heldKeys are the keys of a class, "" for the primary's own.
 type heldKeys struct {
 	rank      precedence.Rank
 	ofServers bool
 	claims    map[string]string
 }
 
-// Hold replaces the keys of a class. release removes them, unless replaced since. A paused class has no keys: no
-// primary serves it.
+// Hold replaces the keys of a class. release removes them, unless replaced since. A paused class has no keys.
 func (k *Keys) Hold(of *v1alpha1.DNSClass, peers Peers) (release func()) {
 	if of.Spec.Paused {
 		peers = Peers{}
@@ -103,7 +101,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// keptFrom returns why a server of the namespace, in a class, may not have the key; "" if allowed.
+// keptFrom returns "" if a server in a class may have the key, else the reason.
 func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""

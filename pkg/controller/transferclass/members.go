@@ -28,8 +28,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary"
 )
 
-// Members are the zones of every class, from Deliveries in revision order: at each revision a function of the store. An
-// informer would apply a listing object by object, with states that the store never had.
+// Members are the zones of every class, from Deliveries in revision order. An informer would apply a listing object by
+// object, with states that the store never had.
 type Members struct {
 	reflector *cache.Reflector
 	synced    chan struct{}
@@ -46,9 +46,8 @@ type row struct {
 	class, uid string
 	zone       name.Name
 	of         cache.ObjectName // the Zone
-	// rank decides between rows of a name.
-	rank precedence.Rank
-	// confirmed is true if every secondary has the wanted serial, once if every secondary had any serial.
+	rank       precedence.Rank
+	// confirmed: every secondary has the wanted serial. once: every secondary had any serial.
 	confirmed, once bool
 }
 
@@ -84,8 +83,8 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Of returns the membership of a class created at a time, sorted by the right to a name. If ofServers (block bind9),
-// the catalog marks members that some server never had, and the serial changes with the marks.
+// Of returns the membership of a class created at a time, in order of precedence. If ofServers (block bind9), the
+// catalog marks members that some server never had, and the serial changes with the marks.
 func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -106,7 +105,7 @@ func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Me
 	return membership
 }
 
-// find returns members without rows for an unknown class. mu is held.
+// find returns no rows for an unknown class. mu is held.
 func (m *Members) find(class string) members {
 	if known := m.classes[class]; known != nil {
 		return *known
@@ -114,10 +113,9 @@ func (m *Members) find(class string) members {
 	return members{at: m.listed}
 }
 
-// compare sorts by right to a name: the earlier Delivery first.
 func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
-// serialAt returns the serial of a catalog: the revision plus the second of the class's creation. So a class made again
+// serialAt returns the serial of a catalog: the revision plus the second of the class's creation. So a class recreated
 // in a new store is ahead of its predecessor, unless the old store averaged more than a write a second. A secondary
 // that was away follows if fewer than 2^31 revisions passed; a restore adds fewer (backup.Clock).
 func serialAt(created time.Time, revision uint64) serial.Serial {
@@ -180,8 +178,8 @@ func (c ofClass) Name(uid string) name.Name {
 
 func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
 
-// HolderAmong returns the UID of the Zone with the first right to a name among classes; "": none. A server of several
-// classes has a single zone of a name.
+// HolderAmong returns the UID of the Zone with the first right to a name among classes, "" for none: a server of
+// several classes has a single zone of a name.
 func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -199,12 +197,11 @@ func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	return slices.MinFunc(named, row.compare).uid
 }
 
-// isSameMember reports whether the catalog lists r and other alike.
 func (r row) isSameMember(other row) bool {
 	return r.class == other.class && r.uid == other.uid && r.zone == other.zone && r.rank.ID == other.rank.ID
 }
 
-// rowOf returns the row of a Delivery; false if that is nil or has no intent yet.
+// rowOf returns false for no Delivery, or without an intent.
 func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	if one == nil || one.Status.FQDN == "" {
 		return row{}, false
@@ -222,7 +219,7 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	}, true
 }
 
-// replaceRow sets the row of a Delivery (nil: removes it) at a revision, and marks its classes in touched. mu is held.
+// replaceRow sets the row of a Delivery (nil: removes it), and marks its classes in touched. mu is held.
 func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
 	before, was := m.rows[at]
 	after, is := rowOf(one)
@@ -328,8 +325,7 @@ func (s store) notifyChanged(classes map[string]bool) {
 // versions is the number of resourceVersions in an etcd revision (subrev.Objects).
 const versions = 128
 
-// revisionOf returns the etcd revision of a resourceVersion. No transaction writes two Deliveries, so the revision
-// identifies their state.
+// revisionOf returns the etcd revision of a resourceVersion. No transaction writes two Deliveries.
 func revisionOf(version string) (uint64, error) {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil || n < versions {

@@ -32,8 +32,8 @@ type Peers struct {
 	Catalog     name.Name
 }
 
-// Claims maps key names to values that differ for different keys (meaningOf): under a name, all classes of a primary
-// need the same key.
+// Claims maps key names to values that differ for different keys (meaningOf): all classes of a primary need the same
+// key under a name.
 func (p Peers) Claims() map[string]string {
 	claims := map[string]string{}
 	for _, key := range p.Class.Keys {
@@ -45,8 +45,9 @@ func (p Peers) Claims() map[string]string {
 // ReadPeers reads the block transfer and its Secrets. Errors are *delivery.Error; those of secret are returned
 // unchanged.
 //
-// A secondary with a key may transfer from any address: queries often come from another than the listed address. Others
-// are known by address alone. Local addresses are not notified, allowed or queried unless the class allows them.
+// A secondary with a key may transfer from any address, because queries often come from another than the listed
+// address. Others are known by address alone. Local addresses are not notified, allowed or queried unless the class
+// allows them.
 func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)
 }
@@ -165,10 +166,9 @@ func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error)
 	return key, err
 }
 
-// rotating are the prefixes of fields of keys that are accepted, but do not sign, during a rotation.
+// rotating are the prefixes of keys that are accepted, but do not sign, during a rotation.
 var rotating = []string{"next-", "former-"}
 
-// readKeys reads the signing key, and other keys that are accepted.
 func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Key, others []tsig.Key, err error) {
 	data, err := secret(ref.Namespace, ref.Name)
 	if err != nil {

@@ -32,7 +32,6 @@ type Servers struct {
 	clusters  informers.Bind9ClusterInformer
 }
 
-// serversWait bounds the wait at the start for the list of servers.
 const serversWait = 10 * time.Second
 
 // NewServers registers with informers that the caller starts.
@@ -62,8 +61,7 @@ func (s *Servers) Of(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 	return apiclass.ServersOf(of, instances, s.Cluster), nil
 }
 
-// Find returns a Bind9Instance as a server, selected by a class or not. runs is false if absent, stopped or under
-// deletion.
+// Find returns a Bind9Instance as a server. runs is false if absent, stopped or under deletion.
 func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs bool, err error) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return apiclass.Server{}, false, errUnlisted
@@ -76,8 +74,8 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	return server, runs, nil
 }
 
-// ListSigners returns the running signers of all fleets; none before the Bind9Instances are listed. External signers,
-// which may have others' zones, are left out.
+// ListSigners returns the running signers of all fleets; none before the Bind9Instances are listed. External signers
+// are left out, because they may have zones of others.
 func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return nil
@@ -127,7 +125,7 @@ func (s *Servers) listClasses() (all []*v1alpha1.DNSClass) {
 	return all
 }
 
-// waitForSync waits at most serversWait: if the APIService of servers is absent, other classes are served.
+// waitForSync is bounded, because the APIService of servers may be absent.
 func (s *Servers) waitForSync(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, serversWait)
 	defer cancel()
@@ -218,7 +216,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	return s, s.markSigners(secret)
 }
 
-// hasOwnKey reports whether a signer has a key that no other server has: that server could transfer the unsigned zone.
+// hasOwnKey: a server with the signer's key could transfer the unsigned zone.
 func hasOwnKey(signer apiclass.Server, read []keyed) bool {
 	at := slices.IndexFunc(read, func(one keyed) bool { return RowName(one.Server) == RowName(signer) })
 	return at >= 0 && !slices.ContainsFunc(read, func(other keyed) bool {

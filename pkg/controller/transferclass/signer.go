@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// IsBySigner reports whether servers transfer a zone from its signer. The primary then hands the zone to the signer
-// alone.
+// IsBySigner reports whether servers transfer a zone from its signer. The primary then hands the zone only to the
+// signer.
 func IsBySigner(zone *v1alpha1.Zone) bool {
 	if zone.Status.DNSSEC == nil {
 		return false
@@ -27,8 +27,8 @@ func IsBySigner(zone *v1alpha1.Zone) bool {
 	return false
 }
 
-// IsBeingSigned reports whether a signer begins to sign the zone. Servers transfer the unsigned zone from the primary
-// until all is signed; a server that queries the signer may have the signed zone before.
+// IsBeingSigned reports whether a signer begins to sign the zone. Servers transfer the unsigned zone until all is
+// signed; a server that queries the signer may have the signed zone before.
 func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }
@@ -67,7 +67,7 @@ func (m *Members) Zone(class, uid string) (cache.ObjectName, bool) {
 	return one.of, ok
 }
 
-// Cluster returns a Bind9Cluster; nil if there is none.
+// Cluster returns a Bind9Cluster, nil for none.
 func (s *Servers) Cluster(namespace, name string) *bind9.Bind9Cluster {
 	cluster, err := s.clusters.Lister().Bind9Clusters(namespace).Get(name)
 	if err != nil {

@@ -38,20 +38,19 @@ import (
 const (
 	// lookInterval is the interval of checks of all Secrets and of the names taken by classes.
 	lookInterval = 5 * time.Second
-	// outcomeInterval is the minimum between writes of outcomes.
+	// outcomeInterval is the minimum time between writes of outcomes.
 	outcomeInterval = 10 * time.Second
 	askTimeout      = 10 * time.Second
 	// maxKeys bounds the UpdateKeys of a namespace that may be served, the older first: each has a watched Secret.
 	maxKeys = 64
 )
 
-// Reasons of the condition Ready.
 const (
 	reasonServed    = "Served"
 	reasonSuspended = "Suspended"
 )
 
-// Config of a Controller. All fields are required.
+// Config configures a Controller. All fields are required.
 type Config struct {
 	Primary *primary.Primary
 	Poster  *Poster
@@ -74,12 +73,12 @@ type Controller struct {
 	// a status: the informer may lag behind. Only Run uses them.
 	read     map[types.UID]tsig.Key
 	recorded map[types.UID]string
-	// outcomes are to be written, by ID. told is the time of the last takeOutcomes.
+	// outcomes are to be written, by ID. lastTaken is the time of the last takeOutcomes.
 	outcomes  map[string]outcome
 	lastTaken time.Time
 }
 
-// New registers with the informer. Nothing happens before Run.
+// New returns a Controller. Nothing happens before Run.
 func New(config Config) (*Controller, error) {
 	c := &Controller{Config: config, changed: make(chan struct{}, 1), begun: make(chan struct{}), read: map[types.UID]tsig.Key{},
 		recorded: map[types.UID]string{}, outcomes: map[string]outcome{}}
@@ -98,8 +97,8 @@ func New(config Config) (*Controller, error) {
 	return c, nil
 }
 
-// WaitForSync returns after the first syncKeys, or with the cause of ctx. A primary that answers earlier would
-// refuse updates by unknown keys, and clients repeat no refused update.
+// WaitForSync returns after the first syncKeys, or with the cause of ctx. A primary that answers earlier would refuse
+// updates by unknown keys, and clients repeat no refused update.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:
@@ -141,7 +140,6 @@ type candidate struct {
 	verdict
 }
 
-// claims returns the name of the key: that in the status, else that in the Secret.
 func (k *candidate) claims() map[string]string {
 	switch {
 	case k.of.Status.KeyName != "":
@@ -160,8 +158,7 @@ func (k *candidate) uses() []string {
 	return []string{k.of.Status.KeyName}
 }
 
-// syncKeys replaces the keys of the Primary and writes each status. A key is served only with the name in status, where
-// all primaries see the owner of a name.
+// syncKeys serves a key only with the name in status, where all primaries see the owner of a name.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {
@@ -218,7 +215,7 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	slices.SortFunc(all, func(a, b *v1alpha1.UpdateKey) int {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
 	})
-	// taken counts the keys by namespace, without suspended ones, whose Secrets are not read.
+	// taken counts the keys by namespace, without suspended keys, whose Secrets are not read.
 	candidates, there, taken := make([]*candidate, 0, len(all)), map[types.UID]bool{}, map[string]int{}
 	for _, of := range all {
 		there[of.UID] = true
@@ -249,8 +246,8 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	return candidates, nil
 }
 
-// recordName writes the key's name into an empty status. A conflict is an error: another primary may have written a
-// name, which the informer will deliver.
+// recordName writes the key's name into an empty status. A conflict is an error, because another primary may have
+// written a name.
 func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	if one.of.Status.KeyName != "" {
 		return nil
@@ -265,7 +262,7 @@ func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	return nil
 }
 
-// readKey returns the key of an UpdateKey, or the last one while the Secret cannot be read.
+// readKey returns the last key while the Secret cannot be read.
 func (c *Controller) readKey(ctx context.Context, of *v1alpha1.UpdateKey) (tsig.Key, verdict) {
 	if of.Spec.Suspended {
 		delete(c.read, of.UID)
@@ -328,7 +325,7 @@ func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
-// writeStatus writes a changed status. A later outcome by another primary stays.
+// writeStatus keeps a later outcome by another primary.
 func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status
@@ -352,7 +349,7 @@ func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v 
 	return err
 }
 
-// ignoreChanged returns nil for an UpdateKey that changed or is gone: the informer delivers that.
+// ignoreChanged drops errors for a changed or deleted UpdateKey: the informer delivers that.
 func ignoreChanged(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil

@@ -11,7 +11,7 @@
 // SERVFAIL if the API server does not answer. (4) A status is written when it changes, at most once in ten seconds for
 // updates.
 //
-// Out of scope: the contents of messages. Package update parses them, and the API server executes them.
+// Out of scope: the contents of messages.
 //
 // Read controller.go first; poster.go sends messages.
 package updatekey

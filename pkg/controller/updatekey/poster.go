@@ -35,7 +35,7 @@ type Poster struct {
 	outcomes map[string]outcome // by ID, since they were taken last
 }
 
-// outcome of a key's messages: the last executed, the last refused, the last error, and the numbers of refused and
+// outcome has the last executed and the last refused message of a key, the last error, and the numbers of refused and
 // failed messages.
 type outcome struct {
 	update          *v1alpha1.UpdateKeyUpdate
@@ -49,7 +49,6 @@ var _ updates.Handler = (*Poster)(nil)
 // Connect sets the client of the API group kubi.zone.
 func (p *Poster) Connect(api rest.Interface) { p.api.Store(&api) }
 
-// idOf returns the ID of an UpdateKey at a primary.
 func idOf(key *v1alpha1.UpdateKey) string { return key.Namespace + "/" + key.Name }
 
 func (p *Poster) post(ctx context.Context, id, subresource string, spec v1alpha1.UpdateRequestSpec) (*v1alpha1.UpdateRequest, error) {
@@ -83,7 +82,7 @@ func (p *Poster) Update(ctx context.Context, key *updates.Key, m *update.Message
 	return uint16(rcode)
 }
 
-// noteOutcome stores the outcome of a message. An unmet prerequisite is no refusal: clients query with prerequisites.
+// noteOutcome does not count an unmet prerequisite as a refusal, because clients query with prerequisites.
 func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.UpdateRequestStatus, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,8 +108,7 @@ func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.Upd
 	p.outcomes[id] = last
 }
 
-// takeOutcomes returns the outcomes since the last call, and logs at most a line per level for each key, however many
-// messages come.
+// takeOutcomes returns the outcomes since the last call, and logs at most a line per level for each key.
 func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +138,6 @@ func (p *Poster) Share(ctx context.Context, key *updates.Key, zone name.Name) ([
 	return readShare(zone, answer.Status.Share)
 }
 
-// readShare groups consecutive records of an RRset.
 func readShare(zone name.Name, records []v1alpha1.UpdateRequestRecord) (sets []content.RRset, err error) {
 	for _, r := range records {
 		t, err := rdata.ParseType(r.Type)

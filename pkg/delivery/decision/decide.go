@@ -11,15 +11,16 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// requestInterval is the shortest time between two accepted Zone.Requests, which every writer of the Zone can send.
+// requestInterval is the shortest time between two accepted Zone.Requests, because any writer of the Zone can send
+// them.
 const requestInterval = 10 * time.Second
 
 const compareWithin = 10 * time.Second // after a change of the class's servers
 
 const viewWait = 5 * time.Minute // of a removal, for the view of its zone
 
-// BeginAttempt updates m at the start of an attempt. It cancels the delay of a failed delivery if the class has
-// changed, if the zone joined or left the class, or if f.Woken or a new request asks.
+// BeginAttempt updates m at the start of an attempt. A change of the class, a join or leave of the zone, f.Woken, or a
+// new request cancels the delay of a failed delivery.
 func (m *Memory) BeginAttempt(f *Facts) {
 	if f.Revision != m.revision {
 		m.revision = f.Revision
@@ -50,7 +51,7 @@ func (m *Memory) BeginAttempt(f *Facts) {
 	}
 }
 
-// Next returns the next action of an attempt and the updated memory, without side effects, in this order:
+// Next returns the next action and the updated memory, without side effects, in this order:
 //
 //	a failed delivery waits for its retry;
 //	a removed or paused delivery waits for a change;
@@ -107,7 +108,7 @@ func (m *Memory) nextAction(f *Facts) Action {
 	return m.nextDelivery(f)
 }
 
-// WaitReason returns the message of the last failure, or the given text if there is none.
+// WaitReason returns the message of the last failure, else the given text.
 func (m *Memory) WaitReason(otherwise string) string {
 	if m.State.Error == nil {
 		return otherwise
@@ -123,14 +124,14 @@ func (m *Memory) endDelivery(f *Facts) Action {
 }
 
 func (m *Memory) nextRemoval(f *Facts, why string) Action {
-	// Without State.Zone no call was ever made, and the class may have no provider. The RRsets under a name that
-	// another zone now has must stay.
+	// Without State.Zone no call was made, and the class may have no provider. RRsets under a name that another zone
+	// now has must stay.
 	if m.State.Zone.IsZero() || f.Claims.Given || f.retains() || f.Claims.HandedOver {
 		return Action{Do: DoForget, Why: "there is nothing to withdraw from the provider"}
 	}
 	if f.View == nil {
 		if m.viewed {
-			// Loop.Run sends the last content of a zone after its view is gone; this attempt began in between.
+			// Loop.Run sends the last content of a zone after the view is gone, so this attempt may precede it.
 			if m.awaitsView(f) {
 				return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone has just been removed, and its last content " +
 					"has not been reported yet"}
@@ -154,7 +155,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	return Action{Do: DoRemove, Why: why}
 }
 
-// awaitsView reports whether to wait. The first call sets the deadline.
+// awaitsView sets the deadline in the first call.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
 		m.due[dueView] = f.Began.Add(viewWait)
@@ -202,8 +203,8 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	return Action{Do: DoWait, Settled: true, Until: m.Wake(now), Why: m.WaitReason(delivered.Message)}
 }
 
-// takeServers reports, once for each set of servers, whether the delivery's rows differ: the row of a former server
-// stays until it confirms the removal.
+// takeServers reports, once for each set of servers, whether the rows differ: the row of a former server stays until
+// the removal is confirmed.
 func (m *Memory) takeServers(f *Facts) bool {
 	if f.Class.Servers == nil || m.servers != nil && slices.Equal(f.Class.Servers, m.servers) {
 		return false

@@ -21,7 +21,7 @@ const (
 	DoLookUp   Do = "look up" // list the RRsets of a zone without a view
 	DoInherit  Do = "inherit" // continue from a class with the same target that the zone leaves
 	DoTakeOver Do = "take over"
-	DoClaim    Do = "claim"    // claim the zone's name in the class
+	DoClaim    Do = "claim"
 	DoRemove   Do = "withdraw" // remove the zone from the provider
 	DoForget   Do = "forget"   // delete the state; nothing is at the provider
 	DoFail     Do = "fail"     // record a failure without a call
@@ -29,17 +29,17 @@ const (
 	DoVerify   Do = "verify"
 )
 
-// Action is the next step of an attempt, and why.
+// Action is the next step of an attempt, and the reason.
 type Action struct {
 	Do  Do
 	Why string
-	// Until ends DoWait if nothing changes before; if zero, only a change ends it.
+	// Until ends DoWait; if zero, only a change does.
 	Until time.Time
-	// Repeat makes DoDeliver write a taken-over intent once more. Quiet tells DoTakeOver that no call of the other
+	// Repeat makes DoDeliver write a taken-over intent once more. Quiet means for DoTakeOver that no call of the other
 	// worker is in flight.
 	Repeat, Quiet bool
 	Err           *delivery.Error
-	// Settled: nothing is left to deliver. Notable: an operator may have to look into DoWait.
+	// Settled: nothing is left to deliver. Notable: DoWait may need an operator.
 	Settled, Notable bool
 }
 
@@ -53,7 +53,7 @@ type View struct {
 // Claims relates a delivery to the others of its class and of its zone.
 type Claims struct {
 	// Awaited: another delivery waits for a name of this delivery. Given: another delivery has precedence for the name
-	// in the state, so this delivery must not remove the RRsets there.
+	// in the state, so the RRsets there must stay.
 	Awaited, Given bool
 	// Leaving names the classes from which the zone is still to be removed.
 	Leaving []string
@@ -62,7 +62,7 @@ type Claims struct {
 	Replaced, HandedOver bool
 }
 
-// Facts is the input of Next beside the Memory. An attempt adds the results of its actions.
+// Facts is the input of Next beside the Memory.
 type Facts struct {
 	// Now is the end of the last call.
 	Began, Now time.Time
@@ -70,32 +70,32 @@ type Facts struct {
 	Random   func(n int64) int64
 	Identity string
 	Backoff  delivery.Backoff
-	// RepeatAfter is the delay after which no call of a worker that lost its intent can arrive.
+	// RepeatAfter is the delay after which no call of a fenced worker can arrive.
 	RepeatAfter time.Duration
 
-	Zone  delivery.Zone
-	Class delivery.Class
-	// Revision counts changes of the class.
+	Zone     delivery.Zone
+	Class    delivery.Class
 	Revision int
 	Woken    bool
-	// Changed is when the oldest undelivered change was first seen.
+	// Changed is when the oldest undelivered change was seen.
 	Changed time.Time
 	Removed bool
-	// Lost is when a server was last found to have lost a zone. Zones confirmed before are compared.
+	// Lost is when a server was found to have lost a zone. Zones confirmed before are compared.
 	Lost   time.Time
 	View   *View // nil if the zone has no settled content in this process
 	Claims Claims
 
 	// Results of this attempt. Inherited: the states of other classes were searched. Taken: another zone has the name.
-	// LookedUp: Left has the RRsets of a zone without a view, nil if unknown. owed: RRsets owed before the comparison.
+	// LookedUp: Left has the RRsets of a zone without a view, nil if unknown. unconfirmed: RRsets unconfirmed before
+	// the comparison.
 	Inherited, Claimed, Taken bool
 	LookedUp                  bool
 	Left                      []delivery.RRsetKey
 	compared, Repair          bool
 	unconfirmed               map[delivery.RRsetKey]bool
 
-	// Results for the Loop. Settled: nothing is left to deliver. Worked: the provider carried out a call. Again:
-	// another attempt follows at once. Pause makes all zones of the class wait.
+	// Results for the Loop. Settled: nothing is left to deliver. Worked: the provider made a change or comparison.
+	// Again: another attempt follows at once. Pause makes all zones of the class wait.
 	Settled, Worked, Again     bool
 	Pause                      *delivery.Error
 	Missing, Differing, Others int

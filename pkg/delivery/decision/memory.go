@@ -10,15 +10,15 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Memory is the stored state of a delivery, with findings of this process. Only the delivery's worker uses it.
+// Memory is the stored state of a delivery, with findings of this process. Only one worker at a time uses it.
 type Memory struct {
-	// Loaded: Stored is the content of the Store, State is Stored with the changes of this process. Known: the state
+	// Loaded: Stored has the content of the Store, State the same with the changes of this process. Known: the state
 	// was loaded once.
 	Loaded, Known bool
 	Stored, State delivery.State
 	Leaving       bool
 	Why           string
-	// unsaved has RRsets possibly half written that no store has (BeginUnrecorded).
+	// unsaved has RRsets possibly half written that are in no store (BeginUnrecorded).
 	unsaved  *delivery.Intent
 	revision int
 	viewed   bool
@@ -57,16 +57,15 @@ type driftCount struct {
 }
 
 type takeover struct {
-	// taken is the other worker's intent, which stays in the Store until the first write.
+	// taken is the other worker's intent. It stays in the Store until the first write.
 	taken delivery.Intent
-	// idleHolder is the last State.Holder seen while there was nothing to deliver.
+	// idleHolder is the last State.Holder seen with nothing to deliver.
 	idleHolder string
-	// oneSerial: all calls of the other worker were of one serial. Otherwise whole: the takeover wrote the whole zone,
-	// and the repeat does too.
+	// oneSerial: all calls of the other worker were of one serial. whole: the takeover wrote the whole zone, so the
+	// repeat does too.
 	whole, oneSerial bool
 }
 
-// cause is a reason for an attempt in the absence of changes.
 type cause int
 
 const (
@@ -74,7 +73,7 @@ const (
 	dueRefused
 	duePoll
 	dueCompare
-	// dueRepeat is the second write of the RRsets of a taken-over intent.
+	// dueRepeat is the second write of a taken-over intent.
 	dueRepeat
 	dueView
 	// dueRequest is the time from which the next Zone.Request is accepted. It wakes no attempt.
@@ -82,7 +81,6 @@ const (
 	causes
 )
 
-// times has the due time of each cause, zero for none.
 type times [causes]time.Time
 
 func (t *times) clear(of ...cause) {
@@ -98,7 +96,7 @@ func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
 // Fails reports whether the last attempt failed or RRsets are refused.
 func (m *Memory) Fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
 
-// LoadState sets the stored state. It adds the unsaved intent of this process, named me, unless another worker has
+// LoadState sets the stored state, and adds the unsaved intent of this process, named me, unless another worker has
 // begun.
 func (m *Memory) LoadState(state delivery.State, me string) {
 	m.Loaded, m.Known, m.Stored, m.State = true, true, state, state
@@ -110,18 +108,18 @@ func (m *Memory) LoadState(state delivery.State, me string) {
 	if unsaved := m.unsaved; unsaved != nil && state.Intent == nil && state.Holder == me {
 		m.State.Intent = m.freeIntent(unsaved, me)
 	} else {
-		m.unsaved = nil // The other worker writes all changes of the zone, with the RRsets in unsaved.
+		m.unsaved = nil // the other worker writes all changes of the zone, with the RRsets in unsaved
 	}
 }
 
 // KeepStored sets the state after a write to the Store.
 func (m *Memory) KeepStored(state delivery.State) { m.Stored, m.State, m.unsaved = state, state, nil }
 
-// BeginUnrecorded sets the state before the first call without a stored intent. The intent stays in memory until a
-// state is stored.
+// BeginUnrecorded sets the state before the first call without a stored intent. Memory keeps the intent until a state
+// is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsaved = next, next.Intent }
 
-// freeIntent drops the holder. While a repeat is due, the holder is me.
+// freeIntent drops the holder, except while a repeat is due.
 func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil
@@ -133,8 +131,8 @@ func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent
 	return &free
 }
 
-// Wake returns the time of the next attempt if nothing changes before, zero for none. Causes already due at the time
-// began do not count: the last attempt dealt with them, or they wait for a change.
+// Wake returns the time of the next attempt if nothing changes before, zero for none. Causes due before began do not
+// count: the last attempt dealt with them, or they wait for a change.
 func (m *Memory) Wake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

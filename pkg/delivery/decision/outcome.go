@@ -34,7 +34,7 @@ func confirmedBy(c *delivery.Class) delivery.Condition {
 	return ready
 }
 
-// BeginState returns the state to record before the first call outside.
+// BeginState returns the state to record before the first call.
 func BeginState(s delivery.State, now time.Time) delivery.State {
 	intent := *s.Intent
 	intent.Time = now
@@ -102,7 +102,7 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	return Result{State: next, Event: event}
 }
 
-// scheduleRetry returns zero for a permanent error without RetryAfter: then the delivery waits for a change.
+// scheduleRetry returns zero for a permanent error without RetryAfter, which waits for a change.
 func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at serial.Serial) time.Time {
 	if e.Permanent && e.RetryAfter <= 0 {
 		m.blocked, m.blockedAt = true, at
@@ -113,7 +113,7 @@ func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at ser
 
 func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report delivery.Report) Result {
 	if earlier, fresh := t.splitFailed(report.Failed); min(len(earlier), len(fresh)) > maxListed {
-		// An intent for the whole zone does not name removed RRsets, so the whole change is retried.
+		// An intent for the whole zone does not name removed RRsets, so retry the whole change.
 		return m.RecordFailure(f, plan.Serial, report, newRefusal(report.Failed))
 	}
 	f.Worked = true
@@ -137,12 +137,12 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 	event.First = had == nil && next.Error != nil
 	event.Recovered = had != nil && next.Error == nil && event.Outcome == delivery.OutcomeDelivered
 	if event.Outcome == delivery.OutcomePending && next.Error == nil {
-		next.Error = had // A pending delivery has not recovered yet.
+		next.Error = had
 	}
 	return Result{State: next, Event: event}
 }
 
-// maxRefusedOctets bounds the names and messages of State.Refused, written with each delivered change.
+// maxRefusedOctets bounds the names and messages of State.Refused.
 const maxRefusedOctets = 32 << 10
 
 // The order is stable across attempts, so that a retry writes nothing.
@@ -219,14 +219,13 @@ func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan del
 		m.due.clear(dueRefused)
 	}
 	if len(m.refused.remaining) > 0 {
-		f.Again = true // The last attempt of the round schedules the next round.
+		f.Again = true // the last attempt of the round schedules the next
 	} else if e.RetryAfter > 0 || e.Permanent || !m.due.waits(dueRefused, f.Began) {
 		m.refused.times++
 		m.due[dueRefused] = m.scheduleRetry(f, e, m.refused.times-1, plan.Serial)
 	}
 }
 
-// confirmDrift sets Again if a comparison became due during the attempt.
 func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.Failure) {
 	remain := map[delivery.RRsetKey]bool{}
 	for _, failure := range failed {
@@ -248,11 +247,11 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 	intent := next.Intent
 	switch {
 	case m.due.isSet(dueRepeat) && intent != nil:
-		// This process stays the holder, so that another worker taking over repeats too.
+		// This process stays the holder, so that another worker that takes over repeats too.
 		kept := *intent
 		kept.Holder, kept.Time = f.Identity, f.Now
 		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.oneSerial
-		var unconfirmed []delivery.RRsetKey // owed after the repeat too; unlisted if the fence was not called
+		var unconfirmed []delivery.RRsetKey // after the repeat too; unlisted if the fence was not called
 		for _, failure := range failed {
 			unconfirmed = append(unconfirmed, failure.Key())
 		}
@@ -271,8 +270,8 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 	}
 }
 
-// loseZone makes the next plan write the whole zone, because a recreated zone at the provider is empty. The intent
-// keeps the earliest serial, in case the old zone comes back.
+// loseZone makes the next plan write the whole zone, because a recreated zone is empty. The intent keeps the earliest
+// serial, in case the old zone comes back.
 func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state := &m.State
 	if state.Serial == 0 {
@@ -286,8 +285,8 @@ func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state.Serial, state.Hash, state.Intent = 0, "", &intent
 }
 
-// RecordComparison returns the result of a comparison. If the provider needs a repair, it sets f.Repair and adds the
-// RRsets to the intent.
+// RecordComparison returns the result of a comparison. If a repair is needed, it sets f.Repair and adds the RRsets to
+// the intent.
 func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Result {
 	at := f.View.Serial
 	m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
@@ -303,7 +302,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	differs := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Content == delivery.ContentDiffers })
 	behind := differs || slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
-	// A refused RRset is missing, and Ready reports it. It is drift only if it was drift before.
+	// Ready reports a refused RRset. It is drift only if it was drift before.
 	unconfirmed := m.listUnconfirmed()
 	refused := func(set delivery.RRset) bool {
 		return unconfirmed[set.Key()] && !slices.Contains(m.State.Drift, set.Key())
@@ -320,7 +319,6 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	if m.State.Intent != nil {
 		intent, f.unconfirmed = *m.State.Intent, unconfirmed
 	}
-	// The repair retries even permanently refused RRsets.
 	if m.hasUnlisted() {
 		m.retryFirst(slices.DeleteFunc(keys, func(key delivery.RRsetKey) bool { return unconfirmed[key] }))
 	} else if rrsets, unlisted := addRRsets(intent.RRsets, false, keys); unlisted {
@@ -383,7 +381,7 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 // reportComparison stores the end of a comparison only after a request or a finding.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
-	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike) // Servers may come and go.
+	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike)
 	if !m.Requested(f) && sameServers && next.Drifted.Status != delivery.Unknown && m.Stored.Drifted.Status != delivery.True &&
 		m.Stored.Drifted.Status != delivery.Unknown {
 		return Result{Untold: true}
@@ -394,7 +392,7 @@ func (m *Memory) reportComparison(f *Facts) Result {
 }
 
 // A provider without the zone cannot remove it. The zone counts as removed after absentTime, and absentAttempts
-// attempts of this process in a row: a server being rebuilt or loading its zones has the zone again before that.
+// attempts in a row: a server that is being rebuilt has the zone again before that.
 const (
 	absentTime     = 24 * time.Hour
 	absentAttempts = 10
@@ -413,7 +411,7 @@ func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
 
 // ForgetDelivery resets the memory of a delivery with nothing at the provider.
 func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
-	f.Settled, f.Again = true, f.Wanted() // a wanted delivery starts anew
+	f.Settled, f.Again = true, f.Wanted()
 	event := delivery.Event{Outcome: delivery.OutcomeRemoved, Serial: m.State.Serial, Absent: absent}
 	m.Loaded, m.Stored, m.State, m.unsaved = false, delivery.State{}, delivery.State{}, nil
 	m.failures, m.refused.times, m.blocked, m.pending, m.polls, m.absent = 0, 0, false, 0, 0, 0
@@ -430,20 +428,20 @@ func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	}
 	next.Intent = &intent
 	next.Ready = newCondition(delivery.Unknown, delivery.ReasonPending, "the zone is being withdrawn")
-	next.Hash = "" // The removal changes the confirmed content.
+	next.Hash = "" // the removal changes the confirmed content
 	next.Drifted, next.Drift = delivery.Condition{}, nil
 	return next
 }
 
-// StateStopped returns the state after the Loop stopped an attempt. owed reports whether to store it: no call is in
-// flight, so the next worker need not wait.
+// StateStopped returns the state after the Loop stopped an attempt. No call is in flight, so the next worker need not
+// wait. store is false while a repeat is due.
 func (m *Memory) StateStopped(f *Facts) (next delivery.State, store bool) {
 	next = m.State
 	next.Intent = m.freeIntent(next.Intent, f.Identity)
 	return next, !m.due.isSet(dueRepeat)
 }
 
-// RetryStore schedules a reload of the state after an error of the store, sooner if the fence refused.
+// RetryStore schedules a reload after an error of the store, sooner if the fence refused.
 func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.Loaded = false
 	wait := f.Backoff.Base
@@ -454,12 +452,12 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.due[dueRetry] = f.Now.Add(f.jitter(wait))
 }
 
-// AwaitClass schedules a retry for the end of another class's attempt at the zone.
+// AwaitClass schedules a retry after another class's attempt at the zone.
 func (m *Memory) AwaitClass(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
 // InheritState continues from the state of another class with the same target.
 func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
-	// Changes begun by the other class without an intent are among those of the zone since theirs.Serial.
+	// Unrecorded changes of the other class are among those of the zone since inherited.Serial.
 	intent := delivery.Intent{Serial: inherited.Serial, From: inherited.Serial, Time: f.Began, Unlisted: true}
 	if inherited.Intent != nil {
 		if intent = *inherited.Intent; intent.Holder != "" {
@@ -519,7 +517,7 @@ func describeDrift(s *delivery.State, keys []delivery.RRsetKey, differs bool) {
 		"why it is not repaired", keys[0], moreRRsets(len(keys)-1)))
 }
 
-// sameReason ignores messages: a Store does not keep the provider's.
+// sameReason ignores messages, because a Store does not keep those of providers.
 func sameReason(s *delivery.StateError, e *delivery.Error) bool {
 	return s.Reason == e.Reason && s.Code == e.Code
 }

@@ -13,16 +13,16 @@ import (
 
 // A provider may refuse more RRsets of a zone than an Intent lists (attack 8). The rest of the zone is confirmed
 // nevertheless. If the provider may have earlier data in place of each unlisted RRset, those RRsets are among the
-// changes since From (Unlisted). Otherwise From is 0: any RRset may be owed, and a worker that loads the state writes
-// the whole zone once. The worker with all refused RRsets in memory retries maxPerAttempt of them in an attempt, so
-// that a change of the zone waits for no more calls.
+// changes since From (Unlisted). Otherwise From is 0, and a worker that loads the state writes the whole zone once. The
+// worker with all refused RRsets in memory retries maxPerAttempt of them in an attempt, so that a change of the zone
+// waits for no more calls.
 
 // maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
 
 const maxPerAttempt = 64
 
-// hasUnlisted reports whether this process has all refused RRsets in memory, and the rest of the zone is confirmed.
+// hasUnlisted reports whether this process has all refused RRsets in memory.
 func (m *Memory) hasUnlisted() bool {
 	return m.refused.unlisted != nil && m.State.Serial != 0 && m.State.Intent != nil
 }
@@ -41,7 +41,7 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	return unconfirmed
 }
 
-// roundState returns the state to plan from. Its intent lists the next maxPerAttempt refused RRsets.
+// roundState returns the state to plan from. Its intent lists the next refused RRsets.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.hasUnlisted() {

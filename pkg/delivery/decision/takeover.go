@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// nextForeign takes over another worker's intent; mine is true if there is none.
+// nextForeign takes over another worker's intent. mine is true if there is none.
 func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
@@ -19,7 +19,7 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 		return Action{}, true
 	}
 	if m.State.Intent == nil && m.takeover.idleHolder == intent.Holder {
-		// The other worker had nothing to deliver when this process began, and is gone since: no call is in flight.
+		// The other worker had nothing to deliver when this process began, and has stopped: no call is in flight.
 		return Action{Do: DoTakeOver, Quiet: true, Why: fmt.Sprintf("the zone changed after %s, which has stopped, confirmed it",
 			intent.Holder)}, false
 	}
@@ -29,7 +29,7 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns nil for none. A worker of an already confirmed zone records no intent; then the result is an
+// foreignIntent returns nil for none. A worker that confirmed the last serial records no intent. Then the result is an
 // intent from State.Serial on, and TakeOver adds the RRsets.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
@@ -46,10 +46,10 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	return &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
 }
 
-// TakeOver makes another worker's intent the current intent, and schedules a repeat to overwrite calls arriving late.
-// It returns the intent, or nil if it was taken over before, or no call of the other worker is in flight (quiet).
-// touched has the RRsets changed since the confirmation, if no intent was recorded; nil if unknown. If once is set,
-// late calls write the present content, and no repeat is needed.
+// TakeOver makes another worker's intent the current intent, and schedules a repeat to overwrite calls that arrive
+// late. It returns the intent, or nil if it was taken over before, or if no call is in flight (quiet). touched has the
+// RRsets changed since the confirmation, if no intent was recorded; nil if unknown. If once is set, late calls write
+// the present content, and no repeat is needed.
 func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
 	intent := m.foreignIntent(f)
 	if touched != nil && len(touched) <= maxListed {

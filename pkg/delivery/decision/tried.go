@@ -18,7 +18,7 @@ type Tried struct {
 	Plans  []delivery.Plan
 	Intent delivery.Intent
 	Repeat bool
-	// owed are the RRsets refused before.
+	// unconfirmed are the RRsets refused before.
 	before      delivery.State
 	unconfirmed map[delivery.RRsetKey]bool
 }
@@ -57,8 +57,8 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	return t, nil
 }
 
-// StateDelivering returns the state during the delivery. If covered, the state need not be stored: another worker finds
-// the half-written RRsets among the changes since the stored serial.
+// StateDelivering returns the state during the delivery. If covered, it need not be stored: another worker finds the
+// half-written RRsets among the changes since the stored serial.
 func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
 	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
@@ -67,7 +67,7 @@ func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covere
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// The intent keeps the From of the attempt if the provider may still have earlier data in place of a refused RRset.
+// The intent keeps From if the provider may still have earlier data in place of a refused RRset.
 func (m *Memory) keepUnlisted(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refused.unlisted = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
@@ -117,8 +117,8 @@ func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery
 	return earlier, fresh
 }
 
-// splitZoneless returns the error of a provider that refuses every RRset for want of the zone; nil if asked only for
-// RRsets refused before.
+// splitZoneless returns the error of a provider that refuses every RRset because it lacks the zone, nil if only RRsets
+// refused before were sent.
 func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	if len(failures) == 0 {
 		return nil
@@ -142,8 +142,7 @@ func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	return zoneless
 }
 
-// halfWritten returns the RRsets of the intent, which may be nil, and of all changes. If they exceed maxListed, or a
-// plan has no changes, it returns those of the intent and true.
+// halfWritten returns the RRsets of the intent, which may be nil, and of all changes; true means that there are more.
 func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets

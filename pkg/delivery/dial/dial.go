@@ -25,12 +25,11 @@ func (e *LocalAddressError) Error() string {
 	return fmt.Sprintf("%s is %s address; a class connects to it only with spec.allowLocalAddresses: true", e.Address, e.Kind)
 }
 
-// New returns a dialer for TCP and UDP. Only with allowLocal it connects to local addresses.
+// New returns a dialer for TCP and UDP. allowLocal permits local addresses.
 func New(allowLocal bool) *net.Dialer {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	if !allowLocal {
-		// Control is called with each resolved address just before the connect: decimal addresses, changing names and
-		// aliases of localhost are resolved by then.
+		// Control gets each resolved address just before the connect.
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
 			target, err := netip.ParseAddrPort(address)
 			if err != nil {
@@ -48,7 +47,7 @@ func AsLocal(err error) (*LocalAddressError, bool) {
 	return local, errors.As(err, &local)
 }
 
-// metadata has addresses of metadata services, with cloud credentials.
+// metadata has addresses of metadata services, which hand out cloud credentials.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("fd20:ce::254"),    // Google Cloud
 	netip.MustParseAddr("100.100.100.200"), // Alibaba Cloud
@@ -56,10 +55,10 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("192.0.0.192"),     // Oracle Cloud
 }
 
-// amazon has the addresses of AWS: fd00:ec2::254, fd00:ec2::23 (credentials of pods), and future addresses.
+// amazon covers fd00:ec2::254, fd00:ec2::23 (credentials of pods), and future addresses of AWS.
 var amazon = netip.MustParsePrefix("fd00:ec2::/32")
 
-// carriers are IPv6 networks whose addresses contain an IPv4 address; "at" has the positions of its octets.
+// carriers are IPv6 networks whose addresses contain an IPv4 address; at has the positions of its octets.
 var carriers = []struct {
 	network netip.Prefix
 	at      [4]int
@@ -85,7 +84,7 @@ var (
 )
 
 // Check returns a *LocalAddressError for loopback, link-local, site-local, metadata, unspecified and multicast
-// addresses, and for IPv6 addresses with such an address embedded.
+// addresses, also embedded in an IPv6 address.
 func Check(address netip.Addr) error {
 	plain := address.Unmap().WithZone("")
 	if kind := kindOf(plain); kind != "" {
@@ -119,7 +118,6 @@ func Check(address netip.Addr) error {
 	return nil
 }
 
-// At the wrong position of rfc8215 the octets may be zeros.
 func carriedKind(carried netip.Addr, network netip.Prefix) string {
 	kind := kindOf(carried)
 	if kind == "an unspecified" && network == rfc8215 {

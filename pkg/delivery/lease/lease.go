@@ -15,33 +15,31 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/decision"
 )
 
-// stall bounds the time of a provider's method without a call of the fence.
+// stall bounds the time without a call of the fence.
 const stall = 5 * time.Minute
 
-// ErrConflict means that another worker wrote the state after it was loaded. The store is unchanged.
+// ErrConflict means that the state has changed since the load. The store is unchanged.
 var ErrConflict = errors.New("another worker or client changed the delivery")
 
-// Store keeps states, and is safe for concurrent use with different Keys.
+// Store keeps states. It is safe for concurrent use with different Keys.
 type Store interface {
-	// Load reads the present state, not from a cache, because the fence depends on it. A missing delivery is the zero
-	// State.
+	// Load reads the state, not from a cache, because the fence depends on it. A missing delivery is the zero State.
 	Load(ctx context.Context, key delivery.Key) (delivery.State, error)
-	// Save writes a state and returns the new version. An empty Version creates the delivery. With data at the
-	// provider, a delivery keeps the Zone from being deleted (S8.4). Save returns ErrConflict if the stored version is
-	// not state.Version, or only one of the two exists.
+	// Save writes a state and returns the new version. An empty Version creates the delivery. A delivery with data at
+	// the provider keeps the Zone from being deleted (S8.4). Save returns ErrConflict if the stored version is not
+	// state.Version.
 	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
-	// Delete deletes the state after the data was removed or retained (S8.4). A missing state is no error.
+	// Delete deletes the state, after the data was removed or retained (S8.4). A missing state is no error.
 	Delete(ctx context.Context, key delivery.Key) error
 }
 
-// Lease is the right of an attempt to write a delivery: the intent, and the fence before each write at the provider
-// (F22).
+// Lease is the right of an attempt to write a delivery: the intent, and the fence (F22).
 type Lease struct {
 	Key    delivery.Key
 	Store  Store
 	Memory *decision.Memory
 	Grace  time.Duration
-	// Current fails if the attempt's class or zone is outdated.
+	// Current fails if the class or zone of the attempt is outdated.
 	Current func() error
 	Limiter *rate.Limiter
 
@@ -54,16 +52,16 @@ type Lease struct {
 	watch          *time.Timer
 }
 
-// PrepareFence sets the state to store in the first PassFence, unless covered.
+// PrepareFence sets the state that the first PassFence stores, unless covered.
 func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
 }
 
-// PassFence is the delivery.Fence of an attempt. The first call records the intent, so that a later worker knows the
-// RRsets possibly half written; every further call checks the intent (F22). A covered worker only checks its own
-// confirmation (State.Holder). The check of the store comes last, directly before the provider's call.
+// PassFence is the delivery.Fence of an attempt. The first call records the intent; further calls check it (F22). A
+// covered worker only checks its own confirmation (State.Holder). The check comes last, directly before the provider's
+// call.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +70,7 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	}
 	if err := l.Limiter.Wait(ctx); err != nil {
 		if l.err = ctx.Err(); l.err == nil {
-			l.err = context.DeadlineExceeded // Wait fails at once if the deadline is too near.
+			l.err = context.DeadlineExceeded // Wait fails at once if the deadline is too near
 		}
 		return l.err
 	}
@@ -151,8 +149,8 @@ func (l *Lease) checkIntent(ctx context.Context) error {
 	return nil
 }
 
-// SaveState stores a state. After a conflict with a write of something else, such as labels, SaveState tries again. A
-// conflict with another worker's write is ErrFenced.
+// SaveState stores a state, and retries after a conflict with another kind of write, such as of labels. A conflict with
+// another worker's write is ErrFenced.
 func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	m, store := l.Memory, l.Store
 	storing, cancel := l.boundStoring(ctx)
@@ -173,7 +171,7 @@ func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 		version, err = store.Save(storing, l.Key, next)
 	}
 	if err != nil {
-		m.Loaded = false // The write may have arrived, or the stored state is unknown.
+		m.Loaded = false // the write may have arrived
 		return err
 	}
 	next.Version = version
@@ -181,7 +179,7 @@ func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	return nil
 }
 
-// ReadState returns the stored state, of this delivery or of another class of the zone.
+// ReadState returns the stored state of this delivery or of another class of the zone.
 func (l *Lease) ReadState(ctx context.Context, key delivery.Key) (delivery.State, error) {
 	storing, cancel := l.boundStoring(ctx)
 	defer cancel()
@@ -197,7 +195,7 @@ func (l *Lease) DeleteState(ctx context.Context) error {
 	return l.Store.Delete(storing, l.Key)
 }
 
-// boundStoring keeps a call of the Store running when the Loop stops, because results must be stored.
+// boundStoring outlives the Loop's stop by Grace, because results must be stored.
 func (l *Lease) boundStoring(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), l.Grace)
 }

@@ -5,7 +5,7 @@
 // content, or remove a zone.
 //
 // Guarantees: (1) A plan without changes covers the whole zone. A plan with changes names all differences, or is marked
-// Plan.Forgotten. (2) After a partial write, the plan names all RRsets to remove, as far back as the history reaches.
+// Plan.Forgotten. (2) After a partial write, the plan names all RRsets to remove, as far as the history reaches.
 //
 // Out of scope: writes, and the memory and schedule of deliveries.
 //

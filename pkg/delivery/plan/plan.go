@@ -18,16 +18,16 @@ import (
 
 // Source reads the content and history of zones for plans.
 type Source struct {
-	// Views has the zones of this process; their settled content is delivered (S7.2).
+	// Views has the zones of this process, whose settled content is delivered (S7.2).
 	Views *zoneview.Set
-	// History returns the changes of each serial after since up to until, for serials too old for Views. An error wraps
-	// zoneview.ErrTrimmed if they are not kept any more. History may be nil.
+	// History returns the changes of each serial after since up to until, for serials too old for Views. The error
+	// wraps zoneview.ErrTrimmed if they are not kept any more. May be nil.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Left returns the RRsets that an ended zone had at the serial or later (S3.7); nil if unknown.
+	// Left returns the RRsets that an ended zone had at the serial since or later (S3.7); nil if unknown.
 	Left func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
-// FindDeliverable returns the zone's settled content, or its content at zone.Frozen; nil for none.
+// FindDeliverable returns the zone's settled content, or the content at zone.Frozen; nil for none.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
@@ -38,7 +38,7 @@ func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	}
 	steps, err := s.Views.Changes(zone.UID, zone.Frozen, settled.Serial())
 	if err != nil {
-		return nil // The frozen content is lost, and the present content must not be delivered.
+		return nil // the present content must not be delivered
 	}
 	if settled, err = settled.UndoAll(steps); err != nil {
 		return nil
@@ -105,7 +105,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	}
 	touched, known := maps.Clone(former), err == nil
 	if state.Serial != 0 && state.Serial != state.Earliest() && !intent.Unlisted {
-		// Only the listed RRsets may still be as they were at From.
+		// Only the listed RRsets may still be as at From.
 		changes, err := s.readChanges(ctx, plan.UID, state.Serial, plan.Serial)
 		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
 			return nil, err
@@ -126,7 +126,6 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	}
 	plan.Since = 0
 	plan.Forgotten = !known && (state.Serial != 0 || intent.Unlisted)
-	// All has the RRsets to write, so only removals are left.
 	removed := slices.DeleteFunc(unconfirmed, func(change delivery.Change) bool { return len(change.After.Data) > 0 })
 	if len(removed) == 0 {
 		return []delivery.Plan{plan}, nil
@@ -136,7 +135,6 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	return []delivery.Plan{plan, second}, nil
 }
 
-// readDifference returns nil only with an error.
 func (s Source) readDifference(ctx context.Context, since serial.Serial, snapshot *zoneview.Snapshot) ([]delivery.Change, error) {
 	changes := []dns.Change{}
 	if net, err := s.Views.Difference(snapshot, since); err == nil {
@@ -150,7 +148,6 @@ func (s Source) readDifference(ctx context.Context, since serial.Serial, snapsho
 	}), nil
 }
 
-// undoChanges leaves out names outside the zone.
 func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery.RRsetKey][]dns.Entry {
 	touched := map[delivery.RRsetKey][]dns.Entry{}
 	at := func(entry dns.Entry) (delivery.RRsetKey, bool) {
@@ -179,8 +176,8 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 }
 
 // FindTouched returns the RRsets changed since a worker confirmed state without an intent; nil after an intent, or if
-// unknown. once: no RRset was changed more than once. That worker writes differences from there, so its write of an
-// RRset changed once is the present content.
+// unknown. once: none was changed more than once. That worker writes differences from there, so its write of an RRset
+// changed once is the present content.
 func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
 	if state.Intent != nil {
@@ -225,7 +222,7 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 }
 
 // PlanRemoval returns the plan to remove the zone in the state. Without a snapshot of that name the plan has only the
-// RRsets in left and in the intent; the provider removes them, and RRsets that it knows to be ours.
+// RRsets in left and in the intent; the provider adds RRsets known to be ours.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone

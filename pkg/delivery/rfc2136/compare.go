@@ -22,7 +22,7 @@ import (
 
 const maxForeign = 256
 
-// maxTransfer bounds the memory of a transfer, in octets on the wire: some four million records.
+// maxTransfer bounds a transfer in memory, in octets on the wire: some four million records.
 const maxTransfer = 256 << 20
 
 type contents struct {
@@ -30,7 +30,7 @@ type contents struct {
 	names map[name.Name][]rdata.Type
 }
 
-// fetchZone transfers the zone, without records outside it, and without those made by a signing server.
+// fetchZone transfers the zone, without records outside it and those made by a signing server.
 func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
 		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Most: maxTransfer,
@@ -174,9 +174,8 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	return w.dropAliasConflicts(todo, held)
 }
 
-// failKnownConflicts sets aside the changes that still conflict with the foreign data of the last comparison. It
-// checks all of that data with a single message of prerequisites: otherwise each change of a zone with a conflict would
-// cost a transfer.
+// failKnownConflicts sets aside the changes that still conflict with the foreign data of the last comparison. A single
+// message of prerequisites checks that data: otherwise each change of a zone with a conflict would cost a transfer.
 func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
@@ -219,8 +218,7 @@ func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change
 	return append(rest, w.reviseChanges(conceded, held)...), nil
 }
 
-// mayReplace reports whether the server's RRset is ours: the zone had it at a serial that may be at the server. The
-// answer is the same after a restart.
+// mayReplace reports whether the server's RRset is ours: the zone had it at a serial that may be at the server.
 func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	switch {
 	case len(is.Data) == 0, w.config.Replace, sameData(is, change.Before), sameData(is, change.After):
@@ -228,14 +226,14 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	case !w.plan.Uncertain && w.plan.Changes != nil:
 		return false
 	case w.plan.History == nil:
-		// The history is too short. Content delivered and never refused counts as ours.
+		// Without the history, content delivered and never refused counts as ours.
 		return w.plan.Delivered && !w.isUnconfirmed(change.After.Key())
 	}
 	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(is, version) })
 }
 
-// A refused or half-written RRset is either a version of ours or foreign as a whole. To any other RRset, other clients
-// may have added records, and only ours go.
+// A refused or half-written RRset is ours or foreign as a whole. To any other RRset, other clients may have added
+// records, and only ours are removed.
 func (w *work) subtractWritten(is delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
 	versions := w.listVersions(change)
@@ -253,12 +251,11 @@ func (w *work) subtractWritten(is delivery.RRset, change delivery.Change) delive
 	return is
 }
 
-// isUnconfirmed reports whether the RRset may be refused or half written.
 func (w *work) isUnconfirmed(key delivery.RRsetKey) bool {
 	return w.plan.Uncertain && (w.plan.Unconfirmed == nil || slices.Contains(w.plan.Unconfirmed, key))
 }
 
-// listVersions returns the RRsets of the zone, at earlier serials, that the server may have in place of a change.
+// listVersions returns the earlier versions of a changed RRset that the server may have.
 func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	var versions []delivery.RRset
 	add := func(set delivery.RRset) {
@@ -306,8 +303,8 @@ func (w *work) findStep(at int, entry dns.Entry) *step {
 	return &steps[len(steps)-1]
 }
 
-// dropAliasConflicts sets aside changes that the server would ignore without an error (RFC 2136 §3.4.2.2): a CNAME
-// beside other data, or the reverse.
+// dropAliasConflicts sets aside changes that the server would ignore silently (RFC 2136 §3.4.2.2): a CNAME beside other
+// data, or the reverse.
 func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []delivery.Change {
 	gone := map[delivery.RRsetKey]bool{}
 	for _, change := range changes {

@@ -27,24 +27,23 @@ import (
 type Config struct {
 	// Server receives the updates: HOST or HOST:PORT, default port 53.
 	Server string
-	// TransferServer is the source of transfers, in the same form; empty means Server.
+	// TransferServer is the source of transfers; empty means Server.
 	TransferServer string
-	// Key signs with hmac-sha256, hmac-sha384 or hmac-sha512.
-	Key transfer.Key
-	// Replace permits to replace foreign RRsets in the place of the zone's. Otherwise they stay, and are a Conflict.
+	Key            transfer.Key
+	// Replace permits to replace foreign RRsets in the place of the zone's. Otherwise they are a Conflict.
 	Replace bool
 	// Dial connects over TCP; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Provider writes zones to one server.
+// Provider writes zones to a server.
 type Provider struct {
 	config Config
 
 	order delivery.WriteOrder
 
 	mu sync.Mutex
-	// foreign has, by UID, the foreign data that the last comparison found in the place of a zone's RRsets. No decision
+	// foreign has, by UID, the foreign data found in the place of a zone's RRsets by the last comparison. No decision
 	// depends on it.
 	foreign map[string]map[delivery.RRsetKey][]delivery.RRset
 	last    name.Name
@@ -52,7 +51,7 @@ type Provider struct {
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// callTimeout bounds a call. A slower DNS server counts as unreachable.
+// callTimeout bounds a call. A slower server counts as unreachable.
 const callTimeout = 10 * time.Second
 
 // New validates the configuration, without network access. The error is a *delivery.Error.
@@ -81,7 +80,7 @@ func addPort(server string) string {
 	return net.JoinHostPort(strings.Trim(server, "[]"), "53")
 }
 
-// Deliver writes the plan's changes. If they are unknown, it writes the differences found by a transfer.
+// Deliver writes the plan's changes, or if unknown, the differences found by a transfer.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
@@ -138,7 +137,6 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return delivery.Report{Failed: w.listFailures(), Remains: plan.Forgotten && len(changes) < len(held.sets)}, err
 }
 
-// If the updates go to another server, that server has the data, and is asked.
 func (w *work) explainMissingZone(ctx context.Context, err error) error {
 	var e *delivery.Error
 	if !errors.As(err, &e) || e.Reason != delivery.ReasonZoneNotFound || w.config.TransferServer == w.config.Server {
@@ -169,7 +167,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return w.compareZone(held), nil
 }
 
-// ReadSerial asks for the server's serial of a zone. ReasonZoneNotFound means that the server does not serve the zone.
+// ReadSerial returns the server's serial of a zone. ReasonZoneNotFound means that the server does not serve it.
 func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Serial, error) {
 	w := p.begin(delivery.Plan{Zone: zone}, nil)
 	defer w.end()
@@ -185,8 +183,8 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 		"SOA of %s, and does not serve the zone", p.config.Server, code, zone)}
 }
 
-// Health asks for the SOA of the last delivered zone, or of the root before the first delivery. A signed answer proves
-// the key, with any rcode of a working server. Some servers refuse an unknown zone before they check the key.
+// Health asks for the SOA of the last delivered zone, or of the root before the first delivery. A signed answer of a
+// working server proves the key.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.last
@@ -211,7 +209,6 @@ func (p *Provider) Health(ctx context.Context) error {
 	return err
 }
 
-// isBrokenRcode reports whether a working server would not answer a question for an SOA so.
 func isBrokenRcode(rcode int) bool {
 	return rcode == mdns.RcodeServerFailure || rcode == mdns.RcodeNotImplemented || rcode == mdns.RcodeFormatError
 }
@@ -219,12 +216,12 @@ func isBrokenRcode(rcode int) bool {
 // AskLast implements delivery.Provider.
 func (*Provider) AskLast(context.Context) []string { return nil }
 
-// Abilities implements delivery.Provider: a transfer lists all content, and the server has its own NS.
+// Abilities implements delivery.Provider.
 func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{Lists: true, OwnApexNS: true}
 }
 
-// Close does nothing: connections end with their call.
+// Close does nothing, because connections end with their call.
 func (p *Provider) Close() error { return nil }
 
 type work struct {
@@ -232,7 +229,7 @@ type work struct {
 	plan   delivery.Plan
 	fence  delivery.Fence
 	wait   time.Duration
-	conn   net.Conn // nil if there is none, or it was lost
+	conn   net.Conn
 	proven bool
 	// failed has the reason for each RRset set aside; alone has those refused alone.
 	failed          map[delivery.RRsetKey]*delivery.Error

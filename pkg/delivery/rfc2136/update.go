@@ -19,13 +19,12 @@ import (
 )
 
 const (
-	// maxUpdate bounds the records of an update, in octets: 64 KiB less the header, the zone and the largest
-	// signature.
+	// maxUpdate bounds the records of an update, in octets: 64 KiB less header, zone and the largest signature.
 	maxUpdate = 1<<16 - 1 - 12 - 260 - 700
-	// maxReviews bounds the transfers of a zone that another client changes meanwhile.
+	// maxReviews bounds the transfers of a zone that another client keeps changing.
 	maxReviews = 3
-	// maxIsolating bounds the updates of a delivery in search of refused records: for records not refused before, and
-	// again for the others.
+	// maxIsolating bounds the updates in search of refused records: for records not refused before, and again for the
+	// others.
 	maxIsolating = 64
 	// soon is the delay before the search goes on.
 	soon = 5 * time.Second
@@ -35,7 +34,7 @@ type written struct {
 	delivery.Change
 	// blind: Before is not checked, and any data there counts as ours.
 	blind bool
-	// asks: only a query tells whether the server accepted the CNAME.
+	// asks: only a query shows whether the server accepted the CNAME.
 	asks                               bool
 	prerequisites, removals, additions []mdns.RR
 }
@@ -51,16 +50,15 @@ func (w written) octets() int {
 }
 
 // write sends changes in as few updates as possible; the changes of a name stay together. revise adapts changes whose
-// prerequisites failed to the server's zone.
+// prerequisites failed.
 type write struct {
 	*work
-	revise func(changes []delivery.Change, held contents) []delivery.Change
-	// held is the server's zone, nil until needed.
+	revise   func(changes []delivery.Change, held contents) []delivery.Change
 	isolated int
 	held     *contents
 }
 
-// writeAll sends changes. If seen, their Before is the server's content, otherwise our last delivery.
+// writeAll sends changes. seen: their Before is the server's content, not our last delivery.
 func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
 	for _, batch := range w.divideIntoBatches(changes, seen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {
@@ -87,7 +85,7 @@ func (w *write) divideIntoBatches(changes []delivery.Change, seen bool) [][]writ
 		for len(group) > 0 {
 			part := group
 			if octets > maxUpdate {
-				part = group[:1] // a name larger than a message goes RRset by RRset
+				part = group[:1] // RRset by RRset
 			}
 			group = group[len(part):]
 			for _, one := range part {
@@ -127,7 +125,7 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 		header := mdns.RR_Header{Name: change.After.Name.String(), Class: mdns.ClassNONE}
 		alias := change.After.Type == rdata.CNAME
 		switch {
-		case len(change.After.Data) == 0: // a removal has no conflicts
+		case len(change.After.Data) == 0:
 		case alias && !seen && (one.blind || somethingWas && len(change.Before.Data) == 0):
 			one.asks = true
 		case alias && !somethingWas && !one.blind:
@@ -148,7 +146,7 @@ func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
 
-// encodeChange encodes prerequisites, deletions, additions (RFC 2136 §2.4, §2.5).
+// encodeChange follows RFC 2136 §2.4 and §2.5.
 func (w *written) encodeChange() *delivery.Error {
 	header := mdns.RR_Header{Name: w.After.Name.String(), Rrtype: uint16(w.After.Type)}
 	add := func(to *[]mdns.RR, class uint16, ttl uint32, set delivery.RRset) *delivery.Error {
@@ -232,7 +230,7 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 	return w.isolateRefused(ctx, batch, answer.Rcode, reviews)
 }
 
-// newUpdate puts removals before additions, because a CNAME replaces other data only after their removal.
+// newUpdate puts removals first, because a CNAME replaces other data only after their removal.
 func (w *work) newUpdate(batch []written) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate(w.plan.Zone.String())
@@ -302,7 +300,6 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	}
 	key := batch[0].After.Key()
 	if len(batch[0].After.Data) == 0 {
-		// An RRset refused before was never there, and needs no removal.
 		stored, err := w.isStored(ctx, batch[0].Change)
 		if err != nil || !stored {
 			return err
@@ -320,8 +317,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation ends the search and sets the batch aside: a tenant's refused records must not block the confirmation of
-// another's. If the server has accepted nothing yet, the cause may be the key, and the attempt fails.
+// endIsolation sets the batch aside: refused records of a tenant must not block the confirmation of another's. If the
+// server has accepted nothing yet, the cause may be the key, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)

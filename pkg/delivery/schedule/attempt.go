@@ -28,13 +28,12 @@ type attempt struct {
 	config   *Config
 	others   othersOf
 	memory   *decision.Memory
-	provider delivery.Provider // nil if the class cannot work
-	// snapshot is the content to deliver or to remove, nil if unknown. last is the last content of an ended zone
-	// (S3.7).
+	provider delivery.Provider
+	// snapshot is the content to deliver or remove, nil if unknown. last is the last content of an ended zone (S3.7).
 	snapshot, last *zoneview.Snapshot
 	facts          decision.Facts
 	lease          lease.Lease
-	// removing is set during a removal, which ignores a pause.
+	// removing is set during a removal, which a pause does not stop.
 	removing bool
 }
 
@@ -68,7 +67,7 @@ func (a *attempt) runAttempt(ctx context.Context) {
 func (a *attempt) findSnapshot() {
 	a.snapshot = a.config.FindDeliverable(a.facts.Zone)
 	if a.snapshot == nil && !a.facts.Wanted() {
-		// The frozen content would be better: the remaining content of the zone names fewer RRsets.
+		// The frozen content would be better: the remaining content names fewer RRsets.
 		if a.snapshot = a.last; a.snapshot == nil {
 			a.snapshot, _ = a.config.Views.Settled(a.key.UID)
 		}
@@ -154,7 +153,7 @@ func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 		m.State, done.Event.State = done.State, done.State
 	default:
 		if err := a.lease.SaveState(ctx, done.State); err != nil {
-			a.storeFailed(ctx, "save", err) // Repeating the calls changes nothing (F24).
+			a.storeFailed(ctx, "save", err) // repeating the calls would change nothing (F24)
 			return
 		}
 		done.Event.State = m.State
@@ -167,7 +166,7 @@ func (a *attempt) observe(event delivery.Event) {
 	a.config.Observer.Observe(event)
 }
 
-// The failure is not the provider's, and no event reports it.
+// No event reports the failure, because the provider is not at fault.
 func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -181,7 +180,6 @@ func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	a.config.Logger.Warn("The delivery could not be stored or read", "what", what, "uid", a.key.UID, "class", a.key.Class, "err", err)
 }
 
-// If the fence, or the end of the Loop, stopped the attempt, the provider's answer means nothing.
 func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 	err, began := a.lease.FenceError()
 	switch {
@@ -189,10 +187,10 @@ func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 		return false
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
 		if next, store := a.memory.StateStopped(&a.facts); began && store {
-			_ = a.lease.SaveState(ctx, next) // otherwise another worker takes over the intent
+			_ = a.lease.SaveState(ctx, next) // otherwise another worker takes the intent over
 		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return false // ended during the wait for the rate limit: an ordinary failure
+		return false // during the wait for the rate limit
 	default:
 		a.storeFailed(ctx, "check", err)
 	}
@@ -304,7 +302,6 @@ func (a *attempt) removeZone(ctx context.Context) {
 	a.forgetZone(ctx, name.Name{})
 }
 
-// absent is a zone that the provider has lost, zero for none.
 func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	if err := a.lease.DeleteState(ctx); err != nil {
 		a.storeFailed(ctx, "delete", err)
@@ -315,8 +312,7 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	a.storeOutcome(ctx, done)
 }
 
-// inheritState continues from the state of a class with the same target that the zone leaves. False ends the attempt:
-// that class is at work, or the Store failed.
+// inheritState returns false to end the attempt: the other class is at work, or the Store failed.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.Claims.Leaving {
@@ -330,7 +326,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 			return false
 		}
 		if err == nil {
-			inherited, err = a.lease.ReadState(ctx, at) // as of the last attempt there
+			inherited, err = a.lease.ReadState(ctx, at)
 		}
 		if err != nil {
 			a.storeFailed(ctx, "load", err)
@@ -342,7 +338,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 	return true
 }
 
-// guardCall turns a panic of a provider into an error: the content of a zone must not stop other zones (attack 60).
+// guardCall turns a panic into an error: the content of a zone must not stop other zones (attack 60).
 func (c *Config) guardCall(class delivery.Class, method string, f func() error) (err error) {
 	defer func() {
 		if crash := recover(); crash != nil {
@@ -360,7 +356,7 @@ func (c *Config) guardCall(class delivery.Class, method string, f func() error) 
 	return f()
 }
 
-// callProvider lets the call in flight run for the grace period when the Loop stops, so that fewer calls arrive late.
+// callProvider lets the call run for the grace period when the Loop stops, so that fewer calls arrive late.
 func (a *attempt) callProvider(ctx context.Context, method string, f func(context.Context) error) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

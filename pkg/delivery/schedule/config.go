@@ -13,17 +13,17 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/plan"
 )
 
-// Config of a Loop. Fields without a default are required.
+// Config configures a Loop. Fields without a default are required.
 type Config struct {
-	// Identity of this process, never used again by another: the fence tells workers apart by it.
+	// Identity is unique to this process: the fence tells workers apart by it.
 	Identity string
 	plan.Source
 	Store    lease.Store
 	Observer Observer
 	Metrics  Metrics
 	Logger   *slog.Logger
-	// Lease is how long another process may believe that it is still the active worker after it lost the lease. When
-	// Run stops, a call in flight ends within half of Lease. 0 means 15 s.
+	// Lease is how long a process may act on a lost lease. When Run stops, a call in flight ends within half of Lease.
+	// 0 means 15 s.
 	Lease time.Duration
 	// CallTimeout bounds a call to a provider. 0 means half of Lease.
 	CallTimeout time.Duration
@@ -41,7 +41,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// grace is the time in which calls in flight end after Run was stopped. The worker with the next lease relies on that.
+// The worker with the next lease relies on grace.
 func (c Config) grace() time.Duration { return c.Lease / 2 }
 
 // repeatAfter is the time after which no call of a worker that lost its intent can arrive: a lease, and the timeout of
@@ -53,7 +53,7 @@ type Observer interface {
 	Observe(event delivery.Event)
 }
 
-// Metrics counts the work of the Loop, from many goroutines.
+// Metrics counts the work of the Loop. Implementations must be safe for concurrent use.
 type Metrics interface {
 	Called(call Call)
 	// Delivered records a confirmed serial, and the time since the Loop saw its first change.
@@ -65,7 +65,7 @@ type Metrics interface {
 
 type Call struct {
 	Class, Provider string
-	// Method is "Deliver", "Withdraw", "Verify", "Health", "AskLast" or "Close".
+	// Method is "Deliver", "Withdraw", "Verify", "Health", "AskLast" or "Close"
 	Method string
 	Reason delivery.Reason
 	Code   string

@@ -1,16 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule has the Loop, which keeps the desired zones and classes, and starts attempts at each delivery. Each
-// class has a queue of jobs, and delivers at most one zone of a name (names.go). others.go relates a delivery to the
-// others of its class and its zone. attempt.go performs the actions decided by package decision.
+// Package schedule runs the deliveries of zones: the Loop keeps the desired zones and classes, and starts attempts at
+// each delivery (one zone in one class). A class has a queue of jobs, and delivers at most one zone of a name
+// (names.go).
 //
-// Guarantees: (1) At most one attempt at a delivery is running. (2) A tenant has a share of a class's workers, never
-// all. (3) While a provider asks for a pause, its whole class pauses. (4) Run returns after the last call to a
+// Guarantees: (1) Attempts at a delivery do not overlap. (2) A tenant has a share of a class's workers, never
+// all. (3) While a provider asks for a pause, the whole class pauses. (4) Run returns after the last call to a
 // provider.
 //
-// Out of scope: Kubernetes, and the kinds of providers. Classes arrive as values, statuses leave through interfaces
-// declared here and in package lease.
+// Out of scope: Kubernetes, and the kinds of providers.
 //
 // Read loop.go first, then attempt.go; queue.go does not depend on deliveries.
 package schedule

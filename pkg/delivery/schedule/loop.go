@@ -20,8 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Loop keeps every zone at its settled serial in each of its classes. Several changes during an attempt lead to a
-// single further attempt. Safe for concurrent use.
+// Loop keeps every zone at its settled serial in each of its classes. It is safe for concurrent use.
 type Loop struct {
 	config Config
 
@@ -57,13 +56,13 @@ type item struct {
 	class *knownClass
 	zone  *knownZone
 
-	// Guarded by Loop.mu, up to behind. withdrawn is set if the class has nothing of the zone, delivered if the class
-	// has confirmed a serial: the zone leaves former classes after all classes in force have delivered it.
+	// Guarded by Loop.mu, up to behind. withdrawn: the class has nothing of the zone. delivered: the class has
+	// confirmed a serial. The zone leaves former classes after all classes in force have delivered it.
 	job
 	withdrawn, delivered bool
-	// changed is the time of the oldest undelivered change, since is that of the oldest unconfirmed change.
+	// changed is the time of the oldest undelivered change, since that of the oldest unconfirmed change.
 	changed, since time.Time
-	// failing, confirmed and behind are copies from the Memory, for Status.
+	// Copies from the Memory, for Status.
 	failing   bool
 	confirmed serial.Serial
 	behind    []string
@@ -77,12 +76,12 @@ type shared struct {
 	closed bool
 }
 
-// New returns a Loop, idle until Run.
+// New returns a Loop that is idle until Run.
 func New(config Config) *Loop {
 	return &Loop{config: config.withDefaults(), classes: map[string]*knownClass{}, zones: map[string]*knownZone{}, names: newNames()}
 }
 
-// Run works until ctx ends, then closes the providers, and returns after the last call to them. Call Run once.
+// Run works until ctx ends, closes the providers, and returns after the last call to them. Call Run once.
 func (l *Loop) Run(ctx context.Context) {
 	l.mu.Lock()
 	l.ctx = ctx
@@ -103,7 +102,7 @@ func (l *Loop) Run(ctx context.Context) {
 		case event := <-events:
 			l.mu.Lock()
 			if z := l.zones[event.Zone.UID]; z != nil {
-				z.last = event.Last // nil while the zone has a view
+				z.last = event.Last
 				l.enqueueZone(z)
 			}
 			l.mu.Unlock()
@@ -124,7 +123,7 @@ func (l *Loop) Run(ctx context.Context) {
 	l.closing.Wait()
 }
 
-// closeClass is called with mu held.
+// mu is held.
 func (l *Loop) closeClass(c *knownClass) {
 	c.queue.stop()
 	l.releaseProvider(c.provider, true)
@@ -173,7 +172,7 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class; false while the class has a zone, or one is being removed.
+// RemoveClass forgets a class. It returns false while the class has a zone, or removes a zone.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -225,7 +224,7 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 	l.enqueueZone(z)
 }
 
-// RemoveZone forgets a zone whose object was deleted. Nothing more is removed from providers.
+// RemoveZone forgets a zone whose object was deleted. Providers keep the rest of its data.
 func (l *Loop) RemoveZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -242,8 +241,8 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 }
 
-// Health calls the provider's Health, without waiting for other calls of the class. After success, or ErrNotProven,
-// deliveries that failed because of the class are retried at once.
+// Health calls the provider's Health beside other calls. Success, or ErrNotProven, retries the deliveries that failed
+// because of the class.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -270,12 +269,11 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	return err
 }
 
-// lostInterval is the shortest time between two rounds of comparisons after AskLast, because several machines at an
-// address may answer in turns.
+// lostInterval is the shortest time between two rounds of comparisons after AskLast: several machines at an address may
+// answer in turns.
 const lostInterval = time.Minute
 
-// AskLast asks the servers of a class (Provider.AskLast). If a server has lost a zone, each zone of the class is
-// compared at once.
+// AskLast calls Provider.AskLast. If a server has lost a zone, each zone of the class is compared at once.
 func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -304,14 +302,14 @@ func (l *Loop) AskLast(ctx context.Context, class string) {
 	}
 }
 
-// ClassStatus is a snapshot of a class.
+// ClassStatus is the status of a class.
 type ClassStatus struct {
 	Name string
 	// Zones counts the zones to deliver or remove, Waiting those without a worker yet, Failing those that failed last.
 	Zones, Waiting, Failing int
 	// Oldest is when the oldest unconfirmed change was seen, zero for none.
 	Oldest time.Time
-	// Behind names the servers without the confirmed or current serial of some zone.
+	// Behind names the servers without the confirmed or current serial of a zone.
 	Behind []string
 	// PausedUntil is the end of the provider's pause, zero for none.
 	PausedUntil time.Time
@@ -356,7 +354,7 @@ func (l *Loop) Status() []ClassStatus {
 	return statuses
 }
 
-// findLag returns the time since which a change waits, zero if none does.
+// findLag returns the time since which a change waits, zero for none.
 func (l *Loop) findLag(z *knownZone, i *item) time.Time {
 	if !slices.Contains(z.Classes, i.key.Class) || z.Remove {
 		return time.Time{}
@@ -367,7 +365,7 @@ func (l *Loop) findLag(z *knownZone, i *item) time.Time {
 	return i.since
 }
 
-// ensureClass is called with mu held.
+// mu is held.
 func (l *Loop) ensureClass(name string) *knownClass {
 	c := l.classes[name]
 	if c == nil {
@@ -384,7 +382,7 @@ func (l *Loop) ensureClass(name string) *knownClass {
 	return c
 }
 
-// With closing, the use by the Loop itself ends. mu is held.
+// closing ends the use by the Loop itself. mu is held.
 func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	if provider == nil {
 		return
@@ -395,7 +393,7 @@ func (l *Loop) releaseProvider(provider *shared, closing bool) {
 		provider.uses--
 	}
 	if provider.closed && provider.uses == 0 {
-		provider.closed = false // once
+		provider.closed = false
 		l.closing.Add(1)
 		go func() {
 			defer l.closing.Done()
@@ -406,7 +404,7 @@ func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	}
 }
 
-// enqueueClass is called with mu held.
+// mu is held.
 func (l *Loop) enqueueClass(c *knownClass) {
 	for _, z := range l.zones {
 		if i := z.items[c.spec.Name]; i != nil {
@@ -416,7 +414,7 @@ func (l *Loop) enqueueClass(c *knownClass) {
 	c.queue.startNext()
 }
 
-// enqueueZone is called with mu held.
+// mu is held.
 func (l *Loop) enqueueZone(z *knownZone) {
 	for _, i := range z.items {
 		if i.changed.IsZero() {
@@ -429,7 +427,7 @@ func (l *Loop) enqueueZone(z *knownZone) {
 	}
 }
 
-// startItem is called with mu held.
+// mu is held.
 func (l *Loop) startItem(i *item) {
 	a := l.newAttempt(i)
 	if i.class.provider != nil {
@@ -440,7 +438,7 @@ func (l *Loop) startItem(i *item) {
 	go l.workOnce(i, a, i.class.provider)
 }
 
-// newAttempt is called with mu held.
+// mu is held.
 func (l *Loop) newAttempt(i *item) *attempt {
 	c := i.class
 	a := &attempt{
@@ -505,9 +503,9 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 		i.confirmed = i.State.Serial
 	}
 	if f.Settled {
-		i.since = i.changed // changes seen during the attempt
+		i.since = i.changed
 	} else if i.changed.IsZero() {
-		i.changed = f.Changed // The lag continues.
+		i.changed = f.Changed
 	}
 	q.endRun(&i.job, f.Revision, f.Pause, f.Worked)
 	if now := i.Loaded && !i.Leaving && i.State.Serial != 0 && i.State.Target == f.Class.Target; now != i.delivered &&
@@ -515,7 +513,7 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 		i.delivered = now
 		for _, other := range i.zone.items {
 			if now && other != i {
-				other.queue.enqueueJob(&other.job) // The other delivery may wait for this delivery.
+				other.queue.enqueueJob(&other.job)
 			}
 		}
 	}

@@ -13,12 +13,12 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names records the deliveries with a right to each name in a class. A provider has a single zone of a name for all
-// views: two deliveries would mix their records there (H7). A delivery has a right to the name in its state, and to the
-// claimed name. Guarded by Loop.mu.
+// names records the deliveries with a right to each name in a class: the name in the state, and the claimed name. A
+// provider has a single zone of a name for all views, so two deliveries would mix their records (H7). Guarded by
+// Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
-	// holders are sorted by precedence: the first may deliver. The others had the name before this process began.
+	// holders are in order of precedence: the first may deliver. The others had the name before this process began.
 	holders map[className][]*right
 	awaited map[className][]delivery.Key
 	awaits  map[delivery.Key]name.Name
@@ -30,12 +30,11 @@ type className struct {
 }
 
 type right struct {
-	key  delivery.Key
-	rank precedence.Rank
-	has  []name.Name
-	// claimed is the name to deliver the zone under, stored or not.
+	key     delivery.Key
+	rank    precedence.Rank
+	has     []name.Name
 	claimed name.Name
-	// owned: the Loop works on this delivery, and knows more than a watch.
+	// owned: the Loop works on this delivery, and ignores Hold.
 	owned bool
 }
 
@@ -106,8 +105,8 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames sets the names of a delivery to those in states and the claimed name, and returns as setNames. A leaving
-// delivery claims and awaits no name; if over is set, the delivery has none.
+// updateNames returns the same as setNames. A leaving delivery claims and awaits no name; if over is set, the delivery
+// has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.owned = true

@@ -13,9 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// Hold adds a stored delivery, or removes the delivery if the State is zero. Call it before Run for each stored
-// delivery, later for the writes of other workers. The delivery keeps its names until the Loop itself works on it. Of
-// two deliveries of a name, the earlier has precedence; id decides between equal times.
+// Hold adds a stored delivery, or removes it if the State is zero: before Run for each stored delivery, later for the
+// writes of other workers. The delivery keeps its names until the Loop itself works on it. Of two deliveries of a name,
+// the earlier has precedence; id decides between equal times.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,7 +33,7 @@ func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery
 	l.wakeAll(waited)
 }
 
-// wakeAll is called with mu held.
+// mu is held.
 func (l *Loop) wakeAll(keys []delivery.Key) {
 	for _, key := range keys {
 		if z := l.zones[key.UID]; z != nil && z.items[key.Class] != nil {
@@ -44,11 +44,11 @@ func (l *Loop) wakeAll(keys []delivery.Key) {
 	}
 }
 
-// updateNames is called with mu held, by the worker of the item or while there is none.
+// mu is held. updateNames is called by the worker of the item or while there is none.
 func (l *Loop) updateNames(i *item) {
 	over := i.gone || i.withdrawn
 	if !i.Known && !over {
-		return // Hold has its names.
+		return
 	}
 	l.wakeAll(l.names.updateNames(i.key, []delivery.State{i.State, i.Stored}, i.Leaving && i.Loaded, over))
 }
@@ -58,7 +58,6 @@ type othersOf struct {
 	item *item
 }
 
-// readClaims updates the names of the delivery first.
 func (o othersOf) readClaims() decision.Claims {
 	l, i := o.loop, o.item
 	l.mu.Lock()
@@ -75,8 +74,8 @@ func (o othersOf) readClaims() decision.Claims {
 	return c
 }
 
-// claimName returns false if another delivery has the name. That delivery is told, and this delivery is retried when
-// the name is free.
+// claimName returns false if another delivery has the name. It wakes that delivery, and retries this delivery when the
+// name is free.
 func (o othersOf) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()
@@ -94,7 +93,7 @@ func (o othersOf) claimName(zone name.Name) bool {
 	l.updateNames(i)
 	if z := l.zones[first.key.UID]; isNew && z != nil && z.items[i.key.Class] != nil {
 		other := z.items[i.key.Class]
-		other.queue.enqueueJob(&other.job) // a leaving delivery need not wait for other classes now
+		other.queue.enqueueJob(&other.job) // a leaving delivery no longer waits for other classes
 	}
 	return false
 }
@@ -124,7 +123,7 @@ func (l *Loop) replaced(i *item) bool {
 	})
 }
 
-// handedOver reports whether a removal would remove the data of a class in force with the same target. mu is held.
+// mu is held.
 func (l *Loop) handedOver(i *item) bool {
 	target := i.State.Target
 	return target != "" && !i.zone.Remove && slices.ContainsFunc(i.zone.Classes, func(class string) bool {
@@ -133,7 +132,7 @@ func (l *Loop) handedOver(i *item) bool {
 	})
 }
 
-// leaving is called with mu held.
+// mu is held.
 func (l *Loop) leaving(i *item) []string {
 	var names []string
 	for class, other := range i.zone.items {

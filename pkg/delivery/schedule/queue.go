@@ -15,23 +15,23 @@ import (
 type job struct {
 	queue  *queue
 	tenant string
-	// start begins a run, with the mutex held; endRun ends it.
+	// start begins a run with the mutex held; endRun ends it.
 	start func()
-	// again: enqueued during the run. gone: not run any more. woken: retried at once.
+	// again: enqueued during the run. gone: never to run again. woken: to retry at once.
 	queued, running, again, gone, woken bool
 	timer                               *time.Timer
 }
 
-// queue runs the jobs of a class, none while the class is paused. All methods need the mutex.
+// queue runs the jobs of a class, none during a pause. All methods need the mutex.
 type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff delivery.Backoff
-	// probe asks for the health of a paused class, without blocking (endPause).
+	// probe starts a health check of a paused class, without blocking (endPause).
 	open  func() bool
 	probe func()
 
-	// ready has the waiting jobs of each tenant, "order" has those tenants, the next first.
+	// ready has the waiting jobs of each tenant, order those tenants, the next first.
 	ready     map[string][]*job
 	order     []string
 	runningOf map[string]int
@@ -41,18 +41,17 @@ type queue struct {
 	until     time.Time
 	failures  int
 	timer     *time.Timer
-	// down is set if a job failed because of the class, and none succeeded since; failed has those jobs.
+	// down: a job failed because of the class, and none succeeded since; failed has those jobs.
 	down    bool
 	failed  map[*job]bool
 	health  health
 	probeAt time.Time
 }
 
-// health tells whether a successful Provider.Health ends the pause of a class.
+// health determines whether a successful Provider.Health ends the pause of a class.
 type health int
 
 const (
-	// healthAsked: good health ends the pause.
 	healthAsked health = iota
 	// healthTrusted: good health ended a pause, and no job has succeeded since.
 	healthTrusted
@@ -140,8 +139,7 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// endRun ends a run that began at a revision of the class. pause is set if the provider asks all jobs to wait, worked
-// after a call.
+// pause is set if the provider asks all jobs to wait. worked: the provider made a change or comparison.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--
@@ -149,7 +147,7 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 		delete(q.runningOf, j.tenant)
 	}
 	switch now := time.Now(); {
-	case revision != q.revision: // The class has changed since the run began.
+	case revision != q.revision:
 	case pause != nil:
 		if q.down, q.failed[j] = true, true; q.until.After(now) {
 			return
@@ -174,14 +172,14 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 	}
 }
 
-// scheduleNext runs an ended job again: at once, or at a time; never for the zero time.
+// scheduleNext runs an ended job again at once, or at a time; never at the zero time.
 func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	j.stop()
 	switch {
 	case j.gone:
 	case j.again || again:
 		j.again = false
-		q.enqueueJob(j) // From here on another worker may have the job.
+		q.enqueueJob(j) // from here on another worker may have the job
 	case !at.IsZero():
 		j.timer = time.AfterFunc(time.Until(at), func() {
 			q.mu.Lock()

@@ -20,7 +20,7 @@ import (
 
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Served is a server's answer for a zone.
+// Served is the answer of a server for a zone.
 type Served struct {
 	Keys   map[string]bool
 	Serial uint32
@@ -55,7 +55,7 @@ type ServedDS struct {
 	// Data has the DS records, TTL the longest among them.
 	Data []string
 	TTL  time.Duration
-	// NoName: the zone's name does not exist: a parent may remove the delegation with the DS.
+	// NoName: the name does not exist. A parent may remove the delegation with the DS.
 	NoName bool
 }
 
@@ -99,8 +99,8 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	return answer, nil
 }
 
-// withoutPorts returns a connection's error without addresses: the local port changes with each question, so a status
-// with the error would be written each time.
+// withoutPorts removes the addresses from a connection's error: the local port differs each time, so a status with the
+// error would be written each time.
 func withoutPorts(err error) error {
 	var failed *net.OpError
 	if errors.As(err, &failed) {

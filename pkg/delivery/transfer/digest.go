@@ -18,11 +18,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// digest is the sum of the hashes of a zone's records, without the SOA and the records made by signers. It does not
-// depend on the order of records, and follows changes by addition and subtraction.
-//
-// The hashes are keyed with random octets of this process, because collisions of unkeyed sums can be constructed. So
-// digests are never stored.
+// digest is the sum of the hashes of a zone's records, without the SOA and the records of signers, so it does not
+// depend on the order. The hashes are keyed with random octets of this process, because collisions of unkeyed sums can
+// be constructed. So digests are never stored.
 type digest [4]uint64
 
 var digestKey = func() []byte {
@@ -87,11 +85,11 @@ func hashTransferred(rr mdns.RR) digest {
 			return hashRecord(owner.String(), t, header.Ttl, data)
 		}
 	}
-	// Unreadable data cannot be of the zone, and changes the digest.
+	// Unreadable data cannot be of the zone.
 	return hashRecord("", t, header.Ttl, rr.String())
 }
 
-// readData converts by way of the wire format, because the library formats some types differently.
+// The library formats some types differently.
 func readData(rr mdns.RR) (string, error) {
 	var generic mdns.RFC3597
 	if err := generic.ToRFC3597(rr); err != nil {

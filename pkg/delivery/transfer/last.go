@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has the last zone confirmed by each secondary, by its name. A secondary restarted from an old disk
-// answers with an earlier serial.
+// confirmations has the last zone confirmed by each secondary. A secondary restarted from an old disk answers with an
+// earlier serial.
 type confirmations struct {
 	mu   sync.Mutex
 	last map[string]confirmation
@@ -25,12 +25,12 @@ type confirmation struct {
 	server Secondary
 	uid    string
 	zone   name.Name
-	serial serial.Serial // as answered: a signing secondary has other serials
+	serial serial.Serial // as answered, even by a signing secondary
 	at     time.Time
 }
 
-// A secondary without a confirmation is asked until confirmationKept after its next comparison is due: later the
-// secondary may have left the class.
+// A secondary without a confirmation is asked until confirmationKept after its next comparison is due. Later it may
+// have left the class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {
@@ -39,7 +39,6 @@ func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered 
 	c.last[s.Name] = confirmation{s, plan.UID, plan.Zone, answered, time.Now()}
 }
 
-// forgetZone is called before a zone is removed.
 func (c *confirmations) forgetZone(uid string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +62,7 @@ func (p *Provider) AskLast(ctx context.Context) (lost []string) {
 			}
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if c.last[one.server.Name].at.Equal(one.at) { // no confirmation meanwhile
+			if c.last[one.server.Name].at.Equal(one.at) {
 				delete(c.last, one.server.Name)
 				lost = append(lost, one.server.Name)
 			}

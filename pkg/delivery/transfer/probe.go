@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// packetTimeout bounds the wait for an answer, followTimeout the wait of a Deliver for the secondaries,
-	// healthTimeout a health check.
+	// packetTimeout bounds the wait for an answer, followTimeout that of a Deliver for the secondaries, healthTimeout a
+	// health check.
 	packetTimeout, followTimeout, healthTimeout = time.Second, 2 * time.Second, 10 * time.Second
 	// udpSize is the largest answer over UDP, in octets: no link fragments it.
 	udpSize = 1232
-	// secondLook is the time between the two answers that prove a later serial at a secondary.
+	// secondLook is the time between the two answers that prove a later serial.
 	secondLook = 500 * time.Millisecond
 	// firstPause is the time between the first two questions to a lagging secondary, doubled up to lastPause.
 	firstPause, lastPause = 10 * time.Millisecond, 500 * time.Millisecond
@@ -34,7 +34,7 @@ type seen struct {
 	serial serial.Serial
 	err    *delivery.Error
 	note   string
-	// passing is set if the problem may be over in a moment.
+	// passing: the problem may be over in a moment.
 	passing bool
 }
 
@@ -77,8 +77,7 @@ func (p *Provider) probeSOA(ctx context.Context, s Secondary, zone name.Name, li
 	return p.explainAbsent(s, zone, answer.Rcode)
 }
 
-// BIND recreates a lost zone of a catalog only after a transfer of the catalog, and transfers the catalog only after a
-// change.
+// BIND recreates a lost zone of a catalog only after a transfer of the catalog, which needs a change.
 func (p *Provider) explainAbsent(s Secondary, zone name.Name, rcode int) seen {
 	remedy := "make the zone there"
 	if catalog := p.config.Catalog; !catalog.IsZero() && !s.NoCatalog {

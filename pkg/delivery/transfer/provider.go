@@ -22,10 +22,9 @@ import (
 )
 
 // Members are the zones stored as members of a class, served by every primary. A zone is a member from the fence's
-// first intent until its Delivery is deleted. So all primaries serve the same, restarted or not, and a fenced worker
-// can neither show nor hide a zone.
+// first intent until its Delivery is deleted, so a fenced worker can neither show nor hide a zone.
 type Members interface {
-	// Name returns the name of a member, zero for another zone.
+	// Name returns the name of a member, zero for any other zone.
 	Name(uid string) name.Name
 	// Holder returns the UID of the member with the name, "" for none.
 	Holder(zone name.Name) (uid string)
@@ -36,15 +35,14 @@ type Config struct {
 	Secondaries []Secondary
 	// Catalog is the class's catalog zone, used by Health; zero for none.
 	Catalog name.Name
-	// Claims maps names of TSIG keys to the class's use of them (delivery.Abilities): a primary has one key of each
-	// name.
+	// Claims maps names of TSIG keys to their use (delivery.Abilities): a primary has one key of each name.
 	Claims map[string]string
 	// Served returns the zone's serial in this process, 0 for none, possibly later than a plan's. Latest reads the
 	// stored serial: a secondary may learn of a change before this process.
 	Served func(uid string) serial.Serial
 	Latest func(ctx context.Context, uid string) (serial.Serial, error)
-	// Changes returns the changes of each serial after since up to until, to recognise a signer's content. The error
-	// means that they are not kept. Changes may be nil.
+	// Changes returns the changes of each serial after since up to until, to recognise a signer's content, or an error
+	// if they are not kept. May be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
 	// Raised reports whether a server with since transferred the zone whole to have until (zoneview.Set). Nil: always.
 	Raised func(uid string, since, until serial.Serial) bool
@@ -101,7 +99,7 @@ func New(config Config) (*Provider, error) {
 		&samples{servers: map[string]*sampled{}}}, nil
 }
 
-// WithSecondaries returns a provider for other secondaries, which shares the memory of answers with p.
+// WithSecondaries returns a provider for other secondaries that shares the memory of answers with p.
 func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	config := p.config
 	config.Secondaries = secondaries
@@ -113,8 +111,8 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	return other, nil
 }
 
-// Deliver makes the zone a member of the class and waits briefly for the secondaries: a longer wait would keep a
-// worker from other zones.
+// Deliver makes the zone a member of the class and waits briefly for the secondaries. A longer wait would occupy a
+// worker.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
 	case plan.Zone == p.config.Catalog:
@@ -154,7 +152,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 // catalog remove it.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if p.config.Members.Name(plan.UID) != plan.Zone {
-		return delivery.Report{}, ctx.Err() // a class has a zone under one name
+		return delivery.Report{}, ctx.Err()
 	}
 	err := fence(ctx)
 	if err == nil {
@@ -175,8 +173,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of its catalog, or of the root. An answer without that zone does not prove
-// access to zones.
+// Health asks each secondary for the SOA of its catalog, or of the root. An answer without that zone is ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary to ask; any server with its key may transfer its zones: %w",
@@ -230,8 +227,8 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	all.Wait()
 }
 
-// If wait is set, each secondary is asked until followTimeout is over or the secondary has the serial. A transfer from
-// a signing secondary may take longer.
+// wait: each secondary is asked until followTimeout is over or it has the serial. A transfer from a signer may take
+// longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {
@@ -240,7 +237,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	asking, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	deadline, _ := asking.Deadline()
-	// A question cut off by the deadline may fail before the context ends, and is no answer.
+	// A question cut off by the deadline may fail before the context ends.
 	ended := func() bool { return asking.Err() != nil || !time.Now().Before(deadline) }
 	rows := make([]delivery.Server, len(p.config.Secondaries))
 	observed := make([]serial.Serial, len(rows)) // of secondaries with own serials
@@ -303,10 +300,8 @@ func (p *Provider) resolveSerial(ctx context.Context, s Secondary, plan delivery
 	return p.findBehind(s, plan, observed)
 }
 
-// reaches reports whether a server has the serial or a later one; 0 is none.
 func reaches(has, want serial.Serial) bool { return has != 0 && !want.Ahead(has) }
 
-// mayBeAhead reports whether a serial is later than every serial of the zone known here.
 func (p *Provider) mayBeAhead(plan delivery.Plan, at serial.Serial) bool {
 	served := p.config.Served(plan.UID)
 	return at.Ahead(plan.Serial) && (served == 0 || at.Ahead(served))

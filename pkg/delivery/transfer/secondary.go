@@ -15,14 +15,14 @@ import (
 type Secondary struct {
 	Name string
 	Addr netip.AddrPort
-	// Key signs questions, and has to sign the answers; nil if neither is signed.
+	// Key signs questions and answers; nil for unsigned.
 	Key       *transfer.Key
 	NoCatalog bool
-	// Signs: the secondary signs the zone, with serials of its own. Signer names the signing secondary from which it
-	// transfers; empty if it transfers from our primaries.
+	// Signs: the secondary signs the zone, with own serials. Signer names the signing secondary from which it
+	// transfers; empty for our primaries.
 	Signs  bool
 	Signer string
-	// Unsigned: the secondary may also transfer from our primaries, for a zone that a signer begins to sign.
+	// Unsigned: the secondary may also transfer from our primaries, while a signer begins to sign the zone.
 	Unsigned bool
 }
 

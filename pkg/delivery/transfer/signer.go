@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// maxVersions bounds the digests kept for a zone, maxProven the signer's serials with the zone's serial of each:
-	// servers that transfer from a signer may lag by several.
+	// maxVersions bounds the digests kept for a zone, maxProven the matches kept for a signer: servers that transfer
+	// from it may lag by several serials.
 	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
 	// firstShare is the lag of the class's pace that the first transfer of a zone ignores: after a start every zone
@@ -31,15 +31,15 @@ const (
 	firstShare = 5 * time.Minute
 )
 
-// After a transfer from a signer, the next transfer waits: the transfers of a zone use at most zonePace octets per
-// second and a fifth of the time, those of a class at most classPace octets per second and the time of two workers.
-// This bounds the load caused by a tenant who writes into a large zone if the signer has no IXFR.
+// The transfers of a zone use at most zonePace octets per second and a fifth of the time, those of a class at most
+// classPace octets per second and the time of two workers. This bounds the load by a tenant who writes into a large
+// zone if the signer has no IXFR.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5
 )
 
-// pace limits transfers: none begins before the time "free".
+// pace limits transfers: none begins before free.
 type pace struct{ free time.Time }
 
 func (p *pace) charge(now time.Time, elapsed time.Duration, octets int, perSecond int, share float64) {
@@ -65,14 +65,13 @@ type signer struct {
 	serial serial.Serial
 	digest digest
 	soa    string
-	// whole: the transfer was full, not incremental.
-	whole bool
-	// matches pairs the signer's serials with the proven serials of the zone, the newest last.
+	whole  bool
+	// matches pairs the signer's serials with those of the zone, the newest last.
 	matches []match
 	pace    pace
 }
 
-// match means that the signer's serial "theirs" has the data of the zone's serial "ours".
+// match means that the signer's serial remote has the data of the zone's serial local.
 type match struct{ remote, local serial.Serial }
 
 type signedKey struct {
@@ -102,7 +101,6 @@ func (p *Provider) forgetSigned(plan delivery.Plan) {
 	delete(p.zones, signedKey{plan.UID, plan.Zone})
 }
 
-// If the signer's own serial has changed, the zone is transferred first.
 func (p *Provider) askSigner(ctx context.Context, s Secondary, plan delivery.Plan, observed serial.Serial) seen {
 	z := p.findSigned(plan)
 	z.mu.Lock()
@@ -182,7 +180,7 @@ func (p *Provider) transferSigned(ctx context.Context, s Secondary, plan deliver
 	}
 	if since == 0 || !observed.Ahead(since) || err != nil && ctx.Err() == nil {
 		next = *known
-		err = fetch(nil) // The signer has no differences, or has started over.
+		err = fetch(nil) // the signer has no differences, or has started over
 	}
 	z.mu.Lock()
 	p.mu.Lock()
@@ -226,7 +224,7 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 			continue
 		}
 		if !plan.Serial.Ahead(one.serial) && known.soa != soa {
-			continue // The zone had another SOA before, or the signer changes the SOA.
+			continue // the zone had another SOA before, or the signer changes the SOA
 		}
 		known.addMatch(match{known.serial, one.serial})
 		return seen{serial: one.serial, note: fmt.Sprintf("it signs the zone; its serial %d has the data of %d", known.serial, one.serial)}
@@ -235,7 +233,7 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 		"it has not transferred the zone yet, or it alters the zone; kubizone verify names the RRsets that "+
 		"differ", known.serial, plan.Serial)}
 	if !known.whole {
-		known.serial = 0 // Differences may be wrong: the next transfer is full.
+		known.serial = 0 // differences may be wrong: the next transfer is full
 	}
 	return at
 }
@@ -249,7 +247,6 @@ func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 		z.followChanges(p, plan.UID, until)
 	}
 	if !slices.ContainsFunc(z.versions, func(one version) bool { return one.serial == plan.Serial }) {
-		// The changes up to here are unknown.
 		z.versions = append(z.versions[:0], version{plan.Serial, hashZone(plan)})
 		z.followChanges(p, plan.UID, until)
 	}
@@ -258,7 +255,6 @@ func (z *signedZone) extendVersions(p *Provider, plan delivery.Plan) {
 	}
 }
 
-// followChanges ends with the known changes.
 func (z *signedZone) followChanges(p *Provider, uid string, until serial.Serial) {
 	at := z.versions[len(z.versions)-1]
 	if !until.Ahead(at.serial) {

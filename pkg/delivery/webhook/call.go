@@ -38,13 +38,12 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	// secrets were sent in the request, so the answer may repeat them.
+	// secrets of the request, which the answer may repeat.
 	secrets []string
 }
 
-// callServer sends a signed request, and if the server knows the nonce already, once more with another. It calls
-// before, nil for requests without changes, ahead of each attempt, and returns its error unchanged. Other errors are
-// *delivery.Error and mean no answer.
+// callServer sends a signed request, and if the server knows the nonce already, once more. before, if not nil, precedes
+// each attempt; its error is returned unchanged. Other errors are *delivery.Error and mean no answer.
 func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer,
 	error) {
 	for again := false; ; again = true {
@@ -65,7 +64,6 @@ func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before
 	}
 }
 
-// boundTimeout returns the timeout, but at most the class's; 0 means the class's.
 func (p *Provider) boundTimeout(timeout time.Duration) time.Duration {
 	if timeout <= 0 {
 		return p.config.Timeout
@@ -140,8 +138,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	return request, secrets, nil
 }
 
-// explainUnreachable describes a request without an answer. The message has only texts of this program and the system:
-// some errors contain the text of a foreign server.
+// explainUnreachable uses no foreign text in the message.
 func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
 	var known *delivery.Error
 	if errors.As(err, &known) {
@@ -214,7 +211,7 @@ func quoteServer(refusal *protocol.Error, secrets []string) string {
 	return cleanForeign(text, secrets)
 }
 
-// failure is nil for success, and set for a 404. spoken: the answer is of the protocol.
+// failure is nil for success, and set for a 404.
 func (got answer) readResponse() (response protocol.Response, isProtocol bool, failure *delivery.Error) {
 	isProtocol = json.Unmarshal(got.body, &response) == nil && response.Success != nil
 	if isProtocol && *response.Success && got.status/100 == 2 {
@@ -226,7 +223,6 @@ func (got answer) readResponse() (response protocol.Response, isProtocol bool, f
 	return response, isProtocol, got.explainFailure(response.Error, isProtocol)
 }
 
-// explainFailure describes a failed request. refusal is nil if the answer had none.
 func (got answer) explainFailure(refusal *protocol.Error, isProtocol bool) *delivery.Error {
 	code := ""
 	failure := new(delivery.Error)
@@ -235,7 +231,6 @@ func (got answer) explainFailure(refusal *protocol.Error, isProtocol bool) *deli
 	}
 	failure.Code = code
 	if !isProtocolCode(code) {
-		// An unknown code is foreign text.
 		failure.Code = strconv.Itoa(got.status)
 	}
 	status := got.status

@@ -21,8 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config has the settings of a Provider, from a class. No credential is logged or part of an error. A changed Config
-// needs a new Provider.
+// Config configures a Provider. No credential is logged or part of an error.
 type Config struct {
 	// Server is the base URL, http or https, without user, query and fragment.
 	Server string
@@ -69,7 +68,6 @@ func New(config Config) (*Provider, error) {
 			fault("hmacAuth: the secret is empty; put one under the key that the class names")
 		}
 	}
-	// Tokens come from files, which end in a newline.
 	config.BearerToken = strings.TrimSpace(config.BearerToken)
 	if strings.IndexFunc(config.BearerToken, func(r rune) bool { return r <= ' ' || r > '~' }) >= 0 {
 		fault("bearerTokenFrom: the token has octets that a header cannot have")
@@ -90,12 +88,12 @@ func New(config Config) (*Provider, error) {
 	}
 	config.Timeout, config.VerifyAtMost = cmp.Or(config.Timeout, defaultTimeout), cmp.Or(config.VerifyAtMost, defaultVerify)
 	transport := &http.Transport{
-		// No proxy: the addresses that a proxy connects to are unchecked.
+		// No proxy: the addresses to which a proxy connects are unchecked.
 		DialContext:         dial.New(config.AllowLocalAddresses).DialContext,
 		TLSClientConfig:     client,
 		TLSHandshakeTimeout: config.Timeout,
 		ForceAttemptHTTP2:   true,
-		// No compression, so a bound on a body is a bound on memory.
+		// Without compression a bound on a body is a bound on memory.
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConnsPerHost:    16,
@@ -106,7 +104,7 @@ func New(config Config) (*Provider, error) {
 		transport: transport,
 		client: &http.Client{
 			Transport: transport,
-			// A redirect may lead to a host that must not receive the signed request, or must not be reached.
+			// A redirect may lead to a host that must not get the signed request.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Provider implements delivery.Provider.
+// Provider delivers zones to a webhook server.
 type Provider struct {
 	config    Config
 	base      *url.URL
@@ -40,8 +40,8 @@ var _ delivery.Provider = (*Provider)(nil)
 
 const extensionsLife = 10 * time.Minute
 
-// Deliver writes the plan's changes, or all RRsets. Refused RRsets are in Failed, and do not prevent the confirmation.
-// After an error some writes may have arrived.
+// Deliver writes the plan's changes, or all RRsets. Refused RRsets are in Failed. After an error some writes may have
+// arrived.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout)}
 	err := w.writeAll(ctx)
@@ -54,7 +54,6 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return w.report, err
 }
 
-// writeAll writes RRsets that failed earlier after the others (delivery.WriteOrder).
 func (w *writer) writeAll(ctx context.Context) error {
 	behind := w.provider.order.Failed(w.plan.Zone)
 	if w.plan.Changes == nil {
@@ -177,7 +176,6 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 		}
 		behind = set.Key()
 		want := protocol.RRset{Zone: plan.Zone, Name: set.Name, Type: set.Type, TTL: set.TTL, Data: set.Data}
-		// Decoded like the server's answer, so that strings joined by the protocol are joined on both sides.
 		record, err := protocol.Encode(want)
 		if err != nil || !protocol.Exact(want) {
 			has, err := p.hasExtension(ctx, plan.CallTimeout, protocol.FeaturePresentation)
@@ -285,7 +283,7 @@ func (p *Provider) forgetExtension(extension string) {
 // AskLast implements delivery.Provider.
 func (*Provider) AskLast(context.Context) []string { return nil }
 
-// Abilities implements delivery.Provider: the protocol has no list.
+// Abilities implements delivery.Provider.
 func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{OwnApexNS: p.config.OwnApexNS}
 }
@@ -296,7 +294,6 @@ func (p *Provider) Close() error {
 	return nil
 }
 
-// listNameServers returns the keys of the addresses of the zone's name servers.
 func listNameServers(plan delivery.Plan) map[delivery.RRsetKey]bool {
 	keys := map[delivery.RRsetKey]bool{}
 	if plan.All == nil {

@@ -19,18 +19,17 @@ import (
 
 const (
 	// After maxStreak failures in a row with unclear causes, the writer asks GET /health. If the server is healthy, the
-	// rest of the zone is written: a tenant's unacceptable records do not block other tenants.
+	// rest of the zone is written: refused records of a tenant do not block other tenants.
 	maxStreak = 3
 	// After maxSilent timeouts at a healthy server, the timeout of the remaining RRsets is halved; among RRsets that
 	// failed earlier, the rest is skipped. maxFailed bounds the failures of an attempt.
 	maxSilent, maxFailed = 2 * maxStreak, 256
-	// soon is the retry delay of an attempt that ended because too many RRsets failed for the first time. The retry
-	// writes them last.
+	// soon is the retry delay after too many RRsets failed for the first time. The retry writes them last.
 	soon = 5 * time.Second
 )
 
-// least is the shortest timeout after halving. A timeout is also at least slack times the slowest answer of the
-// attempt, so that slow RRsets do not count as timeouts.
+// least is the shortest timeout after halving. A timeout is also at least slack times the slowest answer, so that slow
+// RRsets do not count as timeouts.
 var least = time.Second
 
 const slack = 4
@@ -48,7 +47,7 @@ type writer struct {
 	// streak counts failures in a row since a success or a good GET /health.
 	streak, failed, silent int
 	timeout, slowest       time.Duration
-	full                   *delivery.Error // the used-up quota: new RRsets are not written one by one
+	full                   *delivery.Error // the used-up quota: new RRsets are not written
 	// last: only RRsets that failed earlier are left. spent: too many of them failed again, and the rest is skipped.
 	last, spent bool
 	// refused are permanently refused items; helped: a write succeeded after a refusal.
@@ -118,7 +117,6 @@ type answered int
 const (
 	no answered = iota
 	yes
-	// notKnown means that the RRset is set aside until the server answers.
 	notKnown
 )
 
@@ -226,7 +224,6 @@ func (w *writer) finishWriting(ctx context.Context) error {
 	return w.writeWaiting(ctx)
 }
 
-// writeBatch returns false to ask for single writes.
 func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	var batch protocol.Batch
 	for _, i := range items {
@@ -241,7 +238,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && (none.Reason == delivery.ReasonServerUnreachable ||
 		none.Reason == delivery.ReasonServerError) {
 		w.silent++
-		return false, nil // some item may cause this; single writes find it
+		return false, nil // single writes find the item that causes this
 	}
 	if err != nil {
 		return false, err
@@ -257,7 +254,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 			(concernsClass(refusal) || refusal.Reason == delivery.ReasonQuotaExceeded) {
 			return false, refusal
 		}
-		return false, nil // the answer does not name the item; single writes find it
+		return false, nil // single writes find the item
 	}
 	var ended error
 	for at, result := range response.Results {
@@ -299,7 +296,6 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 		_, isProtocol, failure := got.readResponse()
 		return w.recordOutcome(ctx, i, failure, isProtocol)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerUnreachable && !failure.WholeClass:
-		// The server accepted the connection and did not answer, perhaps because of the record.
 		w.silent++
 		return w.recordOutcome(ctx, i, failure, true)
 	case errors.As(err, &failure) && ctx.Err() == nil && failure.Reason == delivery.ReasonServerError && !failure.WholeClass:

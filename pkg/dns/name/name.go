@@ -9,7 +9,7 @@ import (
 )
 
 // Name is an absolute owner name in canonical form, "www.example.org.". The zero value is no name. Only this package
-// makes Names, so every Name obeys S1.2 and S1.3.
+// makes Names, so each obeys S1.2 and S1.3.
 type Name struct{ s string }
 
 // Root is ".".
@@ -31,7 +31,7 @@ func (n Name) relText() string {
 // Labels returns the labels left to right; none for the root.
 func (n Name) Labels() []string { return splitLabels(n.relText()) }
 
-// NumLabels counts labels without allocation.
+// NumLabels counts the labels.
 func (n Name) NumLabels() int {
 	if n.s == "" || n.s == "." {
 		return 0
@@ -39,7 +39,7 @@ func (n Name) NumLabels() int {
 	return strings.Count(n.s, ".")
 }
 
-// WireLen returns the uncompressed length in octets, with the root's (RFC 1035 §3.1): 1 for the root, at most 255.
+// WireLen returns the uncompressed length in octets, with the root's (RFC 1035 §3.1), at most 255.
 func (n Name) WireLen() int {
 	switch n.s {
 	case "":
@@ -47,14 +47,13 @@ func (n Name) WireLen() int {
 	case ".":
 		return 1
 	}
-	// Each dot becomes a length octet; one octet ends the name.
 	return len(n.s) + 1
 }
 
 // IsWildcard reports whether the leftmost label is "*" (RFC 4592).
 func (n Name) IsWildcard() bool { return strings.HasPrefix(n.s, "*.") }
 
-// Parent drops the leftmost label; false at the root.
+// Parent drops the leftmost label, and returns false at the root.
 func (n Name) Parent() (Name, bool) {
 	if n.s == "" || n.s == "." {
 		return Name{}, false
@@ -88,7 +87,7 @@ func (n Name) labelsBelow(sub Name) (string, bool) {
 	return sub.s[:cut-1], true
 }
 
-// Rel returns n relative to origin; false if origin does not enclose n.
+// Rel returns n relative to origin, or false if origin does not enclose n.
 func (n Name) Rel(origin Name) (Rel, bool) {
 	left, ok := origin.labelsBelow(n)
 	switch {
@@ -100,17 +99,16 @@ func (n Name) Rel(origin Name) (Rel, bool) {
 	return Rel{left}, true
 }
 
-// Compare compares in canonical order (RFC 4034 §6.1): label by label from the right, octet by octet, a name before the
-// names below. Zero equals the root.
+// Compare compares in canonical order (RFC 4034 §6.1). Zero equals the root.
 func (n Name) Compare(m Name) int { return compareLabels(n.relText(), m.relText()) }
 
 // Key returns n with reversed labels, each ended by a dot, and "/" written "~": "org.example.www.", "" for the root.
-// The names at and below n are the keys with prefix n.Key(), and a key is safe in a slash-separated path. Keys do not
-// sort canonically.
+// Names at and below n have the prefix n.Key(), and a key is safe in a slash-separated path. Keys do not sort
+// canonically.
 func (n Name) Key() string { return labelsToKey(n.relText()) }
 
-// FromKey is the inverse of Key. It rejects other texts, but does not check A-labels again, as Unicode tables change
-// after a name is stored.
+// FromKey is the inverse of Key. It rejects other texts, but does not check A-labels again, because Unicode tables
+// change after a name is stored.
 func FromKey(key string) (Name, error) {
 	text, err := keyToLabels(key)
 	if err != nil {
@@ -122,7 +120,7 @@ func FromKey(key string) (Name, error) {
 // MarshalText returns the canonical text; "" for zero.
 func (n Name) MarshalText() ([]byte, error) { return []byte(n.s), nil }
 
-// UnmarshalText reads MarshalText's result without a check of A-labels (FromKey), and any other text by Parse.
+// UnmarshalText reads MarshalText's result like FromKey, and any other text by Parse.
 func (n *Name) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
@@ -141,7 +139,7 @@ func (n *Name) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MustParse panics on an error: for tests and tables.
+// MustParse panics on an error, for tests and tables.
 func MustParse(text string) Name {
 	n, err := Parse(text)
 	if err != nil {
@@ -157,7 +155,7 @@ func splitLabels(s string) []string {
 	return strings.Split(s, ".")
 }
 
-// compareLabels compares names without trailing dots, without allocation.
+// compareLabels does not allocate.
 func compareLabels(a, b string) int {
 	for a != "" && b != "" {
 		var la, lb string

@@ -16,8 +16,8 @@ import (
 const (
 	maxLabel = 63  // octets, RFC 1035 §2.3.4
 	maxWire  = 255 // octets, RFC 1035 §2.3.4
-	// maxText bounds the input of IDNA, whose decoder is quadratic. No name needs more: a code point takes at least
-	// one octet of an A-label and at most four of UTF-8.
+	// maxText bounds the input of IDNA, whose decoder is quadratic. A code point takes at least one octet of an A-label
+	// and at most four of UTF-8.
 	maxText = 4 * maxWire
 )
 
@@ -30,8 +30,7 @@ var profile = idna.New(
 	idna.CheckHyphens(false),
 )
 
-// IsAbsolute reports whether the mapped text ends in a dot (S1.1, S1.2), U+002E or another script's. The text need
-// not be a valid name.
+// IsAbsolute reports whether the mapped text, valid or not, ends in a dot (S1.1, S1.2).
 func IsAbsolute(text string) bool {
 	if text == "" || len(text) > maxText {
 		return strings.HasSuffix(text, ".")
@@ -42,12 +41,12 @@ func IsAbsolute(text string) bool {
 	if mapped, err := mapIDNA(text); err == nil {
 		return strings.HasSuffix(mapped, ".")
 	}
-	// Not a name: the last character decides.
+	// The last character decides about invalid text.
 	last, _ := utf8.DecodeLastRuneInString(text)
 	return strings.ContainsRune(".\u3002\uff0e\uff61", last)
 }
 
-// Parse reads an absolute owner name in any case, with U-labels or A-labels (S1.2), by the rules of S1.3.
+// Parse reads an absolute owner name in any case, with U-labels or A-labels (S1.2, S1.3).
 func Parse(text string) (Name, error) {
 	s, absolute, err := canonicalLabels(text)
 	switch {
@@ -92,7 +91,7 @@ func ParseRel(text string) (Rel, error) {
 	return Rel{s}, nil
 }
 
-// canonicalLabels returns "@", a relative name without trailing dot, or an absolute name with.
+// canonicalLabels returns "@", or a name with a trailing dot only if absolute.
 func canonicalLabels(text string) (s string, absolute bool, err error) {
 	if text == "" {
 		return "", false, fmt.Errorf("name is empty; write \"@\" for the zone itself or \".\" for the root")
@@ -121,8 +120,7 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 }
 
 // CheckSpelling rejects a name or pattern in which another character maps to "*", "_", "/", "@" or a dot, or a label
-// maps to nothing (S1.2), as a policy on spec.domainName or on a rule sees the text as written. Readers of stored
-// objects, which may have such texts, do not call CheckSpelling. The text need not be a valid name.
+// maps to nothing (S1.2): policies on fields see the text as written.
 func CheckSpelling(text string) error {
 	switch {
 	case !scanASCII(text).needsIDNA:
@@ -142,9 +140,8 @@ func CheckSpelling(text string) error {
 	return nil
 }
 
-// mapIDNA maps text to A-labels. Three rules beyond the library's keep the mapping stable: the text is UTF-8 (the
-// library substitutes U+FFFD), no label becomes empty (as "xn--" and ignored code points would, and "www.xn--" would
-// become absolute), and the result maps to itself.
+// mapIDNA maps text to A-labels. Three rules beyond the library's keep the mapping stable: the text is UTF-8, no label
+// becomes empty ("www.xn--" would become absolute), and the result maps to itself.
 func mapIDNA(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", errors.New("not valid UTF-8")
@@ -173,9 +170,9 @@ func mapIDNA(text string) (string, error) {
 }
 
 type asciiScan struct {
-	needsIDNA bool                    // a byte beyond ASCII, or a label with xn--
-	upper     bool                    // a letter to be lowered
-	absolute  bool                    // ends in a dot
+	needsIDNA bool // beyond ASCII, or a label with xn--
+	upper     bool
+	absolute  bool
 	fault     func(text string) error // the first broken rule of S1.3; nil if none
 	beyond    bool                    // a byte beyond ASCII
 }
@@ -183,7 +180,7 @@ type asciiScan struct {
 // canonical does not check A-labels.
 func (a asciiScan) canonical() bool { return a.fault == nil && !a.upper && !a.beyond }
 
-// scanASCII checks text by S1.3 in one pass, without allocation but for a fault.
+// scanASCII checks S1.3, and allocates only for a fault.
 func scanASCII(text string) asciiScan {
 	var a asciiScan
 	switch text {
@@ -232,7 +229,7 @@ func scanASCII(text string) asciiScan {
 	return a
 }
 
-// wireLen returns the wire length, of a relative name the minimum: directly below the root.
+// wireLen returns the minimum for a relative name: directly below the root.
 func wireLen(text string, absolute bool) int {
 	if absolute {
 		return len(text) + 1
@@ -264,7 +261,7 @@ func (a *asciiScan) judgeLabel(label string, start int) {
 	}
 }
 
-// Quote quotes text for a message, truncated.
+// Quote quotes and truncates text for a message.
 func Quote(text string) string {
 	const most = 100
 	if len(text) > most {
@@ -274,7 +271,7 @@ func Quote(text string) string {
 }
 
 // IsHost reports whether a name in presentation format is a host name: letters, digits and hyphens, without a hyphen at
-// either end of a label. So is the root.
+// either end of a label. The root is a host name.
 func IsHost(text string) bool {
 	text = strings.TrimSuffix(text, ".")
 	if text == "" {

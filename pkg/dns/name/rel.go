@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Rel is a canonical owner name relative to a zone, "www" or "_acme.www", "@" for the apex. The zero value is no
-// name.
+// Rel is a canonical owner name relative to a zone, "www", or "@" for the apex. The zero value is no name.
 type Rel struct{ s string }
 
 // Apex is "@".
@@ -37,7 +36,7 @@ func (r Rel) labelText() string {
 // Labels returns the labels left to right; none for the apex.
 func (r Rel) Labels() []string { return splitLabels(r.labelText()) }
 
-// NumLabels counts labels without allocation.
+// NumLabels counts the labels.
 func (r Rel) NumLabels() int {
 	if r.s == "" || r.s == "@" {
 		return 0
@@ -46,7 +45,7 @@ func (r Rel) NumLabels() int {
 }
 
 // In returns r's absolute name in the zone origin. It fails beyond 255 octets on the wire (S1.3), or if origin is a
-// wildcard, with no names below.
+// wildcard.
 func (r Rel) In(origin Name) (Name, error) {
 	switch {
 	case r.s == "" || origin.s == "":
@@ -66,13 +65,13 @@ func (r Rel) In(origin Name) (Name, error) {
 	return Name{r.s + "." + origin.s}, nil
 }
 
-// Compare compares in canonical order (RFC 4034 §6.1), like the absolute names. The apex comes first.
+// Compare compares in canonical order (RFC 4034 §6.1). The apex comes first.
 func (r Rel) Compare(other Rel) int { return compareLabels(r.labelText(), other.labelText()) }
 
-// Key is like Name.Key, "" for the apex.
+// Key is like Name.Key.
 func (r Rel) Key() string { return labelsToKey(r.labelText()) }
 
-// Parent drops the leftmost label, "@" above a single label; false at the apex.
+// Parent drops the leftmost label, and returns false at the apex.
 func (r Rel) Parent() (Rel, bool) {
 	if r.s == "" || r.s == "@" {
 		return Rel{}, false
@@ -103,7 +102,7 @@ func RelFromKey(key string) (Rel, error) {
 // MarshalText returns the canonical text; "" for zero.
 func (r Rel) MarshalText() ([]byte, error) { return []byte(r.s), nil }
 
-// UnmarshalText reads MarshalText's result without a check of A-labels (FromKey), and any other text by ParseRel.
+// UnmarshalText reads MarshalText's result like RelFromKey, and any other text by ParseRel.
 func (r *Rel) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
@@ -122,7 +121,7 @@ func (r *Rel) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MustRel panics on an error: for tests and tables.
+// MustRel panics on an error, for tests and tables.
 func MustRel(text string) Rel {
 	r, err := ParseRel(text)
 	if err != nil {

@@ -37,7 +37,6 @@ func (d *decoder) take(n int) []byte {
 	return taken
 }
 
-// takeRest takes all octets left; fewer than least are an error.
 func (d *decoder) takeRest(least int) []byte {
 	if len(d.rest) < least {
 		d.fail(errShort)
@@ -139,8 +138,7 @@ func (d *decoder) readGateway(text []byte, gatewayType byte) []byte {
 	return text
 }
 
-// markEnds reports whether the next label, of n octets, is the mark at the end of a name of total octets. The length of
-// a name includes the root, not the mark.
+// markEnds reports whether the next label, of n octets, is the mark at the end of a name of total octets.
 func (d *decoder) markEnds(n, total int) bool {
 	return d.mark != noMark && n == 1 && total == 255+1 && len(d.rest) > 1 && d.rest[0] == d.mark && d.rest[1] == 0
 }

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package rdata parses, normalises and formats the data of a resource record, as its author defined it or with names
-// made absolute in a zone. format.go lists the known types; the data of other types is octets.
+// made absolute in a zone. The data of unknown types is octets.
 //
 // Guarantees: (1) A Value has one spelling: equal Texts of a Type are the same definition, and parsing a Text returns
 // the same Value. (2) A relative name stays relative, so a Value does not depend on a zone. (3) The type alone
-// determines the names in a value, never a search in the text. (4) Nothing is dropped or truncated without an error,
-// which names the correction. (5) No input panics.
+// determines the names in a value. (4) Nothing is dropped or truncated without an error, which names the correction.
+// (5) No input panics.
 //
 // Out of scope: owners, TTLs, RRsets, zones, and conflicts between records.
 //

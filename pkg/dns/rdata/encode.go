@@ -21,8 +21,8 @@ import (
 // noMark is for a wire form without relative names.
 const noMark = 0
 
-// chooseMark returns a label of one octet (the mark) to end relative names in wire format, and this octet, absent from
-// the text, raw or escaped. By the mark decodeWire recognizes relative names, and no strings that look like names.
+// chooseMark returns a label of one octet (the mark) to end relative names in wire format, absent from the text, raw or
+// escaped. By the mark decodeWire tells relative names from strings.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil
@@ -36,7 +36,7 @@ func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	return top, noMark, errors.New("the names in the value use every control character there is; remove one")
 }
 
-// appendStrings appends text as character-strings of at most 255 octets (S5.3), an empty one for empty text.
+// appendStrings appends text as character-strings of at most 255 octets (S5.3), an empty string for empty text.
 func appendStrings(wire []byte, text string) []byte {
 	for {
 		at := len(wire)
@@ -63,7 +63,7 @@ func appendOctets(wire []byte, text string) []byte {
 	return wire
 }
 
-// appendOneString does not split text, as position is meaning.
+// appendOneString does not split text: the position of a string is its meaning.
 func appendOneString(wire []byte, text string) ([]byte, error) {
 	start := len(wire)
 	if wire = appendStrings(wire, text); len(wire)-start > 256 {
@@ -93,7 +93,6 @@ func parseUint(field token, bits int) (uint64, error) {
 	return value, nil
 }
 
-// parseMnemonic parses a number, or a mnemonic of servers.
 func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, error) {
 	value, err := parseUint(field, bits)
 	if number, ok := names[upperASCII(field.text)]; err != nil && ok && !field.quoted {
@@ -102,7 +101,7 @@ func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, erro
 	return value, err
 }
 
-// IANA's names, and BIND's own; read only.
+// IANA's names, and BIND's own.
 var (
 	algorithmNames = map[string]uint16{
 		"RSAMD5": 1, "DH": 2, "DSA": 3, "RSASHA1": 5, "DSA-NSEC3-SHA1": 6, "NSEC3DSA": 6, "RSASHA1-NSEC3-SHA1": 7, "NSEC3RSASHA1": 7,
@@ -167,7 +166,7 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 
 var errNoOrigin = fmt.Errorf("a name is relative and %w; end it in a dot", name.ErrNoOrigin)
 
-// appendName appends a name's uncompressed wire form, in lower case. A relative name ends in top, the wire form of the
+// appendName appends the uncompressed wire form, in lower case. A relative name ends in top, the wire form of the
 // origin.
 func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	start := len(wire)
@@ -251,7 +250,7 @@ func errGatewayType(gatewayType byte) error {
 	return fmt.Errorf("gateway type %d is not known; it is 0 (none), 1 (IPv4), 2 (IPv6) or 3 (name)", gatewayType)
 }
 
-// appendLocator64 parses four groups of hex digits (RFC 6742 §2.1.2), perhaps without leading zeros, as by BIND.
+// appendLocator64 parses four groups of hex digits (RFC 6742 §2.1.2). BIND omits leading zeros.
 func appendLocator64(wire []byte, text string) ([]byte, error) {
 	groups := 0
 	for more := true; more; groups++ {
@@ -329,7 +328,7 @@ func appendUpperHex(text, octets []byte) []byte {
 	return text
 }
 
-// trimBlanks removes outer blanks, except an escaped blank at the end.
+// trimBlanks keeps an escaped blank at the end.
 func trimBlanks(text string) string {
 	text = strings.TrimLeft(text, " \t")
 	short := strings.TrimRight(text, " \t")
@@ -344,5 +343,4 @@ func endsEscaped(text string) bool {
 	return backslashes%2 == 1
 }
 
-// isMark reports whether top is a mark, a control character as only label.
 func isMark(top []byte) bool { return len(top) == 3 && top[0] == 1 && top[1] < ' ' && top[2] == 0 }

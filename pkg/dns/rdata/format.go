@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// kind is a field's form, on the wire and as text.
 type kind uint8
 
 const (
@@ -61,7 +60,6 @@ var kindWords = map[kind]string{
 	kindLOC:             "latitude, longitude, altitude and sizes, as in \"52 22 23 N 4 53 32 E -2m\" (RFC 1876)",
 }
 
-// field is of rdata. A type's only field has no name.
 type field struct {
 	name string
 	kind kind
@@ -83,7 +81,7 @@ type format struct {
 }
 
 // formats has the types allowed in Records (S5.4) and the SOA, by number. BIND, Knot, NSD and PowerDNS read these
-// alike. Fields have the RFC's names.
+// alike.
 var formats = []format{
 	{of: A, name: "A", fields: one(kindIPv4)},
 	{of: NS, name: "NS", fields: one(kindName)},
@@ -156,7 +154,6 @@ var (
 	serviceFields     = []field{{"priority", kindUint16}, {"target", kindName}, {"params", kindParams}}
 )
 
-// Positions in IPSECKEY.
 const gatewayType, gatewayField = 1, 3
 
 const paramsField = 2
@@ -189,7 +186,6 @@ func formatOf(t Type) *format {
 	return nil
 }
 
-// hasNames reports whether values may depend on an origin.
 func (f *format) hasNames() bool { return f != nil && (f.names != 0 || f.gateway) }
 
 func (f *format) isName(i int, tokens []token) bool {
@@ -205,7 +201,7 @@ func (f *format) hasRelativeName(tokens []token) bool {
 	return false
 }
 
-// Fields describes the type's fields in words, for messages and generators of test values; empty for types in octets.
+// Fields describes the type's fields in words; empty for types in octets.
 func (t Type) Fields() []string {
 	f := formatOf(t)
 	if f == nil {
@@ -261,8 +257,8 @@ func (f *format) checkCount(fields []token) error {
 	return fmt.Errorf("%d field%s; %s", len(fields), plural, f.describeFields())
 }
 
-// ByNumber reports whether the type has no format here, so the data is octets (RFC 3597). Only a rule that names the
-// type allows such data (S4.5).
+// ByNumber reports whether the type has no format here: the data is octets (RFC 3597). Only a rule that names the type
+// allows such data (S4.5).
 func (t Type) ByNumber() bool { return formatOf(t) == nil }
 
 // CheckRecord returns an error if the type cannot be a Record (S5.4).

@@ -3,7 +3,7 @@
 
 package rdata
 
-// Limits of an RRset (S5.8), checked by validation for a Record and by package law at a name.
+// Limits of an RRset (S5.8).
 const (
 	// MaxValues bounds an RRset: BIND 9.18 rejects the whole zone beyond (max-records-per-type).
 	MaxValues = 100

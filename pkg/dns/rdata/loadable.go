@@ -10,11 +10,10 @@ import (
 	"fmt"
 )
 
-// These rules go beyond the syntax. Servers reject a whole zone for a record that breaks them, so a tenant could
-// block all others (S5.11).
+// Servers reject a whole zone for a record that breaks these rules, so a tenant could block all others (S5.11).
 
-// CheckLoadable checks that BIND, Knot, NSD and PowerDNS load a zone with wire rdata that Parse or ParseStored
-// accepted (S5.11).
+// CheckLoadable checks that BIND, Knot, NSD and PowerDNS load a zone with wire rdata accepted by Parse or ParseStored
+// (S5.11).
 func CheckLoadable(t Type, wire []byte) error {
 	switch t {
 	case DS, CDS:
@@ -62,7 +61,7 @@ func CheckLoadable(t Type, wire []byte) error {
 			}
 		}
 	case IPSECKEY:
-		// PowerDNS has no text for these, and does not read them from a file.
+		// PowerDNS does not read these from a file.
 		if wire[1] == 0 || wire[1] == 3 && wire[3] == 0 { // NSD refuses the root
 			return errors.New("an IPSECKEY without a gateway is read by not every server; name the gateway, " +
 				"as in \"10 3 2 gw.example.org. AQNR...\"")

@@ -14,9 +14,9 @@ import (
 // The library computes LOC in floating point, so its text does not return the same octets.
 
 const (
-	locEquator  = 1 << 31     // thousandths of an arc second, RFC 1876 §2
-	locDegree   = 3600 * 1000 // thousandths of an arc second
-	locSeaLevel = 10000000    // centimetres above the bottom of the scale
+	locEquator  = 1 << 31 // thousandths of an arc second, RFC 1876 §2
+	locDegree   = 3600 * 1000
+	locSeaLevel = 10000000 // centimetres above the bottom of the scale
 )
 
 // appendLOC parses "d1 [m1 [s1]] N|S d2 [m2 [s2]] E|W alt [size [hp [vp]]]".
@@ -37,7 +37,7 @@ func appendLOC(wire []byte, fields []token) ([]byte, error) {
 	if err != nil || altitude < -locSeaLevel || altitude > 1<<32-1-locSeaLevel {
 		return nil, fmt.Errorf("altitude %s: write metres from -100000.00 to 42849672.95", quote(fields[0].text))
 	}
-	sizes := [3]byte{0x12, 0x16, 0x13} // 1m, 10000m, 10m: the defaults of RFC 1876 §3
+	sizes := [3]byte{0x12, 0x16, 0x13} // the defaults of RFC 1876 §3
 	for i, f := range fields[1:] {
 		if sizes[i], err = locSize(f.text); err != nil {
 			return nil, err
@@ -90,7 +90,6 @@ func locCentimetres(text string) (int64, error) {
 	return locDecimal(text, 2)
 }
 
-// locSize parses a size or precision: a digit and a power of ten on the wire.
 func locSize(text string) (byte, error) {
 	cm, err := locCentimetres(text)
 	if err != nil || cm < 0 || cm > 9e9 {
@@ -107,7 +106,6 @@ func locSize(text string) (byte, error) {
 	return byte(cm)<<4 | byte(exponent), nil
 }
 
-// locDecimal parses a decimal number as a multiple of 10^-decimals.
 func locDecimal(text string, decimals int) (int64, error) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	negative := strings.HasPrefix(whole, "-")

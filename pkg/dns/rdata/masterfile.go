@@ -11,12 +11,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// MasterFile returns type and data for a master file that BIND, Knot, NSD and PowerDNS read (S5.11). Names in the
-// value must be absolute.
-//
-// Servers share less than RFC 1035 and RFC 3597. PowerDNS does not read the generic form of a type with its own form.
-// Knot and BIND lack the mnemonics of some types of PowerDNS. Knot reads few characters of a name unescaped. PowerDNS
-// needs a value for every service parameter, and a port without quotes.
+// MasterFile returns type and data for a master file that BIND, Knot, NSD and PowerDNS read (S5.11). Names in the value
+// must be absolute. PowerDNS does not read the generic form (RFC 3597) of a type with its own form, and needs a value
+// for every service parameter, and a port without quotes. Knot and BIND lack the mnemonics of some types of PowerDNS.
+// Knot reads few characters of a name unescaped.
 func (v Value) MasterFile() (rtype, data string, err error) {
 	f := formatOf(v.Type)
 	if f == nil {
@@ -82,7 +80,6 @@ func plainNames(text string) bool {
 	return true
 }
 
-// writeName escapes all characters but inNames as \DDD.
 func writeName(out *strings.Builder, text string) {
 	for len(text) > 0 {
 		c, size := unescape(text)
@@ -103,8 +100,7 @@ func typeInList(text string) string {
 	return text
 }
 
-// writeParam writes a service parameter: by number if servers lack the name, with "=" even without a value, and with an
-// unquoted port.
+// writeParam writes the number if servers lack the name, "=" even without a value, and an unquoted port.
 func writeParam(out *strings.Builder, text string) {
 	key, value, _ := strings.Cut(text, "=")
 	switch {

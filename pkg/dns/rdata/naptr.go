@@ -38,8 +38,6 @@ func checkSubstitution(text []byte) error {
 	return nil
 }
 
-// splitSubstitution returns expression, replacement and flags, and the highest reference in the replacement, 0 for
-// none.
 func splitSubstitution(text []byte) (parts [3][]byte, reference int, err error) {
 	part, delimiter := 0, text[0]
 	for i := 1; i < len(text); i++ {
@@ -97,7 +95,7 @@ func (e *expression) readAlternatives(depth int) error {
 	return nil
 }
 
-// readSequence reads up to the end, "|" or ")". Empty is an error.
+// readSequence reads up to the end, "|" or ")".
 func (e *expression) readSequence(depth int) error {
 	if e.endsSequence() {
 		return errors.New("an empty alternative or expression; write what it should match")
@@ -144,7 +142,6 @@ func (e *expression) readSequence(depth int) error {
 
 func (e *expression) endsSequence() bool { return e.rest == "" || e.rest[0] == '|' || e.rest[0] == ')' }
 
-// readRepetition reads at most one of * + ? {n} {n,} {n,m}.
 func (e *expression) readRepetition() error {
 	if e.rest == "" {
 		return nil
@@ -168,7 +165,6 @@ func (e *expression) readRepetition() error {
 	return nil
 }
 
-// readBracket reads a bracket expression after "[": plain characters, ranges of letters or digits, and named classes.
 func (e *expression) readBracket() error {
 	bad := errors.New("a bracket expression that is not plain; write characters, ranges such as a-z, or [:digit:] in it, " +
 		"and ] first or not at all")
@@ -200,7 +196,7 @@ func (e *expression) readBracket() error {
 			}
 			e.rest, ranged = e.rest[3:], true
 		case e.rest[0] == '-' && !first && (ranged || !strings.HasPrefix(e.rest, "-]")):
-			return bad // undefined in POSIX, as in a-z- and [:digit:]-z, and partly rejected by BIND
+			return bad // undefined in POSIX, and partly rejected by BIND
 		default:
 			e.rest = e.rest[1:]
 		}

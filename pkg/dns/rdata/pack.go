@@ -11,10 +11,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Packer packs a zone's values like Value.Pack, but packs the origin once and does not resolve texts first. A Packer is
-// immutable.
+// Packer is Value.Pack for many values of a zone. A Packer is immutable.
 type Packer struct {
-	top []byte // the origin's wire form, empty for the zero Name
+	top []byte // empty for the zero Name
 }
 
 // NewPacker returns a packer for the zone origin. If no name is relative, origin may be zero.

@@ -35,7 +35,6 @@ const (
 
 var paramNames = [...]string{"mandatory", "alpn", "no-default-alpn", "port", "ipv4hint", "ech", "ipv6hint", "dohpath", "ohttp"}
 
-// String returns "key123" for an unnamed key.
 func (k paramKey) String() string {
 	if int(k) < len(paramNames) {
 		return paramNames[k]
@@ -43,7 +42,7 @@ func (k paramKey) String() string {
 	return "key" + strconv.Itoa(int(k))
 }
 
-// parseParamKey also parses the generic form: "key" and a number (RFC 9460 §2.1).
+// parseParamKey also parses "key" and a number (RFC 9460 §2.1).
 func parseParamKey(text string) (key paramKey, generic bool, err error) {
 	if i := slices.Index(paramNames[:], text); i >= 0 {
 		return paramKey(i), false, nil
@@ -58,7 +57,6 @@ func parseParamKey(text string) (key paramKey, generic bool, err error) {
 	return paramKey(n), true, nil
 }
 
-// param is a parameter as text, with the value unquoted.
 type param struct {
 	key     paramKey
 	generic bool
@@ -235,7 +233,7 @@ func appendHints(wire []byte, key paramKey, list string) ([]byte, error) {
 	return wire, nil
 }
 
-// readParams reads service parameters (RFC 9460 §2.2). All values are quoted, since some need quotes.
+// readParams quotes all values, since some need quotes (RFC 9460 §2.2).
 func (d *decoder) readParams(text []byte) []byte {
 	last := -1
 	for len(d.rest) > 0 {
@@ -446,8 +444,7 @@ func checkParams(wire []byte) error {
 	return nil
 }
 
-// isQueryPath reports whether path is a URI template (RFC 6570) for RFC 9461 §5: plain characters and the variable
-// dns.
+// isQueryPath reports whether path is a URI template (RFC 6570) with the variable dns (RFC 9461 §5).
 func isQueryPath(path string) bool {
 	before, after, ok := strings.Cut(path, "{?dns}")
 	if !ok {

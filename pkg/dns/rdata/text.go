@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// maxValue bounds a value on the wire, in octets (S5.8).
+// maxValue is in octets on the wire (S5.8).
 const maxValue = 4096
 
 type token struct {
@@ -20,16 +20,14 @@ type token struct {
 	quoted bool
 }
 
-// syntax has a type's exceptions from plain fields.
 type syntax struct {
-	// strings allows any octet in fields.
 	strings bool
 	// innerQuotes allows a quoted part in a bare field from paramsField on (alpn="h2").
 	innerQuotes bool
 }
 
-// splitText splits a value's text into fields. It rejects the syntax of files: newlines, comments, parentheses,
-// directives (S5.3). Errors do not repeat the text.
+// splitText rejects the syntax of files: newlines, comments, parentheses, directives (S5.3). Errors do not repeat the
+// text.
 func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	for i := 0; ; {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
@@ -80,8 +78,8 @@ func splitFields(f *format, text string, from source, space []token) ([]token, e
 	return fields, f.checkCount(fields)
 }
 
-// encodeBareText encodes a text type without a leading quote, octet by octet (S5.3). No character is special, not even
-// backslash, quote or semicolon: the text is served as written. Invisible octets are rejected; they need quotes.
+// encodeBareText encodes a text type without a leading quote, octet by octet (S5.3). Even backslash, quote and
+// semicolon are served as written. Invisible octets need quotes.
 func encodeBareText(text string, wire []byte) ([]byte, error) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -211,7 +209,6 @@ func unescape(s string) (byte, int) {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// toLower lowers ASCII letters (RFC 4034 §6.2).
 func toLower(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		c += 'a' - 'A'
@@ -219,7 +216,7 @@ func toLower(c byte) byte {
 	return c
 }
 
-// checkDirective rejects master files' directives (RFC 1035 §5.1), without effect in a value.
+// checkDirective rejects directives of master files (RFC 1035 §5.1).
 func checkDirective(first string) error {
 	if first[0] != '$' {
 		return nil
@@ -250,8 +247,8 @@ func appendDDD(text []byte, c byte) []byte {
 	return append(text, '\\', '0'+c/100, '0'+c/10%10, '0'+c%10)
 }
 
-// appendLabel appends a label, in lower case (RFC 4034 §6.2). Special characters of master files are escaped: the text
-// is safe anywhere in a file.
+// appendLabel appends a label, in lower case (RFC 4034 §6.2), escaped so that the text is safe anywhere in a master
+// file.
 func appendLabel(text, label []byte) []byte {
 	for _, c := range label {
 		switch {
@@ -273,7 +270,7 @@ type source uint8
 const (
 	oneValue source = iota // a field of an API object, or a Value's Text
 	zoneFile               // a line of a zone file
-	stored                 // a field of a stored API object, read even if new objects may not have it
+	stored                 // a field of a stored API object, read even if not admitted now
 )
 
 func (s source) limit() int {

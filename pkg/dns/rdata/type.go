@@ -58,7 +58,7 @@ const (
 	CAA        Type = 257
 )
 
-// Types that this code names, but no Record has. ParseType returns all others.
+// Types that this code names, but no Record has.
 const (
 	OPT        Type = 41
 	RRSIG      Type = 46
@@ -73,10 +73,10 @@ const (
 	ANY        Type = 255
 )
 
-// isText reports whether the data is a text in any number of strings: an unquoted value has one meaning (S5.3).
+// isText reports whether the data is a text in any number of strings (S5.3).
 func (t Type) isText() bool { return t == TXT || t == SPF }
 
-// otherNames are mnemonics of types without a format, for lists of types and messages.
+// otherNames are mnemonics of types without a format.
 const otherNames = `MD 3 MF 4 MB 7 MG 8 MR 9 NULL 10 MINFO 14 X25 19 ISDN 20 RT 21 NSAP-PTR 23 SIG 24 KEY 25 PX 26 GPOS 27 NXT 30
 	EID 31 NIMLOC 32 ATMA 34 OPT 41 APL 42 RRSIG 46 NSEC 47 NSEC3 50 NSEC3PARAM 51 HIP 55 NINFO 56 RKEY 57 TALINK 58 ZONEMD 63
 	UINFO 100 UID 101 GID 102 UNSPEC 103 NXNAME 128 TKEY 249 TSIG 250 IXFR 251 AXFR 252 MAILB 253 MAILA 254 ANY 255 AVC 258
@@ -141,11 +141,11 @@ func ParseType(text string) (Type, error) {
 	return 0, fmt.Errorf("type %s is not known; write a mnemonic such as \"AAAA\", or \"TYPE\" and a number (RFC 3597 §5)", quote(text))
 }
 
-// Single reports whether a name may have only one value: servers reject a zone with two (S5.6).
+// Single reports whether a name may have only one value (S5.6).
 func (t Type) Single() bool { return t == CNAME || t == DNAME }
 
-// BySigner reports whether a signing server makes such records itself. A signed zone equals the unsigned zone in all
-// other types. DS is the parent's data. BIND uses type 65534 for pending signatures.
+// BySigner reports whether a signing server makes such records itself. In all other types, DS included, a signed zone
+// equals the unsigned zone. BIND uses type 65534 for pending signatures.
 func (t Type) BySigner() bool {
 	switch t {
 	case DNSKEY, RRSIG, NSEC, NSEC3, NSEC3PARAM, CDS, CDNSKEY, ZONEMD, 65534:
@@ -154,7 +154,7 @@ func (t Type) BySigner() bool {
 	return false
 }
 
-// upperASCII changes only ASCII, as strings.ToUpper maps "ſrv" to "SRV".
+// upperASCII changes only ASCII: strings.ToUpper maps "ſrv" to "SRV".
 func upperASCII(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' {

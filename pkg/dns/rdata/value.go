@@ -12,9 +12,8 @@ import (
 )
 
 // Value is rdata as defined by its author, in canonical spelling: single spaces between fields, names in lower case,
-// relative names still relative, "@" for the zone itself. Equal Values are the same definition.
-//
-// Only the Parse functions make a Value from foreign text. With another Text the methods fail.
+// relative names still relative, "@" for the zone itself. Only the Parse functions make a Value from foreign text: with
+// another Text the methods fail.
 type Value struct {
 	Type Type
 	Text string
@@ -23,16 +22,13 @@ type Value struct {
 // String returns Text.
 func (v Value) String() string { return v.Text }
 
-// Parse parses a value in presentation format (S5.1–S5.4), or in the generic form "\# length hex" (RFC 3597 §5),
-// which becomes the type's own form if any. splitText lists the rejected syntax. A value has at most 4 KiB on the
-// wire (S5.8).
+// Parse parses a value in presentation format (S5.1–S5.4), or in the generic form "\# length hex" (RFC 3597 §5), which
+// becomes the type's own form if any. A value has at most 4 KiB on the wire (S5.8). CheckRecord tells whether t may be
+// a Record.
 //
-// For text types (TXT, SPF), a value without a leading quote is the text itself, octet by octet, without blanks at
-// its ends: "v=DMARC1; p=none", "it's (a) \"test\"" and `C:\temp` need no quotes or escapes. It becomes quoted
-// strings of at most 255 octets (S5.3). A value with a leading quote has only quoted strings, with the escapes of RFC
-// 1035 §5.1.
-//
-// Whether t may be a Record is for CheckRecord.
+// For text types (TXT, SPF), a value without a leading quote is the text itself, octet by octet, without blanks at its
+// ends: "it's (a) \"test\"" and `C:\temp` need no quotes or escapes. It becomes quoted strings of at most 255 octets
+// (S5.3). A value with a leading quote has only quoted strings, with the escapes of RFC 1035 §5.1.
 func Parse(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, oneValue)
 	if err != nil {
@@ -125,7 +121,6 @@ func ParseWire(t Type, wire []byte) (Value, error) {
 	return Value{t, string(canonical)}, nil
 }
 
-// readWire appends the canonical text of wire, and checks wire by the rules of from.
 func readWire(t Type, wire []byte, mark byte, from source, text []byte) ([]byte, error) {
 	if limit := from.limit(); len(wire) > limit {
 		return nil, fmt.Errorf("%d octets on the wire, the limit is %d; split it into several records", len(wire), limit)
@@ -137,8 +132,7 @@ func readWire(t Type, wire []byte, mark byte, from source, text []byte) ([]byte,
 	return text, err
 }
 
-// Resolve returns the presentation text with absolute names, in the zone origin. It fails if a name exceeds 255
-// octets.
+// Resolve returns the text with names absolute in the zone origin. It fails if a name exceeds 255 octets.
 func (v Value) Resolve(origin name.Name) (string, error) {
 	text, err := v.resolveNames(origin)
 	if err != nil {
@@ -195,7 +189,7 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 	return string(out), nil
 }
 
-// Absolute returns another tool's value with absolute names. In text every name is complete, with or without the last
+// Absolute returns another tool's value with absolute names. Every name in text is complete, with or without the last
 // dot. It returns text unchanged if the type has no names, if text is invalid, or if a name is "@".
 func Absolute(t Type, text string) string {
 	f := formatOf(t)

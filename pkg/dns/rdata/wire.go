@@ -159,8 +159,7 @@ func isGeneric(text string) bool {
 	return strings.HasPrefix(text, `\#`) && (len(text) == 2 || text[2] == ' ' || text[2] == '\t')
 }
 
-// decodeWire appends the canonical text of wire. The octets, perhaps from "\# length hex", are checked as strictly as
-// text.
+// decodeWire checks the octets as strictly as text.
 func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	f := formatOf(t)
 	if f == nil {

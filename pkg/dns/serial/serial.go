@@ -5,18 +5,17 @@ package serial
 
 import "strconv"
 
-// Serial is a point on a circle of 2^32. Use Ahead instead of < and >, which ignore the wrap.
+// Serial is a point on a circle of 2^32. Use Ahead: < and > ignore the wrap.
 type Serial uint32
 
-// KeptSeconds is how long the last serial of a name without a zone is kept (S6.10): 60 days.
+// KeptSeconds is how long the last serial of a name without a zone is kept (S6.10).
 const KeptSeconds = 60 * 24 * 60 * 60
 
 // RestoreStep divides the difference between any two first serials of zones in a restored store (S6.8), and 2^32.
 const RestoreStep = 1 << 28
 
-// Ahead reports whether s comes after of, by RFC 1982 §3.2 with SERIAL_BITS = 32. Of serials exactly 2^31 apart
-// neither is ahead (S6.8). Ahead is not transitive: three serials a third of the circle apart are each ahead of their
-// predecessor. Never sort by Ahead.
+// Ahead reports whether s comes after of, by RFC 1982 §3.2 with SERIAL_BITS = 32. Of serials exactly 2^31 apart neither
+// is ahead (S6.8). Never sort by Ahead: the relation is not transitive.
 func (s Serial) Ahead(of Serial) bool { return s != of && uint32(s-of) < 1<<31 }
 
 // Next returns the next serial, never 0 (S6.8).

@@ -5,8 +5,8 @@
 //
 // Guarantees: (1) Read returns the entries given to Write, and BIND, Knot, NSD and PowerDNS load the file: absolute
 // names, no directives, and the generic form for types unknown to one of them. (2) Read reports a bad line and
-// continues: a typing error does not hide the rest. (3) Read opens no other file, and returns at most a record per
-// line. (4) The owner of a rejected line applies to no other line.
+// continues. (3) Read opens no other file, and returns at most a record per line. (4) The owner of a rejected line
+// applies to no other line.
 //
 // Out of scope: conflicts between records, and the types allowed in Records.
 //

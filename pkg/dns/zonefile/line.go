@@ -26,7 +26,7 @@ type lines struct {
 	number  int      // the last physical line's, from 1
 	pending []string // physical lines to read again, in order
 	rereads int
-	err     error // sticky error of the reader; io.EOF at the end
+	err     error // sticky; io.EOF at the end
 	joined  []byte
 }
 
@@ -34,7 +34,6 @@ func newLines(r io.Reader) *lines {
 	return &lines{in: bufio.NewReaderSize(r, 64<<10)}
 }
 
-// readPhysical returns a line, or false at the end.
 func (l *lines) readPhysical() (string, bool) {
 	if len(l.pending) > 0 {
 		text := l.pending[0]
@@ -49,7 +48,6 @@ func (l *lines) readPhysical() (string, bool) {
 	for {
 		part, err := l.in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			// Keep the line until certainly too long.
 			if len(long) <= maxLine {
 				long = append(long, part...)
 			}
@@ -71,8 +69,7 @@ func (l *lines) readPhysical() (string, bool) {
 	}
 }
 
-// readNext returns the next non-blank logical line, and the number of its first physical line. An error concerns only
-// this line.
+// readNext returns the next non-blank logical line, and the number of its first physical line.
 func (l *lines) readNext() (text string, number int, err error) {
 	for {
 		first, ok := l.readPhysical()
@@ -123,8 +120,7 @@ func (l *lines) readLogical(first string) (string, error) {
 	}
 }
 
-// reread returns err, and lets the lines after a bad line be read again: a superfluous parenthesis must not swallow
-// them.
+// reread lets the lines after a bad line be read again: a superfluous parenthesis must not swallow them.
 func (l *lines) reread(again []string, err error) error {
 	if l.rereads++; len(again) == 0 || l.rereads > maxReread {
 		return err
@@ -134,8 +130,8 @@ func (l *lines) reread(again []string, err error) error {
 	return err
 }
 
-// stripComment appends text without comment and parentheses to joined, and returns the number of open parentheses. RFC
-// 1035 does not nest them, but BIND does.
+// stripComment appends text without comment and parentheses to joined, and returns the number of open parentheses. BIND
+// nests them, RFC 1035 does not.
 func (l *lines) stripComment(text string, depth int) (int, error) {
 	quoted := false
 	for i := 0; i < len(text); i++ {

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// maxTTL is the largest TTL, in seconds (RFC 2181 §8).
+// maxTTL is in seconds (RFC 2181 §8).
 const maxTTL = 1<<31 - 1
 
 // RR is a record of class IN from a file.
@@ -36,7 +36,7 @@ type ReadOptions struct {
 	// Guess is called at most once, for the origin of a relative name before any Origin, $ORIGIN, or SOA with an
 	// absolute owner. If Guess is nil or returns zero, the name is rejected.
 	Guess func() name.Name
-	// TTL, in seconds, is for records before any TTL in the file. If nil, these are rejected.
+	// TTL, in seconds, is for records before any TTL in the file. If nil, they are rejected.
 	TTL *uint32
 }
 
@@ -46,7 +46,7 @@ type LineError struct {
 	Line int
 	// Text is truncated for display.
 	Text string
-	// Reason is the broken rule. Fix is the correction, empty if Reason has it.
+	// Reason is the broken rule, Fix the correction unless Reason has it.
 	Reason, Fix string
 }
 
@@ -100,7 +100,6 @@ func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 	}
 }
 
-// lineError divides an error of package name or rdata into Reason and Fix, at "; ".
 func lineError(line int, text string, err error) *LineError {
 	const most = 200
 	if text = strings.TrimRight(text, " \t"); len(text) > most {
@@ -121,11 +120,11 @@ type file struct {
 
 	ttl       uint32
 	ttlKnown  bool
-	directive bool    // ttl is from $TTL, unchanged by explicit TTLs
-	fallback  *uint32 // without a TTL in the file
+	directive bool // ttl is from $TTL, unchanged by explicit TTLs
+	fallback  *uint32
 
-	// owner is the last record's, for lines that begin with a blank, or zero if there is none or it was rejected
-	// (promise 4). ownerText is its text, relative to ownerOrigin.
+	// owner is the last record's, for lines that begin with a blank; zero if rejected (promise 4). ownerText is its
+	// text, relative to ownerOrigin.
 	owner       name.Name
 	ownerText   string
 	ownerOrigin name.Name
@@ -300,13 +299,12 @@ func unescapeOwner(text string) (string, bool) {
 	return plain.String(), true
 }
 
-// isClass returns an error for classes other than IN.
 func isClass(field string) (bool, error) {
 	switch upper := strings.ToUpper(field[:min(len(field), 100)]); upper {
 	case "IN", "CLASS1":
 		return true, nil
 	case "CH", "CHAOS", "HS", "HESIOD", "CS", "NONE", "ANY":
-		// ANY is a type too, but no record has it either.
+		// ANY is a type too, but no record has it.
 		return false, fmt.Errorf("class %s; only records of class IN are read", upper)
 	default:
 		if digits, ok := strings.CutPrefix(upper, "CLASS"); ok {

@@ -26,17 +26,16 @@ import (
 	"go.uber.org/zap"
 )
 
-// clusterToken is in the members' identifiers, so never changes.
+// clusterToken never changes, as the identifiers of members depend on this token.
 const clusterToken = "kubizone"
 
-// peerDialTimeout bounds the connection to a peer; etcd bounds the answer.
 const peerDialTimeout = 2 * time.Second
 
 // catchUpEntries is the number of log entries that a member keeps in memory for slower members. A member further behind
-// receives the whole store. etcd's default is 5,000.
+// receives the whole store.
 const catchUpEntries = 1000
 
-// memberFile has the member's name. It is absent for a sole member, and without data.
+// The memberFile is absent for a sole member.
 const memberFile = "member"
 
 // Cluster is a member's place in a cluster.
@@ -48,9 +47,8 @@ type Cluster struct {
 	InitialCluster string
 	// ListenPeer is for peers, as https://IP:PORT.
 	ListenPeer string
-	// CertFile and KeyFile identify this member to peers, as server and as client. CAFile is the authority of peers,
-	// and must sign nothing else, as every client with its certificate is a peer. PEM files. Certificate and key are
-	// read again at each handshake.
+	// CertFile and KeyFile (PEM) identify this member to peers, and are read again at each handshake. The CA in CAFile
+	// must sign nothing else, as every client with its certificate is a peer.
 	CertFile, KeyFile, CAFile string
 }
 
@@ -117,7 +115,6 @@ func (c *Cluster) tls() transport.TLSInfo {
 	}
 }
 
-// joinCluster changes a sole member's configuration to a cluster member's.
 func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -143,7 +140,6 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 
 func stored(etcdDir string) bool { return wal.Exist(filepath.Join(etcdDir, "member", "wal")) }
 
-// findCluster returns the cluster from the first peer that answers, or nil.
 func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membership.RaftCluster, error) {
 	round, err := rafthttp.NewRoundTripper(c.tls(), peerDialTimeout)
 	if err != nil {
@@ -163,7 +159,7 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 }
 
 // joinFormed configures an empty member for an existing cluster. A fresh start would make a second member with the name
-// and vote of the first, but without a record of its votes.
+// and vote of the first, but without a record of earlier votes.
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {
@@ -198,7 +194,7 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 	return nil
 }
 
-// checkMember rejects a stored member other than the member to start, "" for a sole member.
+// checkMember rejects a directory of another member; name is "" for a sole member.
 func (d *Dir) checkMember(name string) error {
 	if !stored(filepath.Join(d.path, etcdDir)) {
 		return nil
@@ -219,7 +215,6 @@ func (d *Dir) checkMember(name string) error {
 	}
 }
 
-// readMember returns the stored name, "" for a sole member.
 func (d *Dir) readMember() (name string, err error) {
 	text, err := os.ReadFile(filepath.Join(d.path, memberFile))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -240,8 +235,8 @@ func (d *Dir) SetMember(name string) error {
 	return d.writeLine(path, name)
 }
 
-// LostMemberError reports an empty directory, though the cluster has begun. Known: the cluster still has a member of
-// this name.
+// LostMemberError reports an empty directory of a member, though the cluster has begun. Known is true if the cluster
+// still has a member of this name.
 type LostMemberError struct {
 	Dir, Member string
 	Known       bool

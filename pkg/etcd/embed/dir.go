@@ -17,7 +17,6 @@ import (
 )
 
 // Format is the version of the data directory's layout. It changes only if older binaries cannot use the new layout.
-// The ledger has versions for keys and values.
 const Format = 1
 
 // DefaultMinFreeBytes is the free space needed to start etcd, which preallocates two write-ahead segments of 64 MiB,
@@ -36,8 +35,8 @@ type Dir struct {
 	lock *os.File
 }
 
-// OpenDir creates a missing directory (mode 0700), locks it and checks the format. minFree is in octets; 0:
-// DefaultMinFreeBytes.
+// OpenDir creates a missing directory (mode 0700), locks it and checks the format. minFree is the required space in
+// octets, 0 for DefaultMinFreeBytes.
 //
 // The error is *InUseError, or names the directory and the next step.
 func OpenDir(path string, minFree uint64) (*Dir, error) {

@@ -1,24 +1,23 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package embed runs a server's etcd member, alone or in a cluster, and locks its data directory.
+// Package embed runs an etcd member in the server's process, alone or in a cluster, and locks its data directory.
 //
 // Guarantees:
 //
-//	E1. A single process opens a directory: a second process gets an error with the directory and the first one's
+//	E1. A single process opens a directory. A second process gets an error with the directory and the first one's
 //	    process ID, before anything is read or written.
 //	E2. A directory in a newer format is rejected unchanged.
-//	E3. Only the directory's owner has access: clients connect to a unix socket in a directory of mode 0700, and no
-//	    port. A sole member has no peer listener. A cluster's member has a TLS listener, for peers with a certificate
-//	    of their own CA.
+//	E3. Only the directory's owner has access. Clients connect to a unix socket in a directory of mode 0700, never to
+//	    a port. A sole member has no peer listener. A cluster's member has a TLS listener, for peers with a
+//	    certificate of their own CA.
 //	E4. Fatal errors of etcd do not end the process. Failed and Err report them, with the next step.
 //	E5. Stop answers requests in flight, then closes the store. Then the caller releases the lock.
 //	E6. A member with data rejoins under its name, and ignores flags about other members. A member without data never
 //	    takes the place of a member that had data: Start fails, and names the command that admits the member.
 //
-// Out of scope: the content of the store. etcd's own compactor is off: the API server's compactor keeps five minutes of
-// history for watches to resume, and a second would cut that. pkg/ledger/etcd has the ledger's requirements of an etcd
-// client.
+// Out of scope: the content of the store, and the ledger's requirements of an etcd client (pkg/ledger/etcd). etcd's own
+// compactor is off, as the API server's keeps five minutes of history for watches to resume.
 //
 // Read embed.go first, then dir.go, then cluster.go.
 package embed

@@ -24,8 +24,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// DefaultQuotaBytes bounds the store. etcd's default of 2 GiB is too small, as every write of a Record also writes its
-// Zone.
+// DefaultQuotaBytes is larger than etcd's 2 GiB, as every write of a Record also writes its Zone.
 const DefaultQuotaBytes = 8 << 30
 
 // maxSocketPath is less than sun_path on every system (104 on the BSDs, 108 on Linux).
@@ -39,9 +38,9 @@ const (
 
 // Config configures a Member.
 type Config struct {
-	// Dir is closed by the caller after Stop.
+	// Dir must be closed by the caller after Stop.
 	Dir *Dir
-	// QuotaBytes bounds the store; 0: DefaultQuotaBytes. Above, etcd rejects writes.
+	// QuotaBytes is the store's size above which etcd rejects writes; 0 means DefaultQuotaBytes.
 	QuotaBytes int64
 	// Log receives etcd's log by line; nil drops it.
 	Log func(line string)
@@ -63,7 +62,7 @@ type Member struct {
 	dir      string
 	server   *etcd.Etcd
 	endpoint string
-	// ephemeral is the socket's directory if the data directory's path is too long.
+	// ephemeral is the socket's directory if the path of the data directory is too long.
 	ephemeral string
 	failure   *failure
 	stop      sync.Once
@@ -124,8 +123,8 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	}
 }
 
-// startServer starts etcd on a separate goroutine: etcd reports fatal errors by its logger's Fatal and Panic, on any
-// goroutine, and the hooks end that goroutine (E4).
+// A separate goroutine starts etcd, which reports fatal errors by its logger's Fatal and Panic on any goroutine. The
+// hooks end that goroutine (E4).
 func (m *Member) startServer(config *etcd.Config) error {
 	result := make(chan error, 1)
 	var server *etcd.Etcd
@@ -149,10 +148,10 @@ func (m *Member) startServer(config *etcd.Config) error {
 // Endpoints returns the endpoints for etcd clients.
 func (m *Member) Endpoints() []string { return []string{m.endpoint} }
 
-// Failed is closed if etcd stops by itself. Err then has the reason and the next step.
+// Failed returns a channel that is closed if etcd stops by itself.
 func (m *Member) Failed() <-chan struct{} { return m.failure.done }
 
-// Err returns nil while Failed is open.
+// Err returns the reason and the next step after Failed is closed, nil before.
 func (m *Member) Err() error {
 	select {
 	case <-m.failure.done:
@@ -162,7 +161,7 @@ func (m *Member) Err() error {
 	}
 }
 
-// Stop closes etcd, without waiting for goroutines lost in a failure or before the first write.
+// Stop closes etcd. After a failure, or before etcd is ready, it waits at most two seconds.
 func (m *Member) Stop() {
 	m.stop.Do(func() {
 		m.stopping.Store(true)
@@ -195,8 +194,8 @@ func (m *Member) relayFailure() {
 	}
 }
 
-// Running returns the endpoint of another process's etcd in the data directory path. False without a socket there, or
-// if the path is too long.
+// Running returns the endpoint of another process's etcd in a data directory. ok is false if no socket is there, or if
+// the path is too long.
 func Running(path string) (endpoint string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -209,8 +208,8 @@ func Running(path string) (endpoint string, ok bool) {
 	return "unix://" + path, true
 }
 
-// Reach returns the etcd of a data directory: the running one, or a sole member started now and stopped by release.
-// log is as in Config.
+// Reach returns the endpoints of a data directory's etcd: the running one, or a sole member that runs until release is
+// called. log is as in Config.
 func Reach(ctx context.Context, path string, log func(line string)) (endpoints []string, release func(), err error) {
 	dir, err := OpenDir(path, 0)
 	var inUse *InUseError
@@ -253,7 +252,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.Dir = dir
 	client := url.URL{Scheme: "unix", Path: m.endpoint[len("unix://"):]}
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	// A member needs a peer address; nothing listens there (E3).
+	// Nothing listens there (E3).
 	c.ListenPeerUrls = nil
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
@@ -264,9 +263,9 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.WatchProgressNotifyInterval = time.Minute
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
-	// Alone, waiting for a leader's heartbeat only delays the start.
+	// A sole member would only wait longer at the start.
 	c.TickMs, c.ElectionMs = 20, 200
-	// Otherwise logged whenever a laptop sleeps or its disk stalls.
+	// By default etcd warns whenever a laptop sleeps or a disk stalls.
 	c.WarningApplyDuration = 5 * time.Second
 	c.WarningUnaryRequestDuration = 5 * time.Second
 	c.ZapLoggerBuilder = etcd.NewZapLoggerBuilder(m.newLogger(cfg))
@@ -300,8 +299,7 @@ func (l lines) Write(p []byte) (int, error) {
 }
 
 type failure struct {
-	dir string
-	// ready: etcd has accepted writes in this process.
+	dir   string
 	ready atomic.Bool
 	once  sync.Once
 	done  chan struct{}

@@ -18,8 +18,8 @@ import (
 )
 
 // Replace admits a member without data in place of the lost member of its name, and returns when the new member has a
-// vote. dataDir is the directory of a running member; initialCluster is as in Cluster. report is called when the new
-// member may start.
+// vote. dataDir is the directory of a running member; initialCluster is as in Cluster. Replace calls report when the
+// new member may start.
 //
 // The new member is a learner until all data have arrived, so it blocks no write if it never starts. An interrupted
 // Replace can be repeated.
@@ -28,7 +28,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
-	// The new member joins through this member, which must stay.
+	// The new member joins through this member, so this member must stay.
 	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err
@@ -93,7 +93,6 @@ func pause(ctx context.Context) bool {
 	}
 }
 
-// replacePlace removes the old member, adds a learner, and returns the learner's identifier.
 func replacePlace(ctx context.Context, client *clientv3.Client, member string, urls []string) (uint64, error) {
 	list, err := client.MemberList(ctx)
 	if err != nil {

@@ -20,13 +20,13 @@ const (
 
 // Snapshot describes the source of Restore.
 type Snapshot struct {
-	// Path is of an etcd snapshot with its hash.
+	// Path is the file of an etcd snapshot with its hash.
 	Path string
 	// Bump is added to the revision, and all earlier revisions are compacted: clients that saw a later revision list
-	// again, and never see a revision twice with different content. 0: the revision stays.
+	// again, and never see a revision twice with different content. With 0 the revision stays.
 	Bump int64
 	// MemberName and InitialCluster, as in Cluster, make this a new cluster's first member, which others join by
-	// Replace; empty: a sole member.
+	// Replace. Both are empty for a sole member.
 	MemberName, InitialCluster string
 }
 
@@ -75,8 +75,8 @@ func (d *Dir) Restore(from Snapshot) error {
 	return nil
 }
 
-// Adopt moves a sole member's data from another directory on the same file system into d, which has none. Both are
-// stopped.
+// Adopt moves a sole member's data from another directory on the same file system into d, which must have none. Neither
+// member may run.
 func (d *Dir) Adopt(other *Dir) error {
 	if err := d.SetMember(""); err != nil {
 		return err

@@ -26,8 +26,8 @@ type Change struct {
 	Deleted  bool
 }
 
-// ReadSnapshot reads a snapshot, and calls each with its changes in order. Compacted changes are missing; a key's last
-// change is its state.
+// ReadSnapshot reads a snapshot, and calls each with the changes in order. Compacted changes are missing; the last
+// change of a key is the state.
 func ReadSnapshot(path string, each func(Change)) error {
 	return readSnapshot(path, func(tx *bbolt.Tx) error {
 		bucket := tx.Bucket(schema.Key.Name())
@@ -74,7 +74,7 @@ func CheckSnapshot(path string) error {
 	})
 }
 
-// readSnapshot turns panics and memory faults into errors: bbolt trusts the file, and a damaged page leads to both.
+// readSnapshot returns panics and memory faults as errors, as bbolt trusts the file.
 func readSnapshot(path string, read func(*bbolt.Tx) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

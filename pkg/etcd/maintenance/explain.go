@@ -17,10 +17,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ReasonInsufficientStorage is the reason of status 507.
+// ReasonInsufficientStorage goes with status 507.
 const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
 
-// unanswered bounds a transaction: a write on a dead connection fails within five seconds, not a request's minute.
+// unanswered bounds a transaction: a write on a dead connection fails within five seconds, not a minute.
 const unanswered = 4 * time.Second
 
 var errUnanswered = errors.New("no answer within " + unanswered.String())
@@ -65,7 +65,7 @@ func unknown(ctx context.Context, err error) error {
 			"administrators check etcd with kubizone doctor")
 }
 
-// Explain returns a KV that determines the outcome of transactions without an answer. A full database and an unknown
+// Explain returns a KV that finds the outcome of unanswered transactions. Errors for a full database and an unknown
 // outcome are API errors with the next step (M2, M5).
 func Explain(kv clientv3.KV) clientv3.KV { return explained{kv} }
 

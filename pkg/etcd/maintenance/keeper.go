@@ -25,47 +25,41 @@ import (
 )
 
 const (
-	// Intervals of checks, normally and while etcd is full.
 	interval     = 15 * time.Second
 	intervalFull = 5 * time.Second
-	// askTimeout bounds a request, defragmentTimeout a defragmentation, during which the member answers no request for
-	// about ten seconds per gigabyte.
+	// defragmentTimeout is long, as the member answers no request for about ten seconds per gigabyte.
 	askTimeout        = 10 * time.Second
 	defragmentTimeout = 3 * time.Minute
 	// minReclaim is a defragmentation's minimum gain in octets: small stores are not interrupted.
 	minReclaim = 64 << 20
-	// againAfter is the minimum time between a member's defragmentations, in seconds of etcd's clock. etcd reuses
-	// free space, so only a file near the quota needs defragmentation.
+	// againAfter is the minimum time between a member's defragmentations, in seconds. etcd reuses free space, so only a
+	// file near the quota needs defragmentation.
 	againAfter = 6 * 3600
-	// usualQuota is etcd's default, for members that report none (before 3.6).
+	// usualQuota is etcd's default, assumed for members before 3.6, which report none.
 	usualQuota = 2 << 30
-	// keepHistory is the history kept by a compaction for size: interrupted watches resume.
+	// keepHistory is the history kept by compactHistory, so that interrupted watches resume.
 	keepHistory = time.Minute
-	// lockSeconds is how long a dead server blocks others' defragmentation.
+	// lockSeconds is the time for which a dead server blocks defragmentations by others.
 	lockSeconds = 240
-	// turnSeconds is the time of a member while no lock is possible.
 	turnSeconds = 15
 )
 
 // Keeper maintains an etcd. Several Keepers may share it.
 type Keeper struct {
-	client  *clientv3.Client
-	lockKey string
-	metrics *Metrics
-	// As the constants; smaller in tests.
+	client                 *clientv3.Client
+	lockKey                string
+	metrics                *Metrics
 	interval, intervalFull time.Duration
 	minReclaim             int64
 	keepHistory            time.Duration
-	// seen has the revisions of the last checks, oldest first. compacted is the size in use after the last compaction
-	// for size, or less if etcd has since freed more.
+	// seen has the revisions of the last checks, oldest first. compacted is the least size in use since the last
+	// compactHistory.
 	seen      []sight
 	compacted int64
 
-	// quota is the smallest last reported, or 0 if unknown.
 	quota atomic.Int64
 
-	mutex sync.Mutex
-	// full and corrupt are the last check's alarms, nil for none.
+	mutex         sync.Mutex
 	full, corrupt error
 }
 
@@ -96,7 +90,6 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Names of health checks: etcd accepts writes, and the members agree.
 const (
 	HealthSpace   = "etcd-space"
 	HealthCorrupt = "etcd-corrupt"
@@ -118,7 +111,7 @@ func (k *Keeper) Checks() []healthz.HealthChecker {
 // Quota returns the size above which etcd rejects writes; 0 if unknown.
 func (k *Keeper) Quota() int64 { return k.quota.Load() }
 
-// setCorrupt records the alarm CORRUPT: members differ, and etcd answers no request. No server can repair that.
+// setCorrupt records the alarm CORRUPT: members differ, and etcd answers no request.
 func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	var damaged []string
 	for _, m := range members {
@@ -140,7 +133,6 @@ func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	k.corrupt = corrupt
 }
 
-// alarmed reports whether the member reports an alarm, its own or another's.
 func alarmed(m member, kind etcdserverpb.AlarmType) bool {
 	return slices.ContainsFunc(m.Errors, func(alarm string) bool { return strings.Contains(alarm, kind.String()) })
 }
@@ -164,7 +156,7 @@ func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 
-// fits requires a twentieth of the quota free: the alarm must not flap.
+// A twentieth of the quota must be free, so that the alarm does not flap.
 func (m member) fits() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
 // checkMembers does at most one defragmentation.
@@ -202,9 +194,11 @@ type sight struct {
 	at       time.Time
 }
 
-// compactHistory compacts history that is too large: after writes of an eighth of the quota since the last compaction,
-// all but keepHistory; if 0.7 of the quota is in use, after writes of a 64th, all but the history since the last check.
-// The compaction every five minutes is too slow for a tenant who fills the quota.
+// compactHistory compacts in two cases, as a compaction every five minutes is too slow for a tenant who fills the
+// quota:
+//
+//   - after growth by an eighth of the quota since the last time, all but keepHistory
+//   - at 0.7 of the quota and after growth by a 64th, all but the history since the last check
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := sight{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.seen)
@@ -276,8 +270,8 @@ func leads(m member) int {
 	return 0
 }
 
-// listAlarms returns the members with the alarm NOSPACE. Every member reports all alarms. AlarmList is called only
-// during an alarm, as the request goes through the log of all members like a write.
+// listAlarms returns the members with the alarm NOSPACE. AlarmList goes through the log of all members like a write, so
+// it is called only if a status reports an alarm.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return alarmed(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
@@ -298,7 +292,7 @@ func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, er
 }
 
 // defragmentOne defragments a member whose file exceeds half of the quota and is more than half empty, unless another
-// server is at work, or the last time was a few hours ago (M1).
+// server is defragmenting or the last defragmentation was a few hours ago (M1).
 func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	due := -1
 	for i, m := range members {
@@ -315,7 +309,6 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	if due < 0 {
 		return nil
 	}
-	// The lock keeps two members from stopping at once. A lock in etcd cannot guarantee more.
 	session, err := concurrency.NewSession(k.client, concurrency.WithTTL(lockSeconds), concurrency.WithContext(ctx))
 	if err != nil {
 		return fmt.Errorf("etcd: a session for the lock of defragmentation: %w", err)
@@ -390,8 +383,8 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace compacts and defragments while etcd rejects writes, and disarms the alarm if that was enough (M2, M4). A
-// lock would be a write, so members take turns by the clock.
+// freeSpace compacts and defragments while etcd rejects writes, and disarms the alarm if that was enough (M2, M4).
+// Taking a lock would be a write, so members take turns by the clock.
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()

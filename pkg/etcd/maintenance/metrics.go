@@ -5,7 +5,7 @@ package maintenance
 
 import "k8s.io/component-base/metrics"
 
-// Metrics of a Keeper.
+// Metrics has the metrics of a Keeper.
 type Metrics struct {
 	size, inUse, quota *metrics.GaugeVec
 	full, corrupt      *metrics.Gauge

@@ -18,19 +18,19 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A member forwards a write to the leader and waits. A leader that hands over or ends drops such a write without
-// telling the member: an answer may be lost though etcd is healthy.
+// A leader that hands over or ends drops a write forwarded by a member without telling the member. So an answer may be
+// lost though etcd is healthy.
 //
-// A write is sent again if it compares the revision of a key that it also writes. Carried out once, the write changes
-// that revision, so a second copy is rejected, however late. The keys then show whether the first was carried out.
+// A write is sent again if it compares the revision of a key that it also writes. The first copy changes that revision,
+// so the second is rejected, however late. The keys then show whether the first was carried out.
 
 const (
-	// resendAfter is the time until an unanswered write is sent again, and once more after twice that: a slow etcd gets
-	// two more copies at most.
+	// An unanswered write is sent again after resendAfter, and once more after twice that, so that a slow etcd gets two
+	// more copies at most.
 	resendAfter = time.Second
-	// repeatPause is before a repetition: a planned change of leader takes tens of milliseconds.
+	// A planned change of leader takes tens of milliseconds.
 	repeatPause = 50 * time.Millisecond
-	// maxProbes bounds the keys of a read: every etcd accepts that many operations.
+	// Every etcd accepts maxProbes operations in a transaction.
 	maxProbes = 100
 )
 
@@ -47,7 +47,6 @@ func (t *explainedTxn) If(cmps ...clientv3.Cmp) clientv3.Txn { t.cmps = cmps; re
 func (t *explainedTxn) Then(ops ...clientv3.Op) clientv3.Txn { t.then = ops; return t }
 func (t *explainedTxn) Else(ops ...clientv3.Op) clientv3.Txn { t.orelse = ops; return t }
 
-// Commit returns within the time unanswered.
 func (t *explainedTxn) Commit() (*clientv3.TxnResponse, error) {
 	ctx, done := context.WithTimeoutCause(t.parent, unanswered, errUnanswered)
 	defer done()
@@ -76,7 +75,6 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 	}
 }
 
-// sendWrite sends a write, and again while that is safe and the outcome unknown.
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.mayBeSentAgain()
 	var doubt error // error of the first lost try
@@ -121,8 +119,7 @@ func revisionIn(cmp clientv3.Cmp) int64 {
 	return c.GetModRevision()
 }
 
-// mayBeSentAgain reports whether the transaction writes only single keys, among them a key whose revision it
-// compares.
+// The transaction may only write single keys, among them a key whose revision it compares.
 func (t *explainedTxn) mayBeSentAgain() bool {
 	if writes(t.orelse) || slices.ContainsFunc(t.then, func(op clientv3.Op) bool {
 		return !op.IsPut() && !op.IsDelete() || len(op.RangeBytes()) > 0
@@ -180,9 +177,9 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 	return nil, doubt
 }
 
-// readWritten returns the written keys in the order of operations, at one revision, with nil for an absent key.
+// readWritten returns the written keys in the order of operations, at one revision; nil for an absent key.
 func (t *explainedTxn) readWritten(ctx context.Context) (all []*mvccpb.KeyValue, err error) {
-	revision := int64(0) // the present revision
+	revision := int64(0)
 	for part := range slices.Chunk(t.then, maxProbes) {
 		gets := make([]clientv3.Op, len(part))
 		for i, op := range part {
@@ -235,7 +232,6 @@ func writes(ops []clientv3.Op) bool {
 	})
 }
 
-// pauses returns false if ctx ends.
 func pauses(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():

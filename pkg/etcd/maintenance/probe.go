@@ -16,9 +16,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Probe sends a transaction like a write's, with several compares and operations, but only reads (M3). Stores with
-// etcd's protocol for Kubernetes alone, such as kine, reject it. Probe also rejects a store restored with old revisions
-// (M6), known by the key Began.
+// Probe returns an error if etcd does not carry out transactions of several compares and operations (M3), for example
+// kine, or was restored with old revisions (M6).
 func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 	one, other := prefix+"/probe/one", prefix+"/probe/other"
 	_, err := client.Txn(ctx).
@@ -45,14 +44,13 @@ const (
 	lookAgain = 200 * time.Millisecond
 )
 
-// Began returns the key with the distance of etcd's revision from its log at a server's first start. A proper restore
-// deletes the key, and the next server writes it again.
+// Began returns the key with the distance of etcd's revision from its log at a server's first start. A restore by
+// package backup deletes the key, and the next server writes it again.
 func Began(prefix string) string { return prefix + "/maintenance/began" }
 
-// refuseRestored rejects a store restored without raised revisions and serials (M6): such a store does not know the
-// numbers used after the snapshot. Each revision has its own log entry, so a grown store has no more revisions than
-// entries; a restored store has all revisions at once, and a new log. A copied data directory, with its log, is not
-// detected.
+// refuseRestored rejects a restored store that would use revisions and serials twice (M6). Each revision has its own
+// log entry, so a grown store has no more revisions than entries; a restored store has all revisions at once, and a new
+// log. A copied data directory, with its log, is not detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
 	r, err := client.Get(ctx, Began(prefix))
 	if err != nil {
@@ -97,8 +95,8 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 	}
 }
 
-// revisionAhead returns the distance of the revision from the log, for the first member that answers: between least
-// and most, as both grow meanwhile. An etcd that does not report the log is an error.
+// revisionAhead returns the distance of the revision from the log, for the first member that answers: between least and
+// most, as both grow meanwhile. It returns an error if etcd does not report the log.
 func revisionAhead(ctx context.Context, client *clientv3.Client) (least, most int64, err error) {
 	var wrong []error
 	for _, endpoint := range client.Endpoints() {

@@ -61,7 +61,7 @@ type Key struct {
 	Type rdata.Type
 }
 
-// Key returns the RRset of the endpoint. If only the type is invalid, the key has the name.
+// Key returns the RRset of the endpoint. With an invalid type, the key still has the name.
 func (e *Endpoint) Key() (key Key, err error) {
 	if key.Name, err = ParseName(e.DNSName); err != nil {
 		return key, fmt.Errorf("dnsName %q: %w", e.DNSName, err)

@@ -19,11 +19,11 @@ type Bar struct {
 	// Least is the least number of labels in a tail that passes; 0 for no bar.
 	Least int
 	Own   bool
-	// Unread: Delegations that may reserve the name are not read yet (S4.22).
+	// Unread is true if Delegations that may reserve the name are not read yet (S4.22).
 	Unread bool
 }
 
-// FindNamed returns the deepest name at or above base reserved for others, and not for the namespace (S4.20).
+// FindNamed returns the deepest name at or above base reserved for others alone (S4.20).
 func (c *Claimant) FindNamed(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -73,8 +73,7 @@ func (c *Claimant) FindMine(base name.Rel) (at name.Rel, ok bool) {
 	return name.Rel{}, false
 }
 
-// FindBar returns the bar for a new record or zone at base: the deeper of the reserved name (S4.20) and the own name
-// above (S4.9).
+// FindBar returns the bar for a new record or zone at base: the deeper of FindNamed and the own name above (S4.9).
 func (c *Claimant) FindBar(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -90,7 +89,6 @@ func (c *Claimant) FindBar(base name.Rel) Bar {
 	return bar
 }
 
-// findOwn returns the deepest own name above base, unless the namespace has a claim or a reserved name at or below it.
 func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel, ok bool) {
 	hosts := c.Holding.HostsNamedByApex(c.Zone)
 	for up, ok := base, true; ok && !up.IsApex(); up, ok = up.Parent() {
@@ -105,8 +103,8 @@ func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel
 	return name.Rel{}, false
 }
 
-// isOwn reports whether a name below the apex, on which the tenant has no claim, is own (S4.10). hosts are those in
-// apex records.
+// isOwn reports whether a name below the apex without a claim of the tenant is own (S4.10). hosts are those in apex
+// records.
 func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 	z, o := c.Zone, c.OwnerAt(n)
 	return slices.Contains(z.MadeNames, n) || o.IsOwn(z) || z.RuleSet().ListsShared(n) || c.isService(n) ||
@@ -125,8 +123,8 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules may give a free name to a tenant. Rules of Delegations are facts of their
-// namespaces, so with Delegations every name without bar counts.
+// GivesTenants reports whether rules may give a free name to a tenant. Rules of Delegations are not all read: with
+// them, every name without bar counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
 	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
@@ -142,7 +140,7 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.Least == 0 || set.Reaching(bar.Least).GivesTenants(c.NameOf(n))
 }
 
-// Refuse refuses base. reason is of the condition; needs is the rule that the zone's owner may add.
+// Refuse refuses base. reason is of the condition; needs is a rule that would help.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Unread {
 		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+
@@ -159,8 +157,8 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 
 const maxYielding = 16
 
-// FindYielding returns the tenants that give way at and below a name (S2.13): their claims from base up to it and, with
-// below, under base are in the way and allowed by no rule. Nil means no claims, an allowed claim, or too many tenants.
+// FindYielding returns the tenants that give way at and below a name (S2.13): no rule allows their claims, from base up
+// to it and, with below, under base. Nil means no claims, an allowed claim, or too many tenants.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {

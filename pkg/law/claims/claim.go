@@ -13,9 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A record claims its base name with all names below, because wildcards, CAA, policies, challenges, glue and cookies
-// act across names. So the claims of two tenants never nest, unless the zone's owner allows it by a literal or shared
-// rule (S4.7 to S4.15).
+// Wildcards, CAA, policies, challenges, glue and cookies act across names. So claims of two tenants nest only by a
+// literal or shared rule (S4.7 to S4.15).
 
 // Claimant is a tenant that asks for a name.
 type Claimant struct {
@@ -23,14 +22,13 @@ type Claimant struct {
 	Zone      *law.Zone
 	Holding   *law.Holding
 	Namespace string
-	// Admission is the kind of the rule. Rule is set if the rule is shared. Literal is true if the rule's pattern is
-	// the name itself.
+	// Admission is the kind of the rule. Rule is set if the rule is shared. Literal is true if the pattern is the name.
 	Admission rules.Admission
 	Rule      *rules.Rule
 	Literal   bool
 	// OwnerAt returns the owner at a name, without the requested record.
 	OwnerAt func(name.Rel) *law.Owner
-	// Yielding are tenants whose claims do not count, since they give way (S2.13).
+	// Yielding are tenants whose claims do not count: they give way (S2.13).
 	Yielding []string
 }
 
@@ -108,8 +106,8 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	return c.refuseBelow(base, c.ownBelow)
 }
 
-// Widens reports whether a shared claim at base may come from a literal pattern, and the request from another pattern,
-// which claims all below base, too.
+// Widens reports whether a shared claim at base may come from a literal pattern, and the request from another, which
+// claims all below, too.
 func (c *Claimant) Widens(base name.Rel) bool {
 	return !c.Literal && c.Zone.RuleSet().NamesSharedFor(base, c.Namespace)
 }
@@ -182,8 +180,7 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnName reports whether a name without claim of the tenant is own for this kind of rule (S4.10, S4.12, S4.13,
-// S4.16).
+// isOwnName is for a name without claim of the tenant (S4.10, S4.12, S4.13, S4.16).
 func (c *Claimant) isOwnName(n name.Rel) bool {
 	z := c.Zone
 	server, records := slices.Contains(z.MadeNames, n), n.IsApex() || c.OwnerAt(n).IsOwn(z)
@@ -211,8 +208,8 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindAbove returns the nearest name above that a tenant claims, and whether another tenant does. A name that no rule
-// names, with shared claims alone, passes claims by literal rules. Other claims above that name decide too.
+// FindAbove returns the nearest claimed name above, and whether another tenant claims it. A name with shared claims
+// alone passes claims by literal rules, if no rule names it. Other claims above decide too.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
@@ -233,7 +230,6 @@ func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	return up, false
 }
 
-// isOthersByStar reports whether a claim at n is another tenant's, by a rule with "*".
 func (c *Claimant) isOthersByStar(n name.Rel, x law.Claim) bool {
 	if !c.isTenant(x) || c.joins(x, func(r *rules.Rule) bool { return r.SharesName(n, c.Zone.FQDN()) }) {
 		return false
@@ -241,8 +237,7 @@ func (c *Claimant) isOthersByStar(n name.Rel, x law.Claim) bool {
 	return x.Plain > 0 || x.Shared > 0 && !c.Zone.RuleSet().NamesSharedFor(n, x.Namespace)
 }
 
-// othersBelow describes names or zones of other namespaces strictly below n; "": none. Claims by literal rules do not
-// count (S4.12).
+// othersBelow describes names or zones of others strictly below n. Claims by literal rules do not count (S4.12).
 func (c *Claimant) othersBelow(n name.Rel) string {
 	z, at := c.Zone, c.NameOf(n)
 	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, n), law.ZonesBelowKey(z.View, at)})
@@ -277,7 +272,7 @@ func (c *Claimant) ownNamesIn(of func(name.Rel) bool) bool {
 		slices.ContainsFunc(services, func(n name.Rel) bool { return of(n) && c.isService(n) })
 }
 
-// zonesBelow reports whether which selects a zone of another namespace at or below a name. Zones below other zones do
+// zonesBelow reports whether "which" selects another namespace's zone at or below a name. Zones below other zones do
 // not count.
 func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (others bool) {
 	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, at))
@@ -298,7 +293,7 @@ func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (ot
 
 // CutsOff reports whether a tenant's zone, DNAME or NS (not at the apex) at owner would cut off data of others (S4.15):
 // a record, except by an underscore rule, a zone, an own name or, without a literal rule, a reserved name. A claim at
-// the base of an underscore name counts only if there is data at or below owner.
+// the base of an underscore name counts only with data at or below owner.
 func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 	z, at := c.Zone, c.NameOf(owner)
 	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, at)})

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package claims decides whether a tenant (a namespace other than the zone's) may have a name of a zone beside the
-// names of others (S4.7 to S4.24). A claimed name comes with all names below: no other tenant writes at, above or
-// below.
+// names of others (S4.7 to S4.24). A claimed name comes with all names below.
 //
-// Promises. (1) A decision requests its facts in one walk up, one range of names and one of zones, however many
+// Guarantees: (1) A decision requests its facts in one walk up, one range of names and one of zones, however many
 // namespaces have names. (2) Age does not decide: the second claim is refused, from either side. (3) A refusal names no
 // other namespace (S1.8).
 //

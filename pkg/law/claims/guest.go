@@ -12,8 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest writes by a rule that names each underscore label (S4.14). Guests claim nothing, and no claim refuses them.
-// The names above exist then, so wildcards no longer answer there (RFC 4592 §2.2.2).
+// A guest's record (S4.14) makes the names above exist, where wildcards answered before (RFC 4592 §2.2.2).
 
 // Answer is the wildcard for a name without data.
 type Answer struct {
@@ -57,8 +56,8 @@ func (c *Claimant) FindHidden(n name.Rel) (a Answer, ok bool) {
 	return a, below == nil || below.Names+below.Cuts == 0
 }
 
-// FindHolder reports whether a name belongs to the namespace (mine) or to another. The nearest claimed, own or reserved
-// name at or above decides; the apex decides about itself alone.
+// FindHolder reports whether a name belongs to the namespace (mine) or to another, by the nearest claimed, own or
+// reserved name at or above. Only the apex itself belongs to the apex.
 func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	found := c.findRules(n)
 	for up, ok := n, true; ok && (!up.IsApex() || n.IsApex()); up, ok = up.Parent() {
@@ -76,8 +75,8 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	return false, false
 }
 
-// RefuseExcluding refuses a guest's zone, or type that admits no other data, at an underscore name whose base belongs
-// to another (S4.24). needs describes a rule that would allow it.
+// RefuseExcluding refuses a guest's zone, or type that admits no other data, if the base belongs to another (S4.24).
+// needs describes a rule that would allow it.
 func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *law.Refusal {
 	base := rules.Base(owner)
 	if _, others := c.FindHolder(base); !others {
@@ -87,7 +86,7 @@ func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *l
 		what, c.NameOf(owner), c.NameOf(base), needs)
 }
 
-// RefuseHiding refuses a guest's new data or zone that would hide the base from another namespace's wildcard (S4.23).
+// RefuseHiding refuses a guest's data or zone that would hide the base from another's wildcard (S4.23).
 func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 	base := rules.Base(owner)
 	a, hides := c.FindHidden(base)

@@ -15,10 +15,10 @@ import (
 const MaxGlue = 48
 
 // Cut returns the RRsets that parent has for a delegated child (S6.3): apex NS, and addresses of those at or below the
-// cut; nil without NS. An NS there without an address is left out: no resolver could use it. childSets looks up RRsets
-// of the child, without those of nameServers. Owners are relative to parent, data is absolute and TTLs are explicit, so
-// changes of the child's ttl and name show. Above MaxGlue addresses, hosts and types get equal shares. Equal cuts are
-// equal slices, in the order of RRset.Compare.
+// cut, at most MaxGlue, in equal shares of hosts and types; nil without NS. An NS there without an address is left out:
+// no resolver could use it. childSets looks up RRsets of the child, without those of nameServers. Owners are relative
+// to parent, data is absolute and TTLs are explicit, so changes of the child's ttl and name show. The result is in the
+// order of RRset.Compare.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
 	cutOwner, ok := child.FQDN.Rel(parent)
 	if !ok || cutOwner.IsApex() {

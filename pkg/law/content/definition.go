@@ -15,13 +15,13 @@ import (
 
 // NameServer is an entry of spec.nameServers (S6.2).
 type NameServer struct {
-	// Name as written: absolute, relative to the zone, or "@".
+	// Name is as written: absolute, relative to the zone, or "@".
 	Name string `json:"name"`
 	// Addresses are IPv4 and IPv6, ignored unless Name is at or below the apex.
 	Addresses []string `json:"addresses,omitempty"`
 }
 
-// Header is the part of a definition from the Zone. Durations and ttl are seconds.
+// Header is the Zone's part of a definition. Durations and ttl are seconds.
 type Header struct {
 	FQDN name.Name `json:"fqdn"`
 	// TTL is that of the SOA (S6.5) and of RRsets that inherit.
@@ -32,9 +32,9 @@ type Header struct {
 	Expire  uint32 `json:"expire"`
 	// NegativeResponseCache is the SOA's minimum (RFC 2308 §4).
 	NegativeResponseCache uint32 `json:"negativeResponseCache"`
-	// PrimaryNameServer is the mname as written. If "", S6.5 determines the mname.
+	// PrimaryNameServer is the mname as written, or "" (S6.5).
 	PrimaryNameServer string `json:"primaryNameServer,omitempty"`
-	// Contact is a mail address or name as written. If "", S6.5 determines the rname.
+	// Contact is a mail address or name as written, or "" (S6.5).
 	Contact     string       `json:"contact,omitempty"`
 	NameServers []NameServer `json:"nameServers,omitempty"`
 }
@@ -68,8 +68,7 @@ func (r Row) Element() sethash.Element {
 	return sethash.NewElement(rowElement, r.Owner.String(), typeNumber(r.Type), r.Data)
 }
 
-// AppendTTL appends the element of an RRset's TTL (S6.7). If all values inherit, nothing is appended, since the header
-// has the zone's ttl.
+// AppendTTL appends the element of an RRset's TTL (S6.7), unless all values inherit: the header has the zone's ttl.
 func AppendTTL(to []sethash.Element, owner name.Rel, t rdata.Type, ttl TTL) []sethash.Element {
 	if !ttl.Explicit {
 		return to
@@ -84,7 +83,7 @@ func (r Row) Compare(other Row) int {
 	return cmp.Or(compareKey(r.Owner, r.Type, other.Owner, other.Type), cmp.Compare(r.Data, other.Data))
 }
 
-// Compare orders by owner in canonical order (RFC 4034 §6.1), then type number, like all RRsets in this module.
+// Compare orders by owner in canonical order (RFC 4034 §6.1), then type number.
 func (s RRset) Compare(other RRset) int { return compareKey(s.Owner, s.Type, other.Owner, other.Type) }
 
 func compareKey(owner name.Rel, t rdata.Type, otherOwner name.Rel, otherType rdata.Type) int {

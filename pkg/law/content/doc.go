@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package content defines the content of a zone (semantics §6): the definition as users wrote it (Header, Row, RRset,
-// TTL), the steps from a definition to the next (Step, Transaction), the DNS entries of a definition, and the cuts of
-// children (NS, glue and DS for a delegated zone).
+// TTL), the steps from a definition to the next (Step, Transaction), its DNS entries, and the cuts of children (NS,
+// glue and DS for a delegated zone).
 //
 // Guarantees:
 //  1. A definition is a Header and a set of RRsets. A value of several Records is one Row until the last is removed
@@ -13,8 +13,8 @@
 //  3. Entries yields the SOA, then canonical order (RFC 4034 §6.1, §6.3), types by number, without repetition. Pack
 //     yields the same in wire form.
 //  4. Equal cuts are equal slices: a parent changes exactly when Cut returns another value.
-//  5. No function fails on data that package law admits. Other data is an error of Resolve and Check, and is left out
-//     of Entries.
+//  5. No function fails on data that package law admits. Other data is an error of Resolve and Check, and absent from
+//     Entries.
 //
 // Out of scope: Records, namespaces and time.
 //

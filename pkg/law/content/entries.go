@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// SOA returns the first entry (S6.5). firstApexNS is the mname if the header names no server, "" for none. Names in the
-// header that do not parse count as absent.
+// SOA returns the first entry (S6.5). firstApexNS is the mname if the header names no server. Names in the header that
+// do not parse count as absent.
 func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	mname := ""
 	if h.PrimaryNameServer != "" {
@@ -53,7 +53,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	return dns.Entry{Name: h.FQDN, Type: rdata.SOA, TTL: h.TTL, Data: string(data)}
 }
 
-// nameBelow returns label below the fqdn, or the fqdn if that is too long.
+// nameBelow returns the fqdn itself if label below is too long.
 func (h Header) nameBelow(label string) string {
 	if absolute, err := name.ParseIn(label, h.FQDN); err == nil {
 		return absolute.String()
@@ -111,10 +111,9 @@ func valueError(owner name.Name, t rdata.Type, err error) error {
 	return fmt.Errorf("%s %s: %w", owner, t, err)
 }
 
-// Entries returns the entries at serial s (S6.1): the SOA, then the others in canonical order. sets has the RRsets of
-// the definition, cuts included, in the order of RRset.Compare. The result can be iterated as often as sets.
-//
-// Values refused by Resolve are left out: the law admits none, and a bad value must not take the zone down.
+// Entries returns the entries at serial s (S6.1): the SOA, then the others in canonical order, without values that
+// Resolve refuses. sets has the RRsets of the definition, cuts included, in the order of RRset.Compare. The result can
+// be iterated as often as sets.
 func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		walkSets(h, sets,
@@ -123,8 +122,8 @@ func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry
 	}
 }
 
-// walkSets calls soa first, then next for each RRset, until a call returns false. It buffers the apex, whose NS the SOA
-// may need.
+// walkSets calls soa, then next for each RRset, until a call returns false. It buffers the apex, whose NS the SOA may
+// need.
 func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, next func(RRset) bool) {
 	var apex []RRset
 	begun := false
@@ -170,7 +169,7 @@ func firstServer(h Header, apex []RRset) string {
 	return ""
 }
 
-// EntriesFrom returns the entries from the owner "from" on, without the SOA. sets must begin at or after that owner.
+// EntriesFrom returns the entries from an owner on, without the SOA. sets must begin at or after that owner.
 func EntriesFrom(h Header, from name.Rel, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		made := slices.DeleteFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner.Compare(from) < 0 })

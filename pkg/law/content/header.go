@@ -191,7 +191,7 @@ func ContactName(text string, origin name.Name) (string, error) {
 	return rdata.Value{Type: rdata.NS, Text: canonical}.Resolve(origin)
 }
 
-// canonicalContact escapes the dots of a mail address's local part (RFC 1035 §8).
+// canonicalContact escapes the dots of a local part (RFC 1035 §8).
 func canonicalContact(text string) (string, error) {
 	at := unescapedAt(text)
 	if at < 0 || text == "@" {

@@ -75,8 +75,7 @@ type RecordRef struct {
 	UID       string `json:"u"`
 }
 
-// TTLChange is a change of an RRset's TTL. Before is nil for a new RRset, After for a removed RRset. A change of values
-// alone has no TTLChange.
+// TTLChange is a change of an RRset's TTL. Before is nil for a new RRset, After for a removed one.
 type TTLChange struct {
 	Owner  name.Rel   `json:"o"`
 	Type   rdata.Type `json:"t"`
@@ -88,12 +87,11 @@ type TTLChange struct {
 type Step struct {
 	// N numbers the steps of a zone from 1, without gaps. A condensed step has that of its last.
 	N uint64 `json:"n"`
-	// From is the serial before, 0 if the step creates the zone.
+	// From is the serial before; 0 if the step creates the zone.
 	From   serial.Serial `json:"f,omitzero"`
 	Serial serial.Serial `json:"s"`
-	// State after the step.
-	State sethash.State `json:"h,omitzero"`
-	// HeaderBefore and HeaderAfter are set if the header changed, HeaderAfter alone in the step that creates the zone.
+	State  sethash.State `json:"h,omitzero"`
+	// HeaderBefore and HeaderAfter are set if the header changed; HeaderBefore is nil if the step creates the zone.
 	HeaderBefore *Header `json:"hb,omitempty"`
 	HeaderAfter  *Header `json:"ha,omitempty"`
 	// Removed rows were there, Added rows were not. No row is in both lists, or twice.
@@ -101,10 +99,10 @@ type Step struct {
 	Added   []Row `json:"a,omitempty"`
 	// TTLs has at most a change for each RRset.
 	TTLs []TTLChange `json:"t,omitempty"`
-	// Record made the step, nil for other causes, and By, the user. Neither is part of the definition.
+	// Record and By, the user, made the step; Record is nil for other causes. Neither is part of the definition.
 	Record *RecordRef `json:"rec,omitempty"`
 	By     string     `json:"by,omitempty"`
-	// Time in unix seconds.
+	// Time is in unix seconds.
 	Time int64 `json:"at,omitempty"`
 }
 
@@ -144,13 +142,13 @@ type Identity struct {
 
 // Transaction is the value of a journal key. Without steps it marks a zone as settled or gone.
 type Transaction struct {
-	// After is set without steps: the N of the last step before. So a feed that repeats old marks settles no later
-	// state by them. 0 means the newest step.
+	// After is set without steps: the N of the last step before; 0 for the newest. So repeated old marks settle no
+	// later state.
 	After uint64 `json:"n,omitempty"`
 	Steps []Step `json:"s,omitempty"`
 	// Zone is set in the transaction that creates the zone.
 	Zone *Identity `json:"z,omitempty"`
-	// Settled: the definition after the last step may be delivered (S7.2).
+	// Settled is true if the definition after the last step may be delivered (S7.2).
 	Settled bool `json:"ok,omitempty"`
 	Gone    bool `json:"gone,omitempty"`
 }

@@ -15,9 +15,9 @@ const MaxTTL = 1<<31 - 1
 // TTL is the TTL of an RRset as defined: explicit seconds, inherited from the zone, or the smaller of these if Records
 // differ (S5.2). It stays symbolic, so that a change of the zone's ttl is a single step. No RRset has the zero value.
 type TTL struct {
-	// Inherit: a value takes the zone's ttl.
+	// Inherit is true if a value takes the zone's ttl.
 	Inherit bool
-	// Explicit: a value has a ttl. Seconds is the smallest, else 0.
+	// Explicit is true if a value has a ttl. Seconds is then the smallest.
 	Explicit bool
 	Seconds  uint32
 }
@@ -28,8 +28,7 @@ func InheritTTL() TTL { return TTL{Inherit: true} }
 // ExplicitTTL is the TTL of values with a ttl.
 func ExplicitTTL(seconds uint32) TTL { return TTL{Explicit: true, Seconds: seconds} }
 
-// Merge returns the TTL of an RRset with both (S5.2). It is commutative, associative and idempotent, with the zero
-// value neutral.
+// Merge returns the TTL of an RRset with both (S5.2). It is commutative, associative and idempotent.
 func (t TTL) Merge(other TTL) TTL {
 	merged := TTL{Inherit: t.Inherit || other.Inherit, Explicit: t.Explicit || other.Explicit}
 	switch {

@@ -5,9 +5,8 @@
 //
 // Guarantees:
 //  1. A pattern never matches a name outside the zone. A pattern with "*" never matches the apex, even if absolute.
-//  2. Labels are compared in pairs from the right; only a leading label "*" takes more than one. So there is no
-//     backtracking over labels, and within a label the leftmost place of each literal part is enough: matching is
-//     linear in the length of the name.
+//  2. Matching is linear in the length of the name. Labels are compared in pairs from the right, and only a leading
+//     label "*" takes more than one. Within a label the leftmost place of each literal part is enough.
 //  3. Names and patterns are compared in canonical form (S1.2): lower case, A-labels.
 //  4. CanMatch is false exactly when no legal name matches.
 //

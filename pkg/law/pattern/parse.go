@@ -23,8 +23,7 @@ var mapping = idna.New(
 const maxText = 1024
 
 // Parse reads a pattern (S4.6): absolute with a trailing dot, "@" alone or as last label for the zone's name, else
-// relative. U-labels are mapped. "*" inside an internationalised label is refused: the compared A-label has other
-// letters.
+// relative. U-labels are mapped. "*" inside an internationalised label is refused: the A-label has other letters.
 func Parse(text string) (Pattern, error) {
 	fail := func(format string, args ...any) (Pattern, error) {
 		return Pattern{}, fmt.Errorf("pattern %.100q: %s", text, fmt.Sprintf(format, args...))

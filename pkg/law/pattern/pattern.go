@@ -20,17 +20,17 @@ const (
 // Pattern is immutable. The zero value matches nothing.
 type Pattern struct {
 	text string
-	// absolute: labels count from the root, else from the zone's name.
+	// absolute is true if labels count from the root, not from the zone's name.
 	absolute bool
-	// many: a leading "*" takes at least one label.
+	// many is true if a leading "*" takes at least one label.
 	many bool
-	// star: a "*" somewhere keeps the apex out of reach (S4.6).
+	// star is true with "*": such a pattern never matches the apex (S4.6).
 	star bool
-	// labels from left to right, without the leading "*".
+	// labels are from left to right, without the leading "*".
 	labels []label
 }
 
-// label is cut at its stars: "a*b*" is ["a","b",""]; a single part is literal.
+// label is cut at its stars: "a*b*" is ["a","b",""]. A single part is literal.
 type label []string
 
 func (l label) literal() bool { return len(l) == 1 }
@@ -43,8 +43,7 @@ func (l label) minLen() int {
 	return max(length, 1)
 }
 
-// matchText: the leftmost place of each part leaves the most for later parts, so the first try decides, and parts never
-// overlap ("ab*ba" does not match "aba").
+// matchText tries only the leftmost place of each part, which leaves the most for later parts. Parts never overlap.
 func (l label) matchText(text string) bool {
 	if l.literal() {
 		return text == l[0]
@@ -69,21 +68,21 @@ func (p Pattern) String() string { return p.text }
 
 func (p Pattern) IsZero() bool { return p.text == "" }
 
-// Match reports whether p matches n in zone (S4.6), never a name outside.
+// Match reports whether p matches n in zone (S4.6).
 func (p Pattern) Match(n, zone name.Name) bool {
 	_, ok := p.matchName(n, zone)
 	return ok
 }
 
 // NamesUnderscore reports whether p matches n and names all of its underscore labels below the zone literally (S4.14),
-// as "_acme-challenge.*" does for _acme-challenge.www, but not "*._tcp.www" for _443._tcp.www, since a star takes _443.
+// as "_acme-challenge.*" does for _acme-challenge.www, but not "*._tcp.www" for _443._tcp.www.
 func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 	underscore, ok := p.matchName(n, zone)
 	return ok && underscore == named
 }
 
 // SpeaksForMany reports whether p has a literal underscore label and a "*" after it. Records by such a rule claim
-// nothing, below names of any namespace (S4.14).
+// nothing (S4.14).
 func (p Pattern) SpeaksForMany() bool {
 	return p.star && !p.many && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
 }
@@ -91,7 +90,7 @@ func (p Pattern) SpeaksForMany() bool {
 // Names reports whether p matches n alone.
 func (p Pattern) Names(n, zone name.Name) bool { return !p.star && p.Match(n, zone) }
 
-// Only returns the single name matched by a p without "*".
+// Only returns the single name that p matches without "*".
 func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 	if p.star || p.IsZero() || zone.IsZero() {
 		return name.Name{}, false
@@ -103,8 +102,8 @@ func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 // IsLiteral reports whether p has no "*".
 func (p Pattern) IsLiteral() bool { return !p.star && !p.IsZero() }
 
-// Tail returns the number of labels, below the zone's name, behind the last label with "*" (S4.20). Without "*" all
-// labels count.
+// Tail returns the number of labels, below the zone's name, behind the last label with "*" (S4.20), or of all without
+// "*".
 func (p Pattern) Tail(zone name.Name) (labels int) {
 	for i := len(p.labels) - 1; i >= 0 && p.labels[i].literal(); i-- {
 		labels++
@@ -116,7 +115,7 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 }
 
 // IsAbove reports whether the single name that p matches is at or above n, below the zone's name, and without
-// underscore labels. labels is the number of its labels below the zone's name.
+// underscore labels. labels counts its labels below the zone's name.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false
@@ -137,8 +136,7 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	return strings.Count(text, ".") + 1, ok && (above == "" || strings.HasSuffix(above, "."))
 }
 
-// MayMatchBelow reports whether p may match a name at or below n, because the literal labels at the end of p and n
-// agree.
+// MayMatchBelow reports whether p may match a name at or below n.
 func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	labels := p.labels
 	if p.absolute {
@@ -182,7 +180,6 @@ func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	return above
 }
 
-// underscores tells how a pattern matched labels that begin with "_".
 type underscores int
 
 const (
@@ -253,7 +250,7 @@ func cutLast(text string) (rest, label string) {
 	return text[:at], text[at+1:]
 }
 
-// CanMatch reports whether any legal name in zone matches p; else the pattern gets a Warning (S4.6).
+// CanMatch reports whether any legal name in zone matches p.
 func (p Pattern) CanMatch(zone name.Name) bool {
 	if p.IsZero() || zone.IsZero() {
 		return false
@@ -269,7 +266,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 		return least+zone.WireLen()-1 <= maxWire
 	}
 
-	// From the right, each label must match the zone's. Labels beyond, to the left, are free.
+	// From the right, each label must match the zone's. Labels beyond are free.
 	labels, zoneLabels := p.labels, zone.Labels()
 	for len(labels) > 0 && len(zoneLabels) > 0 {
 		last := labels[len(labels)-1]
@@ -281,7 +278,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	}
 	switch {
 	case p.many:
-		// The leading "*" takes the zone's other labels and a further label: the apex is out of reach.
+		// The leading "*" takes the zone's other labels and a further label.
 		for _, text := range zoneLabels {
 			least += 1 + len(text)
 		}
@@ -294,8 +291,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	return least <= maxWire
 }
 
-// Warning describes a probable mistake in a pattern (S4.6): it repeats the zone's name, or matches no name; "" for
-// none.
+// Warning describes a probable mistake in a pattern (S4.6): it repeats the zone's name, or matches no name.
 func (p Pattern) Warning(zone name.Name) string {
 	if meant := p.withoutZone(zone); meant != "" {
 		return fmt.Sprintf("pattern %.200q repeats the zone's name, and is relative to %s: write %q, or a dot at its end", p.text,

@@ -15,8 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// admitRecord decides whether added may be in the zone: admission by rules (S4), coexistence (S5.6), limit of the
-// tenant (S5.9). It sets admission and rule, or awaits if tenants must give way first.
+// admitRecord applies S4, S5.6 and S5.9. It sets admission and rule, or awaits if tenants must give way first.
 func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal
@@ -73,8 +72,8 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
-// findAdmission returns the kind of rule that admits the record. A record in the zone keeps its kind (S4.17). Only a
-// rule that reserves the name (S4.20) takes the name from it, never data of others.
+// findAdmission returns the admitting kind of rule. A record in the zone keeps its kind (S4.17): only a rule reserving
+// the name (S4.20) takes the name from it.
 func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	z, added, ns := x.zone, x.added, x.ask.Namespace
 	n, set := x.place.fqdn, z.RuleSet()
@@ -100,8 +99,8 @@ func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	return by, baseNotDelegated(z, n, added.Owner, added.Type, ns)
 }
 
-// findKind returns the first kind of rule that admits the record, else the refusal of an underscore rule or of the last
-// applicable kind; nil if no kind applies.
+// findKind returns the first admitting kind of rule, else the refusal of an underscore rule or of the last applicable
+// kind; nil if no kind applies.
 func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refusal *law.Refusal) {
 	added, ns := x.added, x.ask.Namespace
 	grants := set.FindGrants(x.place.fqdn, added.Type, ns)
@@ -136,7 +135,7 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 	return by, cmp.Or(asGuest, refusal)
 }
 
-// findBar returns the bar at base. For a record with a claim there, only reservations count.
+// findBar counts only reservations for a record with a claim at base.
 func (x *delta) findBar(base name.Rel) claims.Bar {
 	c := x.claimant(rules.AdmittedPlain, nil)
 	if x.keepsPlace() || x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission != rules.AdmittedUnderscore {
@@ -208,7 +207,7 @@ func (x *delta) refuseOverLimit() *law.Refusal {
 		"(delete some, or ask the zone's owner for more)", ns, x.records, z.FQDN(), most)
 }
 
-// refuseCutOff passes a cascade's records already in the zone: own may have added names at or below since (S4.15).
+// refuseCutOff passes a cascade's records in the zone: own may have added names at or below later (S4.15).
 func (x *delta) refuseCutOff() *law.Refusal {
 	p, added := x.place, x.added
 	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || x.keepsPlace() {
@@ -231,8 +230,8 @@ func (x *delta) refuseSigning() *law.Refusal {
 		"validates (S4.16; the owner of zone %s can write it)", x.place.fqdn, x.zone.FQDN())
 }
 
-// signsAnother reports whether added is a tenant's DS at the zone of another namespace (S4.16), which validating
-// resolvers would reject for it. So a DS that was there before the zone gets no grace period.
+// signsAnother reports whether added is a tenant's DS at another namespace's zone (S4.16). Validating resolvers would
+// reject that zone, so a DS older than the zone gets no grace period.
 func (x *delta) signsAnother() bool {
 	if x.added.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
 		return false

@@ -74,7 +74,7 @@ func (x *delta) mergeOwner() *law.Owner {
 	return out
 }
 
-// checkAbove: below is set if added is below NS records, and no glue of theirs.
+// checkAbove sets below if added is below NS records, and not their glue.
 func (x *delta) checkAbove() (below bool, refusal *law.Refusal) {
 	owner, fqdn := x.added.Owner, x.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
@@ -215,10 +215,9 @@ func (x *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
 	}
 }
 
-// otherSpelling returns a value of others that differs from v only in a name: relative instead of absolute, or the
-// reverse.
+// otherSpelling returns a value of others that differs from v only in spelling a name absolute or relative.
 func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
-	spellings, _ := v.Spellings(x.zone.FQDN()) // a value in the zone is never too long
+	spellings, _ := v.Spellings(x.zone.FQDN()) // too long a value is not in the zone
 	i := slices.IndexFunc(spellings, func(text string) bool { return text != v.Text && x.others.HasValue(v.Type, law.DigestOf(text)) })
 	if i < 0 {
 		return "", false
@@ -226,7 +225,7 @@ func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 	return spellings[i], true
 }
 
-// checkLimits applies S5.8. A name above a limit may stay and shrink, except above the limit of types, where servers
+// checkLimits applies S5.8. A name above a limit may stay and shrink, but for the limit of types, above which servers
 // refuse the zone.
 func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	z, added := x.zone, x.added

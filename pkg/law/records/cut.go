@@ -23,11 +23,9 @@ type CutAsk struct {
 	DS      []string
 	Now     time.Time
 	By      string
-	// Work is the id of the cascade that moves records to the child and unsettles the parent (S7.2), caused by the
-	// namespace WorkBy; "" for none.
+	// Work is the id of the cascade that moves records to the child and unsettles the parent (S7.2), caused by WorkBy.
 	Work, WorkBy string
-	// Own: an act of the parent's own namespace (S7.7).
-	Own bool
+	Own          bool
 }
 
 // DecideCut decides the step of the parent. Plan.Zone is nil if nothing changes.
@@ -96,8 +94,7 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// cutDiff returns the change of p if the cut before is replaced by after, with the changed owners. Values that records
-// have, too, stay.
+// cutDiff keeps values that records have, too.
 func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
 	var sets []rrset
 	data := map[rrset][]string{}

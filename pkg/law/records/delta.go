@@ -12,35 +12,33 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// delta is the change of a zone by the write of a Record. changeZone fills it in this order: read the facts, remove the
-// old contribution, judge the new, count both, plan the writes.
+// delta is the change of a zone by the write of a Record, which changeZone fills.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone
 	holding *law.Holding
-	// place is the record's place in the zone; nil if the record leaves.
-	place *place
-	// removed is the old contribution, added the new; nil: none.
+	// place is nil if the record leaves the zone.
+	place          *place
 	removed, added *law.Contribution
 	// owners are the changed owners, each once: first those of removed and added (named), then base names and hosts.
 	owners ownerChanges
 	named  int
-	// count is the stored number of the namespace's records, and records the number after the write.
+	// count is the stored number of the namespace's records, records the number afterwards.
 	count     *law.Count
 	records   int64
 	admission rules.Admission
 	rule      string
 	// others is the owner of added without the record, until admitAdded adds its data.
 	others *law.Owner
-	// yielding are tenants that give way to added at and below yieldsAt (S2.13); nil for none. With awaits, added waits
-	// for this.
+	// yielding are tenants that give way to added at and below yieldsAt (S2.13). If awaits is true, added waits for
+	// this.
 	yielding []string
 	yieldsAt name.Rel
 	awaits   bool
 	notices  []law.Notice
 
 	conflicts bool
-	// claimedBy is the namespace, tenants first, whose claim on the base name refuses added (S2.14); "" for none.
+	// claimedBy is the namespace, tenants first, whose claim on the base name refuses added (S2.14).
 	claimedBy string
 
 	diff Diff
@@ -81,7 +79,6 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	return append(ks, law.CountKey(z.UID, x.ask.Namespace))
 }
 
-// listPointed returns nil for tenants (S4.26).
 func (x *delta) listPointed(c *law.Contribution) []name.Rel {
 	if x.ask.Namespace != x.zone.Namespace {
 		return nil
@@ -100,7 +97,7 @@ func (x *delta) countRemoved() {
 	x.records--
 }
 
-// countClaim adds n to the claim at the base name and, for own records at underscore names, to Own there. It returns
+// countClaim adds n to the claim at the base name, and to Own there for own records at underscore names. It returns
 // false if a removed contribution was not counted.
 func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	own, counted := x.ask.Namespace == x.zone.Namespace, true
@@ -166,10 +163,9 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 	return n
 }
 
-// refuseLocked refuses, until the lock ends, a change at a locked name, and a cut or new claim above (S2.10). Own data
-// above passes, except a DNAME, which would keep the moving names out. Data that no rule allows passes, to get 403. A
-// cascade passes with the Records of its lock, with Records that left their zone for this zone, and with waiting
-// Records if the lock is for them (S2.14).
+// refuseLocked applies S2.10. Own data above a locked name passes, except a DNAME, which would keep the moving names
+// out. Data that no rule allows passes, to get 403. A cascade passes with the Records of its lock, with Records that
+// left their zone for this zone, and with waiting Records if the lock is for them (S2.14).
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	own := x.holding.IsLockedBy(x.ask.Work)
@@ -190,7 +186,7 @@ func (x *delta) refuseLocked() *law.Refusal {
 	return law.RefuseMoving(p.fqdn, z.FQDN())
 }
 
-// speaksAbove reports whether added affects names below base: a DNAME, or a tenant's NS or new claim.
+// speaksAbove reports whether added affects names below base.
 func (x *delta) speaksAbove(base name.Rel, grants []rules.Grant) bool {
 	own := x.ask.Namespace == x.zone.Namespace
 	switch t := x.added.Type; {
@@ -238,9 +234,8 @@ func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
 	return t
 }
 
-// isOwnStep reports whether the step is an act of the zone's own namespace (S7.7): of its clients, or of its cascades.
-// In a cascade, only Records that rules admit or withdraw count, not Records from or in another zone, and not those of
-// others that waited for a free name.
+// isOwnStep applies S7.7. In own's cascades, only Records that rules admit or withdraw count, not those from or in
+// another zone, nor others' that waited for a free name.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {

@@ -21,8 +21,7 @@ func checkType(c *law.Contribution) *law.Refusal {
 	return nil
 }
 
-// packValues returns the wire lengths of the values. It refuses names too long in the zone, and rdata that some server
-// does not load (S5.11).
+// packValues refuses names too long in the zone, and rdata that some server does not load (S5.11).
 func packValues(zone name.Name, c *law.Contribution) ([]int, *law.Refusal) {
 	sizes := make([]int, len(c.Values))
 	for i, v := range c.Values {

@@ -22,8 +22,7 @@ func RepeatsOrigin(written name.Rel, origin name.Name) bool {
 	return len(end) > 0 && len(labels) >= len(end) && slices.Equal(labels[len(labels)-len(end):], end)
 }
 
-// UndottedWarning returns the Warning about a name without trailing dot. The text begins with what; means is the full
-// name.
+// UndottedWarning returns the Warning about a name without trailing dot. means is the full name.
 func UndottedWarning(what, written string, means fmt.Stringer) string {
 	return fmt.Sprintf("%s %q has no trailing dot, so it means %s; write %q if it is absolute", what, written, means, written+".")
 }
@@ -101,7 +100,7 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	}
 }
 
-// warnsOfHolder applies S4.18: own is warned for all PointerTypes, a tenant for NS and at the apex.
+// warnsOfHolder applies S4.18.
 func (x *delta) warnsOfHolder(t target) bool {
 	if !slices.Contains(law.PointerTypes, t.Type) {
 		return false
@@ -109,8 +108,7 @@ func (x *delta) warnsOfHolder(t target) bool {
 	return x.ask.Namespace == x.zone.Namespace || x.added.Owner.IsApex() || t.Type == rdata.NS
 }
 
-// findHolder reports whether a target's host belongs to the writer (mine) or to another tenant. The nearest claim, with
-// that of added, or child zone at or above the host decides.
+// findHolder reports whether a target's host belongs to the writer (mine) or to another tenant.
 func (x *delta) findHolder(t target) (mine, another bool) {
 	z, ns := x.zone, x.ask.Namespace
 	isAnother := func(of string) bool { return of != z.Namespace && of != ns }
@@ -144,8 +142,8 @@ func (x *delta) leavesToTenants(t target) bool {
 	return !added.Owner.IsApex() && x.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
 }
 
-// SeemsUndotted reports whether a relative host looks absolute. Such a host has two labels or more, and not the owner's
-// last label, since Records below a label may come in any order.
+// SeemsUndotted reports whether a relative host of two labels or more looks absolute. A host with the owner's last
+// label does not, since Records below a label may come in any order.
 func SeemsUndotted(host string, owner name.Rel) bool {
 	written, err := name.ParseRel(host)
 	return err == nil && len(written.Labels()) >= 2 && lastLabel(written) != lastLabel(owner)
@@ -171,7 +169,7 @@ func lastLabel(r name.Rel) string {
 	return labels[len(labels)-1]
 }
 
-// answersFor reports whether the zone answers for a target: a name server below its own NS needs an address.
+// answersFor reports whether the zone answers for a target. A name server below its own NS needs an address.
 func (x *delta) answersFor(t target) bool {
 	z := x.zone
 	if slices.Contains(z.MadeNames, t.host) {

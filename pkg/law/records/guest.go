@@ -13,8 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest is a tenant whose record an underscore rule admits (S4.14). Guests hide no name from another's wildcard
-// (S4.23). At base names of others they have half of the limits, and need a literal rule for excluding types (S4.24).
+// S4.23 and S4.24 restrict guests, tenants whose record an underscore rule admits (S4.14).
 
 // excluding types admit no other data at, or below, their name.
 var excluding = []rdata.Type{rdata.CNAME, rdata.NS, rdata.DNAME}
@@ -28,7 +27,7 @@ func (x *delta) countGuest(a rules.Admission) int {
 
 func (x *delta) keepsName() bool { return x.removed != nil && x.removed.Owner == x.added.Owner }
 
-// refuseGuest passes a record that keeps name and type. literal: the rule names the owner literally.
+// refuseGuest passes a record that keeps name and type.
 func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	t, owner, c := x.added.Type, x.added.Owner, x.claimant(rules.AdmittedPlain, nil)
 	if !literal && slices.Contains(excluding, t) && !(x.keepsName() && x.removed.Type == t) {
@@ -104,7 +103,6 @@ func (x *delta) noteBelowWildcard(wildcard name.Rel, plan *law.Plan) {
 	x.announceHidden(plan, names, below.Children-len(below.First), wildcard)
 }
 
-// noteLeftName notes a name without data that a wildcard would answer if there were no guests below.
 func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 	a, ok := x.claimant(rules.AdmittedPlain, nil).FindWildcard(n)
 	if !ok || x.added != nil && rules.Encloses(a.Top, x.added.Owner) {
@@ -158,8 +156,6 @@ func (x *delta) listHolders(wildcard name.Rel) []string {
 	return slices.DeleteFunc(all, func(ns string) bool { return ns == x.ask.Namespace && !x.ask.Cascade })
 }
 
-// warnOfHidden begins the text with what. more is the number of unlisted names. Data at a single name makes the Warning
-// obsolete.
 func (x *delta) warnOfHidden(plan *law.Plan, what string, names []name.Name, more int, wildcard name.Rel) {
 	w := law.Warning{Rule: "S4.25"}
 	if len(names) == 1 && more == 0 {

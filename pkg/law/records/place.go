@@ -13,34 +13,33 @@ import (
 // RecordAsk is the input of DecideRecord.
 type RecordAsk struct {
 	Namespace, Name, UID string
-	// Before is the present contribution; nil: the record is in no zone.
+	// Before is the present contribution; nil if the record is in no zone.
 	Before *law.Adopted
 	Waits  *law.Waiting
-	// After is the record after the write; nil: deleted.
+	// After is the record after the write; nil if deleted.
 	After *law.Record
-	// Cascade: no client made the request. A refusal becomes the reason to wait (S2.5, S2.7).
+	// Cascade is true without a client. A refusal becomes the reason to wait (S2.5, S2.7).
 	Cascade bool
-	// A record between two zones (S2.9), in a cascade also a record in a zone.
+	// Existed marks a record between two zones (S2.9), in a cascade also a record in a zone.
 	Existed bool
-	// Came, in a cascade: the record waits under the name that it had in a removed zone.
+	// Came marks, in a cascade, a record that waits under its name in a removed zone.
 	Came bool
 	Now  time.Time
 	// By is the user, for the journal.
-	By string
-	// WorkID is for an outbox item of the plan.
+	By     string
 	WorkID string
 	// Work is the id of the cascade; "" for a client's write or an unmarked cascade.
 	Work string
 	// WorkBy is the namespace that caused the cascade, Cause is Work.Cause.
 	WorkBy, Cause string
 	Yields        name.Rel
-	// Uncounted: the step counts for no mass deletion (S7.7), as after a period, in a deleted namespace, or in an
-	// upgrade.
+	// Uncounted is true if the step counts for no mass deletion (S7.7): after a period, in a deleted namespace, or in
+	// an upgrade.
 	Uncounted bool
 	ByRules   bool
-	// SamePlace: an update that leaves domainName, view, zoneRef, and whether the type is DS.
+	// SamePlace is true for an update that leaves domainName, view, zoneRef, and whether the type is DS.
 	SamePlace bool
-	// Set is the zone before the earlier writes of the change set (S10.1); nil: none.
+	// Set is the zone before the earlier writes of the change set (S10.1); nil for none.
 	Set *law.Zone
 }
 
@@ -48,7 +47,7 @@ type recordDecision struct {
 	*law.Reading
 	ask         RecordAsk
 	currentZone *law.Zone
-	// absent is the message for a zoneRef to home if home has no rule for the namespace; else "".
+	// absent is the message for a zoneRef to a zone without rule for the namespace.
 	absent string
 }
 
@@ -108,7 +107,7 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	return z, nil
 }
 
-// findZone returns the record's zone; nil if gone: its cascade purges the keys.
+// findZone returns nil if the zone is gone: its cascade purges the keys.
 func (d *recordDecision) findZone() (*law.Zone, *law.Holding) {
 	b := d.ask.Before
 	if b == nil {

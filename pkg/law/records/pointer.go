@@ -30,8 +30,7 @@ func (x *delta) countPointers() {
 	}
 }
 
-// noteTaken notes the hosts of own records that a tenant gets (S4.26): by the first claim there, by a wildcard or cut
-// above, or because a cascade adds the own record.
+// noteTaken notes the hosts of own records that a tenant gets (S4.26), or has when a cascade adds the own record.
 func (x *delta) noteTaken() {
 	z, added := x.zone, x.added
 	if added == nil {

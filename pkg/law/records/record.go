@@ -70,7 +70,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		if p.holding.HasLocked(p.fqdn) && !p.holding.IsLockedBy(ask.Work) {
 			return nil, law.RefuseMoving(p.fqdn, p.zone.FQDN())
 		}
-		// A transaction changes one zone (I1): the next step adds the record to the other zone.
+		// A transaction changes one zone (I1). The next step adds the record to the other zone.
 		plan.Orphan = ask.waitingAt(p)
 		plan.Orphan.Moves = true
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonMoving, Message: fmt.Sprintf("moves to zone %s",
@@ -102,8 +102,8 @@ func (d *recordDecision) leaveZone(plan *law.Plan, current *law.Zone, holding *l
 	return d.changeZone(plan, current, holding, nil, nil)
 }
 
-// leaveUnadopted plans that the record leaves home, if any, and waits. If p is nil, the place is unknown. awaited is
-// the namespace of the data in the way (S2.14), "" for none.
+// leaveUnadopted plans that the record waits. If p is nil, the place is unknown. awaited is the namespace of the data
+// in the way (S2.14).
 func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, why *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {
@@ -127,8 +127,8 @@ func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, curre
 	return d.leaveZone(plan, current, currentHolding)
 }
 
-// changeZone plans a step of z that replaces the record's contribution (ask.Before) by its contribution at p. If p is
-// nil, the record leaves z. home is the record's zone, nil for none.
+// changeZone plans a step of z that replaces the record's contribution by the contribution at p. If p is nil, the
+// record leaves z.
 func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, current *law.Zone) (
 	*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
@@ -187,7 +187,7 @@ func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Ho
 	}
 	x.writeKeys()
 	after := apexNames(holding, x.removed, x.added, x.owners.after(name.Apex), d.ask.Namespace == z.Namespace)
-	if x.changesNothing() { // the zone's object needs no write
+	if x.changesNothing() {
 		plan.Record = x.adoptedPlacement(z, z.Served && holding.Settled())
 		plan.Record.Stays = true
 		return plan, nil
@@ -241,7 +241,7 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 	t := x.ownStep(change.Holding)
 	last := z
 	if ask.Set != nil {
-		last = ask.Set // content between two writes of a step is never delivered
+		last = ask.Set // content between writes of a step is never delivered
 	}
 	change.CountDeletions(plan, z, last, t, ask.Now.Unix())
 	x.updateNameServers(plan, change)
@@ -262,8 +262,7 @@ func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
 
-// withdrawRecord decides about a record that its zone's rules no longer allow. The record stays unchanged in its period
-// (S2.5), and is released afterwards, or at once if another namespace gets the name (S2.13).
+// withdrawRecord applies S2.5 and S2.13 to a record that its zone's rules no longer allow.
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.currentZone, &d.ask
 	plan.Warnings = nil

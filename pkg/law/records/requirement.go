@@ -17,17 +17,17 @@ import (
 // Requirement is a prerequisite of a change set: the state of an RRset before the set (S10.5).
 type Requirement struct {
 	Name name.Name
-	// Type is that of the RRset; 0 means any.
+	// Type is that of the RRset; 0 for any.
 	Type   rdata.Type
 	Exists bool
-	// Values has all values of the RRset, in any spelling of names; nil means any.
+	// Values has all values of the RRset, in any spelling of names; nil for any.
 	Values []rdata.Value
 }
 
 func fieldOfRequirement(index int) string { return fmt.Sprintf("spec.prerequisites[%d]", index) }
 
-// DecideRequirements decides whether the prerequisites of a change set for the zone "in" are met. A name closed to the
-// namespace is Forbidden, whatever is there. The first prerequisite not met is Unmet.
+// DecideRequirements decides about the prerequisites of a change set for the zone "in". A name closed to the namespace
+// is Forbidden, whatever is there. The first unmet prerequisite is Unmet.
 func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requirement) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		z := law.Get[law.Zone](r, law.ZoneKey(in.Namespace, in.Name))

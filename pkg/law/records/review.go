@@ -16,7 +16,7 @@ import (
 
 // Review is the answer to a NameReview.
 type Review struct {
-	// Zone would take the record; nil if no zone with a rule for the namespace encloses the name.
+	// Zone would take the record; nil if none with a rule for the namespace encloses the name.
 	Zone    *law.Zone
 	Allowed bool
 	// Rule is the pattern that allows the record, Reason the message of the refusal.
@@ -34,8 +34,8 @@ const (
 	Unclaimed      Claimed = "Unclaimed"
 )
 
-// ReviewName decides like the creation of a record without data (S14.1). Without a rule for the namespace, the answer
-// is the same as for a name without zone, and no more facts are read (S14.2).
+// ReviewName decides like the creation of a record without data (S14.1). Without a rule for the namespace, it answers
+// as for a name without zone, and reads no more facts (S14.2).
 func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) {
 	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &recordDecision{Reading: r, ask: ask}
@@ -66,8 +66,8 @@ func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) 
 	return review, out
 }
 
-// findClaim returns the claim on a record's base name; "" without a rule for that name: an underscore rule tells
-// nothing of it (S4.14). An own claim above is Mine (S4.8); the refusal tells of others above.
+// findClaim returns the claim on a record's base name; "" without a rule for that name, of which an underscore rule
+// tells nothing (S4.14). An own claim above is Mine (S4.8).
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Claimed {
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())

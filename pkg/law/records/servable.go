@@ -24,11 +24,11 @@ const (
 	ReasonTooManyNameServers       = "TooManyNameServers"
 )
 
-// MaxNameServerNames bounds the names from the apex to the name servers in the zone (S6.15). Each name is a fact in a
+// MaxNameServerNames bounds the names from the apex to the name servers in the zone (S6.15). Each is a fact in a
 // transaction of bounded size, and no client can split the transactions of cascades.
 const MaxNameServerNames = 24
 
-// apexNames returns h with ApexNS and ApexHosts after a step; h itself if unchanged. after is the apex's owner then.
+// apexNames returns h after a step, h itself if unchanged. after is the apex's owner.
 func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owner, own bool) *law.Holding {
 	if (removed == nil || !removed.Owner.IsApex()) && (added == nil || !added.Owner.IsApex()) {
 		return h
@@ -83,7 +83,7 @@ func namesOf(hosts []name.Rel) int {
 	return len(names)
 }
 
-// JudgeServable returns Servable after a write of owners.
+// JudgeServable returns the condition Servable after a write of owners.
 func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChanges) *law.Condition {
 	if len(h.ApexNS) == 0 && len(z.Header.NameServers) == 0 {
 		return &law.Condition{Status: "False", Reason: ReasonNoNameServers, Message: "the zone has no name servers: set " +

@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// awaitedClaim returns the namespace for which a refused new record waits by annotation (S2.14), "" for none: the
-// name's claimant, or its own namespace for own data. Records do not wait for rules, or for data below the name.
+// awaitedClaim returns the namespace for which a refused new record waits by annotation (S2.14). Records do not wait
+// for rules, or for data below the name.
 func (x *delta) awaitedClaim(why *law.Refusal) string {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || why.Kind == law.Later {
@@ -27,9 +27,9 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 	return ""
 }
 
-// lockReplaced locks the name of a Record that its namespace removed, if Records of this namespace or own wait there,
-// until a cascade has decided these (S2.14): else any tenant's next write could take the name. It returns nil if there
-// are too many such locks.
+// lockReplaced locks the name of a removed Record until a cascade has decided the Records of its namespace and own that
+// wait there (S2.14). Else any tenant's next write could take the name. It returns nil if there are too many such
+// locks.
 func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
 	if x.ask.Cascade || x.ask.Set != nil || x.removed == nil || x.removed.Owner.IsApex() ||
@@ -80,8 +80,7 @@ func (x *delta) describeHeld() string {
 		"then", x.nameOf(rules.Base(x.added.Owner)), x.zone.FQDN(), rules.PatternFor(x.added.Owner))
 }
 
-// refuseReplacement refuses a free name if its holder at the time when this record began to wait may be replacing a
-// Record (S2.15). A literal rule passes, and so does a name no longer allowed to this holder.
+// refuseReplacement refuses a free name while its former holder may be replacing a Record (S2.15).
 func (x *delta) refuseReplacement() *law.Refusal {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.Cascade || x.ask.Waits == nil || ns == z.Namespace || x.ownerAt(rules.Base(x.added.Owner)).ClaimOf(ns) != nil {

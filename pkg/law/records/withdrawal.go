@@ -20,8 +20,7 @@ const DefaultGrace = 24 * 60 * 60
 type Withdrawing struct {
 	Zone      *law.Zone
 	Namespace string
-	// Child is true for a zone. Newly is true if it was allowed until now. Taken is true after a write by the zone's
-	// own namespace. Grace is in seconds.
+	// Child is true for a zone, Newly if it was allowed until now, Taken after a write by own. Grace is in seconds.
 	Child, Newly, Taken bool
 	Grace               int64
 	Cause               string
@@ -29,8 +28,7 @@ type Withdrawing struct {
 }
 
 // NoteWithdrawal returns the namespace's withdrawal, nil without a period, and plans its change. release is true if the
-// period is over. A period begins again when own withdraws more, or after rules came back for everything. Acts of
-// others prolong none.
+// period is over. A period begins again when own withdraws more, or after rules came back for everything.
 func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withdrawal, release bool) {
 	if x.Newly && x.Grace == 0 {
 		return nil, true
@@ -94,10 +92,9 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 // MaxReleases bounds the withdrawals ended in a transaction.
 const MaxReleases = 16
 
-// findYielding returns the tenants that give way to a new record, and the name at and below which they do (S2.13): a
-// rule for the record's namespace names it literally, and no rule allows it to them any more. Rules with "*" take no
-// name: neighbours would get names whose rule was lost by accident. refused is true if claims refuse the record, false
-// for own. If below is true, claims below are in the way, too.
+// findYielding returns the tenants that give way to a new record, and the name at and below which they do (S2.13). By
+// rules with "*", neighbours would get names whose rule was lost by accident. refused is true if claims refuse the
+// record, and below if claims below are in the way, too.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.MadeNames, base) {
@@ -124,8 +121,8 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 
 func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
 
-// YieldWork returns the outbox item by which namespaces give way at and below n, and waiting Records are decided. The
-// item is the same for all who want the name.
+// YieldWork returns the outbox item by which namespaces give way at and below n, and waiting Records are decided. It is
+// the same for all who want the name.
 func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.Time) *law.Work {
 	id := yieldWorkID(z.UID, n)
 	existing := law.Get[law.Work](r, law.WorkKey(id))
@@ -147,7 +144,7 @@ func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.
 	return w
 }
 
-// awaitEviction: a transaction changes one record (I1), so added waits.
+// awaitEviction lets added wait, since a transaction changes one record (I1).
 func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	ask, p := &x.ask, x.place
 	plan.Orphan = ask.waitingAt(p)

@@ -11,18 +11,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// A literal rule for some namespaces reserves its name for them, with all below (S4.20). Patterns of others with "*"
-// reach such a name only if their tail, the labels behind the last "*", is there. The deepest reserved name decides, so
-// only numbers of labels are compared.
+// A literal rule reserves its name (S4.20). The deepest reserved name decides, so its number of labels is compared with
+// that of a pattern's tail, the labels behind the last "*".
 
 // provesOnly are types that prove or pin something: a rule for these alone reserves nothing (S4.21).
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// Reaches reports whether a tenant's pattern reaches a name reserved for others.
-func Reaches(p pattern.Pattern, named name.Rel, zone name.Name) bool {
-	return reaches(p, named.NumLabels(), zone)
-}
-
+// reaches reports whether a tenant's pattern reaches a name of this many labels that is reserved for others.
 func reaches(p pattern.Pattern, labels int, zone name.Name) bool {
 	return p.IsLiteral() || p.Tail(zone) >= labels
 }
@@ -89,7 +84,7 @@ type NamedAbove struct {
 	Mine   bool
 }
 
-// FindNamed returns the names at or above n that rules of the Zone, or of Delegations for the namespace, reserve.
+// FindNamed returns the names at or above n reserved by rules of the Zone, or of Delegations for the namespace.
 func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	for _, list := range s.Lists {
 		for i := range list {

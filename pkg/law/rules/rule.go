@@ -13,13 +13,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// Rule is a delegation (S4.2), parsed.
+// Rule is a parsed delegation (S4.2).
 type Rule struct {
 	Records []RecordRule
 	Zones   []pattern.Pattern
 	// Namespaces of the rule; none: any.
 	Namespaces []string
-	// DS: the zone contains the DS of child zones of the rule (S6.16).
+	// DS is true if the zone contains the DS of child zones of the rule (S6.16).
 	DS bool
 }
 
@@ -27,13 +27,13 @@ type Rule struct {
 type RecordRule struct {
 	Pattern pattern.Pattern
 	Text    string
-	// Types are the allowed types; if empty, see S4.5.
+	// Types are those allowed; if empty, see S4.5.
 	Types  []rdata.Type
 	Shared bool
 }
 
-// namedOnly are types that a rule for tenants must name (S4.5). A rule for any namespace must name types by number: no
-// server validates their octets before a server that knows the type.
+// namedOnly are types that a rule for tenants must name (S4.5). Any rule must name a type by number: nothing validates
+// its octets before a server knows the type.
 var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 func (r *Rule) CoversNamespace(namespace string) bool {
@@ -61,32 +61,31 @@ func MustName(t rdata.Type, own bool) bool {
 	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }
 
-// NamesShared reports whether a pattern with shared: true names owner literally.
+// NamesShared reports whether a shared pattern names owner literally.
 func (r *Rule) NamesShared(owner name.Rel, zone name.Name) bool {
 	at, err := owner.In(zone)
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Names(at, zone) })
 }
 
-// SharesName reports whether a pattern with shared: true matches owner.
+// SharesName reports whether a shared pattern matches owner.
 func (r *Rule) SharesName(owner name.Rel, zone name.Name) bool {
 	at, err := owner.In(zone)
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Match(at, zone) })
 }
 
-// SharesBelow reports whether a pattern with shared: true matches all names below owner.
+// SharesBelow reports whether a shared pattern matches all names below owner.
 func (r *Rule) SharesBelow(owner name.Rel, zone name.Name) bool {
 	at, err := owner.In(zone)
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
 }
 
-// IsElsewhere reports whether a pattern gives no name of a zone, because a zone below (isZone) has all its names
-// (S2.1).
+// IsElsewhere reports whether a zone below (isZone) has all names of a pattern (S2.1).
 func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool) bool {
 	return slices.ContainsFunc(p.NamesAbove(zone), isZone)
 }
 
-// IsElsewhere is for records: except for DS, a zone below has its own name, too. own: the rule is for the zone's own
-// namespace.
+// IsElsewhere is for records: except for DS, a zone below has its own name, too. own is true for a rule of the zone's
+// own namespace.
 func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Name) bool) bool {
 	only, literal := rr.Pattern.Only(zone)
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)
@@ -146,7 +145,7 @@ func (r Rule) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// UnmarshalJSON reads the result of MarshalJSON.
+// UnmarshalJSON reads the stored form.
 func (r *Rule) UnmarshalJSON(data []byte) error {
 	var s storedRule
 	if err := json.Unmarshal(data, &s); err != nil {

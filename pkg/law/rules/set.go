@@ -34,7 +34,7 @@ type Set struct {
 	least int
 }
 
-// Grant is a rule that allows the record.
+// Grant is an allowing rule.
 type Grant struct {
 	Text       string
 	Rule       *Rule
@@ -43,7 +43,7 @@ type Grant struct {
 	Literal    bool // names the name literally
 }
 
-// FindGrants returns the rules that allow the record (S4.1–S4.6). t 0: some type.
+// FindGrants returns the rules for the record (S4.1–S4.6). t 0 means some type.
 func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	var out []Grant
 	own := namespace == s.Own
@@ -70,8 +70,8 @@ func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	return out
 }
 
-// AllowsRecord reports whether rules allow a record: name and type, and base name or underscore labels (S4.7, S4.14).
-// Claims of others do not count.
+// AllowsRecord reports whether rules allow a record's name and type, and its base name or underscore labels (S4.7,
+// S4.14).
 func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok {
@@ -109,13 +109,13 @@ func (s *Set) ListSharedNames() []name.Rel {
 	return out
 }
 
-// NamesSharedFor reports whether a rule with shared: true names a name literally for the namespace.
+// NamesSharedFor reports whether a shared rule names a name literally for the namespace.
 func (s *Set) NamesSharedFor(owner name.Rel, namespace string) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.CoversNamespace(namespace) && r.NamesShared(owner, s.Zone) })
 }
 
-// DelegatesZone reports whether a rule allows a zone with the name n (S3.1). A tenant's zone at an underscore name
-// needs a rule that names the label literally (S4.19).
+// DelegatesZone reports whether a rule allows a zone n (S3.1). A tenant's zone at an underscore name needs a rule that
+// names the label literally (S4.19).
 func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok && namespace != s.Own && Base(owner) != owner {
@@ -130,7 +130,7 @@ func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	return ok && s.Reaching(s.LeastLabels(owner, namespace)).DelegatesZone(n, namespace)
 }
 
-// DelegatesDS reports whether a rule that allows the zone puts its DS into the parent (S6.16).
+// DelegatesDS reports whether a rule for the zone puts its DS into the parent (S6.16).
 func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -179,8 +179,8 @@ func (s *Set) GivesTenants(n name.Name) bool {
 	})
 }
 
-// NamesFor reports whether a present rule names n literally for the namespace, for any type. Without such a rule,
-// records by a former rule justify no new records (S4.17).
+// NamesFor reports whether a present rule names n literally for the namespace, for any type. Records by a former rule
+// alone justify no new records (S4.17).
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -202,7 +202,7 @@ type Admitted struct {
 // Kinds lists the kinds of rules in the order of trial for a tenant's record (S4.17).
 var Kinds = []Admission{AdmittedUnderscore, AdmittedShared, AdmittedLiteral, AdmittedPlain}
 
-// KindOf returns the kind of a grant for a tenant's record at owner (S4.7); "": the base name is not allowed.
+// KindOf returns the kind of a grant for a tenant's record at owner (S4.7); "" if the base name is not allowed.
 func (s *Set) KindOf(g *Grant, owner name.Rel, namespace string) Admission {
 	base := Base(owner)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/cloudflare/circl/group"
 )
 
-// A change is hashed in its decision, and moments later in each view that proves it. Hashing an element, or decoding a
-// state, costs 7 µs and more, a cache entry a few hundred octets.
+// A change is hashed in its decision, and again in each view that proves it. Hashing an element, or decoding a state,
+// costs 7 µs and more.
 var (
 	elements = cache[string]{size: 4096}
 	sums     = cache[State]{size: 1024}

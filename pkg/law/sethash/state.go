@@ -63,7 +63,7 @@ func (s State) Update(removed, added []Element) (State, error) {
 	return state, err
 }
 
-// Leads reports whether Update would return the state "to". If that is cached, the cost is a tenth.
+// Leads reports whether Update would return the state "to".
 func (s State) Leads(removed, added []Element, to State) (bool, error) {
 	if known := sums.get(to); known != nil {
 		sum, err := s.sumElements(removed, added)
@@ -73,7 +73,6 @@ func (s State) Leads(removed, added []Element, to State) (bool, error) {
 	return err == nil && state == to, err
 }
 
-// sumElements: the caller may change the sum.
 func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	sum, err := s.decodePoint()
 	if err != nil {
@@ -92,7 +91,7 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	return sum, nil
 }
 
-// Sum returns the state of the union. Error: a state is no valid encoding.
+// Sum returns the state of the union, or an error if a state is no valid encoding.
 func Sum(states ...State) (State, error) {
 	sum := group.Ristretto255.Identity()
 	for _, s := range states {
@@ -117,7 +116,7 @@ func (s State) decodePoint() (group.Element, error) {
 	return point, nil
 }
 
-// mapToPoint: the result is shared, so do not change it.
+// mapToPoint returns a shared point: do not change it.
 func (e Element) mapToPoint() group.Element {
 	if len(e) > maxCachedLength {
 		return e.hashToPoint()

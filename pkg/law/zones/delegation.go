@@ -19,8 +19,7 @@ import (
 // MaxDelegatedOctets bounds a namespace's rules in a zone from Delegations (S4.4).
 const MaxDelegatedOctets = 32 << 10
 
-// MaxNames bounds the names that a Delegation reserves (S4.22): a change of all fits into an etcd transaction at the
-// default limits.
+// MaxNames bounds the names that a Delegation reserves (S4.22): a change of all fits into an etcd transaction.
 const MaxNames = 32
 
 // DelegationWorkPrefix begins the ids of Delegations' outbox items.
@@ -40,20 +39,18 @@ type DelegationSpec struct {
 // DelegationAsk is the input of DecideDelegation.
 type DelegationAsk struct {
 	law.Ref
-	// Before is nil for a new Delegation. In is the uid of the zone where its rules are in force; "": none.
+	// Before is nil for a new Delegation. In is the uid of the zone where its rules are in force.
 	Before *DelegationSpec
 	In     string
 	Waits  *law.Waiting
-	// After is the new spec; nil: the object is removed.
-	After *DelegationSpec
-	// Terminating: the namespace is being deleted, and records stay until the zone goes (S8.2).
+	After  *DelegationSpec
+	// Terminating is true if the namespace is being deleted. Records then stay until the zone goes (S8.2).
 	Terminating bool
-	// Cascade is true if no client made the request. A refusal is then the reason to wait. Covered is true if the
-	// cascade itself decides all affected records again.
+	// Cascade is true without a client. A refusal is then the reason to wait. Covered is true if the cascade decides
+	// all affected records again.
 	Cascade, Covered bool
 	Now              time.Time
-	// WorkID is for the outbox item of kubi.zone/release-now.
-	WorkID string
+	WorkID           string
 }
 
 // DecideDelegation decides a write of a Delegation (S4.3).
@@ -76,7 +73,7 @@ func (d *delegationDecision) decideDelegation() (*law.Plan, *law.Refusal) {
 		spec = ask.Before
 	}
 	z := law.Get[law.Zone](d.Reading, law.ZoneKey(ask.Namespace, spec.Zone))
-	if z == nil || z.Pending { // the rules there are purged with the zone's keys
+	if z == nil || z.Pending { // the rules go with the zone's keys
 		if ask.After != nil {
 			reason := "does not exist; the rules take effect once it exists"
 			if z != nil {
@@ -206,8 +203,7 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 	return changed, nil
 }
 
-// writeNames plans the reservations of the rule, and returns the names that are reserved for other namespaces than
-// before (S4.20).
+// writeNames plans the reservations, and returns the names reserved for other namespaces than before (S4.20).
 func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (names []name.Rel, refusal *law.Refusal) {
 	var had, has []name.Rel
 	var hadFor, hasFor []string
@@ -262,16 +258,14 @@ func sameRules(x, y []law.DelegatedRule) bool {
 	})
 }
 
-// maxNamespaces and maxScans bound namespaces and scans (three for each name, before and after) in the outbox item: if
-// the Delegation changes faster than the cascade runs, the next change gets Later.
+// maxNamespaces and maxScans (three for each name, before and after) bound the outbox item. A Delegation that changes
+// faster than the cascade runs gets Later.
 const (
 	maxNamespaces = 128
 	maxScans      = 8 * 2 * MaxNames
 )
 
-// enqueueScans plans a cascade that decides again (S2.5) the records of namespaces with changed rules, and all data at
-// and below names that are reserved for others than before. It extends an unfinished item. The zone stays settled
-// (S7.2): no delivery waits for a tenant's records.
+// enqueueScans plans the cascade of S2.5. The zone stays settled (S7.2): no delivery waits for a tenant's records.
 func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask

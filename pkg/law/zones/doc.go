@@ -4,10 +4,11 @@
 // Package zones decides writes of Zones and Delegations (S3, S4.3), the end of zones and of withdrawal periods (S2.12,
 // S3.5 to S3.8), and the marks by which a zone shows unfinished cascades, stepwise decisions after a change (S7.2).
 //
-// Promises. (1) At most one zone of a view has a name (S1.5). (2) A write that moves records between zones includes the
-// outbox item of the move (I4), and locks their names until all have moved (S2.10). (3) A zone keeps its name (S1.6).
+// Guarantees: (1) At most one zone of a view has a name (S1.5). (2) A write that moves records between zones includes
+// the outbox item of the move (I4), and locks their names until all have moved (S2.10). (3) A zone keeps its name
+// (S1.6).
 //
-// Out of scope: the choice of records that move. Package records decides them one by one in the cascade.
+// Out of scope: the choice of records that move. Package records decides about each in the cascade.
 //
 // Read first: zone.go, then parent.go.
 package zones

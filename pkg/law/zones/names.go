@@ -115,8 +115,7 @@ func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law
 	return d.nameServersFit(z, before, h)
 }
 
-// nameServersFit applies the limits of S5.8 to spec.nameServers and records at the same name. An RRset above a limit
-// may shrink.
+// nameServersFit applies S5.8. An RRset above a limit may shrink.
 func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	if before == nil || !before.Header.Equal(z.Header) {
 		if r := hostsNamed(z); r != nil {
@@ -174,12 +173,11 @@ type givenName struct {
 	pattern string
 	at      name.Rel
 	of      []string
-	// reserves is true if patterns of others with "*" do not reach the name (S4.20).
+	// reserves is true if others' patterns with "*" do not reach the name (S4.20).
 	reserves bool
 }
 
-// newNames returns the first maxNames names given to other namespaces by new literal rules, except shared and
-// underscore names, which several may have.
+// newNames returns the first maxNames names given to others by new literal rules, except shared and underscore names.
 func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	for _, rule := range after {
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {
@@ -205,9 +203,8 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	return names
 }
 
-// warnOfHeld warns of rules that give a name without effect: own has the name (S4.10), a namespace outside the rule has
-// it (S4.8), or NS or DNAME of others are above (S4.11, S5.7). delegation is the Delegation of the rules; "" for the
-// Zone's.
+// warnOfHeld warns of rules that give a name without effect (S4.8, S4.10, S4.11, S5.7). delegation is "" for the Zone's
+// rules.
 func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
 	names := newNames(z, before, after)
 	var ks []law.Key
@@ -234,10 +231,10 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, 
 	}
 }
 
-// maxKeeping bounds the namespaces whose rules are read for a Warning.
+// maxKeeping bounds the rules read for a Warning.
 const maxKeeping = 8
 
-// isKept reports whether a namespace outside the rule has the name, still by rules: else its records give way (S2.13).
+// isKept reports whether a namespace outside the rule still has the name by rules: else its records give way (S2.13).
 func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
 	fqdn, err := n.at.In(z.FQDN())
 	if o == nil || err != nil {
@@ -273,7 +270,6 @@ func (n *givenName) findCut(r *law.Reading, z *law.Zone) (at name.Rel, t rdata.T
 	return at, t, false
 }
 
-// warnOfAddresses warns of name servers left without address by this write: the Zone is stored, but not Ready.
 func (d *zoneDecision) warnOfAddresses(plan *law.Plan, change *law.ZoneChange) {
 	z, before := change.Zone, d.ask.Before
 	if d.ask.Cascade || change.Servable.Reason != records.ReasonNameServerWithoutAddress {

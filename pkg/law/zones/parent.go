@@ -14,12 +14,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ParentAsk is the input of DecideParent, for a zone with a name. No client makes the request. The only refusal is
-// Later, if the zone ends while too many others do.
+// ParentAsk is the input of DecideParent, for a zone with a name. The only refusal is Later, if too many other zones
+// end.
 type ParentAsk struct {
 	Zone *law.Zone
 	Spec *ZoneSpec
-	// Message is the present message of the condition Delegated.
+	// Message is that of the present condition Delegated.
 	Message string
 	Work    *law.Work
 	Now     time.Time
@@ -38,7 +38,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 	z, work, plan := ask.Zone, ask.Work, &law.Plan{}
 	holding := law.Get[law.Holding](d.Reading, law.HoldingKey(z.View, z.FQDN()))
 	if holding == nil || holding.UID != z.UID {
-		return plan, nil // gone: the removal has its own cascade
+		return plan, nil // the removal has its own cascade
 	}
 	x := parentOf(d.Reading, z.View, z.FQDN(), z.Namespace, holding)
 	var endsAt int64
@@ -52,8 +52,8 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 				return plan, nil // the cascade of the former parent's removal decides (S3.5)
 			}
 		}
-		// If the same parent delegated the zone until now, a write of the parent's namespace withdrew the zone,
-		// whichever cascade is first. After the removal of a zone between, no such write did.
+		// If the same parent delegated the zone until now, its namespace withdrew the zone, whichever cascade is first.
+		// After the removal of a zone between, no such write did.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
 		w, release := records.NoteWithdrawal(d.Reading, plan, records.Withdrawing{Zone: x.parent, Namespace: z.Namespace,
 			Child: true, Newly: newly,
@@ -85,12 +85,11 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 }
 
 type parentage struct {
-	// parent encloses the zone; nil: standalone.
 	parent    *law.Zone
 	delegates bool
-	// ds: the parent is to have the zone's DS (S6.16).
+	// ds is true if the parent is to have the zone's DS (S6.16).
 	ds bool
-	// withdrawn is true if the zone is neither delegated by the parent nor established (S3.5).
+	// withdrawn is true if the zone is neither delegated nor established (S3.5).
 	withdrawn bool
 	enclosed  string
 	cond      *law.Condition
@@ -106,7 +105,7 @@ func (x *parentage) noteIn(h *law.Holding) {
 	}
 }
 
-// parentOf returns the parentage of a zone of ns at fqdn (S3.4–S3.11). has is the zone's holding.
+// parentOf decides by S3.4–S3.11. has is the zone's holding.
 func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.Holding) *parentage {
 	standalone := &parentage{cond: &law.Condition{Status: "True", Reason: law.ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()
@@ -140,8 +139,7 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
-// appendRenamed adds to cond that the zone of zoneRef has a new name, if the namespace may know that zone (S1.8). This
-// zone keeps its name (S1.6).
+// appendRenamed adds to cond that the zone of zoneRef has a new name, if the namespace may know that zone (S1.8).
 func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return

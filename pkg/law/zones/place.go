@@ -87,8 +87,6 @@ func createRole(namespace, resourceName string) string {
 		namespace, resourceName)
 }
 
-// checkPlace refuses a name that a zone has (S1.5), a zone without right to establish (S3.3) or rule of the parent
-// (S3.1), and conflicts with the parent's records (S3.9, S4.15).
 func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	held := law.Get[law.Holding](d.Reading, law.HoldingKey(s.view, s.fqdn))
 	if held != nil && held.UID != d.ask.After.UID {
@@ -135,8 +133,8 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	return nil
 }
 
-// warnOfElsewhere warns of patterns of p without effect: their names lie in the new zone (S2.1). A tenant is told of
-// its own rules, the namespace of p of all (S1.8).
+// warnOfElsewhere warns of patterns of p whose names all lie in the new zone (S2.1). A tenant reads of its own rules
+// alone (S1.8).
 func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
 	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
 		return namespace != p.Namespace && !r.CoversNamespace(namespace)
@@ -190,8 +188,7 @@ func parentClaimant(r *law.Reading, p *law.Zone, h *law.Holding, namespace strin
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](r, law.OwnerKey(p.UID, n)) }}
 }
 
-// checkForeignNames refuses a zone over another namespace's names in p (S4.15), below a name claimed by another
-// (S4.19), or below NS records (S4.11).
+// checkForeignNames applies S4.11, S4.15 and S4.19.
 func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal {
 	ns := d.ask.After.Namespace
 	if ns == p.Namespace {
@@ -218,8 +215,7 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 	return c.RefuseGlue(up)
 }
 
-// refuseGuest applies the rules for guests' records to a zone at an underscore name (S4.23, S4.24). literal is true if
-// a rule names the zone literally.
+// refuseGuest applies S4.23 and S4.24 to a zone at an underscore name.
 func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	if rules.Base(s.owner) == s.owner {
 		return nil
@@ -232,7 +228,7 @@ func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	return c.RefuseHiding("a zone", s.owner)
 }
 
-// checkOwner refuses a zone at a CNAME or NS records of p (S3.9), unless those of tenants give way (S2.13).
+// checkOwner passes CNAME and NS records of tenants that give way (S2.13).
 func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.Refusal {
 	for _, t := range []rdata.Type{rdata.CNAME, rdata.NS} {
 		if o.HasType(t) {
@@ -267,7 +263,6 @@ func (d *zoneDecision) awaitYielding(plan *law.Plan, s *zonePlace) *law.Plan {
 	return plan
 }
 
-// checkAbove refuses a zone below a DNAME: no server loads NS there (S5.7).
 func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	for up, ok := s.owner.Parent(); ok; up, ok = up.Parent() {
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(p.UID, up))
@@ -280,9 +275,8 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	return nil
 }
 
-// refuseLocked refuses a zone at, above or below moving names. A new zone at exactly the locked name joins the move
-// (joinMove), if it is of the parent's namespace or the name's last one. The rules in a zone of another namespace would
-// decide about Records of others (S4.15).
+// refuseLocked lets a new zone at exactly the locked name join the move (joinMove), if it is of the parent's namespace
+// or the name's last. Rules of others would decide about others' Records (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
 		return nil

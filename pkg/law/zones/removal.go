@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// checkForeign refuses to delete a zone with others' records or child zones, or warns if annotated (S8.1, S2.16). A
-// terminating zone takes in nothing, so only the request that sets deletionTimestamp is checked.
+// checkForeign applies S8.1 and S2.16. Only the request that sets deletionTimestamp is checked: afterwards the zone
+// takes in nothing.
 func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 	z := d.ask.Before
 	if z.Terminating {
@@ -45,7 +45,7 @@ func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 		z.Namespace, z.UID)
 }
 
-// removeZone frees the name. The cascade moves or releases the records (S8.1, S8.2).
+// removeZone frees the name (S8.1, S8.2).
 func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	holding := d.HoldingOf(z)
@@ -53,8 +53,8 @@ func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	return d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), law.MaxRemovals)
 }
 
-// vacateName frees the name and plans the cascade of its records. It refuses with Later if the zone above already has
-// "most" such cascades of the namespace.
+// vacateName frees the name by a cascade. If the zone above has "most" such cascades of the namespace, it refuses with
+// Later.
 func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason string, most int) (*law.Plan, *law.Refusal) {
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)
@@ -76,8 +76,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	}
 	plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	at, gaining := d.findAbove(z.View, z.FQDN())
-	// Scan the zones below, too (S3.4), and objects waiting there, kept out by this zone or referring to a shorter name
-	// (S2.5, S2.7).
+	// Scan the zones below, too (S3.4), and objects kept out by this zone or referring to a shorter name (S2.5, S2.7).
 	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN()},
 		law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()})
 	recountParent(plan, z.View, at, gaining)
@@ -94,8 +93,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	return plan, nil
 }
 
-// recountParent has the parent of h count the cut again: the zone gains names, or loses them to a zone below, so
-// addresses of name servers may now be another zone's (S6.1).
+// recountParent has the parent of h count the cut again: addresses of name servers may now be another zone's (S6.1).
 func recountParent(plan *law.Plan, view string, fqdn name.Name, h *law.Holding) {
 	if h != nil && h.Parent != nil {
 		plan.AddPendingCut(h.Parent, h.Ref, view, fqdn)

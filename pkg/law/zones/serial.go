@@ -13,11 +13,10 @@ import (
 )
 
 const (
-	// maxRepairJump bounds a repair without annotation (S6.11): a wrong repair costs a zone at most a year of its
-	// serials.
+	// maxRepairJump bounds a repair without annotation (S6.11): a wrong repair costs at most a year of serials.
 	maxRepairJump = 1 << 24
-	// repairInterval is the minimum between two repairs of a zone (S6.11): a repeatedly lying secondary does not use up
-	// the serials.
+	// repairInterval is the least time between two repairs of a zone (S6.11): a repeatedly lying secondary does not use
+	// up the serials.
 	repairInterval = 24 * time.Hour
 )
 
@@ -61,15 +60,14 @@ func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next se
 	change.Step = &content.Step{N: after.N, From: z.Serial, Serial: next, State: z.State, By: d.ask.By, Time: d.ask.Now.Unix()}
 }
 
-// Remember returns the memory of a zone's last serial (S6.10), which lasts for the SOA expire, at most
-// serial.KeptSeconds.
+// Remember returns a zone's last serial (S6.10), to be kept for the SOA expire, at most serial.KeptSeconds.
 func Remember(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
 
 // findLastSerial returns the last serial of a name, and the serial from which a new zone goes on; 0 for none. Without a
-// last serial, that is the floor of a restored store, whose backup may lack zones. The floor's Jump raises a minimum
-// ahead of the floor: a missing zone may have begun there.
+// last serial, that is the floor of a restored store, whose backup may lack zones. Its Jump raises a minimum ahead of
+// it: a missing zone may have begun there.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.AskAll(keys)

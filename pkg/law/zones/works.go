@@ -25,7 +25,7 @@ func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 	})
 }
 
-// DecideTakenIn marks the waiting Delegations of a new zone as decided (S4.22). Plan.Zone is nil without such a mark.
+// DecideTakenIn marks the waiting Delegations of a new zone as decided (S4.22). Plan.Zone is nil without mark.
 func DecideTakenIn(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -50,9 +50,8 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
-// DecideDue adds seconds in which servers ran (passed) to a withdrawal, and plans the release at the end. counted is
-// the withdrawal at the beginning of the count: if another server or a new period has changed it since, the plan is
-// empty.
+// DecideDue adds seconds in which servers ran (passed) to a withdrawal, and plans the release at the end. If another
+// server or a new period has changed the withdrawal since "counted", the plan is empty.
 func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -73,7 +72,7 @@ func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Wi
 	})
 }
 
-// DecideReleased removes the first MaxReleases withdrawals of a finished release. Those that began again stay.
+// DecideReleased removes the first MaxReleases withdrawals of a finished release, but for those that began again.
 func DecideReleased(seen *law.Seen, work *law.Work) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -91,7 +90,7 @@ func DecideReleased(seen *law.Seen, work *law.Work) law.Outcome {
 	})
 }
 
-// DecideEnded clears Ending when an ended zone's data is released: a rule may now make it anew. now is unix seconds.
+// DecideEnded clears Ending when an ended zone's data is released. now is unix seconds.
 func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -120,7 +119,7 @@ func DecideEnded(seen *law.Seen, work *law.Work, now int64) law.Outcome {
 	})
 }
 
-// DecideThrough removes the mark of a finished cascade (S7.2). Plan.Zone is nil if zone or mark is gone.
+// DecideThrough removes the mark of a finished cascade (S7.2). Plan.Zone is nil without mark.
 func DecideThrough(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}

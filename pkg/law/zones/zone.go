@@ -15,8 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideZone decides a write of a Zone (S3, S6, S8). A zone with a name keeps it, even if the zone of zoneRef changes
-// (S1.6, S3.3).
+// DecideZone decides a write of a Zone (S3, S6, S8).
 func DecideZone(seen *law.Seen, ask ZoneAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		return (&zoneDecision{Reading: r, ask: ask}).decideZone()
@@ -143,7 +142,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	return d.finishPlan(plan, change)
 }
 
-// touchesAny reports whether a new zone needs a cascade. Most do not, and are settled when created (S7.2).
+// touchesAny reports whether a new zone needs a cascade. Most do not.
 func (d *zoneDecision) touchesAny(s *zonePlace, last *law.LastSerial, touched []law.Key) bool {
 	return s.taken > 0 || last != nil && len(last.From) > 0 || slices.ContainsFunc(touched, func(k law.Key) bool {
 		found := law.Get[law.Awaited](d.Reading, k)
@@ -159,7 +158,7 @@ func (d *zoneDecision) wantedZone(s *zonePlace) *law.Zone {
 	return z
 }
 
-// setParent sets the parent in h and returns the condition Delegated (S6.12).
+// setParent also returns the condition Delegated (S6.12).
 func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
 	h.Established, h.Withdrawn, h.Enclosed, h.DS = s.parent == nil, "", "", false
 	if s.parent == nil {
@@ -172,7 +171,6 @@ func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
 	return &law.Condition{Status: "True", Reason: law.ReasonDelegated, Message: fmt.Sprintf("by zone %s", s.parent.FQDN())}
 }
 
-// enqueueCascade plans the outbox item (I4) and marks the zone (S7.2).
 func (d *zoneDecision) enqueueCascade(plan *law.Plan, change *law.ZoneChange, reason string, s *zonePlace, losing string, locks name.Name,
 	scans []law.Scan) {
 	ask := &d.ask
@@ -183,7 +181,7 @@ func (d *zoneDecision) enqueueCascade(plan *law.Plan, change *law.ZoneChange, re
 	change.Holding = change.Holding.WithMove(ask.WorkID, ns, by, losing, locks, ask.Now.Unix())
 }
 
-// joinMove adds the records of the name's last zone, if their cascade is not finished: they move here instead (S2.10).
+// joinMove lets the records of the name's last zone move here, if their cascade is not finished (S2.10).
 func joinMove(plan *law.Plan, change *law.ZoneChange, last *law.LastSerial) {
 	if last == nil {
 		return
@@ -202,7 +200,7 @@ func (d *zoneDecision) advanceHeader(change *law.ZoneChange, z *law.Zone, before
 	header := z.Header
 	change.Step.HeaderBefore, change.Step.HeaderAfter = before, &header
 	if before == nil {
-		change.Step.From = 0 // a new zone's history begins here, whatever serial its name had before
+		change.Step.From = 0 // a new zone's history begins here, whatever serial its name had
 	}
 	return nil
 }
@@ -219,8 +217,7 @@ func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.
 	return plan, nil
 }
 
-// maxScanned bounds the names that are scanned one by one after a change of rules. Above that, the cascade scans the
-// whole zone.
+// maxScanned bounds the names scanned after a change of rules. Above that, the cascade scans the whole zone.
 const maxScanned = 64
 
 func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
@@ -287,8 +284,7 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	return d.finishPlan(plan, change)
 }
 
-// endZone releases name and records like a removal, and keeps the object as pending (S3.7). from is the enclosing zone.
-// It refuses with Later if too many zones of the namespace end at once.
+// endZone keeps the object as pending (S3.7). It refuses with Later if too many zones of the namespace end at once.
 func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)
@@ -300,8 +296,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 			cut.Own = cut.Own || counted
 		}
 	}
-	// The item is charged to the parent's namespace, but the mark at that zone has the child's: the amount of another
-	// namespace's data must not decide how long that zone is unsettled (S7.2).
+	// The item is charged to the parent's namespace, but the mark has the child's: the amount of another namespace's
+	// data must not decide how long that zone is unsettled (S7.2).
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 	plan = d.stayPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, and "+

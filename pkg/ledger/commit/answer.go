@@ -34,7 +34,7 @@ func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 }
 
-// listNotices returns the batch's news (law.News), without NameHidden for names at which the batch leaves values.
+// listNotices drops NameHidden for names at which the batch leaves values.
 func (b *batch) listNotices() []law.Notice {
 	if b.change == nil {
 		return nil
@@ -81,7 +81,7 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 }
 
-// answerOvertaken answers the groups whose object the batch has rewritten, and returns the others.
+// answerOvertaken answers the groups whose object the batch has rewritten.
 func (b *batch) answerOvertaken(waiting []*group) []*group {
 	return slices.DeleteFunc(waiting, func(g *group) bool {
 		for _, w := range g.members {
@@ -102,8 +102,7 @@ func (b *batch) answerOvertaken(waiting []*group) []*group {
 	})
 }
 
-// rememberResult applies the transaction at rev to memory, with the zone at version zoneRev. The caller holds
-// Memory.Mu.
+// The caller holds Memory.Mu.
 func (b *batch) rememberResult(rev, zoneRev int64) {
 	com := b.com
 	if c := b.change; c != nil {
@@ -112,7 +111,7 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journal)
 		}
 		for i := range b.steps.Steps {
-			if !b.hasItem() { // the next round tries names freed by cascades
+			if !b.hasOutboxItem() { // the next round tries names freed by cascades
 				com.noteFreed(c.Zone, &b.steps.Steps[i])
 			}
 		}
@@ -145,8 +144,8 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	}
 }
 
-// advanceHead moves the zone's head to rev. Its facts stay if the head is at the revision of the batch. They are
-// dropped if the zone is pending, as its keys are purged then. The caller holds Memory.Mu.
+// advanceHead keeps the facts of a head at the batch's revision, unless the zone is pending: its keys are purged then.
+// The caller holds Memory.Mu.
 func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	facts := h.Facts
 	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
@@ -169,8 +168,7 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	}
 }
 
-// resolveConflicts answers the groups whose object has changed, or which must first lock a changed zone, and returns
-// the groups to decide again.
+// resolveConflicts answers the groups whose object has changed, or which must first lock a changed zone.
 func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*group) {
 	com := b.com
 	if len(r.Responses) == 0 {
@@ -194,7 +192,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	}
 	refreshed := map[*Item]error{nil: nil}
 	for _, g := range b.groups {
-		item := g.firstWrite().Item
+		item := g.firstWrite().OutboxItem
 		if _, known := refreshed[item]; !known {
 			refreshed[item] = item.Refresh(ctx, com.mem)
 		}
@@ -221,8 +219,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	return again
 }
 
-// locksFor returns the zones to lock before a group's next decision; none in the first two tries of a batch of
-// several groups.
+// locksFor returns no zone in the first two tries of a batch of several groups.
 func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	if len(b.groups) > 1 && b.try <= 1 || g.preview {
 		return nil
@@ -243,7 +240,7 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	return needs
 }
 
-// reloadMoved loads changed zones into memory. strange are those without a lock of the batch.
+// strange are the changed zones that the batch has not locked.
 func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
 	mem := b.com.mem
 	for i, z := range b.zones {
@@ -273,7 +270,7 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 	return moved, strange, nil
 }
 
-// shrinkNext returns the groups to decide again in smaller batches. A group too large alone gets an answer.
+// shrinkNext answers a group that is too large by itself.
 func (b *batch) shrinkNext(err error) (again []*group) {
 	g, most, many := b.groups[0], max(len(b.cmps), len(b.then)), errors.Is(err, rpctypes.ErrTooManyOps)
 	switch {
@@ -301,9 +298,8 @@ func isRefusedByEtcd(err error) bool {
 	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || etcd.TooLarge(err)
 }
 
-// answerPanic replies to the groups left unanswered by a panic, and returns the groups to decide again. If the
-// transaction was sent, each group in the batch gets the error; otherwise only the group under decision. If that
-// group is unknown, all are decided again, each alone.
+// If the transaction was sent, each unanswered group in the batch gets the error; otherwise only the group under
+// decision. If that group is unknown, each is decided again, alone.
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	guilty := b.deciding
 	if b.sent {

@@ -17,9 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// decideGroups decides groups in order, each on the draft of the groups before, and returns the groups that do not
-// fit into the batch. A group enters the draft as a whole or not at all. Missing facts are read for all groups at
-// once.
+// decideGroups returns the groups that do not fit. Missing facts are read for all groups at once.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.takeZone(ctx)
 	for pass := 0; err == nil; pass++ {
@@ -66,7 +64,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 	return nil, err
 }
 
-// takeZone loads the zone for the draft, from etcd instead of memory if another server writes to the zone too.
+// takeZone reads etcd instead of memory if another server writes to the zone too.
 func (b *batch) takeZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
@@ -167,10 +165,10 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 	return taken, nil
 }
 
-// errBoundary: the write depends on puts of this batch, or the batch has read enough.
+// errBoundary means that the write depends on puts of this batch, or that the batch has read enough.
 var errBoundary = errors.New("the write begins a batch")
 
-// decideMembers decides the writes of a group in rounds. Refused writes are decided again until a round admits none.
+// Refused writes are decided again until a round admits none.
 func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
 	pending := g.members
 	if t := g.set; t != nil {
@@ -203,7 +201,7 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 	return d, nil
 }
 
-// judgeRequirements judges a set's prerequisites. A set without a zone is refused anyway.
+// A set without a zone is refused anyway.
 func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d *decisions) error {
 	t := g.set
 	if len(t.Requires) == 0 || t.opening == nil {
@@ -236,7 +234,7 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 		if !s.Guess && s.Depth <= facts.FlatName {
 			return tooManyFacts(m.Write, len(m.cmps), most)
 		}
-		m.Guess, m.flat = false, !s.Guess // first read instead of guess, then ranges instead of single names
+		m.Guess, m.flat = false, !s.Guess // first reads instead of guesses, then ranges instead of single names
 		return b.decideMember(ctx, g, m, byItself, d)
 	}
 	switch r := out.Refusal; {
@@ -270,8 +268,8 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 	return nil
 }
 
-// askLaw decides a write on the draft. cold are missing facts to be read for all groups at once. Ranges, deep names
-// and facts of other zones are read for this write only.
+// cold are missing facts to be read for all groups at once. Ranges, deep names and facts of other zones are read for
+// this write only.
 func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
 	cold []law.Key, err error) {
 	s = b.com.mem.Session(m.Guess && b.try == 0)
@@ -309,8 +307,7 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 	return s, out, nil, err
 }
 
-// askMemory decides by facts in memory. cold are missing facts that memory can keep. known is false if the decision
-// needs others.
+// cold are missing facts that memory can keep. known is false if the decision needs other facts.
 func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (out law.Outcome, cold []law.Key, known bool) {
 	for out = ask(s.Seen); len(out.Need) > 0; out = ask(s.Seen) {
 		if cold, known = s.LookUpAll(facts.Dedupe(out.Need)); !known {
@@ -340,7 +337,7 @@ func (b *batch) takeRead(s *facts.Session) {
 	if b.head.Loaded && b.head.Mod == z.Mod {
 		b.Zone = b.head.Zone
 	} else {
-		b.closed = true // memory, on which others would be decided, has another revision
+		b.closed = true // memory, on which other groups would be decided, has another revision
 	}
 }
 
@@ -393,9 +390,9 @@ func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *dr
 	return taken
 }
 
-// answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again.
-// Otherwise the zone may have changed: a change set is decided again, maxStrange times. After that, and for a single
-// write at once, the error reports damage.
+// answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again. If
+// not, a change set is decided again, maxStrange times, as its zone may have changed. Otherwise the error reports
+// damage.
 func (b *batch) answerMoved(ctx context.Context, g *group) verdict {
 	if g.preview {
 		g.reply(Answer{Err: facts.ErrMoved})

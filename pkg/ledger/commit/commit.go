@@ -29,8 +29,8 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	return a.Out, com.Late(w, a.Err)
 }
 
-// Run decides and commits the change set. The error concerns all writes; refusals are in the writes. If moved is
-// true, objects have changed: their writes must begin again, and then the set is run again.
+// Run decides and commits the change set. The error concerns all writes; refusals are in the writes. If moved is true,
+// the writes of changed objects must begin again, and then the set is run again.
 func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	g := t.newGroup()
 	defer t.Committer.releaseAll(g.firstWrite())
@@ -44,8 +44,8 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// commitGroup submits a group until it is decided, and returns the answer and the group of the last try. A group that
-// a cascade delays waits outside the queue, so that the cascade can proceed.
+// commitGroup also returns the group of the last try. A group delayed by a cascade waits outside the queue, so that the
+// cascade can proceed.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (Answer, *group) {
 	for postponed := time.Duration(0); ; g = g.renew() {
 		a := com.submitGroup(ctx, g)
@@ -67,7 +67,7 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (Answer, *group
 	}
 }
 
-// A postponed group is decided again every laterPause; after maxPostponed the client gets 429.
+// A group with a temporary refusal is decided again every laterPause; after maxPostponed the client gets 429.
 const (
 	laterPause   = 50 * time.Millisecond
 	maxPostponed = time.Second
@@ -87,8 +87,8 @@ func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 	return com.queueGroups(ctx, w.Hint, g)[0]
 }
 
-// SubmitInOrder commits writes through the queue of a zone; "": without a queue. A write is committed only if all
-// writes before are.
+// SubmitInOrder commits writes through the queue of a zone, or without a queue if zone is "". A write is committed only
+// if all writes before are.
 func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*Write) []Answer {
 	groups, in := make([]*group, len(writes)), &order{}
 	for i, w := range writes {
@@ -106,7 +106,7 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 	return answers
 }
 
-// commitAll commits groups in batches, and answers each. The caller holds the locks.
+// The caller holds the locks.
 func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*group) {
 	at := attempt{locks: locks, bound: MaxBatchOctets}
 	for len(groups) > 0 {
@@ -127,13 +127,8 @@ func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*g
 	}
 }
 
-// commitGroups decides the groups that fit into a transaction, sends it, and answers them. If all facts of the
-// decisions are unchanged, and each object is at its expected revision, the transaction puts objects, their zone with
-// the last serial, the zone's keys, a journal key with a step for each group, the keys under which objects wait,
-// outbox items and pending cuts.
-//
-// again are the groups to decide again, and rest those left over. The compares keep a repeated transaction from
-// taking effect twice (pkg/etcd/maintenance).
+// commitGroups decides the groups that fit into a transaction, sends the transaction, and answers them. again are the
+// groups to decide again, rest those that do not fit.
 func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest []*group) {
 
 	var fault error
@@ -161,17 +156,17 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	}
 
 	var o outcome
-	if b.isShared() {
+	if b.mayShare() {
 		o = b.sendShared(ctx)
 	} else {
 		o = b.sendAlone(ctx)
 	}
 
 	switch {
-	case o.err == nil && o.r.Succeeded: // all compares held: update memory
+	case o.err == nil && o.r.Succeeded: // all compares held
 		b.com.latency.note(o.trip)
 		b.answerCommitted(o.r, o.trip)
-	case o.shared && !b.sent: // the shared transaction failed: this batch commits alone next
+	case o.shared && !b.sent: // this batch commits alone next
 		b.raced = true
 		again = b.groups
 	case o.err == nil: // a fact or an object has changed
@@ -189,8 +184,8 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	return again, b.answerOvertaken(rest)
 }
 
-// Plain writes an object with unchanged content, or deletes it if data is nil. It compares only the object's
-// revision, without locks.
+// Plain writes an object with unchanged content, or deletes it if data is nil. It compares only the object's revision,
+// and takes no lock.
 func (com *Committer) Plain(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {

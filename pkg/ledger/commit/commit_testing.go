@@ -3,7 +3,7 @@
 
 package commit
 
-// Waiting returns the number of groups in a zone's queue, for tests that form batches and races.
+// Waiting returns the number of groups in a zone's queue.
 func (com *Committer) Waiting(zone string) int {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()

@@ -2,24 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package commit decides writes and commits them in etcd transactions. Writes wait in the queue of their zone as
-// groups (queue.go). A group is a single write, or the writes of a change set, committed as a whole or not at all
-// (set.go). A batch takes groups from the queue, and decides each on the zone as the groups before leave it
-// (batch.go, draft.go). A transaction commits a batch (transaction.go), or batches of several zones (together.go).
-// Then each group gets its answer (answer.go).
+// groups. A group is a single write, or the writes of a change set, committed as a whole or not at all. A batch takes
+// groups from the queue, and decides each on the draft, the zone as the groups before leave it. A transaction commits a
+// batch, or batches of several zones. Then each group gets its answer.
 //
 // A transaction compares all facts of its decisions, also of refusals. If a compare fails, the changed keys are read,
-// and each write is decided again. If the object of a write has changed, its caller begins again. A group may be
-// answered early with the locks that it needs, or with a temporary refusal (law.Later).
+// and each write is decided again. If the object of a write has changed, its caller begins again.
 //
-// Promises. (1) I1 to I3 and I5 of package ledger. (2) A process has at most one batch in flight for each zone. (3)
-// If a request ends, its write is dropped, or the error reports that it may be committed. (4) A write's namespace is
-// charged for the write's own octets, and for a share of the common keys (etcd.PaidBy). (5) A panic fails only the
-// write that caused it (Recover): locks are released, and the other writes of the batch are decided again. (6)
-// Batches that share a transaction neither fail because of each other nor wait for each other's reads.
+// Guarantees:
+//
+//  1. I1 to I3 and I5 of package ledger.
+//  2. A process has at most one batch in flight for each zone.
+//  3. If a request ends, its write is dropped, or the error reports that the write may be committed.
+//  4. A write's namespace is charged for the write's own octets, and for a share of the common keys (etcd.PaidBy).
+//  5. A panic fails only the write that caused it (Recover): locks are released, and other writes are decided again.
+//  6. Batches that share a transaction neither fail because of each other nor wait for each other's reads.
 //
 // Out of scope: the meaning of a plan, the clients and cascades behind writes, and the processing of outbox items.
 //
 // Read first: commit.go, whose commitGroups names the steps, then queue.go, batch.go, together.go, transaction.go,
 // answer.go, draft.go, set.go, lock.go, errors.go, items.go, write.go and types.go. A file uses only files after it,
-// except that the queue calls commitGroups, and batch in types.go has the writes.
+// except that the queue calls commitAll, and batch in types.go has the writes.
 package commit

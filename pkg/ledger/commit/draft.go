@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// restoreDraft undoes a group's changes of the draft, but keeps the zone that the group may have read.
 func (b *batch) restoreDraft(before draft) {
 	for _, u := range slices.Backward(b.undo) {
 		if u.written {
@@ -32,7 +31,7 @@ func (b *batch) restoreDraft(before draft) {
 	b.draft = before
 }
 
-// moveOn adds a plan to the draft, and keeps the news, hold and times of earlier plans.
+// moveOn keeps the notices, hold and times of earlier plans.
 func (b *batch) moveOn(m *member) {
 	for _, x := range m.plan.Writes {
 		if !m.session.Holds(x) {
@@ -82,7 +81,7 @@ func weigh(fact any) int {
 	return 2 * etcd.KeyOctets
 }
 
-// condenseSteps returns a group's journal step, or nil. If a change set's steps cancel out, content and serial stay
+// condenseSteps returns a group's journal step, nil if a change set's steps cancel out: content and serial stay
 // (S6.11).
 func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *content.Step) {
 	switch len(d.steps) {
@@ -166,7 +165,7 @@ func (b *batch) putPending(m *member) {
 	for _, d := range p.PendingCuts {
 		b.Puts.Set(layouts.PendingCut(d.Parent.UID, d.Child.UID), d)
 	}
-	if p.Zone != nil && m.Item != nil {
+	if p.Zone != nil && m.OutboxItem != nil {
 		b.touchWork(m, p.Zone)
 	}
 	if m.Also != nil {
@@ -181,11 +180,10 @@ func (b *batch) putPending(m *member) {
 	}
 }
 
-// touchWork adds a zone to the cascade's outbox item in the cascade's first transaction at the zone, so that a server
-// that finishes the cascade knows all zones. A write that leaves the cascade's mark at the zone always compares the
-// item: another server may have removed mark and item since the read.
+// A cascade's first transaction at a zone adds the zone to the outbox item, so that any server can finish the cascade.
+// A write that leaves the cascade's mark compares the item, as another server may have removed both.
 func (b *batch) touchWork(m *member, c *law.ZoneChange) {
-	s := m.Item
+	s := m.OutboxItem
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {
 		return
 	}
@@ -200,8 +198,8 @@ func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// addStep adds a group's step, or nil. It returns false if the group must begin the next batch: the group is too
-// long, etcd would not take all in a transaction, or the group unsettles a zone that the groups before settled.
+// addStep returns false if the group must begin the next batch: the group is too long, the transaction would be too
+// large, or the group unsettles a zone that the groups before settled.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
 	long := b.octets-before.octets > 4*maxEntry
@@ -225,7 +223,6 @@ func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	return true
 }
 
-// settleOn makes the zone of the first write that of the batch.
 func (b *batch) settleOn(m *member) {
 	if m.plan.Zone == nil {
 		return
@@ -261,8 +258,7 @@ func (b *batch) addProofs(g *group) {
 	}
 }
 
-// addCompare adds a compare once. Compares of a key with different revisions all stay: the transaction fails, and the
-// writes are decided again.
+// Compares of a key with different revisions all stay: the transaction fails, and the writes are decided again.
 func (b *batch) addCompare(c clientv3.Cmp) {
 	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
 	if len(c.GetCompare().RangeEnd) == 0 {

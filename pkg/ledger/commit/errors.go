@@ -90,10 +90,9 @@ func tooManyFacts(w *Write, count, most int) error {
 	return Status(w.Resource, w.Name, &law.Refusal{Kind: law.Invalid, Field: at, Message: text})
 }
 
-// recommendedOps is the --max-txn-ops recommended to etcd's administrators, as in the embedded etcd.
 const recommendedOps = 512
 
-// Status is the only function to convert a refusal of the law to an API error. It returns other errors unchanged.
+// Status converts a refusal of the law to an API error, and returns other errors unchanged.
 func Status(resource, object string, err error) error {
 	var refused *law.Refusal
 	if !errors.As(err, &refused) {
@@ -159,11 +158,10 @@ func TooBusy(resource, object string, cause error) error {
 	return e
 }
 
-// A timeout has reason ServerTimeout if certainly nothing was written, and Timeout if the outcome is unknown, as has
-// the apiserver's request timeout.
+// A timeout has reason ServerTimeout if nothing was written, and Timeout if the outcome is unknown, as in the
+// apiserver.
 
-// unwritten is the error of a write not sent because etcd did not answer. It has no Retry-After, because each try
-// would take as long.
+// unwritten has no Retry-After, because each try would take as long.
 func unwritten(what string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
@@ -181,7 +179,7 @@ func unknownOutcome(what string, err error) error {
 }
 
 // Recover, when deferred, converts a panic to an API error and logs the stack. If *sent is true, the error reports an
-// unknown outcome. A nil sent means false.
+// unknown outcome. sent may be nil.
 func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 	why := recover()
 	if why == nil {

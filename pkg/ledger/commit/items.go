@@ -50,14 +50,14 @@ func (u *usage) Take(most int) []law.Key {
 	return out
 }
 
-// ErrThrough means that a cascade has ended, ErrElsewhere that another server processes it.
+// ErrThrough means that a cascade has ended, ErrElsewhere that another server has taken it over.
 var (
 	ErrThrough   = errors.New("the cascade is through")
 	ErrElsewhere = errors.New("another server carries the cascade out")
 )
 
-// Refresh reads the item again after a lost race. It returns ErrThrough if the item is gone, and ErrElsewhere if
-// another server has taken over.
+// Refresh reads the item again after a lost race. It returns ErrThrough or ErrElsewhere if this server need not
+// continue.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
 	if err != nil {
@@ -102,10 +102,10 @@ func (com *Committer) Disown(id string) {
 	delete(com.works, id)
 }
 
-// Owing returns the channel that Rouse signals.
+// Owing returns the channel on which Rouse sends.
 func (com *Committer) Owing() <-chan struct{} { return com.wake }
 
-// NextFreed waits for the next name at which a client removed a value; not ok: ctx ended.
+// NextFreed waits for the next name at which a client removed a value; ok is false if ctx ends.
 func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 	select {
 	case <-ctx.Done():
@@ -118,7 +118,7 @@ func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 	return at, true
 }
 
-// noteFreed queues the names at which a step removed values, each once. The caller holds Memory.Mu.
+// The caller holds Memory.Mu.
 func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
 	for i := range step.Removed {
 		owner := step.Removed[i].Owner

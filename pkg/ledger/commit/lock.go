@@ -16,12 +16,12 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// queueAt returns or creates a zone's queue. The caller holds Memory.Mu.
+// The caller holds Memory.Mu.
 func (com *Committer) queueAt(key string) *queue {
 	q := com.queues[key]
 	if q == nil {
 		if len(com.queues) >= facts.MaxHeads {
-			for k, old := range com.queues { // any unused one
+			for k, old := range com.queues {
 				if len(old.sem) == 0 && len(old.waiting) == 0 {
 					com.mem.Unpin(old.Head)
 					delete(com.queues, k)
@@ -43,14 +43,14 @@ func headOf(locks []*queue, zone string) *queue {
 	return locks[max(0, slices.IndexFunc(locks, func(q *queue) bool { return q.Key == zone }))]
 }
 
-// LockKey locks a key without a write.
+// LockKey locks a key for a caller without a write.
 func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), err error) {
 	w := &Write{}
 	err = com.Acquire(ctx, w, key)
 	return func() { com.releaseAll(w) }, err
 }
 
-// Acquire adds locks of zones to those of a write. All are taken anew in key order, against deadlocks. After an error
+// Acquire adds locks of zones to those of a write. All are taken again in key order, against deadlocks. After an error
 // the write has no locks.
 func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
 	for _, h := range w.Locks {
@@ -80,8 +80,7 @@ func (com *Committer) releaseAll(w *Write) {
 	w.Locks = nil
 }
 
-// Release releases locks. After a commit at a contended zone, the release is delayed by queue.yield, so that the
-// other server wins the next round trips.
+// Release releases locks, at a contended zone after queue.yield, so that the other server wins the next round trips.
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()
@@ -96,8 +95,8 @@ func (com *Committer) Release(locks ...*queue) {
 	}
 }
 
-// missingLocks returns the zones that a plan needs locked, except those in locks: the changed zone, and zones whose
-// holding is written (a removal leaves a mark), because each write to such a zone compares the holding too.
+// A plan needs locks of the changed zone, and of zones whose holding is written, because each write to such a zone
+// compares the holding too.
 func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
 		key := com.mem.Layout.Zone(z.Namespace, z.Name)
@@ -116,16 +115,16 @@ func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []st
 	return missing
 }
 
-// askFor asks the other servers to leave the next commit at a zone to this server, after two lost races. A server
-// that always wins does not notice others.
+// After two lost races, askFor asks the other servers to leave the next commit at a zone to this server. A server that
+// always wins does not notice others.
 func (com *Committer) askFor(zone string) {
 	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
 	defer cancel()
 	asked := etcd.OpPut(com.mem.Layout.Asked(), []byte(com.mem.ID+" "+zone))
-	_, _ = com.mem.Client.Txn(ctx).Then(asked).Commit() // the next loss asks again
+	_, _ = com.mem.Client.Txn(ctx).Then(asked).Commit()
 }
 
-// FollowAsked watches other servers' requests (askFor) from revision rev until ctx ends.
+// FollowAsked watches other servers' requests (askFor) until ctx ends.
 func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, com.mem.Client, com.mem.Layout.Asked(), rev, func(events []*clientv3.Event) error {
@@ -154,8 +153,8 @@ func (com *Committer) isContended(h *queue) bool {
 	return time.Since(h.met) < contention
 }
 
-// contention is the time after a conflict with another server at a zone, or its request (askFor), in which each
-// commit leaves that server yieldTrips round trips to read and commit. Each request adds a trip, up to maxYield.
+// For the time contention after a conflict with another server at a zone, or its request (askFor), each commit leaves
+// that server yieldTrips round trips. Each request adds a trip, up to maxYield.
 const (
 	contention = time.Second
 	yieldTrips = 2

@@ -12,8 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A zone's lock admits a single batch of this process. It only saves time: correctness rests on the compares.
-
 func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*group) []Answer {
 	com.mem.Mu.Lock()
 	h := com.queueAt(zone)
@@ -26,8 +24,8 @@ func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*g
 	return answers
 }
 
-// enqueueGroups adds groups to a queue. The first caller at an idle queue takes the lock and commits its own groups.
-// If others arrived meanwhile, a goroutine commits the batch, so that no caller waits for later writes.
+// The first caller at an idle queue takes the lock and commits its own groups. If others have arrived meanwhile, a
+// goroutine commits the batch, so that no caller waits for later writes.
 func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*group) {
 	com.mem.Mu.Lock()
 	h.waiting = append(h.waiting, groups...)
@@ -47,7 +45,7 @@ func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*gro
 		com.resignQueue(ctx, h)
 		return
 	}
-	batch := com.takeBatch(h) // its own groups, unless answerOvertaken has answered them
+	batch := com.takeBatch(h)
 	if !slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) }) {
 		defer com.resignQueue(ctx, h)
 		defer com.Release(h)
@@ -88,7 +86,7 @@ func (com *Committer) resignQueue(ctx context.Context, h *queue) {
 	}
 }
 
-// commitQueue commits batches until the queue is empty. If a first batch is given, the caller holds the lock.
+// If batch is not empty, the caller holds the lock.
 func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group) {
 	for {
 		if len(batch) == 0 {
@@ -151,8 +149,8 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 }
 
 const (
-	// If commits take SlowCommit or longer, the batch after a batch of largeBatch or more waits up to maxPause for
-	// the next writes of its callers. Otherwise half of them would miss the transaction.
+	// SlowCommit is the commit latency from which the batch after a batch of largeBatch or more waits, up to maxPause,
+	// for the next writes of its callers. Otherwise half of them would miss the transaction.
 	SlowCommit = 4 * time.Millisecond
 	largeBatch = 4
 	maxPause   = 10 * time.Millisecond

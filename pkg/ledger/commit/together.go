@@ -18,26 +18,26 @@ import (
 )
 
 // Batches of several zones share transactions, because a transaction costs etcd more than its keys. If all places are
-// taken, a decided batch is parked, and the next transaction takes it along. If a shared transaction fails, each
-// batch is decided again and commits alone, so that only the culprit fails again.
+// taken, a decided batch is parked, and the next transaction takes it along. If a shared transaction fails, each batch
+// is decided again and commits alone.
 
 const (
 	// places is the number of shared transactions in flight if etcd commits at once. Each placeEach of commit latency
-	// adds a place, as a place is free again after about that time.
+	// adds a place, which is free again after about that time.
 	places    = 2
 	placeEach = time.Millisecond
-	// apartFor is the time for which a zone commits alone after its batch failed alone.
+	// apartFor is the time for which a zone commits alone after its batch has failed alone.
 	apartFor = time.Second
 )
 
 var errLeftBehind = errors.New("the batch of this write ended in a panic")
 
-// isShared reports whether the batch may share its transaction: clients' writes to Records of a zone without recent
-// failures. A cascade's item may be put for other zones, too.
-func (b *batch) isShared() bool {
+// Only clients' writes to Records share a transaction, in a zone without recent failures. A cascade's item may be put
+// for other zones, too.
+func (b *batch) mayShare() bool {
 	return b.head != nil && b.Zone != nil && b.try == 0 && !b.closed && len(b.locks) == 1 &&
 		time.Now().After(b.head.apart) && !b.com.isContended(b.head) &&
-		!b.hasItem()
+		!b.hasOutboxItem()
 }
 
 func (p *parked) lookBeyond() {
@@ -56,8 +56,8 @@ func (p *parked) lookBeyond() {
 	}
 }
 
-// restsOn reports whether a compare of the batch concerns a put of the other. etcd makes all compares of a
-// transaction before its puts, so two such batches must not share: each might rely on a fact removed by the other.
+// etcd makes all compares of a transaction before its puts, so two batches must not share if a compare of one concerns
+// a put of the other.
 func (p *parked) restsOn(other *parked) bool {
 	return slices.ContainsFunc(p.beyond, func(c clientv3.Cmp) bool {
 		key, end := string(c.KeyBytes()), string(c.GetCompare().RangeEnd)
@@ -71,7 +71,7 @@ func (b *batch) keepApart() {
 	}
 }
 
-// sendShared sends a batch with parked batches, or waits for the batch that has taken this batch along.
+// sendShared sends a batch with parked batches, or waits for the sender that takes it along.
 func (b *batch) sendShared(ctx context.Context) outcome {
 	g, p := &b.com.gate, &parked{b: b, turn: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {
@@ -124,7 +124,6 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 	return o
 }
 
-// takePlace takes a place if fewer are used than the limit most. Otherwise it parks p, unless nil.
 func (g *gate) takePlace(p *parked, most int) (ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -164,8 +163,8 @@ func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 	return nil
 }
 
-// parkBatch queues the payers' batches in turns, so that a namespace with many zones does not keep others from the
-// next transaction. The caller holds g.mu.
+// Payers take turns, so that a namespace with many zones does not keep others from the next transaction. The caller
+// holds g.mu.
 func (g *gate) parkBatch(p *parked) {
 	own := 0
 	for _, x := range g.parked {

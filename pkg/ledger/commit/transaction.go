@@ -52,8 +52,8 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	return err
 }
 
-// movesZone reports whether the batch rewrites its unchanged zone: a write that lost a race always moves the zone's
-// revision, because servers take turns there.
+// A write that lost a race always moves the zone's revision, even if the zone is unchanged, because servers take turns
+// there.
 func (b *batch) movesZone() bool {
 	if b.try == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.head.Key {
 		return false
@@ -87,8 +87,6 @@ func (b *batch) putStep(c *law.ZoneChange) {
 	b.then = append(b.then, etcd.OpPut(key, value))
 }
 
-// journalStep returns the batch's journal value: steps, or a mark that the zone was settled, unsettled or removed. tx
-// is nil without either.
 func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
 	com := b.com
 	switch {
@@ -114,7 +112,7 @@ func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *co
 
 func (b *batch) sendAlone(ctx context.Context) outcome {
 	var orelse []clientv3.Op
-	if b.try > 0 { // the first try usually succeeds
+	if b.try > 0 {
 		orelse = b.readCompared()
 	}
 	if len(b.groups) == 1 {
@@ -154,14 +152,12 @@ func (w *Write) payerOf() etcd.Payer {
 	if w.Payer != "" {
 		return etcd.Payer{Namespace: w.Payer, Weight: etcd.KeyOctets}
 	}
-	if w.Item != nil {
-		return etcd.Payer{Namespace: w.Item.Work.By, Weight: etcd.KeyOctets}
+	if w.OutboxItem != nil {
+		return etcd.Payer{Namespace: w.OutboxItem.Work.By, Weight: etcd.KeyOctets}
 	}
 	return etcd.Payer{Namespace: w.Namespace, Weight: etcd.KeyOctets}
 }
 
-// paidIn returns the context of a write's reads, charged to the payers of ctx, if any and Payer is empty, else to
-// payerOf.
 func (w *Write) paidIn(ctx context.Context) context.Context {
 	if payers, _ := ctx.Value(etcd.PayersKey{}).([]etcd.Payer); len(payers) > 0 && w.Payer == "" {
 		return ctx
@@ -169,8 +165,8 @@ func (w *Write) paidIn(ctx context.Context) context.Context {
 	return etcd.PaidBy(ctx, w.payerOf())
 }
 
-// payers charges each namespace for its objects, and an equal share of the common keys. If nothing is written, the
-// refused writes are charged.
+// Each namespace pays for its objects, and an equal share of the common keys. If nothing is written, refused writes
+// pay.
 func (b *batch) payers() (all []etcd.Payer) {
 	for _, m := range b.members {
 		if m.writesObject() || b.writes == 0 {

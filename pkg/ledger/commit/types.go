@@ -27,7 +27,7 @@ type Committer struct {
 	jr         *journal.Journal
 	placer     *objects.Placer
 	held       func(*v1alpha1.Zone)               // Config.Held
-	notify     func(*v1alpha1.Zone, []law.Notice) // Config.News
+	notify     func(*v1alpha1.Zone, []law.Notice) // Config.Notify
 	slowCommit time.Duration
 	latency    latencies
 	Clients    atomic.Int64 // time of the last client write of content, in Unix nanoseconds
@@ -42,9 +42,8 @@ type Committer struct {
 	works  map[string]bool
 }
 
-// New returns a Committer over mem. held is called for each zone held by a mass deletion (S7.5), and news for effects
-// of writes on other namespaces; both may be nil. If commits take slowCommit or longer, a batch waits for more
-// writes.
+// New returns a Committer. held is called for each zone held by a mass deletion (S7.5), notify for effects of writes on
+// other namespaces; both may be nil. If commits take slowCommit or longer, a batch waits for more writes.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone),
 	notify func(*v1alpha1.Zone, []law.Notice), slowCommit time.Duration) *Committer {
 	return &Committer{mem: mem, jr: jr, placer: placer, held: held, notify: notify, slowCommit: slowCommit,
@@ -56,19 +55,18 @@ type queue struct {
 	*facts.Head
 	sem chan struct{} // the zone's lock, also of read and apart
 
-	// read caches the last withdrawals read (facts.Overlay.Read).
 	read map[law.Key]facts.Read
 	// apart is the time until which the zone's batches share no transaction (together.go).
 	apart time.Time
 
-	// Memory.Mu guards the rest. committing: a goroutine takes batches from waiting.
+	// Memory.Mu guards the rest. committing is true while a goroutine takes batches from waiting.
 	waiting    []*group
 	committing bool
-	// enough is closed when the queue has want groups; nil if no batch waits for them.
+	// enough is closed when the queue has want groups; nil if no batch waits.
 	enough chan struct{}
 	want   int
-	// met is the last time at which this server noticed another server at the zone. asked counts its later requests
-	// for the next commit. yield is the time for which the next Release keeps the lock, for that server.
+	// met is the last time at which this server noticed another server at the zone. asked counts requests since
+	// (askFor). yield is the time for which the next Release keeps the lock, for the other server.
 	met      time.Time
 	asked    int
 	yield    time.Duration
@@ -84,10 +82,10 @@ type batch struct {
 	groups  []*group
 	members []*member // in order
 	writing []*member // without the groups that put nothing
-	reads   int       // decisions with reads of their own
-	closed  bool      // takes no further group
-	raced   bool      // a compare failed
-	// sent is true if the transaction may have been executed. answerPanic reads deciding and sent.
+	reads   int
+	closed  bool // no further group is taken
+	raced   bool
+	// sent is true if the transaction may have been executed.
 	deciding *group
 	sent     bool
 }
@@ -104,9 +102,9 @@ type draft struct {
 	facts.Overlay
 	change *law.ZoneChange
 	object *v1alpha1.Zone // after the batch, if a write changes the Zone's object
-	undo   []undone       // facts before the group under decision
-	writes int            // objects
-	octets int            // about, of all puts
+	undo   []undone
+	writes int // objects
+	octets int // about, of all puts
 
 	touched []touched
 }
@@ -118,16 +116,16 @@ type undone struct {
 }
 
 type decisions struct {
-	cold  []law.Key // to be read
-	locks []string  // zones that a plan needs locked
+	cold  []law.Key
+	locks []string // zones that a plan needs locked
 	later *law.Refusal
 	steps []content.Step
-	held  bool // a plan begins a hold
+	held  bool
 }
 
 type proof struct {
 	cmps     []clientv3.Cmp
-	proven   map[string]int64 // expected revision by single key
+	proven   map[string]int64 // by single key
 	zones    []facts.ZoneSeen
 	sessions []*facts.Session
 }
@@ -135,8 +133,8 @@ type proof struct {
 type puts struct {
 	steps layout.JournalValue
 	then  []clientv3.Op
-	// offset is the index of the first operation in the transaction, and zoneAt that of the Zone's put, from offset;
-	// -1: none.
+	// offset is the index of the first operation in the transaction, and zoneAt that of the Zone's put, counted from
+	// offset; -1 if there is none.
 	offset, zoneAt int
 	journal        int // octets of the journal value
 }
@@ -146,7 +144,6 @@ type touched struct {
 	next law.Work
 }
 
-// outcome is a response or an error. shared: the transaction had batches of several zones.
 type outcome struct {
 	r      *clientv3.TxnResponse
 	err    error
@@ -154,34 +151,32 @@ type outcome struct {
 	shared bool
 }
 
-func (b *batch) hasItem() bool {
-	return slices.ContainsFunc(b.members, func(m *member) bool { return m.Item != nil })
+func (b *batch) hasOutboxItem() bool {
+	return slices.ContainsFunc(b.members, func(m *member) bool { return m.OutboxItem != nil })
 }
 
 const (
-	// MaxBatchOctets keeps a transaction within the 1.5 MiB of an etcd request, with the last group on top, and a
-	// Zone of 512 KiB, the limit of an older kubizone (S5.10).
+	// MaxBatchOctets keeps a transaction within the 1.5 MiB of an etcd request, with the last group and a Zone of 512
+	// KiB, the limit of an older kubizone (S5.10).
 	MaxBatchOctets = 512 << 10
 	// batchTimeout bounds a batch, which serves many callers and so has no caller's deadline.
 	batchTimeout = 20 * time.Second
-	// maxEntry bounds a write's Record and journal step in a shared batch. A larger write is committed alone: a
-	// tenant's longest possible Record makes no other tenant's request too large.
+	// maxEntry bounds a write's Record and journal step in a shared batch. A larger write is committed alone, so that a
+	// tenant's longest Record makes no other tenant's request too large.
 	maxEntry = 64 << 10
-	// maxPasses bounds the reads for a batch; then each write reads its own facts.
+	// After maxPasses reads for a batch, each write reads its own facts.
 	maxPasses = 4
-	// maxReads bounds a batch's writes with their own reads, while others wait.
+	// maxReads bounds a batch's writes with their own reads, as others wait.
 	maxReads = 8
-	// maxJoined bounds the writes of a change set sharing a batch.
+	// maxJoined bounds the writes of a change set that shares a batch.
 	maxJoined = 8
-	// maxStrange bounds a change set's decisions on a moving zone. The next counts as damage.
+	// maxStrange bounds a change set's decisions while its zone moves.
 	maxStrange = 3
 	// maxGuessed bounds the writes and prerequisites of a group decided on guesses.
 	maxGuessed = 4
-	// maxRead bounds queue.read.
-	maxRead = 64
+	maxRead    = 64
 )
 
-// gate limits the shared transactions in flight.
 type gate struct {
 	mu     sync.Mutex
 	used   int
@@ -192,11 +187,11 @@ type parked struct {
 	b     *batch
 	payer string
 	// turn is closed when the batch gets a place, or after the transaction that took it along. In the second case went
-	// is true, and outcome is the result, nil after a panic of the sending goroutine.
+	// is true, and outcome is the result, nil if the sender panicked.
 	turn    chan struct{}
 	went    bool
 	outcome *outcome
-	// beyond has the compares of keys that may belong to other zones, and visible such puts.
+	// beyond has the compares of keys that may belong to other zones, and visible the puts of such keys.
 	beyond  []clientv3.Cmp
 	visible []string
 }
@@ -207,8 +202,7 @@ type latencies struct {
 	n    int
 }
 
-// manyLatencies covers a second or two of a busy zone. In a smaller sample, every transaction may have waited for a
-// CPU.
+// manyLatencies covers a second or two of a busy zone. In fewer transactions, all may have waited for a CPU.
 const manyLatencies = 256
 
 func (t *latencies) note(trip time.Duration) {
@@ -228,7 +222,7 @@ func (t *latencies) least() time.Duration {
 	return slices.Min(t.last[:min(t.n, len(t.last))])
 }
 
-// usage has the counts changed since the last sweep: keys of KindCount, without a namespace for all of a zone.
+// usage has keys of KindCount, without a namespace for all counts of a zone.
 type usage struct {
 	mu      sync.Mutex
 	changed map[law.Key]bool
@@ -248,5 +242,5 @@ type FreedName struct {
 	Apex bool
 }
 
-// maxFreed bounds the freed names in the channel. Records at a dropped name wait for the next round.
+// maxFreed bounds the channel of freed names. Records at a dropped name wait for the next round.
 const maxFreed = 256

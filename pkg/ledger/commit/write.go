@@ -23,13 +23,12 @@ import (
 type Object struct {
 	Resource, Namespace, Name string
 	Key                       string
-	// uid and created are for the keys under which the object waits (layout.Waiter).
+	// uid and created are for layout.Waiter.
 	uid     string
 	created int64
 }
 
-// Write is a write of a client, a cascade, or a parent that counts a child's cut. A refusal is committed too: a
-// transaction without puts proves the facts, so that no stale memory refuses a write.
+// Write is a write of a client, a cascade, or a parent that counts a child's cut.
 type Write struct {
 	Object
 	Expected int64
@@ -37,22 +36,21 @@ type Write struct {
 	Was   *v1alpha1.Zone
 	Guess bool
 	Ask   func(*law.Seen) law.Outcome
-	// Primary returns the operation on Key for a plan, or nil. For a zone, it also returns the object after the
-	// write, nil if deleted.
+	// Primary returns the operation on Key for a plan, or nil, and for a zone the object after the write, or nil.
 	Primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
-	// Also returns further compares and operations for the transaction; may be nil.
+	// Also, if not nil, returns further compares and operations for the transaction.
 	Also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
-	// Item is the outbox item behind the write; nil: a client's.
-	Item *Item
-	// Payer is the charged namespace; "": as payerOf describes.
+	// OutboxItem is the outbox item behind the write; nil for a client's write.
+	OutboxItem *Item
+	// Payer is the charged namespace; "" as in payerOf.
 	Payer string
-	// Hint is the key of the zone that probably changes; "": unknown.
+	// Hint is the key of the zone that probably changes, "" if unknown.
 	Hint string
 	// Keep leaves the locks with the write when Commit returns, so that the caller's next try cannot lose to this
-	// process again.
+	// process.
 	Keep bool
 
-	Locks []*queue // held zone locks
+	Locks []*queue
 	Plan  *law.Plan
 }
 
@@ -63,8 +61,8 @@ func (com *Committer) WriteOf(resource string, o metav1.Object, expected int64) 
 		uid: string(o.GetUID()), created: o.GetCreationTimestamp().Unix()}}
 }
 
-// Outcome is the result of a write for the etcd3 store. Unless OK, the key was not at the expected revision, and KV
-// is its present value.
+// Outcome is the result of a write for the etcd3 store. If OK is false, the key was not at the expected revision, and
+// KV is its present value.
 type Outcome struct {
 	OK  bool
 	Rev int64
@@ -76,22 +74,22 @@ type Outcome struct {
 type Set struct {
 	Committer *Committer
 	Writes    []*SetWrite
-	// Commits is false if a write was refused before Run: the others are decided only for their refusals.
+	// Commits is false if a write was refused before Run, so that the others are decided only for their refusals.
 	Commits bool
-	// Requires has the prerequisites, judged before the set.
+	// Requires has the prerequisites.
 	Requires []records.Requirement
 
-	// Run sets the rest. Unmet is the refusal of an unmet requirement.
+	// Run sets the rest. Unmet is the refusal of a requirement, or nil.
 	Unmet error
-	// PendingCuts has the set's pending cuts. They are counted without the set's locks: a write of a child and its
-	// parent takes the parent's lock first.
+	// PendingCuts must be counted without the set's locks: a write of a child and its parent takes the parent's lock
+	// first.
 	PendingCuts []law.PendingCut
 	// Sent is true if the set may be written.
 	Sent bool
 
 	// anchor is the write whose zone becomes the set's.
 	anchor *SetWrite
-	// Each decision resets these. opening is the zone before the set, or nil, and change its change, or nil.
+	// Each decision resets these. opening is the zone before the set, change its change; both may be nil.
 	opening  *law.Zone
 	change   *law.ZoneChange
 	required *member
@@ -102,20 +100,20 @@ type SetWrite struct {
 	Ctx      context.Context
 	Index    int
 	Expected int64
-	// Before is the stored Record and After the new; nil: none. Hint is the key of the zone that probably decides.
-	// Unread is the error of a Record without an Ask.
+	// Before is the stored Record and After the new, or nil. Hint is as in Write. Unread is the error of a Record
+	// without an Ask.
 	Before, After *v1alpha1.Record
 	Ask           records.RecordAsk
 	Hint          string
 	Unread        error
-	// Put is the encoded object of a write without a decision (S2.4). Same: nothing is written.
+	// Put is the encoded object of a write without a decision (S2.4). If Same is true, nothing is written.
 	Put  []byte
 	Same bool
-	// Dry: decide, do not write.
+	// Dry is true for a decision without a write.
 	Dry      bool
 	Answered chan SetAnswer
 
-	// Run sets the refusal, the outcome, and the placed object.
+	// Run sets the rest.
 	Refusal error
 	Out     Outcome
 	Placed  *v1alpha1.Record
@@ -128,22 +126,22 @@ type SetAnswer struct {
 	Err    error
 }
 
-// group is a single write or a change set, answered once.
+// group is a single write or a change set. It is answered once.
 type group struct {
 	members []*member
 	set     *Set   // nil: a single write
 	order   *order // nil: unordered
 	answer  chan Answer
-	// insists makes a refusal for now (law.Later) final.
+	// insists makes a temporary refusal (law.Later) final.
 	insists bool
-	// A preview is decided without locks, and without a compare of the object.
+	// A preview takes no locks, and does not compare the object.
 	preview bool
-	// proves is true if the batch sends compares and puts nothing, for a refusal or dry run.
+	// proves is true if the batch sends only compares, for a refusal or dry run.
 	proves bool
 	// strange counts the decisions whose facts contradicted unchanged objects.
 	strange int
-	// alone is set if a batch with the group panicked: the group is decided alone. Only the goroutine that commits
-	// the group reads and writes answered and alone.
+	// alone is set if a batch with the group panicked, so that the group is decided alone. Only the goroutine that
+	// commits the group accesses answered and alone.
 	answered, alone bool
 	// deciding is held while the decision reads the caller's objects. A caller that has left may change them, so gone
 	// excludes the group.
@@ -153,15 +151,15 @@ type group struct {
 
 type member struct {
 	*Write
-	item *SetWrite // nil: a single write
-	// flat guards the zones at names of more than facts.FlatName labels by ranges.
+	setWrite *SetWrite // nil: a single write
+	// flat is true if ranges guard the names of more than facts.FlatName labels.
 	flat    bool
 	session *facts.Session // nil: no decision needed
 	cmps    []clientv3.Cmp
 	plan    *law.Plan
 	refusal error
 	op      clientv3.Op
-	// moved is true if the object changed since the caller read it.
+	// moved is true if the object has changed since the caller read it.
 	out   Outcome
 	moved bool
 }
@@ -170,8 +168,8 @@ func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
 
 type order struct{ broken atomic.Bool }
 
-// Answer is a group's result, or its needs for another try: Locks of further zones, or time (Later, a refusal that
-// may pass). sent: the group may be committed despite Err.
+// Answer is a group's result, or its needs for another try: locks, or time for a temporary refusal (Later). If sent is
+// true, the group may be committed despite Err.
 type Answer struct {
 	Out   Outcome // of a single write
 	Err   error
@@ -184,25 +182,24 @@ func newGroup(w *Write) *group {
 	return &group{members: []*member{{Write: w}}, answer: make(chan Answer, 1)}
 }
 
-// renew copies the group for another try. The former batch may still read g.
+// renew returns a copy for another try, as the former batch may still read g.
 func (g *group) renew() *group {
 	next := &group{set: g.set, order: g.order, insists: g.insists, strange: g.strange, answer: make(chan Answer, 1)}
 	for _, m := range g.members {
-		next.members = append(next.members, &member{Write: m.Write, item: m.item, flat: m.flat})
+		next.members = append(next.members, &member{Write: m.Write, setWrite: m.setWrite, flat: m.flat})
 	}
 	return next
 }
 
 func (g *group) firstWrite() *Write { return g.members[0].Write }
 
-// goesAlone reports whether the group needs its own batch. Writes to resources other than Records are decided on the
-// stored zone.
+// Writes to resources other than Records are decided on the stored zone, so they go alone.
 func (g *group) goesAlone() bool {
 	return g.alone || g.set != nil && len(g.members) > maxJoined || g.firstWrite().Resource != "records" || g.firstWrite().Keep
 }
 
-// isSmall reports whether the group is first decided on guesses (facts.Session.Guess). Each guess costs a compare;
-// the zone's revision covers facts that were read.
+// Small groups are first decided on guesses. Each guess costs a compare; the zone's revision covers facts that were
+// read.
 func (g *group) isSmall() bool {
 	return g.set == nil || len(g.members)+len(g.set.Requires) <= maxGuessed
 }

@@ -1,18 +1,20 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package encryption encrypts the values of the ledger's own keys if the encryption configuration encrypts Records,
-// since these values contain data of Records.
+// Package encryption encrypts the values of the ledger's own keys, which contain data of Records, if the encryption
+// configuration encrypts Records. A single key of the store encrypts all values, and the transformer of Records
+// encrypts the key, like the KMS providers of Kubernetes. So a rotation rewrites a single value.
 //
-// A single key of the store, which the transformer of Records encrypts, encrypts all values, like the KMS providers
-// of Kubernetes. So a rotation rewrites a single value.
+// Guarantees:
 //
-// Promises. (1) A value is bound to a key of etcd, and does not decrypt under another key. Equal values have
-// different ciphertexts. (2) A value that does not decrypt is an error naming the key, and so is a plaintext value,
-// unless the store was created before its encryption. (3) Everything else is as without encryption.
+//  1. A value is bound to a key of etcd, and does not decrypt under another key. Equal values have different
+//     ciphertexts.
+//  2. An undecryptable value is an error naming the key. So is a plaintext value, unless the store was created without
+//     encryption.
+//  3. Everything else is as without encryption.
 //
-// Keys remain visible, and so the names of zones, records, views and namespaces. Lengths of values, and the keys that
-// change together, also remain visible.
+// Keys of etcd remain visible, and so the names of zones, records, views and namespaces, lengths of values, and keys
+// that change together.
 //
 // Out of scope: the meaning of keys in etcd, and the place of the encryption key.
 //

@@ -19,7 +19,7 @@ import (
 type Key struct {
 	// Octets has 32 octets.
 	Octets []byte `json:"key"`
-	// Mixed is set if the store was created without encryption and has plaintext values.
+	// Mixed is true if the store was created without encryption and has plaintext values.
 	Mixed bool `json:"mixed,omitempty"`
 }
 
@@ -30,7 +30,7 @@ func NewKey(mixed bool) Key {
 	return k
 }
 
-// orIdentity defaults to upstream's identity provider, which detects encrypted data.
+// The identity provider detects encrypted data.
 func orIdentity(t value.Transformer) value.Transformer {
 	if t == nil {
 		return identity.NewEncryptCheckTransformer()
@@ -54,7 +54,7 @@ func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, 
 	return orIdentity(t).TransformToStorage(ctx, text, value.DefaultContext(at))
 }
 
-// Unwrap is the inverse of Wrap. stale is set if the transformer would now write another form. It returns an error if
+// Unwrap is the inverse of Wrap. stale is true if the transformer would now write another form. It returns an error if
 // the transformer lacks the key of the stored form, or the result is no Key.
 func Unwrap(ctx context.Context, t value.Transformer, at string, data []byte) (k Key, stale bool, err error) {
 	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(at))

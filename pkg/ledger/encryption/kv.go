@@ -12,7 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// kv encrypts and decrypts the values of a KV. A compare of an encrypted value is an error.
+// A compare of an encrypted value is an error.
 type kv struct {
 	clientv3.KV
 	values *values
@@ -33,7 +33,7 @@ func (k *kv) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) 
 	return r.Del(), err
 }
 
-// GetStream returns an error for a range with encrypted values: a stream cannot report a value that does not decrypt.
+// GetStream returns an error for encrypted values, as a stream cannot report a failed decryption.
 func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
 	op := clientv3.OpGet(key, opts...)
 	if k.values.cover(key) || key <= k.values.prefix && string(op.RangeBytes()) > k.values.prefix {

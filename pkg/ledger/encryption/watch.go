@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// watcher decrypts events. An event that does not decrypt cancels the watch, with the reason.
+// A failed decryption of an event cancels the watch, with the reason.
 type watcher struct {
 	clientv3.Watcher
 	values *values

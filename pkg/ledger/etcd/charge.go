@@ -15,19 +15,19 @@ type Payer struct {
 	Weight    int
 }
 
-// PayersKey is the context key of the payers.
+// PayersKey is the context key of PaidBy.
 type PayersKey struct{}
 
-// PaidBy returns a context whose transactions are charged to the payers (S9.2): for a client's write, the object's
-// namespace, also for zones and parents written with the object; for a cascade, the causing namespace. A sweep has no
+// PaidBy returns a context whose transactions are charged to the payers (S9.2): for a client's write the object's
+// namespace, also for zones and parents written with the object; for a cascade the causing namespace. A sweep has no
 // payer.
 func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 	return context.WithValue(ctx, PayersKey{}, payers)
 }
 
-// Metered wraps kv, and charges the payers of a transaction, by weight, for the octets of the keys and values
-// written. A transaction is free if not committed or without writes, and charged if etcd does not answer. Octets of a
-// response beyond freeOctets are charged too.
+// Metered wraps kv, and charges the payers of a transaction, by weight, for the octets of written keys and values, also
+// if etcd does not answer. A transaction that is not committed is free. Octets of a response beyond freeOctets are
+// charged too.
 func Metered(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
 	return metered{kv, charge}
 }
@@ -95,8 +95,8 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 	return r, err
 }
 
-// freeOctets of a response are free. Most decisions read less. A read of all names below a name (S4.8) may be
-// megabytes, at the CPU cost of writing as much.
+// Most decisions read less than freeOctets, but a read of all names below a name (S4.8) may be megabytes, at the CPU
+// cost of writing as much.
 const freeOctets = 64 << 10
 
 func answeredOctets(r *clientv3.TxnResponse) (octets int) {

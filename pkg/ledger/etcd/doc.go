@@ -4,11 +4,13 @@
 // Package etcd wraps etcd's client for the ledger: operations and compares (ops.go), reads, watches and deletions of
 // ranges in pages (ranges.go), charges to namespaces (charge.go), and goroutines with deep stacks (workers.go).
 //
-// Promises. (1) A call writes at most once. (2) A watch delivers each change once and in order, or fails. (3) A call
-// blocks other requests for a page of keys, not for a range.
+// Guarantees:
 //
-// Out of scope: zones, decisions, the meaning of keys, and the process of etcd (pkg/etcd/embed,
-// pkg/etcd/maintenance).
+//  1. A call writes at most once.
+//  2. A watch delivers each change once and in order, or fails.
+//  3. A call blocks other requests for a page of keys, not for a range.
+//
+// Out of scope: zones, decisions, the meaning of keys, and the process of etcd (pkg/etcd).
 //
 // Read first: ops.go, then ranges.go.
 package etcd

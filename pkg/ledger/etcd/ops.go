@@ -20,16 +20,16 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// These constructors avoid the copy and reflection of clientv3's.
+// The constructors below avoid clientv3's copy and reflection.
 
-// OpPut returns a put of value. The caller must not change value afterwards.
+// OpPut returns a put of value, which the caller must not change afterwards.
 func OpPut(key string, value []byte) clientv3.Op {
 	op := clientv3.OpPut(key, "")
 	op.WithValueBytes(value)
 	return op
 }
 
-// RevisionIs returns a compare that holds if the key's mod revision is rev; 0: if the key does not exist.
+// RevisionIs returns a compare that holds if the key's mod revision is rev, 0 if the key does not exist.
 func RevisionIs(key string, rev int64) clientv3.Cmp {
 	var c clientv3.Cmp
 	p := c.GetCompare()
@@ -44,15 +44,6 @@ func VersionAt(r *clientv3.TxnResponse, i int) int64 {
 		return put.Header.Revision
 	}
 	return r.Responses[i].GetResponseDeleteRange().Header.Revision
-}
-
-// Absent returns a compare that holds if the key does not exist.
-func Absent(key string) clientv3.Cmp {
-	var c clientv3.Cmp
-	p := c.GetCompare()
-	p.Key, p.Target, p.Result = []byte(key), etcdserverpb.Compare_CREATE, etcdserverpb.Compare_EQUAL
-	p.TargetUnion = &etcdserverpb.Compare_CreateRevision{}
-	return c
 }
 
 // Puts are a transaction's writes besides the objects and the zone's keys, each key once.
@@ -95,8 +86,8 @@ func (p Puts) Ops() []clientv3.Op {
 	return ops
 }
 
-// ReadKey returns the value of a key, nil if absent, and the read's revision. A transaction, unlike a get, does not
-// wait while etcd is unavailable.
+// ReadKey returns the value of a key, nil if absent, and the read's revision. Unlike a get, a transaction does not wait
+// while etcd is unavailable.
 func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvccpb.KeyValue, rev int64, err error) {
 	r, err := client.Txn(ctx).Then(clientv3.OpGet(key)).Commit()
 	if err != nil {
@@ -105,7 +96,7 @@ func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvcc
 	return One(r.Responses[0]), r.Header.Revision, nil
 }
 
-// TooLarge reports whether etcd or its connection refused a request as too large. Nothing was written.
+// TooLarge reports whether etcd or its connection refused a request as too large, so that nothing was written.
 func TooLarge(err error) bool {
 	return errors.Is(err, rpctypes.ErrRequestTooLarge) || grpcstatus.Code(err) == codes.ResourceExhausted &&
 		strings.Contains(err.Error(), "larger than max")

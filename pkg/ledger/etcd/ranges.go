@@ -24,10 +24,9 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Watch calls take with the changes under prefix after revision rev, each once and in order. If etcd cancels the
-// watch, for example because the member lost its leader, Watch resumes after the last complete revision, known from
-// events and progress notifications. It returns when ctx ends, take returns an error, or etcd has compacted the next
-// revision.
+// Watch calls take with the changes under prefix after revision rev, each once and in order. If etcd cancels the watch,
+// Watch resumes after the last complete revision. It returns when ctx ends, take returns an error, or etcd has
+// compacted the next revision.
 func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) error {
 	for {
@@ -73,12 +72,12 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 	return rev, nil
 }
 
-// Each calls f for all keys under prefix at revision *rev. If *rev is 0, it is set to the current revision. A stream
-// is read if possible, because for each page etcd counts all later keys: n² steps for n pages.
+// Each calls f for all keys under prefix at revision *rev; 0 is set to the current revision. Pages are read only if
+// etcd or encryption has no stream, because for each page etcd counts all later keys.
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
-	if err != nil { // encrypted values: only pages
+	if err != nil {
 		cancel()
 		return EachPage(ctx, client, prefix, rev, f)
 	}
@@ -107,7 +106,7 @@ func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int6
 	return ctx.Err()
 }
 
-// EachPage is Each by pages.
+// EachPage is Each without a stream.
 func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte,
 	mod int64) error) error {
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
@@ -133,8 +132,8 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 
 const scanPage = 2000
 
-// Scan calls f for the keys under prefix, beginning at the key "from", each page at the present revision, until about
-// as many as most are read; 0: all. The result is the key to continue at, "" at the end.
+// Scan calls f for the keys under prefix, beginning at the key "from", until about "most" keys are read, 0 for all.
+// Each page is read at the present revision. The result is the key to continue at, "" at the end.
 func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, most int, f func(*mvccpb.KeyValue) error,
 	opts ...clientv3.OpOption) (next string, err error) {
 	key := max(prefix, from)
@@ -159,13 +158,13 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 	}
 }
 
-// PurgePage is the number of a removed zone's keys deleted in a transaction. etcd executes transactions serially:
-// deleting all keys of a large zone at once would stop every tenant's writes for seconds.
+// PurgePage is the number of keys deleted in a transaction. etcd executes transactions serially: deleting all keys of a
+// large zone at once would stop every tenant's writes for seconds.
 const PurgePage = 500
 
-// DeletePage deletes the first PurgePage keys between from and end, and returns the start of the next page and
-// whether more keys may exist. The next page must not begin at from: until compaction, etcd walks over deleted keys.
-// If a compare fails, DeletePage deletes nothing and returns more=false.
+// DeletePage deletes the first PurgePage keys between from and end. It returns the start of the next page, because etcd
+// walks over deleted keys until compaction, and whether more keys may exist. If a compare fails, nothing is deleted and
+// more is false.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {

@@ -16,8 +16,7 @@ import (
 const checkedOf = 100
 
 // CheckCovered verifies that facts of a zone change only together with its Zone object: every Config.CheckEvery-th
-// decision reads the facts proved by a zone's revision again. A difference is logged and counted: a fact was written
-// without its zone, so every server's memory is wrong.
+// decision reads the facts proved by a zone's revision again. A difference is logged and counted.
 func (s *Session) CheckCovered(ctx context.Context) {
 	mem, every := s.mem, s.mem.CheckEvery
 	if every == 0 && klog.V(5).Enabled() {

@@ -23,14 +23,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// wideOps is the first value of Memory.Ops, the limit of embedded etcd. narrowOps is below etcd's default of 128.
+// wideOps is the first value of Memory.Ops, from the embedded etcd. narrowOps is below etcd's default of 128.
 const (
 	wideOps   = 500
 	narrowOps = 120
 )
 
-// Narrow lowers Ops after etcd refused a transaction of so many operations: to narrowOps, as etcd probably has its
-// default, or below. The result reports a change.
+// Narrow lowers Ops after etcd refused a transaction of so many operations, and returns false if Ops was as low.
 func (mem *Memory) Narrow(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
@@ -43,7 +42,6 @@ func (mem *Memory) Narrow(operations int) bool {
 	return lowered
 }
 
-// maxDoubt bounds Memory.doubt, as no decision reads the names of abandoned writes.
 const maxDoubt = 1 << 16
 
 // Drop evicts all facts of a session whose transaction has an unknown outcome.
@@ -68,9 +66,9 @@ func (mem *Memory) Suspect(s *Session) {
 	}
 }
 
-// Stats has counters, which only grow.
+// Stats has counters.
 type Stats struct {
-	// Transactions counts the sent transactions, and Conflicts those with a failed compare.
+	// Transactions counts the sent transactions, Conflicts those with a failed compare.
 	Transactions, Conflicts atomic.Int64
 	// Batches counts the transactions with several writes.
 	Batches atomic.Int64
@@ -89,31 +87,29 @@ type Stats struct {
 // Memory caches names, zones and facts of the store.
 type Memory struct {
 	Config
-	ID      string // of this server
+	ID      string
 	workers etcd.Workers
 	Stats   Stats
-	Ops     atomic.Int64 // known limit of operations in an etcd transaction
-	// Sessions has free sessions for EarlyRecord.
+	Ops     atomic.Int64 // limit of operations in an etcd transaction
+	// Sessions pools sessions for EarlyRecord.
 	Sessions  sync.Pool
 	decisions atomic.Int64 // for CheckCovered
 
 	Mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
 	heads map[string]*Head // by key of the Zone
-	// unsettled has the zones changed by cascades.
+	// unsettled has the zones changed by cascades, stopped those held by mass deletions (S7.5).
 	unsettled map[law.Key]*law.Holding
-	// stopped has the zones held by mass deletions (S7.5).
-	stopped map[law.Key]bool
-	byUID   map[string]*Head
-	// referring has, for a zone object, the names of zones with a zoneRef to the object.
+	stopped   map[law.Key]bool
+	byUID     map[string]*Head
+	// referring has, for a Zone, the names of zones with a zoneRef to it.
 	referring map[law.Ref]map[law.Key]bool
-	// doubt has names whose index entry may be wrong. Decisions read them from etcd.
+	// doubt has names whose index entry may be wrong, so that decisions read etcd.
 	doubt map[law.Key]bool
 }
 
-// Config configures a Memory. OnFault is called at named points of a write, for tests. DropGuards omits a kind of
-// compares, for negative controls. CheckCovered checks every CheckEvery-th decision; 0: none, or every hundredth at
-// -v=5.
+// Config configures a Memory. OnFault is called at named points of a write, and DropGuards omits a kind of compares,
+// both for tests. CheckEvery is the period of CheckCovered in decisions; 0 means none, or a hundred at -v=5.
 type Config struct {
 	Client                      *clientv3.Client
 	Layout                      layout.Keys
@@ -124,7 +120,7 @@ type Config struct {
 	CheckEvery                  int64
 }
 
-// New returns an empty Memory. LoadNames fills its index.
+// New returns an empty Memory. Call LoadNames next.
 func New(config Config) *Memory {
 	mem := &Memory{
 		Config: config, ID: etcd.NewID(), workers: etcd.Workers{Free: make(chan func())},
@@ -136,46 +132,45 @@ func New(config Config) *Memory {
 	return mem
 }
 
-// indexed is the holding of a name at the revision of its key.
 type indexed struct {
 	holding *law.Holding
 	mod     int64
 }
 
-// Head caches a zone: its object at a revision, and the facts under the zone's keys. The facts are valid at that
-// revision only, because they change together with the object (I5).
+// Head caches a zone: its object at a revision, and the facts under the zone's keys, which are valid at that revision
+// only (I5).
 type Head struct {
 	Key string
-	// A pinned head is not evicted, as the zone's queue refers to it.
+	// The queue of a zone pins its head, so that the head is not evicted.
 	Pinned bool
 
-	// Memory.Mu guards the rest. Unless Loaded, the zone is read before its next use.
+	// Memory.Mu guards the rest. If Loaded is false, the zone is read before its next use.
 	Loaded bool
 	Mod    int64 // 0: no such zone
 	Object *v1alpha1.Zone
 	Zone   *law.Zone
 	Facts  map[law.Key]any
-	used   time.Time // when the last fact was noted
+	used   time.Time // time of the last Note
 	// gone is the last revision at which the zone was absent.
 	gone int64
 }
 
-// maxFacts bounds the cached facts of a zone, and MaxHeads the cached zones. Facts of a zone are dropped when none
-// was added for the duration Remembers.
+// maxFacts bounds the cached facts of a zone, MaxHeads the cached zones. Facts are dropped if none was added for the
+// duration Remembers.
 const (
 	Remembers = time.Minute
 	maxFacts  = 1 << 17
 	MaxHeads  = 1 << 14
 )
 
-// Fault calls OnFault at a named point, for tests.
+// Fault calls OnFault, if set.
 func (mem *Memory) Fault(point string) {
 	if mem.OnFault != nil {
 		mem.OnFault(point)
 	}
 }
 
-// LoadNames loads the index from names/ in etcd, and returns the read's revision.
+// LoadNames loads the index from names/ in etcd, and returns the revision.
 func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	prefix := mem.Layout.Room("names")
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
@@ -211,7 +206,7 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	return rev, nil
 }
 
-// FollowNames keeps the index up to date from revision rev until ctx ends. The index may lag behind etcd.
+// FollowNames updates the index from revision rev until ctx ends. The index may lag behind etcd.
 func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, mem.Client, mem.Layout.Room("names"), rev, func(events []*clientv3.Event) error {
@@ -245,8 +240,8 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// Remember sets the holding of a name in the index, unless the index has a later revision. A nil holding removes the
-// name. The caller holds Mu.
+// Remember indexes the holding of a name, unless the index has a later revision. A nil holding removes the name. The
+// caller holds Mu.
 func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 	if h == nil {
 		mem.dropName(k)
@@ -257,7 +252,7 @@ func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 	}
 }
 
-// indexName and dropName also change the sets derived from the index. The caller holds Mu.
+// The caller of indexName and dropName holds Mu.
 func (mem *Memory) indexName(k law.Key, h *law.Holding, mod int64) {
 	mem.unrefer(k)
 	mem.index[k] = &indexed{holding: h, mod: mod}
@@ -286,7 +281,7 @@ func (mem *Memory) HeldZones() int {
 	return len(mem.stopped)
 }
 
-// unrefer removes a name from referring. The caller holds Mu.
+// The caller holds Mu.
 func (mem *Memory) unrefer(k law.Key) {
 	x := mem.index[k]
 	if x == nil || x.holding.Target == nil {
@@ -317,7 +312,7 @@ func (mem *Memory) dropName(k law.Key) {
 	delete(mem.stopped, k)
 }
 
-// Head returns or creates the head of a Zone's key. If memory is full, another head is evicted. The caller holds Mu.
+// Head returns or creates the head of a Zone's key, and evicts another head if memory is full. The caller holds Mu.
 func (mem *Memory) Head(key string) *Head {
 	h := mem.heads[key]
 	if h == nil {
@@ -336,14 +331,14 @@ func (mem *Memory) Head(key string) *Head {
 }
 
 // Unpin permits the eviction of a head. If memory is full, the head is evicted at once, as unpinned heads are hard to
-// find among pinned ones. The caller holds Mu.
+// find. The caller holds Mu.
 func (mem *Memory) Unpin(h *Head) {
 	if h.Pinned = false; len(mem.heads) >= MaxHeads {
 		mem.letGo(h)
 	}
 }
 
-// letGo evicts a head. The caller holds Mu.
+// The caller holds Mu.
 func (mem *Memory) letGo(h *Head) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
@@ -389,8 +384,7 @@ func (h *Head) Note(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// Forget drops the facts of zones without a new fact after a time. Otherwise a client writing to many zones in turn
-// would fill the memory.
+// Forget drops the facts of zones without a new fact since a time, or a client of many zones would fill the memory.
 func (mem *Memory) Forget(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -413,8 +407,8 @@ func (mem *Memory) GuessEnclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
-// GuessZone returns the key of the Zone to which a Record probably belongs: its zoneRef, or the closest indexed zone;
-// "": none.
+// GuessZone returns the key of the Zone to which a Record probably belongs: its zoneRef's, or the closest indexed
+// zone's, or "".
 func (mem *Memory) GuessZone(r *law.Record) string {
 	if r.ZoneRef != nil {
 		return mem.Layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)
@@ -452,15 +446,15 @@ func (mem *Memory) Holdings(want func(*law.Holding) bool) map[law.Key]*law.Holdi
 	return found
 }
 
-// Unsettled returns the holdings of zones with cascades under way.
+// Unsettled returns the holdings of zones with cascades in progress.
 func (mem *Memory) Unsettled() map[law.Key]*law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	return maps.Clone(mem.unsettled)
 }
 
-// Rewritten moves a head from revision expected to mod, after a write of the Zone object without a change of facts. A
-// head at another revision is read before its next use.
+// Rewritten moves a head from revision expected to mod, after a write of the Zone object that changed no fact. A head
+// at another revision is read before its next use.
 func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, mod int64) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -471,7 +465,7 @@ func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, 
 	}
 }
 
-// Moved sets a head to the Zone read at revision rev; nil: absent.
+// Moved sets a head to the Zone read at revision rev, nil if absent.
 func (mem *Memory) Moved(ctx context.Context, key string, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	h := mem.Head(key)

@@ -26,8 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// leastCompares fits into etcd's default limit of 128 operations (for each of compare, then and else), with room for
-// the object, its zone and the journal.
+// leastCompares fits into etcd's default limit of 128 operations, with the object, its zone and the journal.
 const leastCompares = 90
 
 // MaxCompares returns the limit of compares for a write, in proportion to Ops.
@@ -35,24 +34,23 @@ func (mem *Memory) MaxCompares() int {
 	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
 }
 
-// Session collects the facts of a decision, about ten, with the revisions that prove them.
+// Session collects the facts of a decision with the revisions that prove them.
 type Session struct {
 	mem  *Memory
 	Seen *law.Seen
-	// Single has the revisions of single keys not proved by a zone's revision.
+	// Single has the revisions of single keys that no zone's revision proves.
 	Single []proof
-	// proven is the index of Single by key; nil up to law.FewKeys proofs.
+	// proven indexes Single beyond law.FewKeys proofs.
 	proven map[law.Key]int
-	// ranges has the revisions of range reads. A key written there later fails the compare.
+	// ranges has the revisions of range reads. A later write in a range fails the compare.
 	ranges []proof
-	// deep has ranges of names with more than Depth labels.
-	deep  []proof
-	Zones []ZoneSeen
+	deep   []proof
+	Zones  []ZoneSeen
 	// If Guess is true, unknown keys are assumed absent, and compared. That saves a read if the key is probably new.
 	Guess bool
-	// FirstTry permits the guesses of guessesAbsent, until a guess fails.
+	// FirstTry permits guessesAbsent, until a guess fails.
 	FirstTry bool
-	// Depth is the limit of labels of names compared singly. Zones at longer names are read and compared as a range.
+	// Depth limits the labels of names compared singly. Zones at longer names are read and compared as a range.
 	Depth int
 	// Over has the changes of earlier decisions in the transaction, or nil.
 	Over *Overlay
@@ -66,16 +64,16 @@ type Overlay struct {
 	Zone  *law.Zone
 	Facts map[law.Key]any
 	Puts  etcd.Puts // outside the zone's keys
-	// Read caches facts under keys that belong to no zone. They may be stale: each write compares the facts in use.
+	// Read caches facts under keys that belong to no zone. They may be stale, as each write compares the facts in use.
 	Read map[law.Key]Read
 }
 
-// StandAt sets the stored Zone on which the overlay rests.
+// StandAt sets the stored Zone on which the overlay is based.
 func (o *Overlay) StandAt(key string, object *v1alpha1.Zone, mod int64) {
 	o.Key, o.Base, o.Mod = key, object, mod
 }
 
-// Read is a fact with the revision of its key as proof.
+// Read is a fact with the revision of its key.
 type Read struct {
 	value any
 	rev   int64
@@ -156,7 +154,6 @@ func (s *Session) SawZone(k law.Key, h *Head) {
 	s.Zones = append(s.Zones, ZoneSeen{h.Key, h.Mod, h.Object})
 }
 
-// zoneScoped reports whether a key changes only with its zone's object.
 func zoneScoped(k law.Key) bool { return k.Zone != "" }
 
 // ErrMoved means that the object has changed, as facts of one revision contradict the object.
@@ -165,8 +162,8 @@ var ErrMoved = errors.New("the object has changed since it was read")
 // ErrOverlayMoved means that the batch's zone has changed, so the batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide calls ask, a decision of the law, and reads the facts in its Need, until none is missing. The error is
-// ErrMoved if facts of one revision contradict the object.
+// Decide calls ask, a decision of the law, and reads the facts in its Need until none is missing. It returns ErrMoved
+// if facts of one revision contradict the object.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -255,8 +252,7 @@ func (s *Session) atHand(k law.Key) bool {
 	return s.lookUp(k)
 }
 
-// lookUp takes a fact from the overlay, the index, or the head of a zone read by the decision, or guesses. The result
-// is false if the fact must be read. The caller holds Memory.Mu.
+// lookUp takes a fact from memory, or guesses. It returns false if the fact must be read. The caller holds Memory.Mu.
 func (s *Session) lookUp(k law.Key) bool {
 	mem := s.mem
 	if s.Over != nil {
@@ -267,8 +263,8 @@ func (s *Session) lookUp(k law.Key) bool {
 	}
 	switch {
 	case k.Kind == law.KindTouched:
-		// No key in etcd lists the zones that refer to an object, so no compare proves that there are none. A zone
-		// missing from the index gets ParentRenamed (S1.6) from the next cascade.
+		// No key in etcd lists the zones that refer to an object, so no compare proves their absence. A zone missing
+		// from the index gets ParentRenamed (S1.6) from the next cascade.
 		if !k.Name.IsZero() || len(mem.referring[law.Ref{Namespace: k.Namespace, Name: k.Object}]) == 0 {
 			return false
 		}
@@ -324,14 +320,14 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
-// guessesAbsent reports whether the first try assumes a fact absent: Records waiting at a name, and wildcards. Each
-// deletion asks for both, and few zones have any.
+// The first try assumes that no Record waits at a name, and that wildcards are absent. Each deletion asks for both, and
+// few zones have any.
 func (s *Session) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
-// guessEmpty assumes that the range at or below a new name is empty, to be compared. The result is false if memory or
-// the overlay has data there, and below an apex, where ranges are rarely empty. The caller holds Memory.Mu.
+// guessEmpty assumes, and has compared, that the range at or below a new name is empty, but not below an apex, where
+// ranges are rarely empty, and not if memory has data there. The caller holds Memory.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k
 	switch k.Kind {
@@ -405,7 +401,7 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	return written
 }
 
-// LookUpAll takes facts from memory, and returns the missing ones. ok is false if the decision asks for a known fact
+// LookUpAll takes facts from memory, and returns the missing facts. ok is false if the decision asks for a known fact
 // again, or for a fact not kept in memory.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
@@ -449,8 +445,8 @@ func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 	return nil
 }
 
-// deepName is the usual Session.Depth. A name may have 127 labels, and a compare for each ancestor would not fit into
-// a transaction. A decision about several such names, or about many name servers, is repeated with FlatName.
+// deepName is the usual Session.Depth. A name may have 127 labels, too many to compare each ancestor. A decision with
+// too many compares is repeated with FlatName.
 const (
 	deepName = 40
 	FlatName = 6
@@ -517,7 +513,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	if err != nil {
 		return err
 	}
-	covered := map[string]int64{} // the zone's revision as proof, by uid
+	covered := map[string]int64{} // zone revisions by uid
 	moved := false
 	for i, z := range zones {
 		kv := etcd.One(r.Responses[len(keys)+i])
@@ -543,13 +539,13 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		return ErrOverlayMoved
 	}
 	if moved {
-		// The facts are of two revisions of a zone. The head has the later, and the decision begins again.
+		// The head has the later revision, with which the decision begins again.
 		s.Reset()
 	}
 	return nil
 }
 
-// ReadOf returns a fact read by the session, unless proved only by a zone's revision.
+// ReadOf returns a fact read by the session; ok is false if only a zone's revision proves the fact.
 func (s *Session) ReadOf(k law.Key) (Read, bool) {
 	v, known := s.Seen.Get(k)
 	i := s.proofIndex(k)
@@ -559,7 +555,6 @@ func (s *Session) ReadOf(k law.Key) (Read, bool) {
 	return Read{v, s.Single[i].rev}, true
 }
 
-// takeAnswer adds a fact from a response. covered is the zone revision that proves the fact, or 0.
 func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
 	mem := s.mem
 	kvs := r.GetResponseRange().Kvs
@@ -604,7 +599,7 @@ func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.Res
 		mem.Remember(k, h, etcd.ModRevision(kv))
 	}
 	if covered != 0 {
-		if h := mem.byUID[k.Zone]; h != nil && h.Mod == covered { // else a later write has noted the fact
+		if h := mem.byUID[k.Zone]; h != nil && h.Mod == covered {
 			h.Note(k, v)
 		}
 		return nil
@@ -633,8 +628,8 @@ func (mem *Memory) getOperation(k law.Key) clientv3.Op {
 	return clientv3.OpGet(key)
 }
 
-// Reload sets a head to its zone as read at revision rev; kv nil: absent. A newer head stays: a slow read must not
-// undo a later write.
+// Reload sets a head to its zone as read at revision rev; kv is nil if absent. A newer head stays, so that a slow read
+// does not undo a later write.
 func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	known := h.isCurrent(kv, rev)
@@ -661,7 +656,7 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	return nil
 }
 
-// isCurrent reports whether the head is not older than the read. The caller holds Mu.
+// isCurrent returns true if the head is not older than the read. The caller holds Mu.
 func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	switch {
 	case kv != nil && kv.ModRevision <= h.gone:
@@ -805,7 +800,7 @@ func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1a
 	return o, r.Kvs[0].ModRevision, nil
 }
 
-// ReadRecord reads a Record at its revision from etcd; nil if absent. The error is ErrDamaged if the Record does not
+// ReadRecord reads a Record at its revision from etcd; nil if absent. It returns ErrDamaged if the Record does not
 // decode.
 func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
 	key := mem.Layout.Record(namespace, object)
@@ -857,8 +852,8 @@ func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
 	}
 }
 
-// Hold reports whether the session's facts and the object's revision are current in etcd. The result is false if the
-// compares do not fit into a transaction.
+// Hold reports whether the session's facts and the object's revision are current in etcd, false also if the compares do
+// not fit into a transaction.
 func (s *Session) Hold(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {

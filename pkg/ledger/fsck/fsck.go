@@ -30,24 +30,24 @@ type Config struct {
 	Client *clientv3.Client
 	// Prefix is the prefix of all keys, without a trailing slash; required.
 	Prefix string
-	// Zones and Records are required codecs, as in ledger.Config.
+	// Zones and Records are required codecs.
 	Zones, Records objects.ObjectCodec
-	// Delegations is a codec; zero: that of Records.
+	// Delegations defaults to the codec of Records.
 	Delegations objects.ObjectCodec
-	// Further returns the codec of a resource of layout.FleetResources; nil: these objects are not read.
+	// Further returns the codec of a resource of layout.FleetResources; if nil, these objects are not read.
 	Further func(resource string) objects.ObjectCodec
-	// Revision is the etcd revision to check; 0: the present one.
+	// Revision is the etcd revision to check, 0 for the present.
 	Revision int64
 }
 
-// Rule is the broken invariant (I1–I5 of package ledger) or rule of docs/semantics.md (S6.7).
+// Rule is the broken invariant (I1 to I5 of package ledger) or rule of docs/semantics.md (S6.7).
 type Rule string
 
 // Finding is a difference between the store and its recomputation.
 type Finding struct {
 	Key  string
 	Rule Rule
-	// Have is the stored value, and Want the value by the objects; or descriptions.
+	// Have is the stored value, and Want the value by the objects, or descriptions.
 	Have, Want string
 }
 
@@ -57,30 +57,29 @@ const MaxFindings = 1000
 // Findings are the findings of a kind.
 type Findings struct {
 	List []Finding // by key
-	// Total includes unlisted findings.
+	// Total includes findings beyond MaxFindings.
 	Total int
 }
 
 // Report is the result of a check.
 type Report struct {
-	// Revision is the checked etcd revision.
 	Revision int64
 	// Numbers of checked objects, internal keys and journal steps.
 	Zones, Records, Keys, Steps int
-	// Damage has the differences unexplained by work in progress.
+	// Damage has the differences that no pending work explains.
 	Damage Findings
 	// Pending has the work in progress, for a running server to complete: outbox items, pending cuts, and objects
 	// waiting for them.
 	Pending Findings
-	// Notes has names claimed by two tenants against the present rules (S4.8). They need no repair: former rules or
-	// deleted records may have allowed them.
+	// Notes has names claimed by two tenants against the present rules (S4.8). Former rules or deleted records may have
+	// allowed them, so they need no repair.
 	Notes Findings
 }
 
 // Clean reports whether there is no damage.
 func (r *Report) Clean() bool { return r.Damage.Total == 0 }
 
-// WriteText writes the report for operators: numbers, damage, owed, notes, verdict.
+// WriteText writes the report for operators.
 func (r *Report) WriteText(w io.Writer) error {
 	var errs []error
 	line := func(format string, args ...any) {
@@ -122,8 +121,8 @@ type check struct {
 	condensed map[string]*condensed // by uid
 }
 
-// Run checks the whole store. An error means an unreadable store: etcd does not answer or has compacted the revision
-// (run again), or the encryption configuration does not fit. Damage is in the report.
+// Run checks the whole store. It returns damage in the report, and an error if the store cannot be read: if etcd does
+// not answer or has compacted the revision (run again), or if the encryption configuration does not fit.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
 		return Report{}, errors.New("the Client, the Prefix and the codecs of Zones and Records are required")
@@ -188,8 +187,8 @@ func (f *Findings) add(x Finding) {
 
 const page = 1000
 
-// eachObject calls f for a resource's objects. An object that does not decode, or has another's key, breaks the rule.
-// damaged, if not nil, is called for undecodable objects.
+// An undecodable object, or an object under another's key, breaks the rule. damaged, if not nil, is called for the
+// former.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
 	prefix := c.layout.Objects(resource)
@@ -219,7 +218,7 @@ func eachKey[T any](c *check, room string, f func(key, rest string, value *T)) e
 	})
 }
 
-// eachZoneKey calls f for the keys of established zones. rest is the key after the uid.
+// rest is the key after the uid.
 func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string, value *T)) error {
 	return eachKey(c, room, func(key, rest string, value *T) {
 		uid, rest, _ := strings.Cut(rest, "/")
@@ -229,7 +228,7 @@ func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string,
 	})
 }
 
-// checkRoom compares the keys of a kind with the wanted keys. same returns the rule that a difference breaks.
+// same returns the rule that a difference breaks.
 func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, want func(key string, value *T)),
 	same func(have, want *T) (Rule, bool)) error {
 	want := map[string]*T{}

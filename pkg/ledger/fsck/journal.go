@@ -22,8 +22,7 @@ import (
 )
 
 // checkJournals recomputes each zone's content, and undoes the journal step by step. Serials form a chain, each state
-// fits its content, each step removes existing rows, and no step is missing. Keys are read in descending order: a
-// zone's last step comes first.
+// fits its content, each step removes existing rows, and no step is missing. Keys are read in descending order.
 func (c *check) checkJournals() error {
 	cuts := map[string][]*law.CountedCut{}
 	for e, cut := range c.cuts {
@@ -34,7 +33,7 @@ func (c *check) checkJournals() error {
 	}
 	room, done, of := c.layout.Room("journal"), map[string]bool{}, ""
 	backwards := clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend)
-	var b *back // nil: no such zone
+	var b *back
 	for end := clientv3.GetPrefixRangeEnd(room); ; {
 		r, err := c.get(room, clientv3.WithRange(end), clientv3.WithLimit(page), backwards)
 		if err != nil {
@@ -81,11 +80,11 @@ func (b *back) finish() {
 type condensed struct {
 	journal.Condensed
 	key    string
-	parts  map[uint64]int // number of parts by last step
+	parts  map[uint64]int // number by last step
 	joined bool
 }
 
-// readCondensed reads the condensed steps. Parts without a header come from a server that lost a race.
+// A server that lost a race leaves parts without a header.
 func (c *check) readCondensed() error {
 	c.condensed = map[string]*condensed{}
 	err := eachZoneKey(c, "condensed", func(z *zone, key, rest string, value *json.RawMessage) {
@@ -140,7 +139,7 @@ type back struct {
 	header content.Header
 	steps  int
 	begun  bool // the creating step was undone
-	broken bool // a difference was reported; earlier steps cannot be judged
+	broken bool // earlier steps cannot be judged
 }
 
 func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
@@ -183,7 +182,7 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 	}
 }
 
-// undoStep undoes a step, and returns the unmet expectation, or "".
+// undoStep returns the unmet expectation, or "".
 func (b *back) undoStep(step content.Step) string {
 	switch {
 	case b.begun:

@@ -19,15 +19,14 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// model is the store according to the objects, with the few internal values that the objects do not determine, such
-// as works in progress.
+// model is the store according to the objects, with the few internal values that the objects do not determine.
 type model struct {
-	zones       map[string]*zone // by uid, with pending ones
+	zones       map[string]*zone // by uid, also pending
 	objects     map[law.Ref]*zone
 	names       map[place]*zone // established zones
-	below       []place         // names of zones, sorted by view and key
+	below       []place         // sorted by view and key
 	works       map[string]*law.Work
-	purging     map[string]bool // uids of removed zones with keys to purge
+	purging     map[string]bool // uids
 	unread      unread
 	pendingCuts map[edge]law.PendingCut
 	withdrawn   map[law.Key]*law.Withdrawal
@@ -51,13 +50,13 @@ func newModel() model {
 
 // unread has the unreadable zones. Their keys are no damage, or an operator might delete them.
 type unread struct {
-	named  map[law.Ref]string // their keys, by namespace and name
-	uids   map[string]string  // their keys, by uid if another key or object has it
-	behind map[string]int     // number of keys and records of each, by its key
+	named  map[law.Ref]string // their keys
+	uids   map[string]string  // their keys, if another key or object has the uid
+	behind map[string]int     // number of keys and records, by zone key
 }
 
-// countUnread counts a key of an unreadable zone; false: another zone. at has the uid, and namespace and name if
-// known.
+// countUnread counts a key of an unreadable zone, and returns false for another zone. at has the uid, and namespace and
+// name if known.
 func (u *unread) countUnread(at law.Ref) bool {
 	key, ok := u.uids[at.UID]
 	if !ok && at.Name != "" {
@@ -85,28 +84,28 @@ type zone struct {
 	spec    *zones.ZoneSpec
 	status  v1alpha1.ZoneStatus
 
-	// holding is that of the zone's name; nil: none, or another zone's.
+	// holding is that of the zone's name, nil if there is none, or another zone's.
 	holding *law.Holding
 
-	// delegations counts the Delegations in force. given has their rules by namespace, in name order (S4.3), and
-	// ruled caches all rules by namespace.
+	// delegations counts the Delegations in force, given has their rules by namespace, in name order (S4.3), and ruled
+	// caches all rules by namespace.
 	delegations int
 	given       map[string][]law.DelegatedRule
 	ruled       map[string][]rules.Rule
-	// named caches the namespaces for which rules name a name (S4.20).
+	// named caches the namespaces to which rules give a name (S4.20).
 	named map[name.Rel]map[string]bool
 
 	records []*record
 	owners  map[name.Rel]*law.Owner
 	counts  map[string]int64
-	sorted  []name.Rel             // owners by key; cached
-	byOwner map[name.Rel][]*record // cached
+	sorted  []name.Rel             // cache
+	byOwner map[name.Rel][]*record // cache
 }
 
 type record struct {
 	*law.Record
 	key     string
-	fqdn    name.Name // zero: unknown
+	fqdn    name.Name // zero if unknown
 	view    string
 	serial  int64
 	adopted *v1alpha1.AdoptingZone
@@ -116,7 +115,7 @@ type record struct {
 	keptOut string // law.Waiting.KeptOut, if it waits
 
 	admission rules.Admission
-	zone      *zone // established and adopting; else nil
+	zone      *zone // nil if none has adopted the record
 	owner     name.Rel
 }
 
@@ -137,7 +136,7 @@ func (z *zone) addRecord(r *record) {
 		guests = 1
 	}
 	for _, v := range r.Values {
-		wire, _ := v.Pack(z.FQDN()) // an unpackable value has no size
+		wire, _ := v.Pack(z.FQDN())
 		o.Values = countValue(o.Values, law.OwnerValue{Type: r.Type, Digest: law.DigestOf(v.Text), TTL: r.TTL, Count: 1, Guests: guests,
 			Size: len(wire), SPF: r.Type == rdata.TXT && rdata.IsSPF(v.Text)})
 	}
@@ -145,7 +144,7 @@ func (z *zone) addRecord(r *record) {
 
 const maxPointed = 8
 
-// addPointers counts an own record once at the base name of each of its first maxPointed hosts (S4.26).
+// Each of the first maxPointed hosts of an own record counts once at its base name (S4.26).
 func (z *zone) addPointers(r *record) {
 	if r.Namespace != z.Namespace || !strings.Contains(" CNAME MX NS SRV SVCB HTTPS ", " "+r.Type.String()+" ") {
 		return
@@ -197,7 +196,7 @@ func (z *zone) addCut(cut *law.CountedCut) {
 	}
 }
 
-// compareValues orders by type, digest and TTL, inherited TTLs first.
+// Inherited TTLs come first.
 func compareValues(x, y law.OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), bytes.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttlRank(x.TTL), ttlRank(y.TTL)))
 }
@@ -209,7 +208,7 @@ func ttlRank(ttl *uint32) int64 {
 	return int64(*ttl)
 }
 
-// sameValue ignores the size, which depends on the zone's name.
+// The size depends on the zone's name, so it is not compared.
 func sameValue(x, y law.OwnerValue) bool {
 	return compareValues(x, y) == 0 && x.Count == y.Count && x.Guests == y.Guests
 }
@@ -240,8 +239,8 @@ type setKey struct {
 	t     rdata.Type
 }
 
-// defineRRsets returns the RRsets of records and counted cuts. While records move to or from a child, both may have
-// the same RRset, which counts once.
+// defineRRsets returns the RRsets of records and counted cuts. While records move to or from a child, both may have the
+// same RRset, which counts once.
 func defineRRsets(records []*record, cuts []*law.CountedCut) map[setKey]*rrset {
 	sets := map[setKey]*rrset{}
 	add := func(owner name.Rel, t rdata.Type, ttl content.TTL, data ...string) {

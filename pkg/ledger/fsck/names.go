@@ -19,12 +19,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// This file implements the text of the semantics, parts 2 to 5, with types and patterns of the law but no decisions,
-// so that errors in decisions show up here.
+// This file implements the text of the semantics, parts 2 to 5, without decisions of the law, so that their errors show
+// up here.
 
 func (c *check) checkNames() error {
 	for _, r := range c.records {
-		if r.zone != nil { // those of removed zones are owed already
+		if r.zone != nil {
 			c.checkRecord(r)
 		}
 	}
@@ -169,8 +169,7 @@ func (z *zone) noteNamed(n name.Rel, namespace string) {
 	z.named[n][namespace] = true
 }
 
-// reachesBelow reports whether a pattern is specific to names at or below reserved: the labels after the last "*" are
-// reserved or a name below.
+// reachesBelow reports whether the labels of a pattern after the last "*" are reserved or a name below.
 func (z *zone) reachesBelow(text string, reserved name.Rel) bool {
 	labels := strings.Split(text, ".")
 	for len(labels) > 0 && strings.Contains(strings.Join(labels, "."), "*") {
@@ -189,7 +188,7 @@ func anyPattern(given []rules.Rule, is func(rules.RecordRule) bool) bool {
 	return slices.ContainsFunc(given, func(r rules.Rule) bool { return slices.ContainsFunc(r.Records, is) })
 }
 
-// namedTypes are the types that a tenant gets only if a rule lists them: they change the answering servers (S4.5).
+// A tenant gets namedTypes only if a rule lists them, as they change the answering servers (S4.5).
 var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 // findKinds returns the kinds of rules that allow a record (S4.5 to S4.7, S4.12 to S4.14).
@@ -261,7 +260,7 @@ func (c *check) checkParent(z *zone) {
 			want.Parent, want.DS = &p.Ref, ds
 		case h.Established:
 			status = "False"
-		default: // its DS stays until the end
+		default: // the DS stays until the end
 			want.Parent, want.Withdrawn, want.DS = &p.Ref, p.UID, h.DS
 			if w := c.withdrawn[law.WithdrawalKey(p.UID, z.Namespace)]; w == nil || w.Over() {
 				c.reportDifference(excused, z.key, "S3.5", "withdrawn by zone "+p.key, "a period that runs, not %s", encodeText(w))
@@ -341,8 +340,8 @@ func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 	return false
 }
 
-// noteNests notes names that a tenant claims by rules with "*" at or below another tenant's such name (S4.8). They
-// are no damage: a former literal or shared rule, or a former claim between, may have allowed them (S4.12, S4.13).
+// noteNests notes names claimed by a tenant by rules with "*" at or below another tenant's such name (S4.8). A former
+// literal or shared rule, or a former claim between, may have allowed them (S4.12, S4.13).
 func (c *check) noteNests(z *zone) {
 	for low, o := range z.owners {
 		for _, mine := range o.Claims {
@@ -370,8 +369,6 @@ func (c *check) noteNests(z *zone) {
 	}
 }
 
-// excepts reports whether a rule gives a tenant a name despite other tenants' claims: a shared rule or, if literal, a
-// literal rule.
 func (z *zone) excepts(at name.Rel, namespace string, literal bool) bool {
 	n, err := at.In(z.FQDN())
 	return err == nil && anyPattern(z.rulesFor(namespace), func(p rules.RecordRule) bool {

@@ -149,8 +149,8 @@ func (c *check) readOutbox() error {
 		c.reportPending(key, "I4", w.Reason, "carried out")
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
-			// A removed zone has no mark. A work that only retries lists its first zone because the zone's namespace
-			// comes first; the first step that touches the zone sets the mark (S7.2).
+			// A removed zone has no mark. A work of retries lists its first zone because the zone's namespace comes
+			// first, before a step sets the mark (S7.2).
 			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) {
 				marked := slices.ContainsFunc(z.holding.Works, func(s law.CascadeMark) bool { return s.ID == w.ID })
 				c.require(marked, c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
@@ -173,7 +173,6 @@ func (c *check) readOutbox() error {
 	return err
 }
 
-// onlyRetries reports whether the work only decides waiting objects and parents again, because an obstacle is gone.
 func onlyRetries(w *law.Work) bool {
 	return w.Purge == "" && len(w.Scans) > 0 && !slices.ContainsFunc(w.Scans, func(s law.Scan) bool {
 		return s.Kind != law.ScanWaiting && s.Kind != law.ScanZones && s.Kind != law.ScanPending
@@ -313,7 +312,7 @@ func (c *check) readDelegations() error {
 	})
 }
 
-// readServers checks only decoding and keys: no key follows from BIND 9 servers.
+// Only decoding and keys are checked, as no key follows from BIND 9 servers.
 func (c *check) readServers() error {
 	if c.config.Further == nil {
 		return nil

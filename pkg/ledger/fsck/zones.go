@@ -42,8 +42,8 @@ func (c *check) checkZones() error {
 	return nil
 }
 
-// checkName checks that status.fqdn follows from the spec (S1.6). The zone of zoneRef may be gone or have another
-// name: an established zone keeps its name.
+// status.fqdn must follow from the spec (S1.6). An established zone keeps its name, so the zone of zoneRef may be gone
+// or have another name.
 func (c *check) checkName(z *zone) {
 	text, fqdn := z.spec.DomainName, z.FQDN()
 	relative := !name.IsAbsolute(text)
@@ -56,9 +56,8 @@ func (c *check) checkName(z *zone) {
 	c.require(!relative || z.spec.ZoneRef != nil, z.key, "S1.1", "a relative name without zoneRef", "one of them")
 }
 
-// checkSettled checks that Settled, settledSerial and the marks of cascades agree (S7.2). A removed zone leaves its
-// mark at the zone that gains the records without that zone's object (I1), so Settled may stay True until a step
-// writes the object.
+// Settled, settledSerial and the marks of cascades must agree (S7.2). A removed zone leaves its mark at the zone that
+// gains the records without that zone's object (I1), so Settled may stay True until a step writes the object.
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})

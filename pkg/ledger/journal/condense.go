@@ -21,29 +21,28 @@ import (
 )
 
 // An unsettled zone is delivered with an earlier content, in a mass deletion for days (S7.5). A starting server finds
-// that content by undoing the steps since, but the journal is bounded. So the oldest of these steps are condensed
-// into a single step, with at most the rows of the contents before and after, before they are trimmed. The last
-// included step stays in the journal, as the link to the next.
+// that content by undoing the steps since, but the journal is bounded. So the oldest of these steps are condensed into
+// one before they are trimmed. The last included step stays in the journal, as the link to the next.
 //
-// The condensed step is stored in parts, valid only through the key that names them. Writes compare that key: if two
-// servers condense at once, the second fails. All servers make the same parts up to the same step.
+// The condensed step is stored in parts, valid only through the key that names them. Writes compare that key, so that
+// of two servers which condense at once, the second fails. All servers make the same parts up to the same step.
 
-// condensedPart bounds the estimated octets of a part.
+// condensedPart is in estimated octets.
 const condensedPart = 256 << 10
 
-// Condensed is the header of a condensed step: all steps of a zone since its delivered serial.
+// Condensed is the header of a zone's condensed step: all steps since the delivered serial.
 type Condensed struct {
 	// From is the delivered serial, and State its content state.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
-	// Step has no rows and TTLs; they are in Parts parts.
+	// Step has no rows and TTLs; the parts have them.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`
 	Octets int          `json:"o"` // of all parts
 }
 
-// readCondensed returns a zone's header at *rev, and the revision of its key; c nil: nothing is condensed. *rev 0 is
-// set to the present revision. If c.From is not the settled serial, c is from an earlier hold.
+// readCondensed returns a zone's header at *rev, or nil, and the revision of its key. *rev 0 is set to the present
+// revision. If c.From is not the settled serial, c is from an earlier hold.
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
 	key := jr.Layout.Condensed(zone)
 	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))
@@ -84,8 +83,8 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 	return step, nil
 }
 
-// Condense adds the journal steps of z up to n to the condensed step. The result is the step before which the journal
-// may be trimmed; 0 if another server was faster, or z has left its name since revision "at".
+// Condense adds the journal steps of z up to n to the condensed step. It returns the step before which the journal may
+// be trimmed, or 0 if another server was faster, or z has left its name since revision "at".
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
@@ -151,9 +150,8 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// stillNamed returns a compare that z has had its name since revision at, or nil. If the zone is gone, the purge may
-// have passed the keys, so nothing may be written (I4). If the zone is back, older knowledge must not remove
-// anything.
+// stillNamed returns a compare that z has had its name since revision at, or nil. Once the zone is gone, the purge may
+// have passed the keys, so nothing may be written (I4). Once it is back, older knowledge must not remove anything.
 func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

@@ -19,24 +19,24 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// An ended zone has no content. But while it has the finalizer of Delivery, its owners and journal stay, with the
-// purge's outbox item, which has the header. They list every RRset that a provider may have. No tenant writes them,
-// and the zone is not created again before the purge.
+// While an ended zone has the finalizer of Delivery, its owners and journal stay, and the purge's outbox item has the
+// header. They list every RRset that a provider may have. No tenant writes them, and the zone is not created again
+// before the purge.
 
-// ErrDelivered means that the rest of a purge waits until Delivery has withdrawn the zone.
+// ErrDelivered means that a purge waits until Delivery has withdrawn the zone.
 var ErrDelivered = errors.New("the zone is not withdrawn yet")
 
 // Left lists an ended zone's RRsets that a provider may have.
 type Left struct {
 	Header content.Header
 	Serial serial.Serial
-	// Rows has owners and types without data, except the header's: the RRsets at the end of the zone, and those
-	// changed by steps.
+	// Rows has owners and types, without data, of the RRsets at the end of the zone and of those changed by steps; not
+	// the header's.
 	Rows []content.Row
 }
 
-// Left returns an ended zone's RRsets since a serial. The error is ErrTrimmed if they are unknown, or the zone had
-// another name since.
+// Left returns an ended zone's RRsets since a serial. It returns ErrTrimmed if they are unknown, or the zone's name has
+// changed since.
 func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*Left, error) {
 	rev := int64(0)
 	had, err := jr.readHad(ctx, zone, &rev)
@@ -57,8 +57,7 @@ func trimmed(zone *v1alpha1.Zone, why string) error {
 	return fmt.Errorf("zone %s, %s: %w", zone.UID, why, ErrTrimmed)
 }
 
-// readHad reads the zone's last header from the purge's outbox item, and sets *rev for all reads. Nothing is purged
-// before the finalizer is gone.
+// readHad sets *rev for all reads. Nothing is purged before the finalizer is gone.
 func (jr *Journal) readHad(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
 	err = etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), rev, func(key string, data []byte, _ int64) error {
 		var w law.Work

@@ -26,23 +26,22 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A provider that cannot list its RRsets learns from the journal which of them to remove (S8.6). No other key has
-// them, so the steps not confirmed by a Delivery stay, up to keptOctets. Few other steps are kept, or the changes of
-// many zones would fill etcd: JournalSteps for each zone, and at most JournalOctets if steps are longer than
-// longStep. A Record makes as many steps as its writer likes, of up to about 200 KiB.
+// A provider that cannot list its RRsets finds in the journal which of them to remove (S8.6). So the steps that a
+// Delivery has not confirmed stay, up to keptOctets. Of other steps JournalSteps are kept for each zone, and at most
+// JournalOctets if steps are longer than longStep: a Record makes any number of steps, of up to about 200 KiB.
 //
-// A server trims in the background, to JournalSteps after writing half as many. It checks the octets after writing
-// JournalOctets of long steps or, for Deliveries, a quarter of keptOctets. So a journal may have half as many steps
-// more, or twice the octets, and as many again for each further server that writes.
+// A server trims in the background, after writing half of JournalSteps, JournalOctets of long steps or, for Deliveries,
+// a quarter of keptOctets. So a journal may have half as many steps more, or twice the octets, and as many again for
+// each further server that writes.
 const (
 	JournalSteps  = 100
 	JournalOctets = 256 << 10
 	longStep      = 2 << 10
-	// trimPage steps are read at once, more if short. The longest take some megabytes.
+	// trimPage steps are read at once, more if short.
 	trimPage    = 16
 	trimTimeout = time.Minute
-	// A journal kept for an unconfirmed Delivery has up to entryOctets for each entry of the zone, but at least twice
-	// JournalOctets. S9.1 counts more octets for each entry, so a tenant's quotas bound its journals too.
+	// keptOctets has entryOctets for each entry of the zone. S9.1 counts more, so a tenant's quotas bound its journals
+	// too.
 	entryOctets = 64
 )
 
@@ -51,7 +50,6 @@ func Unsettled(z *v1alpha1.Zone) bool {
 	return z.Status.SettledSerial != 0 && z.Status.SettledSerial != z.Status.Serial
 }
 
-// keptOctets bounds the journal of a zone that is unsettled or has Deliveries.
 func (jr *Journal) keptOctets(z *v1alpha1.Zone) int {
 	return max(2*jr.Octets, entryOctets*int(z.Status.EntryCount))
 }
@@ -66,7 +64,7 @@ type Journal struct {
 	Client            *clientv3.Client
 	Layout            layout.Keys
 	Zones, Deliveries objects.ObjectCodec
-	// JournalSteps and JournalOctets, except in tests.
+	// KeptSteps is JournalSteps, and Octets JournalOctets, except in tests.
 	KeptSteps, Octets int
 	Spawn             func(func())
 	Fault             func(point string)
@@ -78,17 +76,17 @@ type Trimming struct {
 	mu sync.Mutex
 	// condensed is the octets of the condensed step at the last trim.
 	condensed int
-	// written counts the steps since the last trim, octets (and long for long steps) those since the last check.
+	// written counts the steps since the last trim, octets (and long for long steps) since the last check.
 	written, octets, long int
 	// done is set by the first trim. All keys before the key "to" were deleted since the name was created at revision
-	// named. A zone that ended and is back (S3.7) has the same uid, and counts its steps from the beginning.
+	// named: a zone that is back (S3.7) has the same uid, but counts its steps from the beginning.
 	running, done bool
 	to            string
 	named         int64
 }
 
-// Wrote counts a journal value that the transaction at rev wrote for z, with its last step, and starts a trim when
-// due. name is for the log.
+// Wrote counts a journal value that the transaction at rev wrote for z, and starts a trim when due. name is for the
+// log.
 func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,11 +122,10 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	})
 }
 
-// trimJournal deletes old steps, except the last KeptSteps, counted back from z, and those needed by a Delivery. If
-// weigh is true, octets bound all. An unsettled zone's needed steps are condensed first; the result is the former
-// octets of the condensed step. Two servers may trim at once: a Delivery created later needs no step before the
-// zone's serial at that time, and existing Deliveries need ever fewer. Nothing is deleted if the zone has left its
-// name since rev.
+// trimJournal deletes steps, except the last KeptSteps, counted back from z, and those needed by a Delivery. If weigh
+// is true, octets bound all. An unsettled zone's needed steps are condensed first; the result is the former octets of
+// the condensed step. Two servers may trim at once, as a Delivery created later needs no step before the zone's serial
+// then, and existing Deliveries need ever fewer. Nothing is deleted if the zone has left its name since rev.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	jr.Fault("trim")
@@ -167,7 +164,6 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		}
 	}
 	if weigh {
-		// each trim rewrites the condensed step
 		if end, err = jr.weighSteps(ctx, zone, newest, oldest, max(most, condensed)); err != nil {
 			return condensed, err
 		}
@@ -264,8 +260,8 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// findUndelivered returns a test for the serials of steps needed by a Delivery: those from the earliest serial that a
-// provider may have; nil: none.
+// findUndelivered returns a test for the serials of steps needed by a Delivery, from the earliest serial that a
+// provider may have; nil if none is needed.
 func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
@@ -308,16 +304,16 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 	return func(at serial.Serial) bool { return !earliest.Ahead(at) }, nil
 }
 
-// Steps returns a zone's steps after the serial since, up to step n, oldest first, and as their proof the content
-// state at that serial. The error is ErrTrimmed if the journal begins later, or the zone never had the serial.
+// Steps returns a zone's steps after a serial, up to step n, oldest first, and the content state at the serial as their
+// proof. It returns ErrTrimmed if the journal begins later, or the zone never had the serial.
 func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
 	err error) {
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)
 }
 
-// StepsFrom is Steps at a revision; 0: the present. Journal and condensed step are read at the same revision, as a
-// step may move between them. At the revision of the zone at step n they fit. If all is true, the steps begin at the
-// oldest serial with a known content state, or at the creation of the zone.
+// StepsFrom is Steps at a revision, 0 for the present. If all is true, the steps begin at the oldest serial with a
+// known content state, or at the zone's creation. Journal and condensed step are read at the same revision, as steps
+// move between them.
 func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State,
 	[]content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
@@ -344,13 +340,13 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	return c.State, append([]content.Step{first}, steps...), nil
 }
 
-// journalFrom is StepsFrom without the condensed step; *rev 0 is set to the read's revision. With ErrTrimmed it
+// journalFrom is StepsFrom without the condensed step; *rev 0 is set to the read's revision. With ErrTrimmed it also
 // returns the existing steps.
 func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State,
 	steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
 		if last := len(steps) - 1; all && last >= 0 {
-			// The content before the oldest step is unknown; that after the step is stored.
+			// The content before the oldest step is unknown, the content after it is stored.
 			before, steps = steps[last].State, steps[:last]
 			slices.Reverse(steps)
 			return before, steps, nil
@@ -360,7 +356,7 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 	}
 	// A batch is stored under its last step, so step n may be in a later key.
 	for to, page := clientv3.GetPrefixRangeEnd(jr.Layout.Journal(zone)), uint64(trimPage); ; page *= 2 {
-		next := n - uint64(len(steps)) // the next step to find
+		next := n - uint64(len(steps))
 		from := next - min(next, page)
 		r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, from), clientv3.WithRange(to), clientv3.WithRev(*rev))
 		if err != nil {

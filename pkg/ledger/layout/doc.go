@@ -8,15 +8,15 @@
 // are label-reversed, so that a name and all names below it are one range (name.Name.Key). A uid is a zone's.
 //
 //	key                                   value                 content
-//	asked                                 text                  a server, and the zone where it asks for the next commit
+//	asked                                 text                  a server that asks for the next commit at a zone
 //	config                                JSON                  format, least reader, encryption keys
-//	names/<view>/<fqdn>                   law.Holding           the zone of the name, and facts for writes of other zones
+//	names/<view>/<fqdn>                   law.Holding           the zone of the name, with state for other zones
 //	serials/<view>/<fqdn>                 law.LastSerial        the last serial of a name without a zone (S6.8)
-//	owners/<uid>/<owner>                  law.Owner             digests of the RRsets at an owner, and its claims (S4.7)
-//	members/<uid>/<owner>/<ns>/<record>   law.Member            a Record of the zone, for cascades; no decision reads it
-//	rules/<uid>/<ns>                      law.NamespaceRules    the rules that Delegations give a namespace (S4.3)
+//	owners/<uid>/<owner>                  law.Owner             digests of RRsets at an owner, and its claims (S4.7)
+//	members/<uid>/<owner>/<ns>/<record>   law.Member            a Record of the zone; no decision reads it
+//	rules/<uid>/<ns>                      law.NamespaceRules    rules that Delegations give a namespace (S4.3)
 //	counts/<uid>/<ns>                     law.Count             the number of a namespace's Records in the zone
-//	cuts/<uid>/<child uid>                law.CountedCut        the cut of a child, as counted by its parent (S6.1)
+//	cuts/<uid>/<child uid>                law.CountedCut        NS, glue and DS of a child, as counted (S6.1)
 //	debts/<uid>/<child uid>               law.PendingCut        a cut that the parent has yet to count
 //	journal/<uid>/<step>                  content.Transaction   the steps of a zone's content
 //	condensed/<uid>/                      journal.Condensed     the oldest steps of a held zone, condensed
@@ -25,16 +25,22 @@
 //	outbox/<id>                           law.Work              pending work of a write on other objects (I4)
 //	withdrawn/<uid>/<ns>                  law.Withdrawal        the grace period of a namespace in the zone (S2.5)
 //
-// Promises. (1) A key of a zone that decisions read (owners to cuts) changes only in a transaction that changes the
-// Zone object: a compare of the Zone proves all of them (I5). debts/, withdrawn/, names/ and outbox/ are compared by
-// their own revisions. (2) Each Parse function inverts the function of its key.
+// Guarantees:
+//
+//  1. A key of a zone that decisions read (owners to cuts) changes only in a transaction that changes the Zone object,
+//     so a compare of the Zone proves all of them (I5). Keys of debts/, withdrawn/, names/ and outbox/ are compared by
+//     their own revisions.
+//  2. Each Parse function inverts the function of its key.
 //
 // Out of scope: transactions, clients and time.
 //
-// A new kind of key needs a law.Kind (law/keys.go) if decisions read it; Keys.Key, DecodeFact and, for a range,
-// IsRange; Rooms; ZoneRooms, among the first OwnRooms unless Delivery needs it; the tables above and in package
-// ledger; fsck, which recomputes it (TestRun_isCleanOnEveryKindOfStore fails until a store of that test has one); and
-// a migration for stores without it (ledger/migrate.go).
+// A new kind of key needs:
+//
+//   - a law.Kind (law/keys.go) if decisions read it, in Keys.Key, DecodeFact and, for a range, IsRange
+//   - rows in Rooms and ZoneRooms, there among the first OwnRooms unless Delivery needs it, and in the tables above and
+//     in package ledger
+//   - fsck, which recomputes it (TestRun_isCleanOnEveryKindOfStore fails until a store of that test has one)
+//   - a migration for stores without it (ledger/migrate.go)
 //
 // Read first: keys.go, then value.go.
 package layout

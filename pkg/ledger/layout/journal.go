@@ -14,15 +14,14 @@ import (
 // MaxSteps is the limit of steps in a journal value, and of groups in a batch.
 const MaxSteps = 64
 
-// JournalValue is a content.Transaction under construction, without a Zone. Add encodes each step once, so the size
-// is known early.
+// JournalValue is a content.Transaction under construction, without a Zone. Each step is encoded once.
 type JournalValue struct {
 	buf     bytes.Buffer
 	encoder *json.Encoder
 	Steps   []content.Step
 }
 
-// Add appends a step and returns its octets; not ok: they are more than most.
+// Add appends a step and returns its octets. ok is false if they are more than most.
 func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 	if j.encoder == nil {
 		j.encoder = json.NewEncoder(&j.buf)
@@ -36,7 +35,7 @@ func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 	if err := j.encoder.Encode(step); err != nil {
 		panic(fmt.Sprintf("encoding %T: %v", step, err))
 	}
-	j.buf.Truncate(j.buf.Len() - 1) // the newline
+	j.buf.Truncate(j.buf.Len() - 1)
 	if octets = j.buf.Len() - before; octets > most {
 		j.buf.Truncate(before)
 		return octets, false

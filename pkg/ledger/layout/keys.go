@@ -14,14 +14,13 @@ import (
 
 // Keys makes and parses the keys in etcd.
 type Keys struct {
-	// Prefix is the prefix of all keys, without a trailing slash: "/registry/kubizone".
+	// Prefix has no trailing slash: "/registry/kubizone".
 	Prefix string
 }
 
 // defaultView replaces the empty view in keys; "@" is no RFC 1123 label.
 const defaultView = "@"
 
-// byReference replaces the view for objects waiting for a zone object.
 const byReference = "@ref"
 
 // Object returns the key of an object of kubi.zone.
@@ -42,7 +41,7 @@ func (k Keys) Record(namespace, object string) string {
 	return k.Object("records", namespace, object)
 }
 
-// Objects returns the prefix of a resource's objects. A resource of another group includes the group:
+// Objects returns the prefix of a resource's objects. A resource of another group has the group:
 // "bind9clusters.bind9.kubi.zone".
 func (k Keys) Objects(resource string) string {
 	resource, group, ok := strings.Cut(resource, ".")
@@ -63,11 +62,11 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 	return head[i+1:], rest, true
 }
 
-// Resources lists the store's resources. Each has its own versions (subrev), so a new kind must be listed before the
-// first object is written.
+// Resources lists the store's resources. Each has its own versions (subrev), so list a new kind before its first object
+// is written.
 var Resources = append([]string{"zones", "records", "delegations", "deliveries", "dnsclasses", "updatekeys"}, FleetResources...)
 
-// FleetResources are those of the BIND fleets. No decision reads them.
+// FleetResources are those of the BIND fleets.
 var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone", "clusterbind9providers.bind9.kubi.zone"}
 
 // Internal returns the prefix of internal keys.
@@ -79,8 +78,7 @@ func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 // Config returns the key of the store's format.
 func (k Keys) Config() string { return k.Internal() + "config" }
 
-// Asked returns the key by which a server asks the others for the next commit at a zone. Each request overwrites the
-// last, which costs only time.
+// Asked returns the key by which a server asks the others for the next commit at a zone.
 func (k Keys) Asked() string { return k.Internal() + "asked" }
 
 func viewKey(view string) string {
@@ -138,7 +136,7 @@ func (k Keys) Key(f law.Key) string {
 		}
 		return k.Room("members") + f.Zone + "/"
 	}
-	panic(fmt.Sprintf("no key for a fact of kind %d", f.Kind)) // a bug of this package
+	panic(fmt.Sprintf("no key for a fact of kind %d", f.Kind))
 }
 
 // IsRange reports whether a fact is about all keys under a prefix.
@@ -147,8 +145,7 @@ func IsRange(k law.Key) bool {
 		k.Kind == law.KindTouched
 }
 
-// MostKeys returns the number of keys to read for a range, 0 for all. No refusal depends on the owners below an apex,
-// which are all owners of the zone.
+// MostKeys returns the number of keys to read for a range, 0 for all. No refusal depends on the owners below an apex.
 func MostKeys(k law.Key) int64 {
 	if k.Kind == law.KindForeign && !k.Name.IsZero() || k.Kind == law.KindOwnersBelow && k.Owner.IsApex() {
 		return law.FirstKeys
@@ -158,17 +155,17 @@ func MostKeys(k law.Key) int64 {
 	return 0
 }
 
-// Rooms lists the internal kinds, in key order, without asked and config.
+// Rooms lists the internal kinds of keys, in key order, without asked and config.
 var Rooms = []string{"condensed", "counts", "cuts", "debts", "journal", "members", "names",
 	"orphans", "outbox", "owners", "rules", "serials", "withdrawn"}
 
-// ZoneRooms lists the kinds purged with a zone, in order. A new zone at the name reads members of the earlier zone
-// (law.LastSerial.From) until the earlier Records are released (S2.10). The last kinds name the RRsets to withdraw
-// from a provider that cannot list them.
+// ZoneRooms lists the kinds purged with a zone, in order. A new zone of the name reads members of the earlier zone
+// (law.LastSerial.From) until the earlier Records are released (S2.10). The last kinds name the RRsets to withdraw from
+// a provider that cannot list them.
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
-// OwnRooms is the number of ZoneRooms, from the first, purged while an ended zone is still delivered.
+// OwnRooms is the number of the first ZoneRooms, purged while an ended zone is still delivered.
 const OwnRooms = 6
 
 // Journal returns the prefix of a zone's journal, and Step a transaction's key by the last step.
@@ -178,8 +175,7 @@ func (k Keys) Step(zone string, n uint64) string {
 	return k.Journal(zone) + fmt.Sprintf("%016x", n)
 }
 
-// StepSettled returns the key that marks a change of Settled without a step, after the key of step n. Each mark
-// overwrites the last.
+// StepSettled returns the key that marks a change of Settled without a step, after the key of step n.
 func (k Keys) StepSettled(zone string, n uint64) string { return k.Step(zone, n) + ".settled" }
 
 // ParseStep returns zone and step of a journal key.
@@ -197,8 +193,7 @@ func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 	return zone, n, err == nil
 }
 
-// Cut returns the key of a child's cut in its parent (law.CountedCut), PendingCut that of a pending cut
-// (law.PendingCut), and Outbox that of a work.
+// Cut, PendingCut and Outbox return the keys of a law.CountedCut, a law.PendingCut and a law.Work.
 func (k Keys) Cut(parent, child string) string        { return k.Room("cuts") + parent + "/" + child }
 func (k Keys) PendingCut(parent, child string) string { return k.Room("debts") + parent + "/" + child }
 func (k Keys) Outbox(id string) string                { return k.Room("outbox") + id }
@@ -261,7 +256,7 @@ func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
-	// Moves is set while the Record moves between zones.
+	// Moves is true while the Record moves between zones.
 	Moves bool `json:"m,omitempty"`
 	// KeptOut is the namespace that held the name.
 	KeptOut string `json:"k,omitempty"`
@@ -321,17 +316,16 @@ func (k Keys) ParseOwner(key string) (zone string, owner name.Rel, err error) {
 	return zone, owner, err
 }
 
-// Estimated octets: namesOctets for internal keys with the name of a Record or Zone, stepsOctets for a journal of
-// small changes, within JournalSteps and JournalOctets of package journal.
+// namesOctets estimates the internal keys with the name of a Record or Zone, stepsOctets a journal of small changes.
 const (
 	namesOctets = 1 << 10
 	stepsOctets = 16 << 10
-	// dataOctets is for each value of a Record in its owner fact, however short.
+	// dataOctets is for each value of a Record in its owner fact.
 	dataOctets = 80
 )
 
-// StoredOctets estimates the octets of an object in etcd: key, encoded form of octets, and internal keys. values is
-// the number of a Record's values, or of a Delegation's namespaces, each with a rules key.
+// StoredOctets estimates the octets of an object in etcd, with its internal keys. octets is the length of its encoded
+// form, values the number of a Record's values, or of a Delegation's namespaces, each with a rules key.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {
@@ -350,13 +344,13 @@ func (k Keys) CondensedPart(zone string, n uint64, part int) string {
 	return k.Condensed(zone) + fmt.Sprintf("%016x/%08x", n, part)
 }
 
-// MigrationLock returns the key of the migrations' lock, which is not internal and never encrypted.
+// MigrationLock returns the key of the migrations' lock. It is never encrypted.
 func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 
-// LeaderLock returns the key of the lock of the server that confirms Records, never encrypted either.
+// LeaderLock returns the key of the lock of the server that confirms Records, which is never encrypted.
 func (k Keys) LeaderLock() string { return k.Prefix + "/confirming" }
 
-// WaitingValue returns the value of Waiting's keys; moves as in law.Waiting.
+// WaitingValue returns the value of Waiting's keys.
 func WaitingValue(uid string, created int64, moves bool) string {
 	return string(Encode(Waiter{UID: uid, Created: created, Moves: moves}))
 }

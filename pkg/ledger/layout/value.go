@@ -11,8 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Encode encodes an internal value as JSON; types of this module always encode. "<", ">" and "&" stay: escaped, they
-// would take six octets each.
+// Encode encodes an internal value as JSON. "<", ">" and "&" stay, as each would take six octets if escaped.
 func Encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err == nil && bytes.Contains(b, escaped) {

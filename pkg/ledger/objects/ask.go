@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ZoneAsk returns the request of a Zone write to the law, by the object alone; before or after may be nil. The error
-// is a law.Refusal if the new spec does not parse.
+// ZoneAsk returns the request of a Zone write to the law, by the object alone; before or after may be nil. The error is
+// a law.Refusal if the new spec does not parse.
 func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	if before != nil {
 		if ask.Before, err = LawZone(before); err != nil {

@@ -36,7 +36,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ObjectCodec encodes a resource's objects for etcd. Transformer nil: no encryption at rest.
+// ObjectCodec encodes a resource's objects for etcd, without encryption at rest if Transformer is nil.
 type ObjectCodec struct {
 	Codec       runtime.Codec
 	Transformer value.Transformer
@@ -66,7 +66,7 @@ func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev in
 	return (storage.APIObjectVersioner{}).UpdateObject(into, uint64(rev))
 }
 
-// DecodeNew decodes a stored object of the kind in its data.
+// DecodeNew decodes a stored object of any kind.
 func (c ObjectCodec) DecodeNew(ctx context.Context, key string, data []byte) (runtime.Object, error) {
 	data, err := c.decrypt(ctx, key, data)
 	if err != nil {
@@ -170,7 +170,7 @@ func publishDeletions(o *v1alpha1.Zone) *uint32 {
 	return &publish
 }
 
-// ReleaseNow returns the namespaces in the release-now annotation, sorted: their grace periods end (S2.5).
+// ReleaseNow returns the sorted namespaces in the release-now annotation (S2.5).
 func ReleaseNow(o metav1.Object) []string {
 	return slices.Compact(slices.Sorted(strings.FieldsFuncSeq(o.GetAnnotations()[v1alpha1.AnnotationReleaseNow], func(c rune) bool {
 		return c == ',' || c == ' '
@@ -245,7 +245,7 @@ func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
 	return s, nil
 }
 
-// readSigners returns the sorted data of the DS for the parent. DS of a former name are ignored (S12.2).
+// DS of a former name are ignored (S12.2).
 func readSigners(o *v1alpha1.Zone) (out []string, err error) {
 	dnssec := o.Status.DNSSEC
 	if dnssec == nil || dnssec.FQDN != o.Status.FQDN {
@@ -314,7 +314,7 @@ func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// RecordWithoutData is LawRecord without values. It fails only if the type does not parse.
+// RecordWithoutData is LawRecord without values. The only error is a type that does not parse.
 func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	t, err := rdata.ParseType(o.Spec.Type)
 	if err != nil {
@@ -330,8 +330,7 @@ func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// Adopted returns a stored record's contribution to its zone, or the name at which the record waits; the other is
-// nil.
+// Adopted returns a stored record's contribution to its zone, or the name at which the record waits; the other is nil.
 func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
@@ -407,9 +406,7 @@ func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// setReady sets Ready in the content write itself, so that no client takes an old True for this write (S6.13). Ready
-// is Unknown until every class has confirmed the write, or True at once if no class delivers the zone and the content
-// is settled and served.
+// setReady sets Ready in the content write itself, so that no client takes an old True for this write (S6.13).
 func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
 	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
 	switch {
@@ -427,8 +424,8 @@ func (pl *Placer) isDelivered(named bool, namespace, view string) bool {
 	return named || pl.DefaultClass != nil && pl.DefaultClass(namespace, view)
 }
 
-// Served reports whether a zone is delegated and servable, and has no finalizer of Delivery: with the finalizer, a
-// class may still have the zone (S8.3).
+// Served reports whether a zone is delegated and servable, and has no finalizer of Delivery, as a class may still have
+// the zone (S8.3).
 func Served(o *v1alpha1.Zone) bool {
 	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions,
 		v1alpha1.ConditionServable) &&
@@ -494,7 +491,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	}
 	setParentLabel(o, c.Holding.Parent)
 	switch held := c.Holding.Held; {
-	case held != nil: // first, as it waits for a person
+	case held != nil: // first, as a person must act
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, DescribeHold(z, held),
 			o.Generation)
 	case len(c.Holding.Works) == 0:
@@ -532,7 +529,7 @@ func DelegationRule(o *v1alpha1.Delegation) (rules.Rule, error) {
 	return rule, err
 }
 
-// DelegationSpec returns a Delegation's spec for the law, or an error if a pattern does not parse.
+// DelegationSpec returns a Delegation's spec for the law.
 func DelegationSpec(o *v1alpha1.Delegation) (*zones.DelegationSpec, error) {
 	rule, err := DelegationRule(o)
 	return &zones.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule, ReleaseNow: ReleaseNow(o)}, err
@@ -570,8 +567,8 @@ func Moving(o *v1alpha1.Record) bool {
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
 }
 
-// Renames returns the path of the field by which an update would rename or move an established zone, "" for none
-// (S1.6). Neither another spelling (case, absolute) of the name nor the default namespace in a zoneRef renames.
+// Renames returns the path of the field by which an update would rename or move an established zone, or "" (S1.6).
+// Another spelling (case, absolute) of the name does not rename, nor does the default namespace in a zoneRef.
 func Renames(before, after *v1alpha1.Zone) string {
 	x, y := zoneRef(before.Spec.ZoneRef, before.Namespace), zoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {

@@ -23,8 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// processWork processes the rest of a work, and deletes its item at the end. It continues after the cursor, also on
-// another server.
 func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 	if s.Work.Left != "" && ob.Terminates(s.Work.Left) {
 		return nil
@@ -47,8 +45,7 @@ func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 	}
 }
 
-// decideFound decides the moving Records, then unlocks the zones, and then decides the rest, so that waiting Records
-// do not prolong the lock (S2.11).
+// The moving Records come first, then the zones are unlocked, so that waiting Records do not prolong the lock (S2.11).
 func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
@@ -70,7 +67,7 @@ func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 		return err
 	}
 	if isTrial(&s.Work) && len(s.Work.Scans) > 0 && ob.isGaining(s.Work.View, s.Work.Scans[0].Name) {
-		return nil // leave the name to the cascade that brings Records there
+		return nil // leave the name to the cascade that moves Records there
 	}
 	return ob.decideWindows(ctx, s)
 }
@@ -100,7 +97,7 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 			if err != nil {
 				return err
 			}
-			if paused { // a paused cascade keeps no candidates
+			if paused {
 				found, more = nil, true
 			}
 		}
@@ -108,8 +105,8 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 	return nil
 }
 
-// finishWork ends a work in parts, each a transaction: withdrawals, marks at the zones, then the purge. The last
-// deletes the item (I4). through is false if the item was extended.
+// finishWork commits withdrawals, then marks at the zones, then the purge, each in transactions, of which the last
+// deletes the item (I4). It returns false if the item was extended.
 func (ob *Outbox) finishWork(ctx context.Context, s *workState) (through bool, err error) {
 	for s.Work.Times == s.cursor.Times {
 		purges := s.Work.Purge != ""
@@ -126,7 +123,6 @@ func (ob *Outbox) finishWork(ctx context.Context, s *workState) (through bool, e
 	return false, nil
 }
 
-// endPart commits a part. If purges is true, it is not the last.
 func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last bool, err error) {
 	rest := s.Work
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Key: ob.mem.Layout.Outbox(s.Work.ID)}, Expected: s.Mod}
@@ -147,7 +143,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 		w.Namespace, w.Name, w.Hint = at.Namespace, at.Name, ob.mem.Layout.Zone(at.Namespace, at.Name)
 	}
 	last = len(rest.Zones) == 0 && len(rest.Releases) == 0 && !purges
-	leaves := len(s.damaged) > 0 && !isTrial(&s.Work) // for a trial, the next round tries the damaged records
+	leaves := len(s.damaged) > 0 && !isTrial(&s.Work) // the next round of trials tries the damaged records
 	if last {
 		rest = s.remainder()
 	}
@@ -172,10 +168,9 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 	return last, nil
 }
 
-// purgeKeys deletes a removed zone's internal keys in pages. No zone has the work's mark any more, so no decision
-// reads these keys.
+// No zone has the work's mark any more, so no decision reads these keys.
 func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
-	if len(s.Work.Scans) > 0 { // not again after an interruption
+	if len(s.Work.Scans) > 0 { // no second scan after an interruption
 		next := s.Work
 		next.Scans, next.Cursor, next.Damaged = nil, nil, s.damaged
 		if err := s.rewriteItem(ctx, ob, next); err != nil {
@@ -202,7 +197,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 			if !more {
 				break
 			}
-			if _, err := ob.betweenGoes(ctx, s, began, 0); err != nil { // 0: pause as if clients wrote
+			if _, err := ob.betweenGoes(ctx, s, began, 0); err != nil { // pause as if clients wrote
 				return err
 			}
 		}

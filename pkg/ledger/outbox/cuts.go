@@ -27,7 +27,7 @@ import (
 )
 
 // CountCuts counts the pending cuts of a write before the answer, so that the client sees new name servers in the
-// parent. After an error, sweepCuts counts them later (I4).
+// parent. After an error sweepCuts counts them later (I4).
 func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := ob.countCut(ctx, d); err != nil {
@@ -38,12 +38,12 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// countCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. Each later change
-// of the child puts the pending cut again, so the cut's revision is compared.
+// countCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. Each change of
+// the child puts the pending cut again, so its revision is compared.
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
-	// Callers that count the same cut lock before they read: otherwise all would read, and all but the first fail.
+	// Callers lock before they read: otherwise all would read the same cut, and all but the first fail.
 	unlock, err := ob.com.LockKey(ctx, cutKey)
 	if err != nil {
 		return err
@@ -62,27 +62,26 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		if item != nil {
 			ask.Work, ask.WorkBy = item.Work.ID, item.Work.By
 		}
-		// Read the child's hosts outside of the parent's queue, so that other writers do not wait for the reads.
+		// Read the child's hosts outside of the parent's queue.
 		parent, kept, err := ob.readCut(ctx, &ask)
 		if err != nil || kept {
 			return err
 		}
 		ask.Own = (ask.Own || d.Own) && !ob.Terminates(d.Parent.Namespace)
 		w := ob.cutWrite(ask, parent)
-		w.Key, w.Expected, w.Item = cutKey, r.Kvs[0].ModRevision, item
+		w.Key, w.Expected, w.OutboxItem = cutKey, r.Kvs[0].ModRevision, item
 		switch out, err := ob.com.Commit(ctx, w); {
 		case errors.Is(err, commit.ErrThrough): // the child's cascade has ended, or the parent has another name
 		case err != nil:
 			return err
 		case out.OK:
-			ob.CountCuts(ctx, w.Plan.PendingCuts) // the parent's hold may have ended
+			ob.CountCuts(ctx, w.Plan.PendingCuts)
 			return nil
 		}
 	}
 }
 
-// cutWrite returns the write that counts a cut. Its error is commit.ErrThrough if the parent has another name by
-// then.
+// The write's error is commit.ErrThrough if the parent's name has changed.
 func (ob *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
 	d := ask.Pending
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},
@@ -94,7 +93,7 @@ func (ob *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
 			return law.Outcome{Need: []law.Key{key, law.CutKey(d.Parent.UID, d.Child.UID)}}
 		}
 		if ask.Parent, _ = p.(*law.Zone); !parentExists(ask.Parent, d) {
-			return law.Outcome{Plan: &law.Plan{}} // the parent's keys are purged with it
+			return law.Outcome{Plan: &law.Plan{}}
 		}
 		return records.DecideCut(seen, ask)
 	}
@@ -112,7 +111,7 @@ func parentExists(parent *law.Zone, d law.PendingCut) bool {
 	return parent != nil && parent.UID == d.Parent.UID && !parent.Pending
 }
 
-// findGaining returns the item of the cascade that moves the parent's records to the child of a pending cut, or nil.
+// findGaining returns the cascade that moves the parent's records to the child, or nil.
 func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.Item, error) {
 	h := ob.mem.HoldingOf(law.HoldingKey(d.View, d.FQDN))
 	if h == nil || h.UID != d.Child.UID {
@@ -209,8 +208,7 @@ func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets
 	return sets, err
 }
 
-// sweepCuts counts the cuts left by a crash or timeout. A new cut is left to its writer, except in a server's first
-// sweep.
+// sweepCuts counts the cuts left by a crash or timeout. Writers count new cuts, except in a server's first sweep.
 func (ob *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 	return ob.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var d law.PendingCut

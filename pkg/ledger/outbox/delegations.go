@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// DelegationTx returns the write of a decision about a Delegation. Commit sets *placed to the object to be stored;
-// nil: deleted.
+// DelegationTx returns the write of a decision about a Delegation. Commit sets *placed to the stored object, nil if
+// deleted.
 func (ob *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
 	placed **v1alpha1.Delegation) {
 	spec, of := ask.After, after
@@ -54,18 +54,17 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.
 	return tx, placed
 }
 
-// takenAtOnce bounds parallel decisions. A removed zone's Delegations do not depend on each other.
 const takenAtOnce = 8
 
-// decideDelegations decides again a removed zone's Delegations, those waiting for a zone, and those for which a zone
-// had no room. Candidates are collected afterwards, as the new rules decide them.
+// decideDelegations decides Delegations of a removed zone, those waiting for a zone, and those for which a zone had no
+// room. Candidates are collected afterwards, as the new rules decide them.
 func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]
 		if scan.Kind != law.ScanReferring && scan.Kind != law.ScanNamespaces {
 			continue
 		}
-		names, err := ob.delegationsOf(ctx, s.Work.Purge, "") // none unless a zone is removed
+		names, err := ob.delegationsOf(ctx, s.Work.Purge, "")
 		if err != nil {
 			return err
 		}
@@ -78,8 +77,7 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 			return err
 		}
 		slices.Sort(names)
-		// A new zone's work later decides all objects waiting for the zone, and a Delegation's work all of its
-		// namespaces.
+		// A new zone's work later decides all objects waiting for the zone, a Delegation's work all of its namespaces.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
 		for some := range slices.Chunk(slices.Compact(names), takenAtOnce) {
 			group, within := errgroup.WithContext(ctx)
@@ -113,7 +111,7 @@ func (ob *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (na
 	prefix := ob.mem.Layout.Key(key)
 	var opts []clientv3.OpOption
 	if namespace != "" {
-		opts = append(opts, clientv3.WithRange(prefix+"\x00")) // a single key
+		opts = append(opts, clientv3.WithRange(prefix+"\x00"))
 	}
 	_, err = etcd.Scan(ctx, ob.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
 		v, err := layout.DecodeFact(key, kv.Value)
@@ -128,8 +126,7 @@ func (ob *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (na
 	return slices.Compact(names), err
 }
 
-// reconsiderDelegation decides a Delegation again. covered is true if the names under its rules are decided later
-// anyway.
+// covered is true if the names under the rules are decided later anyway.
 func (ob *Outbox) reconsiderDelegation(ctx context.Context, namespace, name string, covered bool) error {
 	for {
 		o, mod, err := ob.readDelegation(ctx, namespace, name)

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// SerialsEvery is the period of last serials' sweeps.
+	// SerialsEvery is the period of sweeps of last serials.
 	SerialsEvery = time.Hour
-	// KeepsFor is the time after which a server records how long a last serial was kept. A server that runs for a day
-	// records most of it; a serial kept for sixty days is written 240 times.
+	// KeepsFor is the time after which a server records how long it kept a last serial. A serial kept for sixty days is
+	// written 240 times.
 	KeepsFor = 6 * time.Hour
-	// MaxLeftBy bounds the last serials kept for a namespace's zones, to 3 MiB. Beyond, the serials with the least
-	// time left go first.
+	// MaxLeftBy bounds the last serials kept for a namespace's zones, to 3 MiB. The serials with the least time left go
+	// first.
 	MaxLeftBy   = 10000
 	sweptAtOnce = 100
 )
@@ -38,7 +38,7 @@ type forgettable struct {
 }
 
 // sweepSerials removes last serials that no secondary can remember (S6.8). Only the running time of servers counts: a
-// clock a year ahead for a minute would remove all serials, and a zone created again would begin behind its
+// clock a year ahead for a minute would remove all serials, and a new zone of the name would begin behind its
 // secondaries. The first server that kept a serial for KeepsFor subtracts KeepsFor from the time left, and the others
 // restart at the new revision, so the time counted never exceeds the time passed.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
@@ -69,14 +69,15 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 			write(f.key, f.mod, clientv3.OpDelete(f.key))
 		}
 	}
-	for n := 0; n < len(ops); n += sweptAtOnce { // keys changed meanwhile wait for the next sweep
+	for n := 0; n < len(ops); n += sweptAtOnce {
 		end := min(len(ops), n+sweptAtOnce)
 		_, _ = ob.mem.Client.Txn(ctx).If(cmps[n:end]...).Then(ops[n:end]...).Commit()
 	}
 	return seen
 }
 
-// Keep subtracts d from the time left of a last serial; nil: the serial may go. If due, the result must be written.
+// Keep subtracts d from the time left of a last serial, and returns nil if the serial may go. If due is true, write the
+// result.
 func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
 	passed := int64(d.Seconds())
 	if passed >= last.Left {
@@ -86,8 +87,8 @@ func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool)
 	return &last, d >= KeepsFor
 }
 
-// SweepCondensed deletes the condensed steps of settled zones, and unnamed parts. A removed zone's steps are left to
-// the purge. Steps condensed meanwhile wait for the next sweep.
+// SweepCondensed deletes the condensed steps of settled zones, and parts without a header. The purge deletes those of
+// removed zones.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{} // last revision by uid
 	room := ob.mem.Layout.Room("condensed")

@@ -17,16 +17,16 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// items caches the outbox by key, through a watch, as a new item must not cause a read of all.
+// items caches the outbox through a watch, so that a new item does not cause a read of all.
 type items struct {
 	mu sync.Mutex
 	by map[string]*listed
 }
 
-// listed is an item. met is the time at which this server first saw the revision; no other server's clock counts.
+// met is the time at which this server first saw the revision, as no other server's clock counts.
 type listed struct {
 	commit.Item
-	since int64 // creation revision of the item
+	since int64 // creation revision
 	met   time.Time
 }
 
@@ -45,7 +45,7 @@ func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *listed {
 	return one
 }
 
-// loadItems reads all of the outbox. The read of rev comes first, so a watch from rev misses nothing.
+// rev is read first, so that a watch from rev misses nothing.
 func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	room := ob.mem.Layout.Room("outbox")
 	_, rev, err = etcd.ReadKey(ctx, ob.mem.Client, room)
@@ -81,8 +81,7 @@ func (ob *Outbox) beginItems(ctx context.Context) int64 {
 	}
 }
 
-// followItems keeps items up to date from rev until ctx ends. An item of this server wakes the outbox again: its
-// writer may have done so before the watch had the item.
+// An item of this server wakes the outbox again: its writer may have done so before the watch had the item.
 func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, ob.mem.Client, ob.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {

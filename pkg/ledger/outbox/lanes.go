@@ -11,28 +11,25 @@ import (
 )
 
 const (
-	// maxLanes bounds the namespaces whose cascades run in parallel.
 	maxLanes  = 8
 	laneSlice = 5 * time.Second
 )
 
-// lanes schedules works: those of a namespace one after the other, in its lane. Lanes without a place wait in order.
-// Under contention, a lane releases its place after each work, and within a work after a slice.
+// The works of a namespace run one after the other, in its lane. If all places are taken, lanes wait in order, and a
+// running lane releases its place after each work, and within a work after a slice of time.
 type lanes struct {
 	sync.WaitGroup
-	places  chan struct{} // taken places; a channel serves its senders in order
-	waiting atomic.Int32  // lanes without a place
+	places  chan struct{} // senders are served in order
+	waiting atomic.Int32
 	slice   time.Duration
 	busy    sync.Map // by namespace
-	// missed is true if a work was due while its lane was busy.
-	missed atomic.Bool
+	missed  atomic.Bool
 }
 
 func newLanes(most int, slice time.Duration) *lanes {
 	return &lanes{places: make(chan struct{}, most), slice: slice}
 }
 
-// place has the time at which a lane took its place; zero: none.
 type place struct{ since time.Time }
 
 func (p *lanes) takeLane(name string) bool {

@@ -39,11 +39,11 @@ type Outbox struct {
 	failed                             sync.Map // retry by work ID
 }
 
-// Announce is called for each Record and Zone that a cascade finds no longer allowed, with the end of the grace
-// period, and again with 0 when a rule allows the object again (S2.12, S3.5). It must not block.
+// Announce is called for each Record and Zone that a cascade finds no longer allowed, with the end of the grace period,
+// and with 0 when a rule allows the object again (S2.12, S3.5). It must not block.
 type Announce func(o metav1.Object, endsAt int64, message string)
 
-// New returns an Outbox. terminating reports whether a namespace is being deleted; nil: false. announce may be nil.
+// New returns an Outbox. terminating reports whether a namespace is being deleted; terminating and announce may be nil.
 func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool,
 	announce Announce, serialsEvery, usageEvery, tryEvery time.Duration, maxLeftBy int) *Outbox {
 	if announce == nil {
@@ -55,15 +55,14 @@ func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *
 }
 
 const (
-	// MigrationID begins the IDs of migrations' works.
+	// MigrationID and trialID are prefixes of the IDs of works by migrations and trials (waiting.go).
 	MigrationID = "migration-"
-	// trialID begins the IDs of trials (waiting.go).
-	trialID = "waits-"
+	trialID     = "waits-"
 )
 
 func isTrial(w *law.Work) bool { return strings.HasPrefix(w.ID, trialID) }
 
-// isGaining reports whether a cascade moves records to a name, or to a name above or below.
+// isGaining reports whether a cascade moves records to a name, or above or below.
 func (ob *Outbox) isGaining(view string, n name.Name) bool {
 	if n.IsZero() {
 		return false
@@ -86,7 +85,7 @@ func (ob *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 }
 
 // decideZone decides a Zone without a client, until the decision is committed or obsolete. item is the cascade's, or
-// nil. ask returns the request for the present Zone; nil: nothing to decide.
+// nil. ask returns nil if there is nothing to decide.
 func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error)) error {
 	for {
@@ -99,7 +98,7 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 			return err
 		}
 		w := ob.com.WriteOf("zones", o, mod)
-		w.Was, w.Hint, w.Item = o, w.Key, item
+		w.Was, w.Hint, w.OutboxItem = o, w.Key, item
 		w.Ask = func(seen *law.Seen) law.Outcome {
 			out := decide(seen)
 			ob.dropUnchanged(out.Plan, o)
@@ -128,8 +127,8 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 	}
 }
 
-// dropUnchanged removes the zone from a plan that leaves its object and facts as they are. The batch must not see such
-// a zone: it would put the object from memory, of which the decision read nothing.
+// dropUnchanged removes the zone from a plan without changes. The batch would put the object from memory, of which the
+// decision read nothing.
 func (ob *Outbox) dropUnchanged(plan *law.Plan, o *v1alpha1.Zone) {
 	if plan == nil || plan.Zone == nil || len(plan.Writes) > 0 {
 		return

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// ProcessOutbox processes the outbox once, without the rest of Run: stories pause between the end of a cascade and the
-// count of cuts.
+// ProcessOutbox processes the outbox once, without the rest of Run.
 func (ob *Outbox) ProcessOutbox(ctx context.Context) {
 	if _, err := ob.loadItems(ctx); err != nil {
 		return

@@ -29,7 +29,7 @@ const (
 	dutyEvery  = 4 * sweepEvery
 )
 
-// Run processes the outbox and the other duties until ctx ends. Several servers may run on a store.
+// Run processes the outbox, and makes all sweeps and rounds, until ctx ends. Several servers may run at once.
 func (ob *Outbox) Run(ctx context.Context) error {
 	defer ob.lanes.Wait()
 	var duties sync.WaitGroup
@@ -97,8 +97,8 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	}
 }
 
-// listDue returns the works for this server, oldest first: its own, those of a server silent for foreignAfter and, if
-// all is true, those without a runner.
+// listDue returns, oldest first, this server's works, those of a server silent for foreignAfter and, if all is true,
+// those without a runner.
 func (ob *Outbox) listDue(all bool) (works []*workState) {
 	ob.items.mu.Lock()
 	for _, one := range ob.items.by {
@@ -143,8 +143,8 @@ func (ob *Outbox) takeUp(ctx context.Context, s *workState) {
 	}
 }
 
-// sweepMarks settles zones held too long by their cascades (S7.2), and removes marks without an item, which would
-// lock names and hold zones forever. An item is deleted with its last mark, so the store has lost such an item.
+// sweepMarks settles zones held too long by their cascades (S7.2), and removes marks whose item the store has lost,
+// which would lock names and hold zones forever.
 func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	ob.mem.Forget(time.Now().Add(-facts.Remembers))
 	now := ob.mem.Now().Unix()
@@ -153,7 +153,7 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 		var err error
 		for _, mark := range h.Works {
 			failed := ob.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
-				// A later work with this ID changes the zone by its mark, and this write fails.
+				// A later work with this ID changes the zone by its mark, so that this write fails.
 				r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
 				if err != nil || len(r.Kvs) > 0 {
 					return nil, err

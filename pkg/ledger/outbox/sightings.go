@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// sightings are the keys of a room at a duty's last sweep. A key that no server changes becomes due by this server's
-// clock alone.
+// sightings are the keys of a kind at a duty's last sweep. A key that no server changes becomes due by this server's
+// clock.
 type sightings map[string]sighting
 
 type sighting struct {
@@ -21,8 +21,7 @@ type sighting struct {
 	at  time.Time
 }
 
-// sweepRoom calls f for each key of a room, with the time since this server first saw the key's revision. The result
-// is for the next sweep; last, if the read failed.
+// sweepRoom calls f for each key, with the time since this server first saw the key's revision.
 func (ob *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f func(kv *mvccpb.KeyValue, known time.Duration)) sightings {
 	now := sightings{}
 	if _, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room(room), "", 0, func(kv *mvccpb.KeyValue) error {

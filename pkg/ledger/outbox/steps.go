@@ -26,18 +26,15 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A cascade decides records in order, each on the result of the last. Many are submitted at once to the zone's queue,
-// like clients' writes.
-//
-// The order is that of S2.8 and S2.9. All moving Records leave their zone before the waiting records are decided; then
-// all come in, in order. So a record's former zone does not decide which record takes a name.
+// A cascade decides records in order, each on the result of the last, but submits many at once to the zone's queue. All
+// moving Records leave their zone first, then all come in (S2.8, S2.9). So a record's former zone does not decide which
+// record takes a name.
 
 const (
-	// maxSteps is about the number of records that fits into a transaction.
+	// About maxSteps records fit into a transaction.
 	maxSteps = 16
-	// In the time sharedFor after a client's write the bound is fewSteps, as the client's next write waits for the
-	// queued steps. Each stepsGrow raises the bound by 1, so that names do not stay locked for long beside a busy
-	// client.
+	// For the time sharedFor after a client's write the bound is fewSteps, as the client's next write waits for queued
+	// steps. Each stepsGrow raises the bound by 1, so that names do not stay locked for long.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
@@ -53,9 +50,8 @@ func (ob *Outbox) stepsAtOnce(work *law.Work) int {
 
 type step struct {
 	candidate
-	w *commit.Write
-	o *v1alpha1.Record
-	// true if the Record is in the zone that the step probably changes
+	w      *commit.Write
+	o      *v1alpha1.Record
 	inZone bool
 }
 
@@ -76,12 +72,12 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 		ask.Work = s.Work.ID
 	}
 	w := ob.com.WriteOf("records", o, mod)
-	w.Hint, w.Item = ob.mem.GuessZone(r), &s.Item
+	w.Hint, w.OutboxItem = ob.mem.GuessZone(r), &s.Item
 	if isTrial(&s.Work) {
 		w.Payer = o.Namespace
 	}
 	if ask.Waits != nil && c.keptOut != "" {
-		ask.Waits.KeptOut, w.Payer = c.keptOut, o.Namespace // holders are not charged for Records that wait at their names
+		ask.Waits.KeptOut, w.Payer = c.keptOut, o.Namespace // holders do not pay for Records waiting there
 	}
 	w.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
 	w.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
@@ -91,7 +87,7 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 		}
 		placed := o.DeepCopy()
 		if plan.Zone == nil && plan.Record.Zone != nil {
-			plan.Record.Serial = serial.Serial(o.Status.Serial) // the zone did not change
+			plan.Record.Serial = serial.Serial(o.Status.Serial)
 		}
 		ob.placer.PlaceRecord(placed, plan.Record)
 		data, err := ob.mem.Records.Encode(ctx, w.Key, placed)
@@ -119,8 +115,8 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
 }
 
-// decideRecords decides candidates in order. First the Records in a zone stay or leave. Then zones adopt the waiting
-// Records, with those that have left for another zone (I1).
+// First the Records in a zone stay or leave. Then zones adopt the waiting Records, and those that have left for another
+// zone (I1).
 func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidate) error {
 	ob.mem.Fault("cascade-step")
 	ob.mem.Stats.CascadeSteps.Add(int64(len(cs)))
@@ -146,9 +142,8 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	return err
 }
 
-// commitSteps commits steps, grouped by probable zone. The first step of a group that is not committed is decided
-// alone. If inside is true, the Records are in these zones, and a leaving Record is not yet adopted by another.
-// leaves has the uids of the leaving Records.
+// If steps of a zone are not committed, the first of them is decided alone. If inside is true, a leaving Record is not
+// yet adopted by another zone. leaves has the uids of leaving Records.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {
@@ -198,7 +193,7 @@ func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidat
 	}
 }
 
-// noteStep announces a step, counts its pending cuts, and reports whether the Record leaves for another zone (I1).
+// noteStep reports whether the Record leaves for another zone (I1).
 func (ob *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 	p := st.w.Plan.Record
 	if p != nil && p.Zone != nil && (p.EndsAt != 0) != (st.o.Status.EndsAt != nil) {
@@ -217,7 +212,7 @@ func (ob *Outbox) decideRepaired(ctx context.Context, s *workState) error {
 		s.damaged = slices.DeleteFunc(slices.Clone(s.damaged), func(r law.Ref) bool { return r == record })
 		if err == nil && o != nil && (record.UID == "" || string(o.UID) == record.UID) {
 			var c candidate
-			_, waits, _ := objects.Adopted(o) // damaged ones are left out again
+			_, waits, _ := objects.Adopted(o)
 			if c, err = ob.recordCandidate(ctx, o, waits); err == nil {
 				_, err = ob.reconsiderRecord(ctx, s, c, false)
 			}
@@ -258,7 +253,7 @@ func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) (
 	return steps, nil
 }
 
-// readStep returns nil if the Record is gone, and facts.ErrDamaged for an unreadable Record.
+// readStep returns nil if the Record is gone, and facts.ErrDamaged if it cannot be read.
 func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *mvccpb.KeyValue) (*step, error) {
 	if kv == nil {
 		return nil, nil

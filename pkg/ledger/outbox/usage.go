@@ -13,16 +13,16 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// The status of a Delegation has the number of its namespaces' Records in the zone (S4.3), updated by a sweep: a
-// write of a Record changes only its counts/ key.
+// A sweep updates the number of Records in the status of a Delegation (S4.3): a write of a Record changes only its
+// counts/ key.
 
 const (
-	// UsageEvery is the period of Delegations' sweeps.
+	// UsageEvery is the period of the sweep.
 	UsageEvery  = 10 * time.Second
 	usageAtOnce = 500
 )
 
-// sweepUsage writes changed numbers. The first sweep counts all zones, as earlier writes may not be noted.
+// The first sweep counts all zones, as earlier writes may not be noted.
 func (ob *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 	delegated := map[string]*law.Holding{}
 	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return h.Delegations > 0 }) {

@@ -25,18 +25,16 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write that frees a name does not look for waiting objects. Each round decides them without a write (a trial);
-// when a client removes a value, objects that wait at the name are tried at once (S2.7). If a zone would adopt an
-// object, a cascade decides all objects waiting at the name in order. So a round of an idle cluster writes nothing,
-// and a lost trial costs a minute.
+// A write that frees a name does not look for waiting objects. Each round decides all of them without a write (a
+// trial); when a client removes a value, objects waiting at the name are tried at once (S2.7). If a zone would adopt an
+// object, a cascade decides all objects waiting at the name. So rounds of an idle cluster write nothing.
 
 const (
 	// TryEvery is the time between two rounds.
 	TryEvery = time.Minute
 	// maxTried bounds a namespace's objects in a round, chosen by lot, so that many do not delay others'.
 	maxTried = 100
-	// maxListed bounds the keys read by a round; the next continues there. maxBelow bounds the keys read at a freed
-	// name; the rest waits.
+	// maxListed bounds the keys read by a round; the next continues there. maxBelow bounds those at a freed name.
 	maxListed = 100_000
 	maxBelow  = 2_000
 	// A round pauses idleShare times its working time, for clients.
@@ -52,10 +50,10 @@ func (ob *Outbox) followRounds(ctx context.Context) {
 	}
 }
 
-// followFreed tries the objects waiting at freed names, and at or below their base names, until ctx ends. While
-// nothing waits, it only counts them, and seldom: most clusters have no waiting objects, and all have writes.
+// followFreed tries the objects waiting at freed names, and at or below their base names. While nothing waits, it only
+// counts them, and seldom, as most clusters have no waiting objects.
 func (ob *Outbox) followFreed(ctx context.Context) {
-	var waited time.Time // last time with a waiting object
+	var waited time.Time
 	for at, ok := ob.com.NextFreed(ctx); ok; at, ok = ob.com.NextFreed(ctx) {
 		if time.Since(waited) > TryEvery {
 			r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Room("orphans"), clientv3.WithPrefix(), clientv3.WithCountOnly())
@@ -80,7 +78,7 @@ func (ob *Outbox) logUntried(ctx context.Context, err error) {
 }
 
 // tryRange tries the waiting objects under a prefix from a key on, and creates cascades for those that a zone would
-// adopt. next is the key to continue with, "" at the end. Pauses last rest times the working time.
+// adopt. next is the key to continue with, "" at the end. Pauses last rest times the work.
 func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
 	chosen, next, err := ob.drawWaiting(ctx, prefix, from, most)
 	if err != nil {
@@ -104,9 +102,8 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 }
 
 // hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Rounds
-// leave them to that cascade: Records restored by rules of the zone's own namespace are its act and end a hold
-// (S7.5), but Records adopted in a round are the tenant's. Unreadable items, and those beyond maxBelow, delay no
-// object.
+// leave them to that cascade: Records restored by rules of the zone's own namespace are its act and end a hold (S7.5),
+// those adopted in a round are the tenant's.
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))
@@ -134,8 +131,8 @@ func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace strin
 	return err
 }
 
-// drawWaiting reads the waiting keys under a prefix from a key on, about as many as most, and chooses at most
-// maxTried of each namespace by lot.
+// drawWaiting reads about "most" waiting keys under a prefix from a key on, and chooses at most maxTried of each
+// namespace by lot.
 func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int) (chosen []candidate, next string, err error) {
 	drawn, met := map[string][]candidate{}, map[string]int{}
 	next, err = etcd.Scan(ctx, ob.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {
@@ -173,7 +170,7 @@ func (ob *Outbox) tryCandidate(ctx context.Context, c candidate) (_ *law.Work, e
 		return nil, err
 	}
 	_, waits, err := objects.Adopted(o)
-	if err != nil || waits == nil || ob.isGaining(waits.View, waits.FQDN) { // a cascade moves Records there
+	if err != nil || waits == nil || ob.isGaining(waits.View, waits.FQDN) {
 		return nil, err
 	}
 	if c, err = ob.recordCandidate(ctx, o, waits); err != nil {
@@ -215,7 +212,7 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 	}
 	work.ID = trialID + p.View + "-" + at.String()
 	work.Scans = []law.Scan{{Kind: law.ScanWaiting, View: p.View, Name: at, Exact: exact}}
-	if waits.Zone != nil && (waits.View != p.View || waits.FQDN != p.FQDN) { // waits for the zone, not at the name
+	if waits.Zone != nil && (waits.View != p.View || waits.FQDN != p.FQDN) {
 		work.Scans = append(work.Scans, law.Scan{Kind: law.ScanReferring, Target: waits.Zone})
 	}
 	return work

@@ -33,12 +33,15 @@ type candidate struct {
 // maxWindow bounds a cascade's candidates in memory, to about 5 MB. Each further window scans again.
 const maxWindow = 1 << 14
 
-// window is the next part of a work's candidates, in order (S2.8, S2.14): moving Records, those of the gaining zone's
-// own namespace first; zones, since they adopt records; Records in the zone; waiting Records of the zone's own
-// namespace, of the namespace that had the name when the wait began, and all others. Within each, the older first.
+// window is the next part of a work's candidates, in this order (S2.8, S2.14), the older first within each:
+//
+//   - moving Records of the gaining zone's own namespace, then others
+//   - zones, since they adopt records
+//   - Records in the zone
+//   - waiting Records of the zone's own namespace, then of the namespace that had the name, then others
 type window struct {
 	own string
-	// after is the work's cursor before the window. Until after.Moved, the window has only moving Records.
+	// after is the work's cursor before the window. Until after.Moved is true, the window has only moving Records.
 	after law.Cursor
 	found []candidate
 	more  bool
@@ -102,8 +105,8 @@ func (w *window) cutToSize() []candidate {
 	return w.found
 }
 
-// findWindow finds a work's next candidates. Only an interrupted work leaves Records between two zones, so only then
-// does it search the waiting objects for them: other namespaces may have many objects there (S2.11).
+// Only an interrupted work leaves Records between two zones, so only then are waiting objects searched for them: other
+// namespaces may have many objects there (S2.11).
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
@@ -149,7 +152,7 @@ func (ob *Outbox) scannedKeys(scan law.Scan) string {
 	return ""
 }
 
-// candidateAt decodes a scanned key; not ok: no decision needed.
+// candidateAt decodes a scanned key; ok is false if no decision is needed.
 func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
 	if scan.Kind != law.ScanMembers {
 		var w layout.Waiter
@@ -160,7 +163,7 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 			return c, false, fmt.Errorf("%q is no waiting key", kv.Key)
 		}
 		c.UID, c.created, c.came, c.keptOut = w.UID, w.Created, w.Moves, w.KeptOut
-		// takeIn decides Delegations. Objects that moved or came later are already decided.
+		// decideDelegations decides Delegations. Objects that moved or came later are already decided.
 		decided := kv.CreateRevision > s.since && !s.again && slices.ContainsFunc(s.Work.Scans, s.moves)
 		return c, c.letter != layout.WaitingDelegation && scan.Of(c.Namespace) && !decided, nil
 	}
@@ -217,7 +220,7 @@ func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Sca
 			if err == nil && spec.Waiting().For(&scan) {
 				found(candidate{Ref: spec.Ref, letter: layout.WaitingZone, created: o.CreationTimestamp.Unix()})
 			}
-			return err // the error names the key
+			return err
 		}); err != nil {
 			return err
 		}

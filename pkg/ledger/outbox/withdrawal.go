@@ -30,8 +30,8 @@ const (
 func countEvery(period time.Duration) time.Duration { return max(minCount, min(countsFor, period/8)) }
 
 // sweepWithdrawals counts the running time of servers since a withdrawal, and starts the release at the end of the
-// grace period (S2.5, S3.5). No clock counts: each server counts from its first sight of the last record, and the
-// first that is due writes.
+// grace period (S2.5, S3.5). No clock counts: each server counts from its first sight of the last record, and the first
+// that is due writes.
 func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
 	written := 0
 	var zones map[string]law.Place
@@ -50,14 +50,14 @@ func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sighting
 			return
 		}
 		if zones == nil {
-			zones = map[string]law.Place{} // by uid, as far as known
+			zones = map[string]law.Place{} // by uid
 			for k, h := range ob.mem.Holdings(func(*law.Holding) bool { return true }) {
 				zones[h.UID] = law.Place{Ref: h.Ref, View: k.View, FQDN: k.Name}
 			}
 		}
 		place, ok := zones[k.Object]
 		if !ok {
-			return // the zone is gone or being removed
+			return
 		}
 		written++
 		if err := ob.countWithdrawal(ctx, k, kv.ModRevision, place, w, known); err != nil && ctx.Err() == nil {

@@ -20,20 +20,18 @@ import (
 
 type workState struct {
 	commit.Item
-	// cursor is the progress, stored by each renewal of the lease. If the item was extended, the work restarts.
+	// cursor is the progress, stored by each renewal of the lease. It is reset if the item was extended.
 	cursor law.Cursor
 	// again is true if the work may have been interrupted.
 	again bool
 	// damaged has the Records left out, stored with the cursor.
 	damaged []law.Ref
-	// place is the place of the lane, or nil.
-	place *place
+	place   *place
 	// since is the creation revision of the item, beaten the time of the last renewal.
 	since  int64
 	beaten time.Time
 }
 
-// beginWork loads the progress from the item; an extended item restarts the work.
 func (s *workState) beginWork() {
 	if s.cursor = (law.Cursor{Times: s.Work.Times}); s.damaged == nil {
 		s.damaged = s.Work.Damaged
@@ -43,10 +41,10 @@ func (s *workState) beginWork() {
 	}
 }
 
-// hasBegun reports whether candidates were decided: the steps before them are done.
+// hasBegun reports whether candidates were decided.
 func (s *workState) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cursor.Times} }
 
-// rewriteItem replaces the item at its last read revision. Refresh reads an item changed by another server.
+// rewriteItem replaces the item, or reads it again if another server has changed it.
 func (s *workState) rewriteItem(ctx context.Context, ob *Outbox, next law.Work) error {
 	key := ob.mem.Layout.Outbox(s.Work.ID)
 	r, err := ob.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
@@ -61,14 +59,14 @@ func (s *workState) rewriteItem(ctx context.Context, ob *Outbox, next law.Work) 
 }
 
 const (
-	// foreignAfter is the silence after which this server takes over another server's cascade, beatEvery the period
-	// of renewals.
+	// foreignAfter is the silence after which this server takes over another server's cascade, beatEvery the period of
+	// renewals.
 	foreignAfter = 3 * time.Second
 	beatEvery    = time.Second
 )
 
-// renewLease renews this server's lease, once in beatEvery. If two servers begin a work, the first to renew
-// continues, and the other gives up. A lost lease costs only time, as each step is compared.
+// renewLease renews this server's lease, once in beatEvery. If two servers begin a work, the first to renew continues.
+// A lost lease costs only time, as each step is compared.
 func (s *workState) renewLease(ctx context.Context, ob *Outbox) error {
 	if time.Since(s.beaten) < beatEvery {
 		return nil
@@ -76,7 +74,6 @@ func (s *workState) renewLease(ctx context.Context, ob *Outbox) error {
 	return s.noteProgress(ctx, ob)
 }
 
-// noteProgress stores the cursor, and renews the lease.
 func (s *workState) noteProgress(ctx context.Context, ob *Outbox) error {
 	s.beaten = time.Now()
 	next := s.Work
@@ -90,10 +87,13 @@ func (s *workState) noteProgress(ctx context.Context, ob *Outbox) error {
 
 const maxPause = 20 * time.Millisecond
 
-// betweenGoes is called after a run of steps that started at began; clients is the time of the last client write
-// then. It renews the lease. If clients have written since, in any zone, it pauses, or each of their writes would
-// wait for steps; the pause grows with the number of cascades. After a slice of time it gives its place to another
-// lane. Then paused is true, and another server may have taken over.
+// betweenGoes is called after steps that started at began; clients is the time of the last client write then.
+//
+//   - It renews the lease.
+//   - It pauses if clients have written since, in any zone, or each of their writes would wait for steps. The pause
+//     grows with the number of cascades.
+//   - After a slice of time it gives its place to another lane. Then it returns true, and another server may have
+//     taken over.
 func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, ob); err != nil {
 		return false, err
@@ -114,9 +114,8 @@ func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time
 	return true, s.noteProgress(ctx, ob)
 }
 
-// A damaged record does not stop a cascade, which notes the record in the item, and ends as if it had been decided.
-// The item remains with the damaged records only, except for a trial, as the next round tries again. A server that
-// can read the record again, or finds it gone, ends the item.
+// A cascade notes a damaged record in the item, and ends as if it had been decided. Then the item has only damaged
+// records, until a server can read them again or finds them gone. A trial drops them, as the next round tries again.
 
 // MaxDamaged bounds an item's damaged records. With more, the store is damaged or the encryption configuration wrong,
 // and the cascade waits for a repair.

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// askPending returns the request to establish a pending zone as a new child (S3.2); nil: nothing to decide. No zone
-// adopts an object that terminates (S2.6).
+// askPending returns the request to establish a pending zone as a new child (S3.2), nil if there is nothing to decide.
+// No zone adopts an object that terminates (S2.6).
 func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || ob.Terminates(o.Namespace) {
 		return nil, nil
@@ -28,8 +28,8 @@ func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, err
 	return func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }, err
 }
 
-// reparentZones decides again the parents of zones below a name (S3.4–S3.11), and zones whose condition reports
-// another name of the zoneRef's target, or must (S1.6).
+// reparentZones decides again the parents of zones below a name (S3.4–S3.11), and zones whose condition reports another
+// name of the zoneRef's target, or must (S1.6).
 func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 	for _, scan := range s.Work.Scans {
 		decided := map[string]bool{}
@@ -72,7 +72,7 @@ func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.H
 	if err != nil {
 		return nil, err
 	}
-	above := []*law.ZoneBelow{nil} // the zones that enclose the last, the nearest last
+	above := []*law.ZoneBelow{nil} // zones that enclose the last, the nearest last
 	for i := range v.(*law.ZonesBelow).Zones {
 		below := &v.(*law.ZonesBelow).Zones[i]
 		if below.FQDN == scan.Name && !scan.At {

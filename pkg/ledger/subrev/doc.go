@@ -1,26 +1,29 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package subrev gives each object written by an etcd transaction a resourceVersion of its own. It wraps an etcd
-// client: KV and Watcher use versions instead of etcd's revisions. etcd3.Store and the watch cache need no change.
+// Package subrev gives each object written by an etcd transaction a resourceVersion of its own. The KV and Watcher
+// of a wrapped etcd client use versions instead of etcd's revisions. etcd3.Store and the watch cache need no change.
 //
-// Promises. (1) The version of a write is revision·128 + sub-revision. The last object of a resource in a transaction
-// has sub-revision 127, the object before 126, and so on. Each resource counts for itself, and a key that is no
-// object has 127. So no two objects of a resource have the same version, and a lone write has its header's. (2) A put
-// below 127 stores its sub-revision as an octet, 0x80|sub-revision, before the value. No octet means 127, so values
-// written without this package stay readable. (3) A deletion stores nothing. Its sub-revision is that of the next
-// write of its resource minus one, so a watch always asks etcd for whole resources. (4) A header has the version of
-// its revision's last write. The response to each write in a transaction has the write's own. (5) A read at a version
-// returns all writes up to the version, and a watch all from it on, also inside a revision. If etcd has compacted the
-// necessary revisions, the result is ErrCompacted, never less. (6) A revision whose writes cannot be numbered ends
-// the watch with ErrCompacted, so that its caller lists again. (7) Requests that would make versions wrong are
-// refused unsent: more than 128 objects of a resource, a deletion of a possibly absent key beside other writes, an
-// order against a version inside a revision. (8) A watch delivers the writes of transactions in parts, with pauses,
-// because the watch cache closes watchers that get more than ten events at once.
+// Guarantees:
 //
-// Out of scope: the content of objects, and the transactions that write them. A read of keys alone gets no octets, so
-// its versions have the right revision but not the sub-revision. Revisions that leave etcd otherwise (the status of a
-// member, the compactor's key, a snapshot) are not mapped, except by Compactor.
+//  1. The version of a write is revision·128 + sub-revision. The last object of a resource in a transaction has
+//     sub-revision 127, the object before 126, and so on; a key that is no object has 127. So no two objects of a
+//     resource have the same version, and a lone write has its header's.
+//  2. A put below 127 stores its sub-revision as an octet, 0x80|sub-revision, before the value. No octet means 127, so
+//     values written without this package stay readable.
+//  3. A deletion stores nothing. Its sub-revision is that of the resource's next write minus one, so a watch asks etcd
+//     for whole resources.
+//  4. A header has the version of the revision's last write, the response to each write in a transaction the write's.
+//  5. A read at a version returns all writes up to the version, and a watch all from it on, also inside a revision. If
+//     etcd has compacted the necessary revisions, the result is ErrCompacted, never less.
+//  6. A revision whose writes cannot be numbered ends the watch with ErrCompacted, so that its caller lists again.
+//  7. Requests that would make versions wrong are refused unsent: more than 128 objects of a resource, a deletion of a
+//     possibly absent key beside other writes, an order against a version inside a revision.
+//  8. A watch delivers the writes of transactions in parts, with pauses, because the watch cache closes watchers that
+//     get more than ten events at once.
+//
+// Out of scope: the content of objects, the transactions that write them, and the sub-revision in a read of keys alone,
+// which gets no octets. Revisions that leave etcd otherwise (the status of a member, a snapshot) are not mapped.
 //
 // Read first: kv.go and watch.go, then number.go (a revision), within.go and version.go (one write).
 package subrev

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3"
 )
 
-// Wrap makes a client, with its Kubernetes interface, use versions. Call Wrap before the first use.
+// Wrap makes a client, with its Kubernetes interface, use versions. Call Wrap before any use of the client.
 func (m *Mapping) Wrap(c *clientv3.Client) {
 	k := &kv{KV: c.KV, m: m}
 	w := &watcher{Watcher: c.Watcher, kv: k, closed: make(chan struct{})}
@@ -21,7 +21,7 @@ func (m *Mapping) Wrap(c *clientv3.Client) {
 	c.KV, c.Watcher = k, w
 }
 
-// Compactor maps the revisions that an unwrapped client's compactor reads from its key.
+// Compactor maps the revisions that an unwrapped client's compactor reads.
 func Compactor(inner etcd3.Compactor) etcd3.Compactor { return compactor{inner} }
 
 type compactor struct{ etcd3.Compactor }
@@ -49,7 +49,7 @@ func (k *kv) Delete(ctx context.Context, key string, opts ...clientv3.OpOption) 
 	return r.Del(), err
 }
 
-// Compact compacts below the version, which stays readable.
+// Compact compacts below the version.
 func (k *kv) Compact(ctx context.Context, version int64, opts ...clientv3.CompactOption) (*clientv3.CompactResponse, error) {
 	r, err := k.KV.Compact(ctx, wholeRevision(version), opts...)
 	if err == nil {
@@ -96,7 +96,6 @@ func (k *kv) Do(ctx context.Context, op clientv3.Op) (clientv3.OpResponse, error
 	return r, nil
 }
 
-// GetStream maps each chunk. A read inside a revision has a single chunk.
 func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOption) (clientv3.GetStreamChan, error) {
 	op := clientv3.OpGet(key, opts...)
 	if k.readsInside(op) {
@@ -140,9 +139,9 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 	return out, nil
 }
 
-// readsInside reports whether a read is at a version inside a revision, which only objects have.
+// Only objects have versions inside a revision.
 func (k *kv) readsInside(op clientv3.Op) bool {
-	if revision, _ := Split(op.Rev()); !isInside(op.Rev()) || revision < 2 { // etcd begins at revision 1, empty
+	if revision, _ := Split(op.Rev()); !isInside(op.Rev()) || revision < 2 { // revision 1 is empty
 		return false
 	}
 	touched, _ := k.m.resourcesIn(spanOf(op))
@@ -171,22 +170,21 @@ func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, er
 				return nil, fmt.Errorf("%s: a transaction does not read objects at a version inside a revision", op.KeyBytes())
 			}
 			if op.Rev() > 0 {
-				clientv3.WithRev(max(1, wholeRevision(op.Rev())))(op) // 0 would read the latest
+				clientv3.WithRev(max(1, wholeRevision(op.Rev())))(op) // 0 would be the latest
 			}
 		}
 	}
 	return subs, nil
 }
 
-// mapFilters maps the filters by modification and creation for keys other than objects, whose versions are the last
-// of a revision. etcd cannot filter objects: their sub-revisions are in the values.
+// etcd cannot filter objects, as their sub-revisions are in the values.
 func (m *Mapping) mapFilters(op *clientv3.Op) error {
 	if touched, _ := m.resourcesIn(spanOf(*op)); hasFilters(*op) && len(touched) > 0 {
 		return errFilter
 	}
 	clientv3.WithMinModRev(op.MinModRev() / Objects)(op)
 	clientv3.WithMinCreateRev(op.MinCreateRev() / Objects)(op)
-	// 0 would be unlimited; revision 1 has no writes.
+	// 0 would be no limit; revision 1 has no writes.
 	if version := op.MaxModRev(); version != 0 {
 		clientv3.WithMaxModRev(max(1, wholeRevision(version)))(op)
 	}
@@ -200,7 +198,6 @@ func hasFilters(op clientv3.Op) bool {
 	return op.MinModRev() != 0 || op.MinCreateRev() != 0 || op.MaxModRev() != 0 || op.MaxCreateRev() != 0
 }
 
-// comparesPresent reports whether the mapped compares hold only if the key exists.
 func comparesPresent(cmps []clientv3.Cmp, key string) bool {
 	for i := range cmps {
 		c := cmps[i].GetCompare()
@@ -214,7 +211,6 @@ func comparesPresent(cmps []clientv3.Cmp, key string) bool {
 
 func (k *kv) Txn(ctx context.Context) clientv3.Txn { return &txn{Txn: k.KV.Txn(ctx), kv: k} }
 
-// txn numbers the writes at Commit.
 type txn struct {
 	clientv3.Txn
 	kv               *kv
@@ -254,12 +250,12 @@ func (t *txn) mapTxn() (err error) {
 	return err
 }
 
-// mapCompares maps versions to revisions. A key has a single version in a revision, so equality is preserved; an
-// order only if the version is the end of its revision.
+// A key has a single version in a revision, so equality is preserved. An order is preserved only at the end of a
+// revision.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {
-		c := out[i].GetCompare() // Clone copies by reflection
+		c := out[i].GetCompare()
 		of := cmps[i].GetCompare()
 		c.Result, c.Target, c.Key, c.TargetUnion, c.RangeEnd = of.Result, of.Target, of.Key, of.TargetUnion, of.RangeEnd
 		version := c.GetModRevision()
@@ -278,7 +274,7 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 		revision, sub := Split(version)
 		equality := c.Result == etcdserverpb.Compare_EQUAL || c.Result == etcdserverpb.Compare_NOT_EQUAL
 		switch {
-		case version == 1 && c.Result == etcdserverpb.Compare_LESS: // an absent key has version 0, with end 1
+		case version == 1 && c.Result == etcdserverpb.Compare_LESS: // an absent key has version 0, and end 1
 			revision = 1
 		case revision == 0 && version != 0: // the revision of an absent key
 			return nil, fmt.Errorf("%s is compared with %d, which is the version of no write", c.Key, version)
@@ -297,7 +293,7 @@ func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	return out, nil
 }
 
-// mapAnswer maps a response to versions. subs are the writes' sub-revisions; nil: none writes an object.
+// subs are the writes' sub-revisions, nil if no write is of an object.
 func (m *Mapping) mapAnswer(r *etcdserverpb.TxnResponse, subs []int64) {
 	revision := r.Header.GetRevision()
 	mapHeader(r.Header)

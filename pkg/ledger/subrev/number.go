@@ -10,10 +10,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// numberWrites numbers a branch's writes from the last to the first, and encodes the values of puts. countEvents
-// numbers their events in the same way, so a write that etcd may skip (the deletion of an absent key) or multiply (of
-// a range) must be the only write of its resource. present reports whether the transaction compares that a key
-// exists.
+// numberWrites numbers a branch's writes from the last to the first, as countEvents numbers their events, and encodes
+// the values of puts. So a write that etcd may skip (the deletion of an absent key) or multiply (of a range) must be
+// the only write of its resource. present reports whether the transaction compares that a key exists.
 func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool) ([]int64, error) {
 	subs, written := make([]int64, len(ops)), make([]int64, len(m.resources))
 	uncounted := make([]bool, len(m.resources))
@@ -44,7 +43,7 @@ func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool)
 			subs[i] = Objects - written[r]
 		}
 		if op.IsPut() && len(touched) > 0 {
-			if len(op.ValueBytes()) == 0 { // else etcd keeps the value, with another write's octet
+			if len(op.ValueBytes()) == 0 { // or etcd keeps the value, with another write's octet
 				return nil, fmt.Errorf("%s: an object is put with its value", op.KeyBytes())
 			}
 			op.WithValueBytes(encodeValue(op.ValueBytes(), subs[i]))
@@ -66,11 +65,11 @@ func (m *Mapping) writesObjects(ops []clientv3.Op) bool {
 	return false
 }
 
-// countEvents appends the sub-revisions of a revision's events to subs, and returns false if the writer did not
-// number them: two events of a resource would have the same sub-revision, or there are too many.
+// countEvents appends the sub-revisions of a revision's events to subs. It returns false if the writer did not number
+// them, as two events of a resource would have the same sub-revision, or there are too many.
 func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, bool) {
 	first := len(subs)
-	next := make([]int64, len(m.resources)) // counted, by resource
+	next := make([]int64, len(m.resources)) // by resource
 	for range events {
 		subs = append(subs, Last)
 	}

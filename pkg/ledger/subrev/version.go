@@ -19,10 +19,10 @@ const (
 	// Last is the sub-revision of a resource's last or only object in a revision.
 	Last = Objects - 1
 
-	octet = 0x80 // the bit with which no stored form of Kubernetes begins, except CBOR
+	octet = 0x80 // no stored form of Kubernetes begins with this bit, except CBOR
 )
 
-// Version returns the version of a sub-revision. Revision 0 stays 0.
+// Version returns the version of a sub-revision, 0 for revision 0.
 func Version(revision, sub int64) int64 {
 	if revision == 0 {
 		return 0
@@ -38,8 +38,7 @@ func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }
 
 func isInside(version int64) bool { return version > 0 && version%Objects != Last }
 
-// encodeValue returns the stored form of a value. The last sub-revision has no octet, unless the value's first octet
-// looks like a sub-revision.
+// encodeValue stores no octet for the last sub-revision, unless the value's first octet looks like a sub-revision.
 func encodeValue(value []byte, sub int64) []byte {
 	if sub == Last && value[0] < octet {
 		return value
@@ -58,10 +57,11 @@ func decodeValue(value []byte) (rest []byte, sub int64) {
 // Mapping maps between versions and etcd's revisions.
 type Mapping struct {
 	resources []string // prefixes; none contains another
-	each      []int    // their indexes
+	each      []int
 }
 
-// New returns the mapping of resources, by their object prefixes. A prefix must end in "/" and not contain another.
+// New returns the mapping of resources, by the prefixes of their objects. A prefix must end in "/" and not contain
+// another.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {
@@ -106,7 +106,7 @@ func (s span) covers(resource string) bool {
 }
 
 // resourcesIn returns the resources that may have objects in the range. in is true if all keys of the range belong to
-// a single resource.
+// one.
 func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	if s.end == "" {
 		for i, r := range m.resources {
@@ -126,7 +126,7 @@ func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	return touched, in && len(touched) == 1
 }
 
-// mapKV maps a key's revisions to versions. If sub is negative, the value has the sub-revision.
+// If sub is negative, the value has the sub-revision.
 func (m *Mapping) mapKV(kv *mvccpb.KeyValue, sub int64) {
 	if kv == nil {
 		return

@@ -14,8 +14,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// burst is the number of events of shared revisions before a pause, below the watch cache's ten. Events of small
-// transactions within a pause count together. Lone writes do not count, as their commits take long enough.
+// burst is the number of events of shared revisions before a pause, below the watch cache's ten. Lone writes do not
+// count, as their commits take long enough.
 const burst = 8
 
 const pause = time.Millisecond
@@ -32,14 +32,14 @@ type watcher struct {
 type view struct {
 	m       *Mapping
 	asked   span
-	narrow  bool  // asked is a part of the watched resource
-	since   int64 // first version to show; 0: any
+	narrow  bool
+	since   int64 // first version to show, or 0
 	objects bool
-	before  bool // previous values are requested
+	before  bool
 	begun   bool
-	last    int64     // revision
-	handed  int       // events of shared revisions since the last pause
-	paused  time.Time // time of the last events
+	last    int64 // revision
+	handed  int   // events since the last pause
+	paused  time.Time
 }
 
 // Watch watches whole resources in etcd, from the start of a revision, since only whole revisions can be numbered.
@@ -47,7 +47,7 @@ func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOpti
 	out := make(chan clientv3.WatchResponse, 1)
 	op := clientv3.OpWatch(key, opts...)
 	v := &view{m: w.kv.m, asked: spanOf(op), since: op.Rev(), before: op.IsPrevKV()}
-	opts = opts[:len(opts):len(opts)] // of each kind, the last option counts
+	opts = opts[:len(opts):len(opts)] // the last option of a kind counts
 	touched, in := v.m.resourcesIn(v.asked)
 	if v.objects = len(touched) > 0; v.objects {
 		if op.IsFilterDelete() || op.IsFilterPut() {
@@ -104,8 +104,7 @@ func refusedWatch(out chan clientv3.WatchResponse, err error) clientv3.WatchChan
 	return out
 }
 
-// handOver sends a response in parts, with pauses if transactions wrote many objects, and returns false if the watch
-// ends.
+// handOver sends a response in parts, with pauses if transactions wrote many objects.
 func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
 	send := func(events []*clientv3.Event) bool {
 		part := r
@@ -152,8 +151,7 @@ func (w *watcher) waitPause(ctx context.Context) bool {
 	return false
 }
 
-// mapWatchResponse maps a response to versions, and returns false if nothing is left for the caller: an empty
-// response would look like progress.
+// mapWatchResponse returns false if nothing is left for the caller, as an empty response would look like progress.
 func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
 	if h := r.Header; h != nil { // etcd's client shares the header between watches, and resumes by it
 		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last),
@@ -171,7 +169,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		case errors.Is(err, rpctypes.ErrCompacted):
 			*r = compactedResponse(r, begins)
 			return true
-		case ctx.Err() != nil: // the caller has left
+		case ctx.Err() != nil:
 			return false
 		case err != nil:
 			*r = clientv3.WatchResponse{Header: r.Header, Canceled: true, CancelReason: err.Error()}
@@ -208,8 +206,7 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 	return len(shown) > 0
 }
 
-// readPrevious reads missing previous values: etcd begins a watch before noting that the watch wants them. The
-// storage ends a client's watch without them, also if the previous value is compacted.
+// etcd begins a watch before noting that previous values are wanted. Without them the storage ends a client's watch.
 func (k *kv) readPrevious(ctx context.Context, events []*clientv3.Event) {
 	for _, e := range events {
 		if e.IsCreate() || e.PrevKv != nil {

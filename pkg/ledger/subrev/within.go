@@ -19,8 +19,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// readInside reads objects at a version inside a revision: the state before the revision, with the writes up to the
-// version. Such reads are the further pages of a list, and the check of the watch cache against etcd.
+// readInside reads objects at a version inside a revision, for the further pages of a list, and for the watch cache's
+// check against etcd: the state before the revision, with the writes up to the version.
 func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetResponse, error) {
 	touched, in := k.m.resourcesIn(spanOf(op))
 	if !in || op.IsSortSet() {
@@ -36,14 +36,14 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 	limit := op.Limit()
 	clientv3.WithRev(Version(revision-1, Last))(&op)
 	if limit > 0 {
-		clientv3.WithLimit(limit + int64(len(writes)))(&op) // room for deletions from the page
+		clientv3.WithLimit(limit + int64(len(writes)))(&op) // for deletions from the page
 	}
 	answer, err := k.Do(ctx, op)
 	if err != nil {
 		return nil, err
 	}
 	r := answer.Get()
-	end := "" // last key of the page
+	end := ""
 	if len(r.Kvs) > 0 {
 		end = string(r.Kvs[len(r.Kvs)-1].Key)
 	}
@@ -59,7 +59,7 @@ func (k *kv) readInside(ctx context.Context, op clientv3.Op) (*clientv3.GetRespo
 	return r, nil
 }
 
-// applyWrite applies a write to a page. shown is true if a created object belongs to the page.
+// shown is true if a created object belongs to the page.
 func applyWrite(r *clientv3.GetResponse, e *clientv3.Event, shown bool) {
 	i, found := slices.BinarySearchFunc(r.Kvs, e.Kv.Key, func(kv *mvccpb.KeyValue, key []byte) int { return bytes.Compare(kv.Key, key) })
 	switch {
@@ -80,21 +80,20 @@ func applyWrite(r *clientv3.GetResponse, e *clientv3.Event, shown bool) {
 
 var streams atomic.Int64
 
-// errWatchClosed means that the client was closed during the read.
 var errWatchClosed = errors.New("the watch of a revision was closed; read again")
 
 func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]*clientv3.Event, error) {
 	revision, _ := Split(version)
-	// A watch from a future revision would wait; from a compacted revision, this read fails.
+	// A watch from a future revision would wait. From a compacted revision, this read fails.
 	if _, err := k.KV.Get(ctx, resource, clientv3.WithRev(revision), clientv3.WithCountOnly()); err != nil {
 		return nil, err
 	}
-	// The watch has its own stream, because progress is sent to all watches of a stream.
+	// The watch has a separate stream, because progress is sent to all watches of a stream.
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(clientv3.WithRequireLeader(ctx), "kubizone-read",
 		strconv.FormatInt(streams.Add(1), 10)))
 	defer cancel()
 	in := k.watcher.Watch(ctx, resource, clientv3.WithPrefix(), clientv3.WithRev(Version(revision, 0)))
-	// etcd sends progress once the watch has caught up: no further write up to the version exists.
+	// etcd sends progress once the watch has caught up, so that no further write up to the version exists.
 	ask := time.NewTicker(20 * time.Millisecond)
 	defer ask.Stop()
 	var out []*clientv3.Event

@@ -12,33 +12,32 @@ import (
 )
 
 const (
-	// maxAnswers is divided equally among the tenants of the last hour. A share is at least leastShare, more than a
-	// tenant's messages in progress.
+	// maxAnswers is divided equally among the tenants of the last hour. The least share exceeds the messages that a
+	// tenant can have in progress.
 	maxAnswers, leastShare = 1 << 16, 256
-	// idle is the time until a tenant without answers is forgotten. The clock may be set back by less.
+	// idle is the time until an idle tenant is forgotten. The clock may be set back by less.
 	idle = time.Hour
 )
 
-// Memory remembers answers to messages. It is safe for concurrent use.
+// Memory caches the answers to messages. It is safe for concurrent use.
 type Memory struct {
 	clock func() time.Time
 	valid time.Duration
 
 	mu      sync.Mutex
-	began   int64 // unix seconds, the resolution of signatures
+	began   int64 // unix seconds, as in signatures
 	swept   int64
 	tenants map[string]*tenant
 }
 
-// tenant has answers by second of signature and id.
 type tenant struct {
 	seconds map[int64]map[string]*Answer
 	size    int
-	// floor is the latest evicted second: messages signed until then may be replays.
+	// floor is the latest evicted second. Messages signed until then may be replays.
 	floor int64
 }
 
-// New returns an empty Memory for signatures of this validity.
+// New returns an empty Memory. valid is the validity of signatures.
 func New(clock func() time.Time, valid time.Duration) *Memory {
 	return &Memory{clock: clock, valid: valid, began: clock().Unix(), tenants: map[string]*tenant{}}
 }
@@ -46,18 +45,18 @@ func New(clock func() time.Time, valid time.Duration) *Memory {
 // Opens returns the first second whose signatures are accepted.
 func (m *Memory) Opens() time.Time { return time.Unix(m.began+1, 0) }
 
-// Answer is the RCODE of a message, unknown until End.
+// Answer is the RCODE of a message, pending until End.
 type Answer struct {
 	of     *Memory
 	tenant string
 	signed int64
 	id     string
-	done   chan struct{} // closed by End
+	done   chan struct{}
 	rcode  uint16
 }
 
-// Begin returns a message's Answer. If first, the caller applies the message and calls End, else Wait. It is nil for a
-// possible replay.
+// Begin returns the Answer of a message, nil for a possible replay. If first is true, the caller applies the message
+// and calls End; otherwise it calls Wait.
 func (m *Memory) Begin(of, id string, signed int64) (a *Answer, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -112,7 +111,7 @@ func (t *tenant) forgetSecond(signed int64) {
 	delete(t.seconds, signed)
 }
 
-// End sets the RCODE and wakes Wait. Unless known, the next copy is applied.
+// End sets the RCODE and wakes Wait. If known is false, the next copy of the message is applied.
 func (a *Answer) End(rcode uint16, known bool) {
 	a.of.mu.Lock()
 	defer a.of.mu.Unlock()

@@ -4,9 +4,9 @@
 // Package tsig signs DNS messages with shared keys and verifies signatures (RFC 8945).
 //
 // Guarantees: (1) no error or formatted Key reveals a secret; (2) a signature is valid only with the whole MAC, and
-// within Fudge of its time; (3) keys are found by canonical name and have one algorithm.
+// within Fudge of its time; (3) a key is found by canonical name, and only with its algorithm.
 //
-// Out of scope: rights, and the parsing of messages and TSIG records, which the caller does.
+// Out of scope: rights, and the parsing of messages and TSIG records.
 //
 // Read key.go, then sign.go, then verify.go.
 package tsig

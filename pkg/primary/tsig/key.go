@@ -46,10 +46,10 @@ type Key struct {
 	secret    []byte
 }
 
-// minSecret is in octets: shorter secrets can be guessed offline from a signed message.
+// minSecret is in octets. Shorter secrets can be guessed offline from a signed message.
 const minSecret = 16
 
-// NewKey returns a key. The decoded secret has at least 16 octets.
+// NewKey returns a key. secret is decoded and has at least 16 octets.
 func NewKey(keyName string, algorithm Algorithm, secret []byte) (Key, error) {
 	if _, ok := mdns.IsDomainName(keyName); !ok || keyName == "" || keyName == "." {
 		return Key{}, fmt.Errorf("key %q: the name is no domain name; write one like \"transfer.example.org.\"", keyName)
@@ -69,14 +69,14 @@ func CanonicalName(text string) string { return mdns.CanonicalName(text) }
 
 func (k Key) String() string { return strings.TrimSuffix(k.Name, ".") }
 
-// Labels returns the labels of the name, without the root.
+// Labels returns the labels of the name without the root.
 func (k Key) Labels() []string { return mdns.SplitDomainName(k.Name) }
 
 func (k Key) GoString() string { return fmt.Sprintf("tsig.Key(%q)", k.Name) }
 
 const maxKeyFile = 1 << 20
 
-// ReadKeyFile reads a file in the syntax of ParseKeys. A warning names a file that others can read, or the group write.
+// ReadKeyFile reads a file with ParseKeys. A warning names a file that others can read or the group can write.
 func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -115,8 +115,8 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 //		secret "base64";
 //	};
 //
-// Comments (#, //, /* */) are allowed. Other statements, duplicate keys, missing parts and an empty file are errors,
-// which name the line, never the secret.
+// Comments (#, //, /* */) are allowed. Other statements, duplicate keys, missing parts and an empty file are errors. An
+// error names the line, never the secret.
 func ParseKeys(text string) ([]Key, error) {
 	p := keyParser{text: text, line: 1}
 	var keys []Key
@@ -148,7 +148,7 @@ func ParseKeys(text string) ([]Key, error) {
 type keyParser struct {
 	text   string
 	line   int
-	token  string // "" at the end; one of { } ; or a word without quotes
+	token  string // "" at the end
 	quoted bool
 }
 
@@ -174,7 +174,7 @@ func (p *keyParser) expectWord(what string) (string, error) {
 
 func (p *keyParser) parseKey() (Key, error) {
 	if p.token != "key" || p.quoted {
-		// May be a secret in the wrong field: do not repeat it.
+		// The token may be a secret in the wrong field.
 		return Key{}, errors.New(`only key statements are allowed: key "name" { … };`)
 	}
 	keyName, err := p.expectWord("the key's name")
@@ -234,7 +234,7 @@ func (p *keyParser) parseKey() (Key, error) {
 	return NewKey(keyName, algorithm, secret)
 }
 
-// between matches white space and comments, word a token. Neither matches unclosed comments or strings.
+// between matches white space and comments. Neither pattern matches unclosed comments or strings.
 var (
 	between = regexp.MustCompile(`^(?:[ \t\r\n]|#[^\n]*|//[^\n]*|(?s:/\*.*?\*/))*`)
 	word    = regexp.MustCompile(`^(?:[{};]|"[^"\n]*"|[^ \t\r\n{};"]+)`)

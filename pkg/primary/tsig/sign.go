@@ -54,12 +54,12 @@ func (k Key) newMAC() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) 
 
 func (k *SigningKey) macLen() int { return k.Algorithm.hash()().Size() }
 
-// RecordLen returns a TSIG record's octets, with full MAC and no other data.
+// RecordLen returns the octets of a TSIG record with the full MAC and no other data.
 func (k *SigningKey) RecordLen() int {
 	return len(k.nameWire) + 10 + len(k.algorithmWire) + 16 + k.macLen()
 }
 
-// Stamp has a TSIG record's variables, except key and MAC.
+// Stamp has the variables of a TSIG record, except key and MAC.
 type Stamp struct {
 	Time  uint64 // unix seconds, 48 bits
 	Fudge uint16 // seconds
@@ -78,9 +78,8 @@ func StampAt(now time.Time) Stamp {
 	return Stamp{Time: uint64(now.Unix()) & (1<<48 - 1), Fudge: uint16(Fudge / time.Second)}
 }
 
-// computeMAC returns a message's MAC (RFC 8945 §4.3) over the prior MAC, the message as its signer saw it, and the TSIG
-// variables, or only the timers for later messages of a stream (§5.3.1). msg ends before the TSIG record; id and
-// arcount replace those of msg.
+// computeMAC returns the MAC (RFC 8945 §4.3) over the prior MAC, the message and the TSIG variables, or only the timers
+// for later messages of a stream (§5.3.1). msg ends before the TSIG record; id and arcount replace those of msg.
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
 	h := k.newMAC()
 	var scratch [64]byte
@@ -108,8 +107,8 @@ func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p 
 	return h.Sum(nil)
 }
 
-// Sign appends a TSIG record, and returns the message and the MAC. prior is the MAC of the request or of the stream's
-// previous message, or nil for a request.
+// Sign appends a TSIG record, and returns the message and the MAC. prior is the MAC of the request or of the previous
+// message of the stream, nil for a request.
 func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, mac []byte) {
 	id := binary.BigEndian.Uint16(msg)
 	arcount := binary.BigEndian.Uint16(msg[10:])
@@ -117,8 +116,8 @@ func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, 
 	return appendRecord(msg, k.nameWire, k.algorithmWire, mac, p), mac
 }
 
-// AppendUnsigned appends a TSIG record without MAC, with the request's key and algorithm, for errors that forbid
-// signing (RFC 8945 §5.3.2). False: a name cannot be packed.
+// AppendUnsigned appends a TSIG record without MAC, for errors that forbid signing (RFC 8945 §5.3.2). It returns false
+// if a name cannot be packed.
 func AppendUnsigned(msg []byte, s *Signature, err uint16) ([]byte, bool) {
 	nameWire, nameErr := packName(s.Key)
 	algorithmWire, algorithmErr := packName(s.Algorithm)
@@ -144,7 +143,7 @@ func appendRecord(msg, nameWire, algorithmWire, mac []byte, p Stamp) []byte {
 	return append(msg, p.Other...)
 }
 
-// MAC returns the key's whole MAC over the concatenated parts, for clients of other servers.
+// MAC returns the whole MAC over the concatenated parts, for clients of other servers.
 func (k Key) MAC(parts ...[]byte) []byte {
 	mac := k.newMAC()
 	for _, part := range parts {

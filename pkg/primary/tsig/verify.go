@@ -37,7 +37,7 @@ type Signature struct {
 type Verdict struct {
 	Key       *SigningKey // nil: unknown
 	Malformed bool        // RFC 8945 §5.2.2.1 cases 1 and 3: FORMERR
-	// OtherAlgorithm is the known key, if the message names another algorithm.
+	// OtherAlgorithm is the key of that name, if the message names another algorithm.
 	OtherAlgorithm *SigningKey
 	Err            uint16 // zero: valid
 }
@@ -45,7 +45,7 @@ type Verdict struct {
 // Keyring finds keys by canonical name.
 type Keyring map[string]*SigningKey
 
-// NewKeyring returns a Keyring of the valid keys. The error has all faults.
+// NewKeyring returns the valid keys. The error has all faults.
 func NewKeyring(list []Key) (Keyring, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -68,7 +68,7 @@ func NewKeyring(list []Key) (Keyring, error) {
 	return keys, errors.Join(faults...)
 }
 
-// Verify verifies in the order of RFC 8945 §5.2: key, MAC, time, truncation. For a response prior is the request's MAC,
+// Verify checks in the order of RFC 8945 §5.2: key, MAC, time, truncation. prior is the request's MAC for a response,
 // else nil.
 func (r Keyring) Verify(msg []byte, s *Signature, prior []byte, now time.Time) Verdict {
 	k, ok := r[s.Key]

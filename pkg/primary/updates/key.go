@@ -13,33 +13,34 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Handler makes the changes of keys (RFC 2136). It must be safe for concurrent use.
+// Handler has updates (RFC 2136) applied: that of package controller/updatekey posts them to the API server. A Handler
+// must be safe for concurrent use.
 type Handler interface {
 	// Update applies a message and returns the RCODE, 0 if the zone has all changes. A message without updates asks
-	// whether the zone has rules for the key's tenant, and with a prerequisite, whether the tenant may write that name.
-	// If not, the RCODE is REFUSED or NOTAUTH.
+	// whether the zone has rules for the key's tenant; with a prerequisite, whether the tenant may write that name. If
+	// not, the RCODE is REFUSED or NOTAUTH.
 	Update(ctx context.Context, key *Key, m *update.Message, from netip.Addr) (rcode uint16)
-	// Share returns the RRsets made by updates for the key's tenant and covered by the key.
+	// Share returns the RRsets that updates made for the key's tenant, at names covered by the key.
 	Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error)
 }
 
-// Transfer is the part of a zone allowed to a key.
+// Transfer is the part of a zone that a key may transfer.
 type Transfer int
 
 const (
 	TransferNone Transfer = iota
 	// TransferOwn allows the RRsets of Handler.Share, between the zone's SOAs.
 	TransferOwn
-	// TransferZone allows the whole of the tenant's own zones.
+	// TransferZone allows the tenant's own zones as a whole.
 	TransferZone
 )
 
 // Key is a TSIG key of updates.
 type Key struct {
 	tsig.Key
-	// ID is for the Handler.
+	// ID identifies the key for the Handler.
 	ID string
-	// Tenant is the namespace for which the key writes, View its zones' view.
+	// Tenant is the namespace that writes with the key. View is the view of its zones.
 	Tenant, View string
 	Covers       func(fqdn name.Name) bool
 	// Reaches reports whether the key may write any name in a zone.

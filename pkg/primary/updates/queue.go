@@ -32,11 +32,11 @@ type Message struct {
 	From netip.Addr
 	// Zone is for the log.
 	Zone name.Name
-	// MAC and Signed (unix seconds) are of the message's signature.
+	// MAC and Signed (unix seconds) are those of the signature.
 	MAC    []byte
 	Signed int64
-	// Octets is an UPDATE as received, parsed by Apply. For a question it is nil, and Asks is the Handler's check of
-	// the key's right.
+	// Octets is an UPDATE as received, nil for a question. Asks is the question's check of the key's rights by the
+	// Handler.
 	Octets []byte
 	Asks   *update.Message
 
@@ -52,14 +52,13 @@ const (
 	// maxRunning bounds messages in progress, MaxRunningOfTenant those of a tenant, plus Spare: concurrent messages for
 	// a zone share transactions.
 	maxRunning, MaxRunningOfTenant, Spare = 64, 8, 24
-	// Bounds of waiting messages and their octets.
-	maxWaiting, MaxWaitingOfTenant = 512, 64
-	maxOctets, maxOctetsOfTenant   = 4 << 20, 512 << 10
+	maxWaiting, MaxWaitingOfTenant        = 512, 64
+	maxOctets, maxOctetsOfTenant          = 4 << 20, 512 << 10
 )
 
-// Queue applies a bounded number of messages at a time, and answers a repeated message with the first answer. A client
-// without an answer repeats the message: the first copy may have invalidated its prerequisites (RFC 2136 §2.4), and no
-// attacker may replay a message after later ones.
+// Queue applies messages, and answers a repeated message with the first answer. A client without an answer repeats the
+// message: the first copy may have invalidated its prerequisites (RFC 2136 §2.4). No attacker may replay a message
+// after later ones.
 type Queue struct {
 	handler          Handler
 	log              klog.Logger
@@ -77,16 +76,16 @@ func NewQueue(handler Handler, clock func() time.Time, log klog.Logger) *Queue {
 		waiting: slots.New(maxWaiting, MaxWaitingOfTenant), answered: replay.New(clock, tsig.Fudge), octetsOf: map[string]int{}}
 }
 
-// Share returns Handler.Share.
+// Share calls Handler.Share.
 func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error) {
 	return q.handler.Share(ctx, key, zone)
 }
 
-// Opens returns the first second whose signatures are accepted; earlier messages may be replays.
+// Opens returns the first second whose signatures are accepted. Earlier messages may be replays.
 func (q *Queue) Opens() time.Time { return q.answered.Opens() }
 
-// Enter takes a waiting slot and copies the octets, or is false if the queue is full. After true the caller calls
-// Apply.
+// Enter takes a waiting slot and copies the octets. It returns false if the queue is full; after true the caller must
+// call Apply.
 func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,7 +115,7 @@ func (q *Queue) countOctets(tenant string, octets int) {
 	}
 }
 
-// Apply makes an entered message's changes and returns the RCODE: SERVFAIL after within, BADTIME for a possible
+// Apply applies an entered message and returns the RCODE: SERVFAIL after the time within, BADTIME for a possible
 // replay.
 func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
 	defer q.leave(m)
@@ -154,7 +153,7 @@ func (q *Queue) callWhenFree(ctx context.Context, m *Message) uint16 {
 	return q.callHandler(ctx, m)
 }
 
-// callHandler also parses the message. A panic is SERVFAIL.
+// callHandler also parses the message. A panic becomes SERVFAIL.
 func (q *Queue) callHandler(ctx context.Context, m *Message) (rcode uint16) {
 	defer func() {
 		if why := recover(); why != nil {

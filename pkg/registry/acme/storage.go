@@ -47,7 +47,7 @@ type Config struct {
 	ClusterIssuers []string
 }
 
-// REST is the create-only storage of challenges.
+// REST is the create-only storage.
 type REST struct{ Config }
 
 var (
@@ -68,8 +68,8 @@ func (*REST) NamespaceScoped() bool { return false }
 // GetSingularName returns the name of the resource.
 func (*REST) GetSingularName() string { return acme.Resource }
 
-// Create solves the challenge. Refusals by zones and of the payload are in the response; the error is a missing
-// right, or a failure to retry.
+// Create solves the challenge. The response has refusals by zones and of the payload. The error is a missing right, or
+// a failure to retry.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	payload, ok := obj.(*acme.ChallengePayload)
@@ -130,8 +130,7 @@ var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 const ttl = 60
 
 // solveChallenge returns the reason of a refusal, or "". Cleanup of an absent challenge succeeds even with an invalid
-// payload or a missing right (denied): else the Challenge and its namespace could not be deleted. If the challenge is
-// present, denied is the error.
+// payload or without the right (denied). Otherwise the Challenge and its namespace could not be deleted.
 func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
 	switch request.Action {
@@ -178,7 +177,7 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 }
 
 // isLater reports a wait of over a second. On an error, cert-manager's client would wait itself, in one of the few
-// workers of all namespaces; on a response only this Challenge waits.
+// workers of all namespaces. On a response only this Challenge waits.
 func isLater(err error) bool {
 	seconds, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)

@@ -5,10 +5,10 @@
 // the subresources status, finalizers, scale and external.
 //
 // Guarantees: (1) a write of spec does not change status, nor the reverse; (2) the author of a spec needs the right to
-// create by hand the objects that the fleet makes for it (S11.6); (3) images come from repositories that the server
-// allows (S11.5).
+// create the objects that the fleet makes for it (S11.6); (3) images come from repositories that the server allows
+// (S11.5).
 //
-// Out of scope: BIND, pods and zones. No zone's content depends on objects of this group.
+// Out of scope: BIND, pods and zones.
 //
 // Read storage.go first, then review.go.
 package bind9

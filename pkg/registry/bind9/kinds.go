@@ -24,8 +24,8 @@ const (
 	whyColumn   = "Why the object is not ready."
 )
 
-// "kubizone" is missing: kubectl get kubizone fails if the user may not list all kinds, and tenants often have no
-// rights on servers.
+// The category "kubizone" is absent: kubectl get kubizone fails unless the user may list all kinds, and tenants often
+// may not list servers.
 var categories = []string{"bind9"}
 
 func newProviders(rules validation.FleetRules) *kind.Kind[*bind9.ClusterBind9Provider] {

@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 )
 
-// ScaleREST is the subresource scale of bind9clusters: the number of secondaries (S11.7). Scaling needs no right to
-// run servers (S11.6).
+// ScaleREST is the subresource scale of bind9clusters: the number of secondaries (S11.7). Scaling needs no right to run
+// servers (S11.6).
 type ScaleREST struct{ clusters *genericregistry.Store }
 
 var (
@@ -37,7 +37,7 @@ var replicasPath = managedfields.ResourcePathMappings{
 	bind9.SchemeGroupVersion.String(): fieldpath.MakePathOrDie("spec", "secondary", "replicas"),
 }
 
-// GroupVersionKind returns the type Scale, for any group of the resource.
+// GroupVersionKind returns the type Scale.
 func (*ScaleREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 }
@@ -45,7 +45,7 @@ func (*ScaleREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind 
 // New returns an empty Scale.
 func (*ScaleREST) New() runtime.Object { return &autoscalingv1.Scale{} }
 
-// Destroy does nothing: the store belongs to the clusters.
+// Destroy does nothing.
 func (*ScaleREST) Destroy() {}
 
 // Get returns the Scale of a cluster.
@@ -73,7 +73,7 @@ func (s *ScaleREST) Update(ctx context.Context, name string, info rest.UpdatedOb
 	return scaleOf(obj.(*bind9.Bind9Cluster)), false, nil
 }
 
-// ConvertToTable returns the output of `kubectl get --subresource=scale`.
+// ConvertToTable returns kubectl's output.
 func (s *ScaleREST) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
 	return rest.NewDefaultTableConvertor(bind9.Resource("bind9clusters/scale")).ConvertToTable(ctx, obj, options)
 }

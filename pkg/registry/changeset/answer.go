@@ -17,7 +17,6 @@ import (
 
 const (
 	namedItems = 10
-	// maxOutcome bounds an audit annotation, in characters.
 	maxOutcome = 300
 )
 
@@ -63,7 +62,7 @@ func withoutOutcome(e *apierrors.StatusError) error {
 	return e
 }
 
-// The code is that common to the items, else 422: clients must not retry in vain.
+// The code is that of all items, else 422, as clients must not retry in vain.
 func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.StatusError {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,

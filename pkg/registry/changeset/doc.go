@@ -4,12 +4,12 @@
 // Package changeset is the create-only REST storage of changesets.kubi.zone: writes of several Records in a single
 // transaction.
 //
-// Guarantees (S10): (1) each item is a write of a Record by the set's user, authorized, admitted, audited and counted
-// like a request, which waits for the other items; (2) the error has all refusals, each with its spec.items[N]; (3) a
-// set ends with the request; (4) at most maxSets sets of several writes are in progress, and maxSetsOfNamespace of a
-// namespace; (5) an item's object of this process (RawExtension.Object) is written as such.
+// Guarantees (S10): (1) each item is authorized, admitted, audited and counted like a request of the set's user, which
+// waits for the other items; (2) the error has all refusals, each with its spec.items[N]; (3) a set ends with the
+// request; (4) sets in progress have at most maxItems items, and maxItemsOfNamespace of a namespace; (5) an
+// item with an object of this process (RawExtension.Object) is not encoded.
 //
-// Out of scope: decisions about items, and the service of writes. The server provides both.
+// Out of scope: decisions about items, and serving their writes.
 //
 // Read storage.go first, then item.go.
 package changeset

@@ -31,7 +31,6 @@ type item struct {
 	of    *v1alpha1.ChangeSet
 	write *direct.Write
 
-	// code is the response code, with record on success, else failure.
 	code    int
 	record  metav1.ObjectMeta
 	failure *metav1.Status
@@ -55,7 +54,7 @@ func (x *item) member() string {
 
 type requestKey struct{}
 
-// WithRequest keeps a change set's request in the context, for audit events of items.
+// WithRequest keeps a change set's request for the audit events of items.
 func WithRequest(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if info, ok := genericapirequest.RequestInfoFrom(r.Context()); ok && (info.APIGroup == acme.GroupName ||
@@ -68,8 +67,8 @@ func WithRequest(handler http.Handler) http.Handler {
 
 type actingKey struct{}
 
-// ActFor lets items of change sets created under ctx write Records of a namespace without rights. The caller must
-// have checked the writes.
+// ActFor lets change sets created under ctx write Records of a namespace without rights. The caller must have checked
+// the writes.
 func ActFor(ctx context.Context, namespace string) context.Context {
 	return context.WithValue(ctx, actingKey{}, namespace)
 }

@@ -8,28 +8,33 @@ import (
 	"fmt"
 	"sync"
 
+	"golang.org/x/sync/semaphore"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// A set acquires both slots before it sends an item, so that sets cannot deadlock; the namespace's first, so that its
-// waiting sets do not block others.
+// A set acquires a slot of its namespace and one of the server for each item, before it sends an item, so that sets
+// cannot deadlock. Those of the namespace come first, so that its waiting sets do not block others.
 type slots struct {
-	all chan struct{}
+	all *semaphore.Weighted
 
 	mu sync.Mutex
 	of map[string]*namespaceSlots
 }
 
 type namespaceSlots struct {
-	free  chan struct{}
+	free  *semaphore.Weighted
 	users int
 }
 
-func (s *slots) acquire(ctx context.Context, namespace string) (release func(), err error) {
+func newSlots() slots {
+	return slots{all: semaphore.NewWeighted(maxItems), of: map[string]*namespaceSlots{}}
+}
+
+func (s *slots) acquire(ctx context.Context, namespace string, items int) (release func(), err error) {
 	s.mu.Lock()
 	own := s.of[namespace]
 	if own == nil {
-		own = &namespaceSlots{free: make(chan struct{}, maxSetsOfNamespace)}
+		own = &namespaceSlots{free: semaphore.NewWeighted(maxItemsOfNamespace)}
 		s.of[namespace] = own
 	}
 	own.users++
@@ -41,22 +46,20 @@ func (s *slots) acquire(ctx context.Context, namespace string) (release func(), 
 			delete(s.of, namespace)
 		}
 	}
-	select {
-	case own.free <- struct{}{}:
-	case <-ctx.Done():
+	n := int64(items)
+	if own.free.Acquire(ctx, n) != nil {
 		leave()
-		return nil, busy(fmt.Sprintf("%d change sets of namespace %s are in progress, which is the limit", maxSetsOfNamespace, namespace))
+		return nil, busy(fmt.Sprintf("change sets of namespace %s with %d items are in progress, which is the limit", namespace,
+			maxItemsOfNamespace))
 	}
-	select {
-	case s.all <- struct{}{}:
-	case <-ctx.Done():
-		<-own.free
+	if s.all.Acquire(ctx, n) != nil {
+		own.free.Release(n)
 		leave()
-		return nil, busy(fmt.Sprintf("%d change sets are in progress, which is the limit", maxSets))
+		return nil, busy(fmt.Sprintf("change sets with %d items are in progress, which is the limit", maxItems))
 	}
 	return func() {
-		<-s.all
-		<-own.free
+		s.all.Release(n)
+		own.free.Release(n)
 		leave()
 	}, nil
 }

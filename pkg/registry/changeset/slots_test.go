@@ -12,40 +12,45 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/must"
 )
 
-// S10.4: four sets of a namespace and 32 in all may run; the next waits, and gets an error at the timeout. A caller
-// that left keeps nothing.
+// S10.4: change sets in progress have at most maxItemsOfNamespace items of a namespace and maxItems in all, so small
+// sets run beside each other; the next waits, and gets an error at the timeout. A caller that left keeps nothing.
 func TestSlots_S10_4(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &slots{all: make(chan struct{}, maxSets), of: map[string]*namespaceSlots{}}
+		s := newSlots()
 		var releases []func()
-		take := func(namespace string) {
+		const large, small = v1alpha1.MaxChangeSetItems, 2
+		take := func(namespace string, items int) {
 			t.Helper()
-			release := must.Get(s.acquire(t.Context(), namespace))(t)
+			release := must.Get(s.acquire(t.Context(), namespace, items))(t)
 			releases = append(releases, release)
 		}
 		full := func(namespace string) {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			if _, err := s.acquire(ctx, namespace); !apierrors.IsTooManyRequests(err) {
+			if _, err := s.acquire(ctx, namespace, 1); !apierrors.IsTooManyRequests(err) {
 				t.Errorf("one more of %s: %v", namespace, err)
 			}
 		}
-		for range maxSetsOfNamespace {
-			take("noisy")
+		for range maxItemsOfNamespace / large {
+			take("noisy", large)
 		}
 		full("noisy")
-		take("quiet")
-		for n := 0; len(releases) < maxSets; n++ {
-			take(fmt.Sprintf("team-%d", n))
+		for range maxItemsOfNamespace / small {
+			take("quiet", small)
+		}
+		full("quiet")
+		for n := range (maxItems - 2*maxItemsOfNamespace) / large {
+			take(fmt.Sprintf("team-%d", n), large)
 		}
 		full("late")
 		waiting := make(chan error, 1)
 		go func() {
-			release, err := s.acquire(t.Context(), "noisy")
+			release, err := s.acquire(t.Context(), "noisy", large)
 			if err == nil {
 				defer release()
 			}
@@ -59,8 +64,8 @@ func TestSlots_S10_4(t *testing.T) {
 		for _, release := range releases[1:] {
 			release()
 		}
-		if len(s.of) != 0 || len(s.all) != 0 {
-			t.Errorf("%d namespaces and %d slots are left", len(s.of), len(s.all))
+		if len(s.of) != 0 || !s.all.TryAcquire(maxItems) {
+			t.Errorf("%d namespaces are left, or slots are taken", len(s.of))
 		}
 	})
 }

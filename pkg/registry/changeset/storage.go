@@ -55,14 +55,13 @@ type Config struct {
 // Handler serves the writes of items (direct.Handler).
 type Handler interface {
 	Decode(w *direct.Write, text []byte)
-	// Serve returns the response code with a Record or Status.
 	Serve(ctx context.Context, w *direct.Write) (code int, answer runtime.Object)
 }
 
 // A waiting item takes some tens of KiB.
 const (
-	maxSets            = 32
-	maxSetsOfNamespace = 4
+	maxItems            = 32 * v1alpha1.MaxChangeSetItems
+	maxItemsOfNamespace = 4 * v1alpha1.MaxChangeSetItems
 )
 
 // REST is the storage of change sets.
@@ -80,10 +79,10 @@ var (
 
 // NewREST returns a storage without a handler.
 func NewREST(config Config) *REST {
-	return &REST{config: config, slots: slots{all: make(chan struct{}, maxSets), of: map[string]*namespaceSlots{}}}
+	return &REST{config: config, slots: newSlots()}
 }
 
-// SetHandler sets the handler of items, once, before the first request.
+// SetHandler must be called once, before the first request.
 func (r *REST) SetHandler(handler Handler) { r.handler = handler }
 
 // New returns an empty ChangeSet.
@@ -124,7 +123,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 		return nil, err
 	}
 	if len(items) > 1 || len(set.Spec.Prerequisites) > 0 { // a set of one item takes no more than a plain write
-		release, err := r.slots.acquire(ctx, set.Namespace)
+		release, err := r.slots.acquire(ctx, set.Namespace, len(items))
 		if err != nil {
 			return nil, err
 		}

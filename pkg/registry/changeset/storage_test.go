@@ -45,10 +45,8 @@ func TestCreate_needsNoPlaceForOneWrite_S10_4(t *testing.T) {
 	r := NewREST(Config{NewSet: func(int) Set { return servedSet{} }})
 	r.SetHandler(successes{})
 	ctx := genericapirequest.WithNamespace(t.Context(), "team-a")
-	for range maxSetsOfNamespace {
-		if _, err := r.slots.acquire(ctx, "team-a"); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := r.slots.acquire(ctx, "team-a", maxItemsOfNamespace); err != nil {
+		t.Fatal(err)
 	}
 	ended, end := context.WithCancel(ctx)
 	end()

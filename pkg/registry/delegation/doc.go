@@ -3,11 +3,11 @@
 
 // Package delegation is the REST storage of delegations.kubi.zone.
 //
-// Guarantees: (1) spec is stored as written, and the server sets status and generation (S7.4); (2) package
-// validation makes all refusals of an object by itself, before the commit; (3) a dry run has the commit's answer
-// (S7.3); (4) only the server writes the status: there is no subresource status.
+// Guarantees: (1) spec is stored as written, and the server sets status and generation (S7.4); (2) package validation
+// makes all refusals that need no other object; (3) a dry run has the commit's answer (S7.3); (4) only the server
+// writes the status: there is no subresource status.
 //
-// Out of scope: the effect of a rule. The store below decides at commit, and a given function decides dry runs.
+// Out of scope: the effect of a rule, which the ledger decides.
 //
 // Read storage.go.
 package delegation

@@ -4,12 +4,12 @@
 // Package delivery is the REST storage of deliveries.kubi.zone and the subresource status. The controller writes
 // Deliveries, tenants read them.
 //
-// Guarantees: (1) a zone has a single Delivery in a class, named after both, with an immutable spec; (2) a write of
-// status with an old resourceVersion, or by PUT without any, is refused, so that a worker with an old plan notices the
-// successor; (3) a write of status changes nothing else; (4) status is written with the right to confirm for the class
-// alone, and has no serial ahead of the zone's settled serial (S6.18).
+// Guarantees: (1) a zone has a single Delivery in a class (DNSClass or Bind9Cluster), named after both, with an
+// immutable spec; (2) a write of status with an old resourceVersion, or a PUT without any, is refused, so that a
+// replaced worker stops; (3) a write of status changes nothing else; (4) status is written with the right to confirm
+// for the class alone, and has no serial ahead of the zone's settled serial (S6.18).
 //
-// Out of scope: the delivery of zones, and the choice of Records that become Ready.
+// Out of scope: the delivery of zones, and the condition Ready of Records.
 //
 // Read storage.go first.
 package delivery

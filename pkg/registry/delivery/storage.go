@@ -39,14 +39,14 @@ func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 	return &of
 }
 
-// checkStatus requires the right to confirm, since Records become Ready by a status (S6.18).
+// checkStatus requires the right to confirm, since a status makes Records Ready (S6.18).
 func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Delivery) error {
 	ref := after.Spec.ClassRef
 	of := v1alpha1.Resource("dnsclasses")
 	if ref.Kind == v1alpha1.KindBind9Cluster {
 		of = bind9.Resource("bind9clusters")
 	}
-	// Without a namespace: the Role of a namespace does not give the right.
+	// Without a namespace, so that a Role does not give the right.
 	allowed, err := kind.IsAllowed(ctx, c.Authorizer, authorizer.AttributesRecord{Verb: "confirm", APIGroup: of.Group, APIVersion: "*",
 		Resource: of.Resource, Name: ref.Name})
 	if err != nil {

@@ -79,7 +79,6 @@ func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.Att
 	return code, answer
 }
 
-// impersonatorOf returns the user who sent the request as another user; nil for none.
 func impersonatorOf(w *Write, as user.Info) user.Info {
 	if w.From == nil || as == nil {
 		return nil

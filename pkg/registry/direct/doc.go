@@ -7,8 +7,7 @@
 // body; (2) text is decoded once, and an apply's twice, to check the types of fields; objects of this process are not
 // encoded; (3) a write ends with the context, and a panic is audited and reaches the caller.
 //
-// Unlike a request, a write has no seat of priority and fairness, no request metrics, and no latencies in the audit
-// event.
+// Unlike a request, a write has no seat of priority and fairness, no request metrics, and no audited latencies.
 //
 // Out of scope: the kind and the user.
 //

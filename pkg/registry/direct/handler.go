@@ -39,7 +39,7 @@ type Storage interface {
 	rest.ResetFieldsStrategy
 }
 
-// Config is the server of the writes. Admission, AuditSink and AuditPolicy are optional.
+// Config configures a Handler. Admission, AuditSink and AuditPolicy are optional.
 type Config struct {
 	Storage     Storage
 	Resource    schema.GroupVersionResource
@@ -98,21 +98,21 @@ type Write struct {
 	Verb, Namespace, Name string
 	// Object is created or applied. Decode sets it.
 	Object runtime.Object
-	// Options are those of the request; a deletion uses only DryRun.
+	// A deletion uses only DryRun of Options.
 	Options metav1.PatchOptions
 	// ClientManager is the default field manager of a create.
 	ClientManager string
-	// Preconditions of a deletion; nil: none.
+	// Preconditions of a deletion; may be nil.
 	Preconditions *metav1.Preconditions
-	// From is the causing request, for audit events; nil: none.
+	// From is the causing request, for audit events; may be nil.
 	From *http.Request
 
-	text   []byte  // Object in JSON; nil: none
-	fault  error   // of decoding text
-	strict []error // duplicate and unknown fields in text
+	text   []byte // Object in JSON; nil: none
+	fault  error  // of decoding text
+	strict []error
 }
 
-// Decode parses the object of a create or apply. If text is invalid, w.Object stays nil, and Serve refuses the write.
+// Decode sets the object of a create or apply. If text is invalid, w.Object stays nil, and Serve refuses the write.
 func (h *Handler) Decode(w *Write, text []byte) {
 	w.text = text
 	if w.fault = h.CheckText(text); w.fault != nil {
@@ -149,10 +149,9 @@ func (h *Handler) Decode(w *Write, text []byte) {
 	w.Object = object
 }
 
-// slow is the duration from which a write is logged.
 const slow = 500 * time.Millisecond
 
-// Serve makes the write for the user of ctx. The response code comes with the object or a Status.
+// Serve makes the write for the user of ctx, and returns the response code with the object or a Status.
 func (h *Handler) Serve(ctx context.Context, w *Write) (code int, answer runtime.Object) {
 	ctx, span := tracing.Start(ctx, "Write", attribute.String("verb", w.Verb), attribute.String("name", w.Name))
 	defer span.End(slow)

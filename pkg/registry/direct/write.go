@@ -95,7 +95,6 @@ func (h *Handler) applyObject(ctx context.Context, w *Write, asked authorizer.At
 	return http.StatusOK, out, err
 }
 
-// mergePatch may be called several times.
 func (h *Handler) mergePatch(ctx context.Context, w *Write, patch, current runtime.Object) (runtime.Object, error) {
 	out, err := h.manager.Apply(current, patch, w.Options.FieldManager, *w.Options.Force)
 	if err != nil {
@@ -116,7 +115,7 @@ func (h *Handler) mergePatch(ctx context.Context, w *Write, patch, current runti
 	return out, rest.EnsureObjectNamespaceMatchesRequestNamespace(w.Namespace, accessor)
 }
 
-// isNew reports whether an update creates: storage then passes an empty object.
+// isNew reports whether an update creates, as storage then passes an empty object.
 func isNew(current runtime.Object) bool {
 	accessor, err := meta.Accessor(current)
 	return err != nil || accessor.GetUID() == ""

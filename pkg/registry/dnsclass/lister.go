@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Lister finds DNSClasses: named ones in etcd, for HaveNameServers in a watch, and default classes in that watch.
+// Lister reads named DNSClasses from etcd. Default classes and HaveNameServers use a watch.
 type Lister struct {
 	store    *kind.REST[*v1alpha1.DNSClass]
 	labelsOf func(namespace string) map[string]string
@@ -40,7 +40,7 @@ func NewLister(store *kind.REST[*v1alpha1.DNSClass], labelsOf func(namespace str
 	}})}
 }
 
-// Run follows the classes until ctx ends.
+// Run follows the watch until ctx ends.
 func (l *Lister) Run(ctx context.Context) error {
 	l.informer.RunWithContext(ctx)
 	return nil
@@ -77,8 +77,8 @@ func (l *Lister) get(ctx context.Context, name string) (*v1alpha1.DNSClass, erro
 	return obj.(*v1alpha1.DNSClass), nil
 }
 
-// First returns the zone's first named class, else the first default class by name for the namespace and view, or
-// nil. The class must not be modified.
+// First returns the zone's first named class, else the first default class by name, or nil. The class must not be
+// modified.
 func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
 	refs := zone.Spec.DNSClassRefs
 	if len(refs) == 0 {
@@ -97,8 +97,7 @@ func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSC
 	return named, err
 }
 
-// Withdrawing returns the classes, named or default, that deliver the zone and forbid Retain. A Bind9Cluster always
-// does (S11.30). Absent classes are left out.
+// Withdrawing returns the existing classes of the zone that forbid Retain, as a Bind9Cluster always does (S11.30).
 func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error) {
 	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {
@@ -144,7 +143,6 @@ func (l *Lister) defaultClasses(namespace, view string) []*v1alpha1.DNSClass {
 }
 
 // HaveNameServers reports whether every class of the zone, named or default, exists and has name servers of its own.
-// Called by every write of a Zone.
 func (l *Lister) HaveNameServers(zone *v1alpha1.Zone) bool {
 	var delivering []*v1alpha1.DNSClass
 	if len(zone.Spec.DNSClassRefs) == 0 {
@@ -163,7 +161,7 @@ func (l *Lister) HaveNameServers(zone *v1alpha1.Zone) bool {
 }
 
 // MayDeliver reports whether a default class delivers zones of a namespace and view. It returns true until the classes
-// are listed: a late Ready is better than a wrong Ready (S6.13). Every write calls it.
+// are listed: a late Ready is better than a wrong Ready (S6.13).
 func (l *Lister) MayDeliver(namespace, view string) bool {
 	return l.Check() != nil || len(l.defaultClasses(namespace, view)) > 0
 }

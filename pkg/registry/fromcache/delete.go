@@ -45,7 +45,6 @@ func Delete(ctx context.Context, store rest.GracefulDeleter, name string, valida
 	return out, immediately, err
 }
 
-// checkUnchanged compares the fields by which the store decides: uid, deletionTimestamp and finalizers.
 func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.ValidateObjectFunc {
 	return func(ctx context.Context, obj runtime.Object) error {
 		if was := b.read; was != nil {
@@ -65,9 +64,8 @@ func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.Vali
 	}
 }
 
-// Storage wraps a storage with a watch cache, for stores passed to Delete. An object with finalizers and without
-// deletion mark is not deleted: the generic store tries this only if it read no finalizers. An object with the mark has
-// lost the last finalizer.
+// Storage wraps a storage with a watch cache, for stores passed to Delete. It does not delete an object with finalizers
+// and without deletion mark: the generic store tries this only if it read no finalizers.
 func Storage(cached storage.Interface) storage.Interface { return &reader{cached} }
 
 type reader struct {

@@ -38,8 +38,8 @@ func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer
 	}, r.New(), 0, indexers)
 }
 
-// WatchAll watches the watch cache after a resourceVersion. Without a resourceVersion, the present objects come first,
-// as Added, then a bookmark with metav1.InitialEventsAnnotationKey. The events have copies of the objects.
+// WatchAll watches the watch cache after a resourceVersion. Without any, the present objects come first, as Added, then
+// a bookmark with metav1.InitialEventsAnnotationKey. The events have copies of the objects.
 func (r *REST[T]) WatchAll(ctx context.Context, since string) (watch.Interface, error) {
 	options := &internalversion.ListOptions{ResourceVersion: since, AllowWatchBookmarks: true}
 	if since == "" {

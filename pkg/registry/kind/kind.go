@@ -50,12 +50,12 @@ type Kind[T Object] struct {
 	Conditional    bool
 	Validate       func(T) field.ErrorList
 	ValidateUpdate func(after, before T) field.ErrorList
-	// Warn is for a new or changed spec; WarnUpdate replaces it for all updates.
+	// Warn is for a new or changed spec; WarnUpdate, if set, for all updates.
 	Warn       func(T) []string
 	WarnUpdate func(ctx context.Context, after, before T) []string
 	// Check checks other objects and rights, after admission. before is empty for a new object.
 	Check func(ctx context.Context, after, before T) error
-	// Protected refuses deletions. Protected and CheckDeletion get the object that is deleted, not an earlier read.
+	// Protected refuses deletions. Both it and CheckDeletion get the object that is deleted, not an earlier read.
 	Protected     func(T) bool
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error
 	Subresources  map[string]Subresource[T]
@@ -80,8 +80,7 @@ var (
 	_ rest.SingularNameProvider = (*REST[Object])(nil)
 )
 
-// AddStorage adds the storage of a kind and its subresources to paths. scheme knows the kind. If decide is nil, dry
-// runs only validate.
+// AddStorage adds the storage of a kind and its subresources to paths. If decide is nil, dry runs only validate.
 func (k *Kind[T]) AddStorage(paths map[string]rest.Storage, scheme *runtime.Scheme, options generic.RESTOptionsGetter,
 	decide Decide[T]) (*REST[T], error) {
 	strategy := Strategy[T]{scheme, names.SimpleNameGenerator, k}
@@ -124,18 +123,18 @@ func (k *Kind[T]) AttributesOf(obj runtime.Object) (labels.Set, fields.Set, erro
 	return of.GetLabels(), set, nil
 }
 
-// ConvertToTable returns the output of `kubectl get`.
+// ConvertToTable returns kubectl's output.
 func (k *Kind[T]) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
 	return makeTable(k.Columns, obj, options, k.Row)
 }
 
-// ShortNames returns the short names of the resource.
+// ShortNames are those of the Kind.
 func (r *REST[T]) ShortNames() []string { return r.of.ShortNames }
 
-// Categories returns the categories of the resource.
+// Categories are those of the Kind.
 func (r *REST[T]) Categories() []string { return r.of.Categories }
 
-// Create creates an object. A dry run also decides.
+// Create also decides a dry run.
 func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	ctx, errs := withErrors(ctx)
@@ -151,7 +150,7 @@ func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.V
 	return out, nil
 }
 
-// Update updates an object, or creates it for a server-side apply. A dry run also decides.
+// Update updates an object, or creates it for a server-side apply. It also decides a dry run.
 func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	info = explained{info}
@@ -172,7 +171,7 @@ func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObje
 	return out, created, nil
 }
 
-// Delete deletes an object, or marks it for deletion. A dry run also decides.
+// Delete deletes an object, or marks it for deletion. It also decides a dry run.
 func (r *REST[T]) Delete(ctx context.Context, name string, further rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object,
 	bool, error) {
 	further = r.checkDeletion(further, options)
@@ -191,7 +190,7 @@ func (r *REST[T]) Delete(ctx context.Context, name string, further rest.Validate
 	return out, immediately, err
 }
 
-// DeleteCollection checks each object as Delete does.
+// DeleteCollection checks each object.
 func (r *REST[T]) DeleteCollection(ctx context.Context, further rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	list *internalversion.ListOptions) (runtime.Object, error) {
 	return r.Store.DeleteCollection(ctx, r.checkDeletion(further, options), options, list)

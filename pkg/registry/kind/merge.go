@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions merges written conditions into before. Types in server keep the old condition; if the writer saw an
-// older serial (stale), so do Ready and Stalled.
+// Conditions merges written conditions into before. Types in server keep the old condition; if stale, so do Ready and
+// Stalled.
 func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
 	kept := slices.Clone(server)
 	if stale {
@@ -51,14 +51,12 @@ func keepMetadata(after, before *metav1.ObjectMeta) {
 	after.Generation = before.Generation
 }
 
-// heldBy takes kubi.zone/delivery as written, other finalizers as before.
 func heldBy(before, written []string) []string {
 	return withOurs(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }
 
-// KeepHeld returns the finalizers after a write of the object: kubi.zone/delivery as before, others as written. So
-// the right to write an object does not complete its deletion while a provider has its data (S8.3). before is nil for
-// a new object.
+// KeepHeld returns the finalizers after a write: kubi.zone/delivery as in before, which may be nil, others as written.
+// So the right to write an object does not complete its deletion while a provider has its data (S8.3).
 func KeepHeld(before, written []string) []string {
 	return withOurs(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
 }

@@ -54,7 +54,7 @@ func WithApplied(ctx context.Context, text []byte) context.Context {
 }
 
 // explained explains why an update does not decode (S5.13). The generic server answers some faults with 500 or the
-// whole object, and in strategic merge patch and apply truncates too large numbers.
+// whole object, and truncates too large numbers of strategic merge patches and applies.
 type explained struct{ rest.UpdatedObjectInfo }
 
 func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (runtime.Object, error) {
@@ -88,7 +88,7 @@ func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (
 
 func (p *patch) checkTypes(text []byte, of reflect.Type) error {
 	if p.media == types.ApplyYAMLPatchType && !json.Valid(text) {
-		text, _ = yaml.YAMLToJSON(text) // the generic server reports the error
+		text, _ = yaml.YAMLToJSON(text)
 	}
 	unknown, err := kjson.UnmarshalStrict(text, reflect.New(of).Interface())
 	if err == nil && (len(unknown) == 0 || !p.strict) {

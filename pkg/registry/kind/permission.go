@@ -29,7 +29,7 @@ var (
 	_ rest.Connecter = Permission{}
 )
 
-// New returns an empty object, for discovery.
+// New is for discovery.
 func (p Permission) New() runtime.Object { return p.Object.DeepCopyObject() }
 
 // Destroy does nothing.

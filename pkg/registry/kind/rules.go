@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// validationErrors keeps errors with their rules: the answer of the generic store has none.
+// validationErrors keeps errors with their rules, which the generic store's answer lacks.
 type validationErrors struct{ list field.ErrorList }
 
 type errorsKey struct{}

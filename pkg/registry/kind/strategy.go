@@ -32,7 +32,7 @@ var (
 	_ rest.ResetFieldsStrategy = Strategy[Object]{}
 )
 
-// NamespaceScoped is true unless the kind is cluster-scoped.
+// NamespaceScoped is true unless ClusterScoped.
 func (s Strategy[T]) NamespaceScoped() bool { return !s.Of.ClusterScoped }
 
 // PrepareForCreate clears server-set fields.
@@ -51,7 +51,7 @@ func Unjudged(of metav1.Object) []metav1.Condition {
 	}}
 }
 
-// PrepareForUpdate restores server-set fields, and counts changes of spec in generation (S7.4).
+// PrepareForUpdate restores server-set fields, and counts changes of spec (S7.4).
 func (s Strategy[T]) PrepareForUpdate(ctx context.Context, obj, old runtime.Object) {
 	s.keepServerFields(ctx, obj.(T), old.(T))
 }
@@ -85,7 +85,7 @@ func (s Strategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object
 	return noteErrors(ctx, s.Of.ValidateUpdate(obj.(T), old.(T)))
 }
 
-// WarningsOnCreate returns the warnings about spec.
+// WarningsOnCreate calls Kind.Warn.
 func (s Strategy[T]) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
 	if s.Of.Warn == nil {
 		return nil

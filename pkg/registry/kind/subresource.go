@@ -22,7 +22,7 @@ type Subresource[T Object] struct {
 	// Take copies the part from written to after, the stored object.
 	Take     func(after, written T)
 	Validate func(after, before T) field.ErrorList
-	// NotOwned are fields that server-side apply cannot own here, besides spec and most metadata.
+	// NotOwned lists fields that server-side apply cannot own here, besides spec and most metadata.
 	NotOwned []fieldpath.Path
 	// Check checks other objects and rights, after admission. Optional.
 	Check func(ctx context.Context, after, before T) error
@@ -70,7 +70,7 @@ type SubStrategy[T Object] struct {
 	sub Subresource[T]
 }
 
-// PrepareForUpdate restores all fields outside of the part. The generic server handles managed fields.
+// PrepareForUpdate restores all other fields. The generic server handles managed fields.
 func (s SubStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before, written := obj.(T), old.(T), obj.DeepCopyObject().(T)
 	specOf(after).Set(specOf(before))
@@ -89,7 +89,7 @@ func (SubStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.
 	return nil
 }
 
-// GetResetFields returns all fields outside of the part.
+// GetResetFields returns all other fields.
 func (s SubStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet(s.sub.NotOwned...)
 	set.Insert(fieldpath.MakePathOrDie("spec"))
@@ -119,10 +119,10 @@ func newSubresource[T Object](of *genericregistry.Store, strategy SubStrategy[T]
 	return &subresource[T]{&store, strategy.Of, strategy.sub.Check, strategy.sub.Written}
 }
 
-func (*subresource[T]) Destroy() {} // the store belongs to the resource
+func (*subresource[T]) Destroy() {}
 
-// Update writes the part of an existing object. The uid of another object, such as a deleted predecessor, is a
-// Conflict: a patch has no preconditions, and validation would answer Invalid.
+// Update writes the part. The uid of another object, such as a deleted predecessor, is a Conflict: a patch has no
+// preconditions, and validation would answer Invalid.
 func (s *subresource[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	var before T

@@ -27,7 +27,7 @@ type ruleTable struct {
 	byNamespace map[string][]v1alpha1.NameReviewRule
 	// open are the rules for every namespace (S4.2).
 	open []v1alpha1.NameReviewRule
-	// below has the fqdns of the zones that a zone delegates: public in its entries, unlike others (S1.8).
+	// below has the fqdns of a zone's delegated zones, which are public in its entries, unlike others (S1.8).
 	below map[types.NamespacedName]map[string]bool
 }
 
@@ -83,7 +83,6 @@ func compareZones(x, y v1alpha1.NameReviewRule) int { return cmp.Compare(x.Zone,
 
 const maxRuleOctets = 512 << 10
 
-// listFor lists all views if view is "".
 func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewStatus) {
 	octets := 0
 	all := slices.Concat(t.byNamespace[namespace], t.open)
@@ -102,8 +101,8 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 	return status
 }
 
-// ruleReader reads all rules for all waiting questions, then rests four times as long: a fifth of a processor at any
-// load. A question gets a reading that began after it came.
+// ruleReader reads all rules for all waiting questions, then rests four times as long: it takes a fifth of a processor.
+// A question waits for a reading that begins later.
 type ruleReader struct {
 	zones, delegations rest.Lister
 

@@ -21,8 +21,8 @@ import (
 // On timeout there is no Warning.
 const maxRulesTime = time.Second
 
-// warnOfPatterns warns of patterns without a rule for the namespace: every zone refuses their updates (S13.1). By
-// WarningNoRules a load drops the Warning if rules follow.
+// warnOfPatterns warns of patterns without a rule for the namespace: every zone refuses their updates (S13.1). A load
+// drops the Warning, by WarningNoRules, if rules follow.
 func warnOfPatterns(ctx context.Context, list ListRules, key *v1alpha1.UpdateKey) {
 	within, cancel := context.WithTimeout(ctx, maxRulesTime)
 	defer cancel()

@@ -82,8 +82,7 @@ const fieldManager = "dynamic-update"
 
 type share map[rdata.Type]*v1alpha1.Record
 
-// divideRecords divides the Records at a name into those made by updates and covered by the key, and those not made
-// by updates. Others are dropped.
+// divideRecords returns the Records at a name that no update made, and those made by updates and covered by the key.
 func divideRecords(s update.Scope, in zone, fqdn name.Name, records []*v1alpha1.Record) (p update.Present, made share, err error) {
 	made = share{}
 	for _, r := range records {
@@ -155,7 +154,6 @@ func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, err
 	return set, nil
 }
 
-// makeChange makes the change of a Record; before may be nil, id "".
 func makeChange(key *v1alpha1.UpdateKey, in zone, id string, c update.Change, before *v1alpha1.Record) rrsets.Change {
 	if len(c.Values) == 0 {
 		return rrsets.Change{Before: before}

@@ -30,7 +30,7 @@ type ShareREST struct {
 
 var _ rest.NamedCreater = (*ShareREST)(nil)
 
-// NewShareREST returns a ShareREST on the storage of UpdateKeys and Records.
+// NewShareREST returns a ShareREST.
 func NewShareREST(keys rest.Getter, records rest.Lister, zones Zones) *ShareREST {
 	return &ShareREST{keys, records, zones}
 }

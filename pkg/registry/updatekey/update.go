@@ -39,7 +39,7 @@ func User(key *v1alpha1.UpdateKey, from string) user.Info {
 		Extra: map[string][]string{"kubi.zone/update-from": {from}}}
 }
 
-// Zones reads zones and Records. Reads for a namespace count in the namespace's budget.
+// Zones reads zones and Records. Reads count in the namespace's budget.
 type Zones interface {
 	FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error)
 	FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool)
@@ -50,12 +50,12 @@ type Zones interface {
 	ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error)
 	// MayMake reports whether the spec of a zone may make RRsets at one of the names, without a read.
 	MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool
-	// Judge checks prerequisites as a change set of the namespace. The error has the cause ZoneNotFound if the zone has
-	// no rule for the namespace.
+	// Judge checks prerequisites as a change set does. The error has the cause ZoneNotFound if the zone has no rule for
+	// the namespace.
 	Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string, prerequisites []v1alpha1.ChangeSetPrerequisite) error
 }
 
-// ErrTooManyRecords reports more Records than a message may concern.
+// ErrTooManyRecords means more Records than a message may concern.
 var ErrTooManyRecords = errors.New("the namespace has more Records at the names of the message than one message may be about; send " +
 	"several messages")
 
@@ -71,7 +71,7 @@ type ReportRefused func(key *v1alpha1.UpdateKey, rcode, message string)
 
 var _ rest.NamedCreater = (*UpdateREST)(nil)
 
-// NewUpdateREST returns an UpdateREST on the storage of UpdateKeys.
+// NewUpdateREST returns an UpdateREST.
 func NewUpdateREST(keys rest.Getter, writer *Writer, report ReportRefused) *UpdateREST {
 	return &UpdateREST{keys, writer, report}
 }
@@ -120,7 +120,7 @@ type Writer struct {
 	zones Zones
 }
 
-// NewWriter returns a Writer on the storage of change sets.
+// NewWriter returns a Writer.
 func NewWriter(sets rest.Creater, zones Zones) *Writer { return &Writer{sets, zones} }
 
 // FindZone returns the apex of the closest zone of a view at or above a name.
@@ -131,7 +131,7 @@ func (w *Writer) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 
 const maxTries = 10
 
-// Apply makes the changes of a message for the namespace of a key, as a user, and notes the key at the Records. The
+// Apply makes the changes of a message for a key's namespace, as the user, and annotates the Records with the key. The
 // status has the RCODE; an error means an unknown outcome, or a retry.
 func (w *Writer) Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
 	v1alpha1.UpdateRequestStatus, error) {
@@ -169,7 +169,7 @@ type plan struct {
 	in      zone
 	at      v1alpha1.AdoptingZone
 	status  v1alpha1.UpdateRequestStatus
-	// doubted is true if the Records were read again after an unmet prerequisite.
+	// doubted is true after a second read for an unmet prerequisite.
 	doubted bool
 	taken   int
 }
@@ -212,7 +212,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 	set.Spec.FieldManager, set.Spec.Force, set.Spec.Prerequisites = fieldManager, true, prerequisites
 	acting := changeset.ActFor(genericapirequest.WithUser(ctx, p.as), p.key.Namespace)
 	answer, err := p.w.sets.Create(acting, set, nil, &metav1.CreateOptions{})
-	switch { // a Record has changed since the plan
+	switch {
 	case refusal.Has(err, metav1.StatusReasonAlreadyExists):
 		p.taken++
 		return true, nil
@@ -293,7 +293,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// An attempt is a transaction: if a Record of it is found, all is written, perhaps with changed prerequisites.
+// An attempt is a transaction, so one Record of it proves that all are written, even if its prerequisites no longer
+// hold.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -330,8 +331,8 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// addApex adds the RRsets of the zone's spec if the namespace owns the zone, and whether others have NS at the apex if
-// NS there are updated.
+// addApex adds the RRsets of the zone's spec if the namespace owns the zone. If NS at the apex are updated, it adds
+// whether others have NS there.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })
@@ -375,7 +376,6 @@ func isUnmet(err error) bool {
 	return apierrors.ReasonForError(err) == v1alpha1.StatusReasonPrerequisiteFailed
 }
 
-// takeError converts refusals to an RCODE, and returns other errors.
 func (p *plan) takeError(ctx context.Context, err error) error {
 	var of apierrors.APIStatus
 	if err == nil {

@@ -167,7 +167,6 @@ var changeColumns = append([]metav1.TableColumnDefinition{
 	metav1.TableColumnDefinition{Name: "Time", Type: "string", Format: "date-time", Priority: 1, Description: "When the change was " +
 		"committed."})...)
 
-// writeChangesTable writes the output of `kubectl get zone NAME --subresource=changes`.
 func writeChangesTable(w http.ResponseWriter, zone *v1alpha1.Zone, steps []content.Step, changes []dns.Change) error {
 	list := beginTable(w, changeColumns)
 	for i, change := range changes {

@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// askOthers checks the classes, and warns of absent classes and namespaces. For a new Zone, whose before is empty, it
-// warns of missing name servers and rules, too.
+// askOthers checks the classes, and warns of absent classes and namespaces. For a new Zone (before is empty) it also
+// warns of missing name servers and rules.
 func (r *REST) askOthers(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
 		warnings := validation.BareZoneWarnings(zone)
@@ -56,8 +56,7 @@ func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) er
 }
 
 // checkRetain refuses Retain if a class of the zone forbids it: data left at a provider would be in the next owner's
-// zone of the name (S8.4). If the class forbade Retain later, the spec keeps Retain, with a Warning, but the zone is
-// withdrawn.
+// zone of the name (S8.4). A class that forbids Retain later gives a Warning, and the zone is withdrawn.
 func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		return nil
@@ -123,8 +122,8 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 	return nil
 }
 
-// setClassDefaults sets absent fields from the first class: the ttl (S6.5), and in a new Zone the name servers,
-// unless the list is empty (S6.2). Later changes of the class have no effect.
+// setClassDefaults sets absent fields from the first class: the ttl (S6.5), and in a new Zone the name servers, unless
+// the list is empty (S6.2).
 func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
 	if zone.Spec.TTL != nil && !lacks {
@@ -146,8 +145,7 @@ func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made b
 	return nil
 }
 
-// completed keeps the ttl of a Zone if the new spec has none (S6.5), regardless of classes. A Zone created by an
-// update is completed like any new Zone.
+// completed keeps the ttl of a Zone if the new spec has none (S6.5), regardless of classes.
 type completed struct {
 	rest.UpdatedObjectInfo
 	r *REST

@@ -153,7 +153,6 @@ var entryColumns = []metav1.TableColumnDefinition{
 var sourceColumn = metav1.TableColumnDefinition{Name: "Sources", Type: "string", Description: "Namespace and name of the Records that " +
 	"define the entry."}
 
-// writeTable writes the output of `kubectl get zone NAME --subresource=entries`.
 func writeTable(w http.ResponseWriter, zone *v1alpha1.Zone, page *page, sources *recordSources) error {
 	columns := entryColumns
 	if sources != nil {
@@ -195,7 +194,6 @@ func (l *list) writeRow(zone *v1alpha1.Zone, name string, cells ...any) bool {
 	return l.writeItem(row)
 }
 
-// tableRow is a row of metav1.Table, which needs an encoded object.
 type tableRow struct {
 	Cells  []any `json:"cells"`
 	Object struct {

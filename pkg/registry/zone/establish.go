@@ -21,14 +21,14 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// subresourceEstablish is the subresource whose create is the permission for a standalone zone (S3.3). Every Role
-// with all verbs on zones would grant a custom verb.
+// subresourceEstablish is a subresource whose create is the permission for a standalone zone (S3.3). A custom verb
+// would be granted by every Role with all verbs on zones.
 const subresourceEstablish = "establish"
 
 const maxReviews = 3
 
-// resourceName returns the resourceNames entry of a zone in a Role: the fqdn without trailing dot, "." for the root,
-// after "VIEW:" outside of the default view. It returns false if the name is relative or invalid.
+// resourceName returns the resourceNames entry of a zone in a Role: the fqdn without trailing dot ("." for the root),
+// after "VIEW:" outside of the default view. It returns false for a relative or invalid name.
 func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	if !name.IsAbsolute(spec.DomainName) {
 		return "", false
@@ -79,8 +79,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 	return r.REST.Create(ctx, obj, validation, options)
 }
 
-// Update starts again after a check of the permission: the name is known only inside of the update, after patch and
-// admission, perhaps under a lock.
+// Update starts again after a check of the permission, as the name is known only after patch and admission, perhaps
+// under a lock.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt, asked, needs := ctx, "", ""

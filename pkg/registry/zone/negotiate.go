@@ -25,7 +25,6 @@ const (
 	mediaText = "text/dns"
 )
 
-// negotiateFormat returns the format of the query, else the best of Accept that is offered.
 func negotiateFormat(query, accept string, offered ...string) (string, error) {
 	if query != "" {
 		if slices.Contains(offered, query) {

@@ -49,13 +49,11 @@ func parseContinuation(token string) (continuation, error) {
 type page struct {
 	snapshot Snapshot
 	uid      string
-	// limit is the maximum number of entries; 0 for all.
-	limit int64
-	// from is the end of the previous page; zero for the first page.
-	from   continuation
-	owner  name.Name
-	rrtype rdata.Type
-	// next is the next page's token, set at the end of eachEntry; "" at the zone's end.
+	limit    int64
+	from     continuation
+	owner    name.Name
+	rrtype   rdata.Type
+	// next is set at the end of eachEntry; "" at the zone's end.
 	next string
 }
 

@@ -16,12 +16,11 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// rebased is an update of an older version of a Zone: Records of a busy zone make new versions many times a second. If
-// only computed status has changed since, the update applies to the current version (S7.10). The older version is read
-// from etcd, which keeps minutes of history, once a request.
+// rebased applies the update of an older version of a Zone to the current version if only computed status has changed
+// since (S7.10): Records of a busy zone make many versions a second. It reads the older version from etcd once a
+// request.
 type rebased struct {
 	rest.UpdatedObjectInfo
-	// read returns nil if the version is unknown.
 	read func(ctx context.Context, version string) *v1alpha1.Zone
 
 	version string // of was

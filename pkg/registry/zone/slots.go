@@ -13,9 +13,9 @@ import (
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// slots bounds concurrent reads. A slow reader keeps a slot indefinitely, so a user has at most as many slots as stay
-// free: the first user half, the next half of the rest, and so on. A quarter is reserved for users who may read all
-// zones, such as primary and controller; else half a dozen tenants could take all.
+// slots bounds concurrent reads. A slow reader keeps a slot indefinitely, so a user with as many slots as are free gets
+// no more. A quarter is reserved for users who may read all zones, such as primary and controller. Otherwise half a
+// dozen tenants could take all.
 type slots struct {
 	total int
 
@@ -26,7 +26,6 @@ type slots struct {
 
 func newSlots(total int) *slots { return &slots{total: total, byUser: make(map[string]int)} }
 
-// acquire takes a slot until leave. readsAll is true if the user may read all zones.
 func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -55,7 +54,7 @@ func (s *slots) release(user string) {
 	}
 }
 
-// All service accounts of a namespace are a single user: the owner can create any number.
+// A namespace's service accounts are a single user, as the owner can create any number.
 func readerOf(ctx context.Context) string {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// recordSources keeps one owner's Records: entries come sorted by owner.
 type recordSources struct {
 	ctx     context.Context
 	sources Sources

@@ -25,8 +25,7 @@ type Config struct {
 	// WithEstablish passes the answer for zones/establish to the decision.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
 	// Admits reports whether a DNSClass may deliver zones of a namespace, and of a view; true for an absent class.
-	Admits func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
-	// WarnOfAbsent warns of absent namespaces in after but not in before.
+	Admits       func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
 	WarnOfAbsent func(ctx context.Context, after, before []string)
 	// FirstClass returns the class with a Zone's defaults, or nil. The Zone is not yet validated. The class must not
 	// be modified.
@@ -45,7 +44,7 @@ type REST struct {
 	config Config
 }
 
-// AddStorage adds the storage of Zones and their subresources to paths.
+// AddStorage adds Zones and their subresources to paths.
 func AddStorage(paths map[string]rest.Storage, config Config) (err error) {
 	zone := &REST{config: config}
 	if zone.REST, err = newKind(zone).AddStorage(paths, config.Scheme, config.RESTOptions, config.Preview); err != nil {

@@ -87,7 +87,6 @@ func warnOfUpdate(_ context.Context, after, before *v1alpha1.Zone) []string {
 	return warnings
 }
 
-// Parts of the status not written by zones/status.
 var (
 	serverFields = []string{
 		"observedGeneration", "fqdn", "view", "serial", "settledSerial", "hash", "contentState",

@@ -45,8 +45,7 @@ func (i *deadlineWriter) Write(piece []byte) (int, error) {
 	return i.w.Write(piece)
 }
 
-// list writes an object with a long list: object, items, then metadata, known last. Nothing is written after an
-// error.
+// list writes object, items, then metadata, known last. After an error it writes nothing.
 type list struct {
 	*stream
 	separator string
@@ -84,7 +83,6 @@ func (l *list) finishList(meta v1alpha1.ZoneViewMeta) error {
 	return l.Flush()
 }
 
-// writeComment leaves errors to Flush.
 func (s *stream) writeComment(text string) {
 	_, _ = s.WriteString("; " + strings.ReplaceAll(text, "\n", " ") + "\n")
 }

@@ -23,8 +23,7 @@ const (
 	maxStreams  = 32
 	maxWatches  = 64
 	viewTimeout = 5 * time.Second
-	// retrySoon is the Retry-After of temporary refusals, in seconds.
-	retrySoon = 1
+	retrySoon   = 1
 )
 
 type streams struct {
@@ -41,7 +40,6 @@ func newStreams(config Config, zone func(ctx context.Context, name string) (*v1a
 		watchSlots: newSlots(maxWatches), stall: stall}
 }
 
-// view is a computed subresource of zones with query parameters of type O.
 type view[O runtime.Object] struct {
 	*streams
 	answer, options runtime.Object // empty
@@ -56,7 +54,7 @@ var (
 	_ rest.Storage         = (*view[runtime.Object])(nil)
 )
 
-// newEntries returns zones/entries: content at a serial (S6.1).
+// newEntries returns zones/entries (S6.1).
 func newEntries(s *streams) *view[*v1alpha1.ZoneEntriesOptions] {
 	return &view[*v1alpha1.ZoneEntriesOptions]{s, &v1alpha1.ZoneEntries{}, &v1alpha1.ZoneEntriesOptions{},
 		func(*v1alpha1.ZoneEntriesOptions) *slots { return s.readSlots }, s.prepareEntries}
@@ -74,7 +72,7 @@ func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
 
 func (v *view[O]) New() runtime.Object { return v.answer.DeepCopyObject() }
 
-func (*view[O]) Destroy() {} // the store belongs to the zones
+func (*view[O]) Destroy() {}
 
 func (v *view[O]) NewConnectOptions() (options runtime.Object, subpath bool, subpathKey string) {
 	return v.options.DeepCopyObject(), false, ""
@@ -122,7 +120,7 @@ func refusePending(zone *v1alpha1.Zone) error {
 	return err
 }
 
-// waitForSnapshot returns the content at the serial of zone or later (S7.1).
+// waitForSnapshot returns the content at the zone's serial or later (S7.1).
 func (s *streams) waitForSnapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error) {
 	waiting, cancel := context.WithTimeout(ctx, s.viewTimeout)
 	defer cancel()

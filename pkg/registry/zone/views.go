@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// ErrNotHeld is the error of Views for a serial that is unknown, or too old. The client gets 410 and starts over.
+// ErrNotHeld is returned for an unknown or too old serial. The client gets 410 and starts over.
 var ErrNotHeld = errors.New("this serial is not held here")
 
 // Snapshot is the immutable content of a zone at a serial.
@@ -33,9 +33,9 @@ type Snapshot interface {
 	RRsets() iter.Seq[content.RRset]
 }
 
-// Views has the contents of zones in memory, and older serials in the stored journal.
+// Views has the zones in memory, and older serials in the stored journal.
 type Views interface {
-	// Snapshot returns the zone at status.serial or later. If ctx ends before, the error is that of ctx.
+	// Snapshot returns the zone at status.serial or later, or the error of ctx.
 	Snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error)
 	// At returns the zone (by uid) at exactly that serial, or ErrNotHeld.
 	At(ctx context.Context, zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
@@ -44,8 +44,8 @@ type Views interface {
 	// Steps returns the changes of the definition after the serial since, up to the serial until, oldest first, or
 	// ErrNotHeld. If entries is true, each change also has the removed and added entries, including the SOA.
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial, entries bool) ([]content.Step, []dns.Change, error)
-	// Left returns the last fqdn of an ended zone (S3.7), and a change that removes the zone's entries since a serial,
-	// without TTL and data; or ErrNotHeld.
+	// Left returns the last fqdn of an ended zone (S3.7), and a change that removes the entries since a serial, without
+	// TTL and data; or ErrNotHeld.
 	Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)
 }
 

@@ -16,7 +16,7 @@ import (
 
 const headerLen = 12
 
-// Parse reads and checks the zone, prerequisites and updates of a message. The caller handles OPT and TSIG.
+// Parse reads and checks a message. The caller handles OPT and TSIG.
 func Parse(msg []byte) (*update.Message, *update.Failure) {
 	r := &reader{msg: msg, off: headerLen, names: map[string]name.Name{}, values: map[sentData]string{}}
 	fail := func(what string) (*update.Message, *update.Failure) {
@@ -133,7 +133,6 @@ func (r *reader) readRR() (rr update.RR, failure *update.Failure) {
 // expansion bounds the growth of data by decompression: types of Records have at most two names.
 const expansion = 2 * 255
 
-// readData parses the last octets before the offset.
 func (r *reader) readData(rr *update.RR, length int) *update.Failure {
 	if rr.IsMeta() {
 		return rr.Fail(update.FormErr, "no record has this type")

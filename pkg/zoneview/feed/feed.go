@@ -31,21 +31,19 @@ var (
 
 // Feed writes a Set. The source chooses the keys of zones, UIDs or namespace/name.
 type Feed struct {
-	set *zoneview.Set
-	// slots bounds proofs in flight.
+	set   *zoneview.Set
 	slots chan struct{}
 
 	// mutex guards the fields below, and is held during writes to the Set, not during proofs.
 	mutex sync.Mutex
 	zones map[string]*zone
-	// listing numbers the source's listings; listed: the present listing has ended.
+	// listing numbers the source's listings. listed is true after the end of the present listing.
 	listing         int
 	listed          bool
 	pending, frozen int
 	proofsFailed    int64
 	// synced is true after a listing without pending zones, until the source fails.
-	synced bool
-	// failure is the source's last, failures the number in a row.
+	synced   bool
 	failure  error
 	failures int
 	// changed is closed and replaced when synced or failures change.
@@ -56,7 +54,7 @@ type zone struct {
 	// identity has a UID once the zone was read; before, and if unreadable, only the name.
 	identity zoneview.Zone
 	listing  int
-	// pending is why the zone is not in the Set yet, before the sync, frozen why it is unproven.
+	// pending is why the zone is not in the Set yet, frozen why it is unproven.
 	pending, frozen error
 	proof           *Proof
 	misfits         int
@@ -67,8 +65,8 @@ func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), changed: make(chan struct{})}
 }
 
-// BeginListing begins a listing; the source calls Base for each zone, then EndListing. If stay, a feed in sync with
-// frozen zones stays in sync, as the source only retries their proofs.
+// BeginListing begins a listing; the source calls Base for each zone, then EndListing. If stay is true, the source only
+// retries proofs of frozen zones, and a feed in sync stays in sync.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -104,8 +102,8 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 }
 
 // Apply applies a transaction of the journal, or keeps it until the zone's proof ends. first is the identity of a zone
-// that the transaction creates. Transactions of frozen zones are skipped, as their result is unknown. After an error
-// the zone is frozen, or must be read again. After ctx ends nothing is applied.
+// that the transaction creates. Frozen zones are skipped. After an error the zone is frozen, or must be read again.
+// After ctx ends nothing is applied.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -171,8 +169,8 @@ func (f *Feed) Expect(key string) {
 }
 
 // Report ends the reading of a zone. Without an error, the zone is in the Set as at the source, or does not belong
-// there. After an error a pending zone stays pending. No other zone becomes pending, so a zone that was in the Set or
-// frozen does not end the sync.
+// there. After an error no other than a pending zone is pending: a zone that was in the Set or frozen does not end the
+// sync.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -187,8 +185,7 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// freezeZone freezes a zone, and drops its proof in flight, which is of an earlier state and must not unfreeze the
-// zone.
+// freezeZone also drops a proof in flight, which must not unfreeze the zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozen == nil {
@@ -203,7 +200,6 @@ func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	f.checkSync()
 }
 
-// unfreezeZone: the zone is proven or gone.
 func (f *Feed) unfreezeZone(key string, z *zone) {
 	if z.frozen != nil {
 		z.frozen = nil
@@ -213,7 +209,6 @@ func (f *Feed) unfreezeZone(key string, z *zone) {
 	}
 }
 
-// confirmZone clears pending and frozen, and forgets a zone not in the Set.
 func (f *Feed) confirmZone(key string, z *zone) {
 	f.unfreezeZone(key, z)
 	if z.identity.UID == "" {

@@ -22,7 +22,7 @@ type Base struct {
 	// snapshot (S7.2, S7.5); without steps, it is unknown.
 	Settled bool
 	Since   []content.Step
-	// Final freezes the zone if the proof fails, as another read would return the same.
+	// Final freezes the zone if the proof fails: another read would return the same.
 	Final bool
 }
 
@@ -32,7 +32,7 @@ type Proof struct {
 	key  string
 	zone *zone
 	base Base
-	// held: the Set has this state already, so no transaction waits.
+	// held is true if the Set has this state already, so that no transaction waits.
 	held    bool
 	waiting []content.Transaction
 }
@@ -56,8 +56,8 @@ func (f *Feed) Base(key string, base Base) *Proof {
 	return z.proof
 }
 
-// Run proves the zone, which takes long (Snapshot.Prove), puts it into the Set and applies the transactions that
-// arrived meanwhile. The error is a failed proof or misfit, or nil if the zone was removed or read again meanwhile.
+// Run proves the zone, which takes long, puts it into the Set and applies the transactions that arrived meanwhile. The
+// error is a failed proof or misfit, or nil if the zone was removed or read again meanwhile.
 func (p *Proof) Run(ctx context.Context) error {
 	select {
 	case p.feed.slots <- struct{}{}:
@@ -88,16 +88,15 @@ func (p *Proof) Run(ctx context.Context) error {
 	return p.finishProof(ctx, delivered, err)
 }
 
-// isOvertaken reports whether the zone was removed or read again. Proofs of aborted listings must not delay those of
-// the present listing.
+// isOvertaken reports whether the zone was removed or read again: old proofs must not delay new ones.
 func (p *Proof) isOvertaken() bool {
 	p.feed.mutex.Lock()
 	defer p.feed.mutex.Unlock()
 	return p.zone.proof != p
 }
 
-// finishProof puts the zone into the Set and applies the waiting transactions, or freezes the zone if the proof failed
-// and the base is final. delivered is the settled snapshot, an earlier one if the zone is unsettled, or nil if unknown.
+// finishProof freezes the zone if the proof of a final base failed. delivered is the settled snapshot, or nil if
+// unknown.
 func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
 	f, z, snapshot := p.feed, p.zone, p.base.Snapshot
 	f.mutex.Lock()
@@ -105,7 +104,7 @@ func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, e
 	if z.proof != p {
 		return context.Cause(ctx)
 	}
-	z.proof = nil // also after the end of ctx: an absent source must not keep the content in memory
+	z.proof = nil // also after the end of ctx: an absent source must not keep the content
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install adds the API group bind9.kubi.zone to a scheme, with its defaults and field selectors.
+// Package install adds the API group bind9.kubi.zone to a scheme, with defaults and field selectors.
 //
 // Guarantees: (1) the defaults of the group are set only here.
 //

@@ -30,7 +30,7 @@ func IsDefault(class *v1alpha1.DNSClass) bool {
 	return class.Annotations[v1alpha1.AnnotationDefaultClass] == "true"
 }
 
-// Admits reports whether the class may deliver zones of a namespace with these labels. Without spec.namespaces, a
+// Admits reports whether the class may deliver zones of a namespace with the labels "of". Without spec.namespaces, a
 // default class delivers zones of every namespace, any other class none.
 func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bool {
 	selection := class.Spec.Namespaces
@@ -59,8 +59,8 @@ func Delivers(class *v1alpha1.DNSClass, view string) bool {
 	return slices.Contains(views, view) || slices.Contains(views, EveryView)
 }
 
-// HasNameServers reports whether the class's provider sets the name servers of each zone itself, so NS at the apex are
-// not delivered (S6.15).
+// HasNameServers reports whether the class's provider sets the name servers of zones itself: NS at the apex are not
+// delivered (S6.15).
 func HasNameServers(spec *v1alpha1.DNSClassSpec) bool {
 	return spec.RFC2136 != nil || spec.Webhook != nil && spec.Webhook.ApexNS == v1alpha1.ApexNSSkip ||
 		spec.Bind9 != nil && spec.Bind9.Mode == v1alpha1.Bind9ModeUpdate
@@ -72,8 +72,8 @@ const (
 	maxName   = 253
 )
 
-// DeliveryName returns the name of the Delivery for a Zone and a class: ZONE-HASH, with the zone's name shortened
-// if necessary.
+// DeliveryName returns the name of the Delivery for a Zone and a class: ZONE-HASH, with the zone's name shortened if
+// necessary.
 func DeliveryName(zone string, uid types.UID, ref v1alpha1.DNSClassReference) string {
 	kind := cmp.Or(ref.Kind, v1alpha1.KindDNSClass)
 	sum := sha256.Sum256([]byte(string(uid) + "\x00" + string(kind) + "\x00" + ref.Name))
@@ -122,8 +122,7 @@ func ProviderOf(spec *v1alpha1.DNSClassSpec) string {
 	return ""
 }
 
-// NameOf returns the name of a class outside the API: that of a DNSClass, or NAMESPACE/NAME of a Bind9Cluster, which no
-// DNSClass can have (S11.30).
+// NameOf returns the name of a class outside the API: that of a DNSClass, or NAMESPACE/NAME of a Bind9Cluster (S11.30).
 func NameOf(namespace string, ref v1alpha1.DNSClassReference) string {
 	if ref.Kind == v1alpha1.KindBind9Cluster {
 		return namespace + "/" + ref.Name
@@ -147,9 +146,8 @@ func SplitCluster(name string) (namespace, cluster string, ok bool) {
 // catalogSuffix is outside the public DNS (RFC 6761). These catalogs are transferred only by key.
 const catalogSuffix = "bind9clusters.kubizone.invalid."
 
-// OfCluster returns the class of a Bind9Cluster for zones of its namespace (S11.30), with the cluster's metadata and no
-// defaults for Zones. The generation is always 1: no setting of the cluster changes the class, so a new number of
-// servers recreates no provider.
+// OfCluster returns the class of a Bind9Cluster (S11.30), with the cluster's metadata and no defaults for Zones. The
+// generation is always 1: a new number of servers must not recreate the provider.
 func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	return &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{
@@ -170,8 +168,8 @@ func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	}
 }
 
-// InUse reports whether a Bind9Cluster is, or was, the class of a zone. The finalizer is set before the first
-// delivery and stays as long as the cluster: its servers follow the catalog, even if empty.
+// InUse reports whether a Bind9Cluster is, or was, the class of a zone. The finalizer stays as long as the cluster,
+// whose servers follow the catalog even if empty.
 func InUse(cluster *bind9.Bind9Cluster) bool {
 	return slices.Contains(cluster.Finalizers, v1alpha1.FinalizerDelivery)
 }

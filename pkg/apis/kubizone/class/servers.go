@@ -22,20 +22,19 @@ func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 	return cmp.Or(block.Mode, v1alpha1.Bind9ModeCatalog)
 }
 
-// HiddenPrimary names the list of the hidden primary's addresses in a signer's configuration, so zones with the list
-// follow changes of addresses.
+// HiddenPrimary names the list of the hidden primary's addresses in a signer's configuration. Zones with the list
+// follow its changes.
 const HiddenPrimary = "kubizone"
 
-// Server is a BIND 9 server of a class with a block bind9.
+// Server is a BIND server of a class.
 type Server struct {
 	Namespace, Name string
 	UID             types.UID
 	Created         time.Time
-	// Address answers queries, with or without a port, or is "" if unknown.
+	// Address answers queries, with or without a port; "" if unknown.
 	Address string
 	// Key names the Secret with the TSIG key. If nil, the server is known by its address.
-	Key *v1alpha1.SecretReference
-	// Primary and Signer tell the role.
+	Key             *v1alpha1.SecretReference
 	Primary, Signer bool
 	Agent           Agent
 }
@@ -62,13 +61,13 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 		inCluster := block.ClusterRef != nil && instance.Spec.ClusterRef != nil &&
 			instance.Namespace == block.ClusterRef.Namespace && instance.Spec.ClusterRef.Name == block.ClusterRef.Name
 		selected := inCluster || slices.ContainsFunc(block.InstancesFrom, func(from v1alpha1.Bind9InstanceSelection) bool {
-			// The authors of an instance choose its labels, and a server of the class gets all zones, so namespaces are
+			// The authors of an instance choose its labels, and a server of the class gets all zones: namespaces are
 			// required.
 			selector, err := metav1.LabelSelectorAsSelector(&from.Selector)
 			return err == nil && slices.Contains(from.Namespaces, instance.Namespace) && selector.Matches(labels.Set(instance.Labels))
 		})
 		if !selected {
-			continue // usual; each class of a fleet is evaluated every few seconds
+			continue // before costly checks, since all classes are evaluated every few seconds
 		}
 		if server, runs := ServerOf(instance); runs && takesZones(of, instance, clusterOf) {
 			servers = append(servers, server)
@@ -135,8 +134,8 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 	return agent
 }
 
-// takesZones reports whether an instance consents to the zones of every namespace that the class may deliver. As
-// servers get all zones of the catalog, partial consent is none.
+// takesZones reports whether an instance consents to every namespace of the class. Servers get all zones of the
+// catalog, so partial consent is none.
 func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
 	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {

@@ -55,7 +55,7 @@ func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversio
 		case v1alpha1.FieldRecordType:
 			// Types are compared in upper case (S4.5).
 			value = strings.ToUpper(value)
-		case v1alpha1.FieldRecordFQDN: // of a Zone, too; the final dot is optional
+		case v1alpha1.FieldRecordFQDN: // of a Zone, too
 			if value = strings.ToLower(value); value != "" && !strings.HasSuffix(value, ".") {
 				value += "."
 			}

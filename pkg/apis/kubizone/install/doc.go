@@ -3,9 +3,9 @@
 
 // Package install adds the API groups kubi.zone and bind9.kubi.zone to a scheme.
 //
-// Guarantees: (1) Install registers every version and the internal version, which is v1alpha1 under another name, so no
+// Guarantees: (1) Install registers every version and the internal version, v1alpha1 under another name, so no
 // conversion runs; (2) New returns a scheme and codecs that are not shared; (3) the defaults of kubi.zone are set only
-// here, except a Zone's ttl, which its classes may set.
+// here, but a Zone's classes may set a ttl.
 //
 // Out of scope: storage, validation and the server.
 //

@@ -21,23 +21,22 @@ import (
 	bind9install "kubi.zone/kubizone/pkg/apis/bind9/install"
 )
 
-// InternalGroupVersion is the version in which the generic server handles objects of kubi.zone. The Go types are those
-// of v1alpha1, as for bind9.kubi.zone.
+// InternalGroupVersion is the version in which the generic server handles objects of kubi.zone, with the Go types of
+// v1alpha1.
 var InternalGroupVersion = internalOf(v1alpha1.SchemeGroupVersion)
 
 func internalOf(version schema.GroupVersion) schema.GroupVersion {
 	return schema.GroupVersion{Group: version.Group, Version: runtime.APIVersionInternal}
 }
 
-// StoredVersions are the versions in storage, one per group.
+// StoredVersions are the versions in storage, a single version per group.
 var StoredVersions = schema.GroupVersions{v1alpha1.SchemeGroupVersion, bind9.SchemeGroupVersion}
 
 var servedVersions = append(StoredVersions[:len(StoredVersions):len(StoredVersions)], acme.SchemeGroupVersion)
 
 // Install registers all groups in a scheme, in every version and the internal version.
 func Install(scheme *runtime.Scheme) {
-	// ObjectKinds returns versions in the order of registration, and callers take the first, which must be the served
-	// version.
+	// Callers take the first version of ObjectKinds, in the order of registration: the served version must be first.
 	addVersions(scheme)
 	for _, version := range servedVersions {
 		for kind, goType := range scheme.KnownTypes(version) {
@@ -53,8 +52,7 @@ func Install(scheme *runtime.Scheme) {
 var typePackages = []string{reflect.TypeFor[v1alpha1.Zone]().PkgPath(), reflect.TypeFor[bind9.Bind9Cluster]().PkgPath(),
 	reflect.TypeFor[acme.ChallengePayload]().PkgPath()}
 
-// addVersions registers v1alpha1 of all groups with defaults, query parameters and field selectors; and the Scale
-// of a Bind9Cluster's subresource.
+// addVersions also registers the Scale of a Bind9Cluster's subresource.
 func addVersions(scheme *runtime.Scheme) {
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(bind9install.AddToScheme(scheme))
@@ -64,7 +62,7 @@ func addVersions(scheme *runtime.Scheme) {
 	utilruntime.Must(addConversionFuncs(scheme))
 }
 
-// Registry is a scheme with its codecs.
+// Registry is a scheme with codecs.
 type Registry struct {
 	// Scheme has both groups, and the unversioned meta types of every server.
 	Scheme *runtime.Scheme
@@ -73,7 +71,7 @@ type Registry struct {
 	ParameterCodec runtime.ParameterCodec
 }
 
-// New returns a new Registry. The functions further install more groups into its scheme.
+// New returns a new Registry. further install more groups into its scheme.
 func New(further ...func(*runtime.Scheme)) Registry {
 	scheme := runtime.NewScheme()
 	Install(scheme)
@@ -84,8 +82,7 @@ func New(further ...func(*runtime.Scheme)) Registry {
 	return Registry{Scheme: scheme, Codecs: serializer.NewCodecFactory(scheme), ParameterCodec: runtime.NewParameterCodec(scheme)}
 }
 
-// Served returns a scheme of the served types only: in OpenAPI the internal version would seem to be available to
-// clients.
+// Served returns a scheme without the internal version: OpenAPI would offer that to clients.
 func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	addVersions(scheme)
@@ -96,15 +93,13 @@ func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	return scheme
 }
 
-// StorageCodec encodes protobuf, in which a Zone takes half the octets of JSON and a twentieth of the time to read. It
-// decodes every form.
+// StorageCodec encodes protobuf: a Zone takes half the octets of JSON and a twentieth of the time to read. It decodes
+// every form.
 func (r Registry) StorageCodec() runtime.Codec {
 	return r.Codecs.CodecForVersions(protobuf.NewSerializer(r.Scheme, r.Scheme), r.Codecs.UniversalDeserializer(),
 		StoredVersions, schema.GroupVersions{InternalGroupVersion, internalOf(bind9.SchemeGroupVersion)})
 }
 
-// addUnversioned registers the generic server's types outside our groups: errors, discovery and list options under
-// "v1".
 func addUnversioned(scheme *runtime.Scheme) {
 	core := schema.GroupVersion{Group: "", Version: "v1"}
 	metav1.AddToGroupVersion(scheme, core)

@@ -27,7 +27,6 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of a DNSClass.
 const (
 	// MaxServers bounds the secondaries, and alsoNotify.
 	MaxServers = 100
@@ -38,11 +37,10 @@ const (
 	// MinDriftInterval and MaxDriftInterval bound driftInterval.
 	MinDriftInterval = time.Minute
 	MaxDriftInterval = 7 * 24 * time.Hour
-	// MaxWebhookTimeout bounds a provider call, in seconds. After a crash, a controller waits until earlier calls
-	// can no longer arrive before it repeats its last writes.
-	MaxWebhookTimeout    = 30
-	maxRequestsPerSecond = 10_000
-	// maxInstanceSelections bounds the selectors of a class, maxInstanceNamespaces the namespaces of each.
+	// MaxWebhookTimeout bounds a provider call, in seconds. After a crash, a controller waits until earlier calls can
+	// no longer arrive before it repeats its last writes.
+	MaxWebhookTimeout     = 30
+	maxRequestsPerSecond  = 10_000
 	maxInstanceSelections = 16
 	maxInstanceNamespaces = 64
 	maxPrimaries          = 16
@@ -109,7 +107,6 @@ func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList
 	return errs
 }
 
-// validateDefaultServers requires relative names for hosts with addresses, since each zone has these hosts.
 func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 	errs := validateNameServers(servers, "")
 	for i, server := range servers {
@@ -126,11 +123,11 @@ type providerRules struct {
 	validate func(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *field.Path) field.ErrorList
 	// warn, if not nil, returns warnings about the block.
 	warn func(spec *v1alpha1.DNSClassSpec) []string
-	// server returns the server to which the class writes, or is nil if servers fetch.
+	// server returns the server to which the class writes; nil if servers fetch.
 	server func(spec *v1alpha1.DNSClassSpec) string
 }
 
-// providers has a row for each of class.Providers, as a test checks.
+// providers has a row for each of class.Providers.
 var providers = map[string]providerRules{
 	"transfer": {validate: validateTransfer, warn: warnOfTransfer},
 	"bind9":    {validate: validateBind9},
@@ -263,7 +260,6 @@ func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.
 	return append(errs, validateMode(servers, path)...)
 }
 
-// validateMode refuses the fields of other modes, which would have no effect.
 func validateMode(servers *v1alpha1.Bind9Provider, path *field.Path) (errs field.ErrorList) {
 	catalog, primaries := path.Child("catalogZone"), path.Child("primaries")
 	switch byCatalog := class.ModeOf(servers) == v1alpha1.Bind9ModeCatalog; {
@@ -448,7 +444,6 @@ func validateWebhook(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *fiel
 	return errs
 }
 
-// validateServerURL returns true for https.
 func validateServerURL(text string, path *field.Path) (secure bool, errs field.ErrorList) {
 	const example = `write one like "https://dns-webhook.example.net/v1"`
 	wrong := func(why string) (bool, field.ErrorList) {
@@ -521,7 +516,6 @@ func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// checkCABundle returns the fault of PEM certificates, or "".
 func checkCABundle(bundle []byte) string {
 	if len(bundle) > maxCABundle {
 		return fmt.Sprintf("more than %d bytes: list the authorities of this server alone", maxCABundle)
@@ -585,7 +579,7 @@ func validateRange(value *int32, most int32, unit string, path *field.Path) fiel
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from 1 to %d %s", most, unit))}
 }
 
-// DNSClassWarnings returns a warning for each valid field that is probably a mistake.
+// DNSClassWarnings warns of probable mistakes in valid fields.
 func DNSClassWarnings(of *v1alpha1.DNSClass) []string {
 	var warnings []string
 	spec := &of.Spec
@@ -643,7 +637,6 @@ func DNSClassUpdateWarnings(after, before *v1alpha1.DNSClass) []string {
 	return warnings
 }
 
-// writesTo returns the server that a class writes to, and the field's path, or "spec" and "".
 func writesTo(spec *v1alpha1.DNSClassSpec) (path, server string) {
 	kind := class.ProviderOf(spec)
 	if of := providers[kind].server; of != nil {

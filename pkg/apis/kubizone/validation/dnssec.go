@@ -23,7 +23,6 @@ const MaxDS = 16
 // digestOctets has the lengths of digests by type (RFC 4034 §5.1.4, RFC 4509, RFC 6605).
 var digestOctets = map[int32]int{1: 20, 2: 32, 4: 48}
 
-// zoneSigning are the zone-signing algorithms in IANA's registry.
 var zoneSigning = []int32{3, 5, 6, 7, 8, 10, 12, 13, 14, 15, 16, 17, 23, 253, 254}
 
 func validateZoneDNSSEC(dnssec *v1alpha1.ZoneDNSSEC) field.ErrorList {

@@ -37,7 +37,7 @@ const (
 	maxRotation     = 365 * 24 * time.Hour
 	maxRepository   = 255
 	splitFleet      = "name fewer addresses, or write prefixes"
-	longestSuffix   = "-secondary-99" // of the instances of a cluster
+	longestSuffix   = "-secondary-99" // of a cluster's instances
 )
 
 // BINDVersions are the supported release series of BIND.
@@ -49,7 +49,7 @@ type FleetRules struct {
 	Repositories []string
 }
 
-// DefaultImageRepositories are the repositories of BIND's maintainers and of bindcar.
+// DefaultImageRepositories are those of BIND's maintainers and of bindcar.
 var DefaultImageRepositories = []string{"docker.io/internetsystemsconsortium/bind9", "ghcr.io/firestoned/bindcar"}
 
 func (r *FleetRules) allowsRepository(repository string) bool {
@@ -223,7 +223,6 @@ func validateInstance(spec *bind9.Bind9InstanceSpec, rules *FleetRules) field.Er
 	return errs
 }
 
-// validateExternal refuses settings of pods for a server elsewhere, where they would have no effect.
 func validateExternal(spec *bind9.Bind9InstanceSpec) field.ErrorList {
 	var errs field.ErrorList
 	for name, given := range map[string]bool{
@@ -289,7 +288,7 @@ func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) f
 	return errs
 }
 
-// validateImage allows only the platform's images, as the author of the object must not choose the images of its pods
+// validateImage allows only the platform's images: the author of the object must not choose the images of its pods
 // (S11.5).
 func validateImage(image *bind9.Image, rules *FleetRules, path *field.Path) field.ErrorList {
 	if image == nil {
@@ -438,7 +437,6 @@ func validateResources(of *bind9.Resources, path *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateAmount returns 0 if absent.
 func validateAmount(of bind9.Quantity, path *field.Path) (resource.Quantity, field.ErrorList) {
 	if of == "" {
 		return resource.Quantity{}, nil
@@ -477,7 +475,7 @@ func validateService(of *bind9.Service, path *field.Path) field.ErrorList {
 	})...)
 }
 
-// Bind9ClusterWarnings warns of valid but probably mistaken fields of a cluster, or of a provider's clusters.
+// Bind9ClusterWarnings warns of probable mistakes in valid fields of a cluster, or of a provider's clusters.
 func Bind9ClusterWarnings(spec *bind9.Bind9ClusterSpec) []string {
 	var warnings []string
 	if (spec.Primary == nil || spec.Primary.Replicas == 0) && (spec.Secondary == nil || spec.Secondary.Replicas == 0) {
@@ -486,7 +484,7 @@ func Bind9ClusterWarnings(spec *bind9.Bind9ClusterSpec) []string {
 	return boundWarnings(append(warnings, configWarnings(spec.Config)...))
 }
 
-// Bind9InstanceWarnings warns of valid but probably mistaken fields of an instance.
+// Bind9InstanceWarnings warns of probable mistakes in valid fields of an instance.
 func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	if spec.External == nil {
 		return boundWarnings(configWarnings(spec.Config))
@@ -498,7 +496,7 @@ func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	return nil
 }
 
-// configWarnings warns of lists with exclusions only, as BIND denies a client that matches no element.
+// configWarnings warns of lists with exclusions only: BIND denies a client that matches no element.
 func configWarnings(config *bind9.Config) []string {
 	if config == nil {
 		return nil
@@ -531,7 +529,6 @@ func validateAddressList(entries []string, path *field.Path) field.ErrorList {
 	})
 }
 
-// checkListEntry returns the fault of an element, or "".
 func checkListEntry(entry string) string {
 	const forms = "write any, none, localhost, localnets, an IP address, or a prefix as 192.0.2.0/24 or 2001:db8::/32, " +
 		"with ! before what is excluded"

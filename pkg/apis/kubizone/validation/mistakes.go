@@ -18,8 +18,7 @@ import (
 
 // A fault is a probable mistake in a valid text, phrased to follow the quoted text, or "".
 
-// RecordWarnings returns a warning for each valid field that is probably a mistake (S5.14), without other objects. Data
-// is compared as written, as every write comes here.
+// RecordWarnings warns of probable mistakes in valid fields (S5.14).
 func RecordWarnings(record *v1alpha1.Record) []string {
 	rrtype, err := rdata.ParseType(record.Spec.Type)
 	if err != nil {
@@ -58,7 +57,6 @@ var valueFaults = map[rdata.Type]func(owner, text string) string{
 	rdata.A: addressFault, rdata.AAAA: addressFault, rdata.CNAME: aliasFault, rdata.CAA: tagFault, rdata.TXT: policyFault,
 }
 
-// besideFault compares values, and returns index and fault of the first faulty value.
 func besideFault(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
 		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
@@ -100,7 +98,6 @@ func ownerFault(rrtype rdata.Type, owner string) string {
 
 var protocols = []string{"_tcp", "_udp", "_sctp"}
 
-// repeatFault finds an absolute name that ends in the same two or more labels twice.
 func repeatFault(text string) string {
 	whole := strings.ToLower(text)
 	if !strings.HasSuffix(whole, ".") {
@@ -175,7 +172,6 @@ func tagFault(_, text string) string {
 // caaTags are the tags in IANA's registry.
 var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone"}
 
-// policyFault checks a TXT that resembles an SPF or DMARC policy.
 func policyFault(owner, text string) string {
 	text = strings.ToLower(rdata.Unquote(text))
 	words := strings.Fields(text)
@@ -189,10 +185,9 @@ func policyFault(owner, text string) string {
 	return ""
 }
 
-// spfEnds are the usual last words of SPF policies.
 var spfEnds = []string{"-all", "~all", "?all", "+all"}
 
-// isDMARCOwner matches the names of DMARC policies. NAME._report._dmarc only permits reports.
+// isDMARCOwner excludes NAME._report._dmarc, which only permits reports.
 func isDMARCOwner(owner string) bool {
 	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
 	return first == "_dmarc"
@@ -221,7 +216,6 @@ const (
 	maxTTL = 30 * 86400
 )
 
-// ttlWarnings warns of a TTL, citing rule.
 func ttlWarnings(ttl *int32, rule string) []string {
 	switch {
 	case ttl == nil || minTTL <= *ttl && *ttl <= maxTTL:
@@ -262,13 +256,12 @@ func zoneNameFault(text string) string {
 // publicTops are top-level domains besides those of countries.
 var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info", "biz", "app", "dev"}
 
-// written are networks whose reverse zones are often written in the order of an address. Their reverse zones belong to
-// no public network.
+// written are networks whose reverse zones are often written in the order of an address.
 var written = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
 
-// forwardFault finds a reverse zone whose labels before in-addr.arpa are in the order of an address: in this order they
-// are a network in written, or in the other order no network.
+// forwardFault finds a reverse zone whose labels are in the order of an address: a network in written, or no network
+// when reversed.
 func forwardFault(labels []string) string {
 	octets, ok := parseOctets(labels)
 	if !ok {
@@ -288,7 +281,6 @@ func forwardFault(labels []string) string {
 		reverseZone(octets), forward)
 }
 
-// networkOf returns the address that begins with the octets.
 func networkOf(octets []byte) netip.Addr {
 	var all [4]byte
 	copy(all[:], octets)
@@ -314,7 +306,6 @@ func reverseZone(octets []byte) string {
 	return out
 }
 
-// contactFault finds a contact in the form of a name relative to the zone (zero: unknown).
 func contactFault(contact string, zone name.Name) string {
 	if contact == "" || strings.Contains(contact, "@") || name.IsAbsolute(contact) {
 		return ""

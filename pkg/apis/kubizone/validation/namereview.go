@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// NameReview validates a NameReview, and returns the Record under review, without data, or nil if the review asks for
-// the rules.
+// NameReview validates a NameReview, and returns the Record under review, without data; nil if the review asks for
+// rules.
 func NameReview(review *v1alpha1.NameReview) (*v1alpha1.RecordSpec, field.ErrorList) {
 	asked, path := &review.Spec, specPath.Child("name")
 	errs := validateView(asked.View)

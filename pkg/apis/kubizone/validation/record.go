@@ -160,7 +160,6 @@ func validateNamespace(text string, path *field.Path) field.ErrorList {
 	return rejectValue(text, apivalidation.ValidateNamespaceName(text, false), path)
 }
 
-// validateObjectName returns missing as the message for an empty name.
 func validateObjectName(name, missing string, path *field.Path) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(path, missing)}
@@ -168,8 +167,7 @@ func validateObjectName(name, missing string, path *field.Path) field.ErrorList 
 	return rejectValue(name, apivalidation.NameIsDNSSubdomain(name, false), path)
 }
 
-// validateSeconds allows an absent value, which has a default or is inherited. The type int32 keeps the number within
-// RFC 2181 §8.
+// validateSeconds allows an absent value. The type int32 keeps the number within RFC 2181 §8.
 func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorList {
 	if value == nil || *value >= least {
 		return nil

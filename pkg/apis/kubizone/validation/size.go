@@ -15,8 +15,7 @@ import (
 )
 
 // Limits of an object in octets of its stored protobuf form with managedFields (S5.10). Each write of a Record also
-// writes its Zone, and etcd's log and every server keep both for a while, so the size bounds the cost of a small write
-// for all tenants.
+// writes its Zone, and etcd's log and every server keep both for a while: a small write must not cost all tenants much.
 const (
 	MaxRecordOctets = 96 << 10
 	MaxZoneOctets   = 96 << 10
@@ -69,7 +68,6 @@ func recordSizes(record *v1alpha1.Record) partSizes {
 	return sizesOf(&record.ObjectMeta, &record.Spec, &record.Status)
 }
 
-// validateOctets allows a field larger than limit to keep its size or shrink.
 func validateOctets(path *field.Path, what string, n, was, limit int, wayOut string) field.ErrorList {
 	if n <= limit || n <= was {
 		return nil
@@ -86,7 +84,6 @@ func validateSpecAndSize(kind string, is, was partSizes, specLimit, limit int, s
 	return validateSize(kind, is, was, limit, splitSpec)
 }
 
-// validateSize refuses an object too large without its status, naming the largest part, and a status too large.
 func validateSize(kind string, after, before partSizes, limit int, splitSpec string) field.ErrorList {
 	path, wayOut := specPath, splitSpec
 	switch max(after.spec, after.metadata, after.managers) {
@@ -116,7 +113,7 @@ func validateStatusSize(after, before partSizes) field.ErrorList {
 		"shorten the messages of its conditions, or let fewer field managers write it")
 }
 
-// Limits of the status, which is written with every change of content (S6.13).
+// Limits of the status, written with every change of content (S6.13).
 const (
 	maxConditions = 8
 	maxMessage    = 1024

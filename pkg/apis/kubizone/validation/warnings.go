@@ -34,7 +34,6 @@ func PublishWarnings(after, before *v1alpha1.Zone) []string {
 	return nil
 }
 
-// timerWarnings warns of small SOA timers, with which secondaries query all the time, or soon cease to serve.
 func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 	for _, timer := range []struct {
 		field       string
@@ -61,7 +60,7 @@ const (
 	minExpire  = 86400
 )
 
-// ZoneWarnings returns a warning for each valid field that is probably a mistake.
+// ZoneWarnings warns of probable mistakes in valid fields.
 func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	var warnings []string
 	fqdn := knownName(zone.Spec.DomainName, zone.Status.FQDN)
@@ -141,7 +140,6 @@ func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, 
 	return warnings
 }
 
-// ruleWarnings warns of a rule at path. judge returns the warnings of a pattern.
 func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path string, judge func(text, path string) []string) []string {
 	var warnings []string
 	if len(records) == 0 && len(zones) == 0 {
@@ -172,8 +170,7 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 	return warnings
 }
 
-// DelegationWarnings returns a warning for each valid field that is probably a mistake. The decision adds warnings of
-// patterns without a match in the zone.
+// DelegationWarnings warns of probable mistakes in valid fields.
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 	of := &delegation.Spec
 	warnings := ruleWarnings(of.Records, of.Zones, "spec", func(string, string) []string { return nil })
@@ -205,7 +202,6 @@ func BareZoneWarnings(zone *v1alpha1.Zone) map[string]string {
 	return warnings
 }
 
-// knownName returns the absolute name of an object, or zero if unknown.
 func knownName(domainName, fqdn string) name.Name {
 	if name.IsAbsolute(domainName) {
 		n, _ := name.Parse(domainName)

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of a Zone, as every decision in a zone reads the rules.
+// Limits of a Zone. Every decision in a zone reads the rules.
 const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
@@ -117,7 +117,7 @@ func validateLimits(limits *v1alpha1.ZoneLimits) (errs field.ErrorList) {
 	return errs
 }
 
-// validateReleaseNow checks the annotation that ends withdrawal periods (S3.6).
+// validateReleaseNow checks S3.6.
 func validateReleaseNow(o metav1.Object) field.ErrorList {
 	text, ok := o.GetAnnotations()[v1alpha1.AnnotationReleaseNow]
 	if !ok {
@@ -153,7 +153,7 @@ func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	return nil
 }
 
-// validateDelegationRules checks S4.2–S4.6 without other objects.
+// validateDelegationRules checks S4.2–S4.6.
 func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 	path := specPath.Child("delegations")
 	return validateEach(rules, MaxDelegations, path, func(rule v1alpha1.DelegationRule, at *field.Path) field.ErrorList {
@@ -191,7 +191,7 @@ func validatePattern(text string, path *field.Path) field.ErrorList {
 	return rejectError(text, cmp.Or(err, name.CheckSpelling(text)), path)
 }
 
-// validateNameServers checks S6.2 without other objects. An empty domainName is for zones of any name.
+// validateNameServers checks S6.2. An empty domainName is for zones of any name.
 func validateNameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorList {
 	path := specPath.Child("nameServers")
 	origin, _ := name.Parse(domainName)
@@ -223,7 +223,7 @@ func validateNameServers(servers []v1alpha1.NameServer, domainName string) field
 	return errs
 }
 
-// canonicalHost returns the same text for all spellings of a host, if the zone's name is known.
+// canonicalHost returns the same text for all spellings of a host.
 func canonicalHost(text string, origin name.Name) string {
 	if n, err := name.ParseIn(text, origin); err == nil {
 		return n.String()
@@ -314,7 +314,7 @@ func orDefault(value *int32, otherwise int32) int64 {
 	return int64(*value)
 }
 
-// validateContact validates a mail address or a name (S6.5). In a name an "@" in the first label is escaped.
+// validateContact checks S6.5. In a name an "@" in the first label is escaped.
 func validateContact(text string) error {
 	if len(text) > maxContactBytes {
 		return fmt.Errorf("has %d bytes, more than any name: give a mail address (hostmaster@example.org)", len(text))

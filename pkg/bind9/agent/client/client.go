@@ -22,25 +22,25 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Client calls the agent of one server. It is safe for concurrent use.
+// Client calls the agent of a server. Clients are safe for concurrent use.
 type Client struct {
 	url  string
 	http http.Client
 
-	slot chan struct{} // held by the current request, or a sequence of requests (C1, C2)
+	slot chan struct{} // held by the current request or sequence of requests (C1, C2)
 
-	// Guarded by turn.
+	// Guarded by slot.
 	speaks dialect
-	asked  time.Time // time of the last askDialect
+	asked  time.Time
 	pace   *rate.Limiter
-	paused time.Time // no requests until then
+	paused time.Time
 }
 
 const (
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
-	// maxList is the maxAnswer of the list of zones: 250,000 usual names.
+	// maxList replaces maxAnswer for the list of zones: 250,000 usual names.
 	maxList = 8 << 20
-	// maxWait bounds the waits for turn and rate, since the caller has other servers. It exceeds the interval of the
+	// maxWait bounds the waits for slot and rate, because the caller has other servers. It exceeds the interval of the
 	// slowest dialect.
 	maxWait = 1500 * time.Millisecond
 	// pauseTime is the pause after a 429 without Retry-After.
@@ -49,8 +49,8 @@ const (
 	dialectAge = time.Minute
 )
 
-// New returns a client for a URL without a path: "https://192.0.2.1:8443". The transport adds the credentials; nil
-// is http.DefaultTransport. New sends nothing.
+// New returns a client for a URL without a path, such as "https://192.0.2.1:8443". The transport adds the credentials;
+// nil means http.DefaultTransport. New sends nothing.
 func New(address string, transport http.RoundTripper) (*Client, error) {
 	at, err := url.Parse(address)
 	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" || at.Path != "" && at.Path != "/" || at.RawQuery != "" ||
@@ -64,12 +64,12 @@ func New(address string, transport http.RoundTripper) (*Client, error) {
 
 // Error is a failed request.
 type Error struct {
-	// Status of the answer, 0 without an answer, or if nothing was sent.
+	// Status is that of the answer, 0 without an answer.
 	Status  int
 	Message string
-	// RetryAfter is the pause that the server or its rate demands.
+	// RetryAfter is the pause that the server or the rate demands.
 	RetryAfter time.Duration
-	// Unsupported is true if the dialect cannot express the request.
+	// Unsupported: the dialect cannot express the request.
 	Unsupported bool
 	Err         error // the cause, for the log
 }
@@ -81,11 +81,11 @@ func unsupported(format string, arguments ...any) *Error {
 	return &Error{Message: fmt.Sprintf(format, arguments...), Unsupported: true}
 }
 
-// Fence is called before each request with changes; an error prevents the request.
+// Fence precedes each request with changes. An error prevents the request.
 type Fence func(ctx context.Context) error
 
-// Ensure creates a missing zone, and updates addresses and policy of an existing zone, except on a bindcar, which
-// does not show them.
+// Ensure creates a missing zone, and updates addresses and policy of an existing zone, except on a bindcar, which does
+// not report them.
 func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.CreateZone, fence Fence) error {
 	leave, speaks, err := c.acquireSlot(ctx)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 		return err
 	}
 	if !speaks.agent {
-		return nil // created in between: nothing was lost
+		return nil
 	}
 	config := body.ZoneConfig
 	change := protocol.ModifyZone{AlsoNotify: orEmpty(config.AlsoNotify), AllowTransfer: orEmpty(config.AllowTransfer)}
@@ -127,7 +127,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 	if err := c.sendRequest(ctx, http.MethodPatch, path, change, nil); err != nil {
 		return err
 	}
-	return c.sendRequest(ctx, http.MethodPost, zonesPath, body, nil) // returns an error for other differences
+	return c.sendRequest(ctx, http.MethodPost, zonesPath, body, nil)
 }
 
 const zonesPath = "/zones"
@@ -155,7 +155,7 @@ func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error 
 	}
 	defer leave()
 	if !speaks.agent && !bindcarName.MatchString(showName(zone)) {
-		return nil // no such zone can exist
+		return nil
 	}
 	path := zonePath(zone)
 	if there, err := c.hasZone(ctx, path); err != nil || !there {
@@ -178,7 +178,7 @@ func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error 
 	}
 }
 
-// Retransfer transfers a secondary zone whole, regardless of the serial.
+// Retransfer transfers a whole secondary zone, regardless of the serial.
 func (c *Client) Retransfer(ctx context.Context, zone name.Name, fence Fence) error {
 	leave, _, err := c.acquireSlot(ctx)
 	if err != nil {
@@ -215,7 +215,7 @@ func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
 	case http.StatusNotFound:
 		return false, nil
 	case http.StatusInternalServerError:
-		// bindcar answers 500 for a secondary before its first transfer: the zone is there if named answers at all.
+		// bindcar answers 500 for a secondary before its first transfer: the zone exists if named answers at all.
 		if c.sendRequest(ctx, http.MethodGet, "/server/status", nil, nil) == nil {
 			return true, nil
 		}
@@ -257,7 +257,7 @@ func (c *Client) askDialect(ctx context.Context) error {
 	return nil
 }
 
-// waitPace fails at once if the wait for the rate would exceed maxWait or the end of ctx (C1).
+// waitPace fails at once if the wait would exceed maxWait or the end of ctx (C1).
 func (c *Client) waitPace(ctx context.Context) error {
 	now := time.Now()
 	wait := c.paused.Sub(now)
@@ -328,7 +328,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	return c.readRefusal(method, path, response)
 }
 
-// readRefusal returns an error without the server's text, which is untrusted.
+// readRefusal omits the text of the server, which is untrusted.
 func (c *Client) readRefusal(method, path string, response *http.Response) error {
 	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.url,
 		method, protocol.Base, path, response.StatusCode)}

@@ -17,7 +17,7 @@ import (
 )
 
 type dialect struct {
-	// agent is true for Kubizone's agent, whose requests may be repeated.
+	// agent: Kubizone's agent, whose requests may be repeated.
 	agent bool
 	rate  rate.Limit // requests a second
 	burst int
@@ -30,13 +30,13 @@ var (
 	slowest   = bindcar07
 )
 
-// readDialect determines the dialect from the version in /health. Images of bindcar 0.7.1 and 0.7.2 report 0.7.0.
+// readDialect uses the version in /health. Images of bindcar 0.7.1 and 0.7.2 report 0.7.0.
 func readDialect(health protocol.Health) (dialect, error) {
 	if health.Agent == "kubizone" {
 		return kubizone, nil
 	}
 	var major, minor, patch uint
-	_, _ = fmt.Sscanf(strings.TrimPrefix(health.Version, "v"), "%d.%d.%d", &major, &minor, &patch) // 0 if missing
+	_, _ = fmt.Sscanf(strings.TrimPrefix(health.Version, "v"), "%d.%d.%d", &major, &minor, &patch)
 	switch {
 	case major > 0 || minor >= 9:
 		return bindcar09, nil
@@ -55,7 +55,7 @@ func showName(zone name.Name) string {
 	return strings.TrimSuffix(zone.String(), ".")
 }
 
-// translateZone translates a new zone into the dialect (C3).
+// translateZone keeps promise C3.
 func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (protocol.CreateZone, error) {
 	asked.ZoneName = showName(zone)
 	if d.agent {
@@ -69,7 +69,7 @@ func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (proto
 	for _, list := range []*[]string{&config.Primaries, &config.AlsoNotify} {
 		plain := make([]string, len(*list))
 		for i, text := range *list {
-			// bindcar cannot name a key: named has the key in a server block.
+			// bindcar cannot name a key. named has the key in a server block.
 			plain[i], _, _ = strings.Cut(text, " key ")
 		}
 		*list = plain

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package client creates, changes and removes zones at a BIND server by the HTTP API of the server's agent, which is
-// Kubizone's agent or bindcar 0.7.3 or later.
+// Package client creates, changes and removes zones at a BIND server by the HTTP API of the server's agent: Kubizone's
+// agent, or bindcar 0.7.3 or later.
 //
 // Guarantees:
 //
@@ -13,8 +13,7 @@
 //	C3. For a zone that the dialect cannot express, the call returns an error, and nothing is sent.
 //	C4. Answers are bounded in octets, time and number of keys, and redirects are not followed.
 //
-// Out of scope: the choice of the zones of a server. The caller decides, and its fence is called before each request
-// with changes.
+// Out of scope: the choice of the zones of a server. The caller's fence precedes each request with changes.
 //
 // Read client.go, then dialect.go.
 package client

@@ -16,17 +16,16 @@ import (
 
 // Signing is the signing state of a zone.
 type Signing struct {
-	// Present is true if the server has the zone, signed or not.
 	Present bool
 	// Status is nil before the zone is signed.
 	Status *protocol.DNSSECStatus
 	// KeyOwner is the owner of the keys, "" for keys added by hand.
 	KeyOwner string
-	// DS are the DS of published key signing keys.
+	// DS are those of published key signing keys.
 	DS []protocol.DSRecord
 }
 
-// maxKeys bounds keys and DS of a zone: a rollover has two or three.
+// A rollover has two or three keys.
 const maxKeys = 64
 
 // acquireAgent rejects a bindcar, which does not report the states of keys.
@@ -39,7 +38,7 @@ func (c *Client) acquireAgent(ctx context.Context) (leave func(), err error) {
 	return leave, err
 }
 
-// ReadSigning reads the signing state of a zone.
+// ReadSigning returns the signing state of a zone, zero if the server lacks the zone.
 func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, error) {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {
@@ -69,8 +68,8 @@ func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, erro
 	return signing, nil
 }
 
-// CheckDS tells named that all servers of the parent have the DS of a key (state protocol.DSPublished), or that none
-// has it (DSWithdrawn). named measures its delays from this time.
+// CheckDS tells named that all servers of the parent have the DS of a key (protocol.DSPublished), or none has it
+// (DSWithdrawn). named measures its delays from this time.
 func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, state string) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {
@@ -110,8 +109,7 @@ func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	return zones, nil
 }
 
-// RemoveOwned removes a zone, but not the keys, if isOwner returns true for the keys' owner ("" for keys added by
-// hand).
+// RemoveOwned removes a zone, but not its keys, if isOwner is true for their owner ("" for keys added by hand).
 func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {

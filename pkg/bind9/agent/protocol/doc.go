@@ -8,7 +8,7 @@
 //	P1. A field means the same to the agent as to bindcar 0.9, or is ignored.
 //	P2. The comment of a field that only the agent supports says "agent".
 //
-// Out of scope: HTTP, with the server in package agent and the client in its package client.
+// Out of scope: HTTP, which packages agent and client handle.
 //
 // Read protocol.go.
 package protocol

@@ -6,13 +6,12 @@ package protocol
 // Base is the prefix of all paths.
 const Base = "/api/v1"
 
-// Types of zones.
 const (
 	Primary   = "primary"
 	Secondary = "secondary"
 )
 
-// SOA is the SOA record of a new primary zone. The agent requires every number; bindcar has defaults.
+// SOA is the SOA of a new primary zone. The agent requires every number; bindcar has defaults.
 type SOA struct {
 	PrimaryNS   string  `json:"primaryNs"`
 	AdminEmail  string  `json:"adminEmail"` // as a name, "hostmaster.example.org."
@@ -23,7 +22,7 @@ type SOA struct {
 	NegativeTTL *uint32 `json:"negativeTtl,omitempty"`
 }
 
-// Record is a record of a new primary zone. Name and value are in zone file format.
+// Record is a record of a new primary zone, in zone file format.
 type Record struct {
 	Name  string  `json:"name"`
 	Type  string  `json:"type"`
@@ -31,16 +30,15 @@ type Record struct {
 	TTL   *uint32 `json:"ttl,omitempty"`
 }
 
-// ZoneConfig configures a new zone. A secondary zone only uses the addresses and DNSSECPolicy.
+// ZoneConfig configures a new zone. A secondary zone uses only the addresses and DNSSECPolicy.
 type ZoneConfig struct {
 	TTL           *uint32           `json:"ttl,omitempty"`
 	SOA           *SOA              `json:"soa,omitempty"`
 	NameServers   []string          `json:"nameServers"`
 	NameServerIPs map[string]string `json:"nameServerIps"` // required by bindcar; the agent uses Records
 	Records       []Record          `json:"records,omitempty"`
-	// AlsoNotify and Primaries are addresses with an optional port: "192.0.2.1", "192.0.2.1:5353",
-	// "[2001:db8::1]:53". The agent also accepts a key, "192.0.2.1 key transfer", and "list NAME" for a server list
-	// of named.conf.
+	// AlsoNotify and Primaries are addresses with an optional port: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53".
+	// The agent also accepts a key, "192.0.2.1 key transfer", and "list NAME" for a server list of named.conf.
 	AlsoNotify []string `json:"alsoNotify,omitempty"`
 	Primaries  []string `json:"primaries,omitempty"`
 	// AllowTransfer are addresses. The agent also accepts prefixes, "key NAME", "any" and "none".
@@ -54,7 +52,7 @@ type CreateZone struct {
 	ZoneType      string     `json:"zoneType"`
 	ZoneConfig    ZoneConfig `json:"zoneConfig"`
 	UpdateKeyName string     `json:"updateKeyName,omitempty"`
-	// KeyOwner owns the zone's DNSSEC keys. Existing keys of another owner do not sign the zone. Agent.
+	// KeyOwner owns the zone's DNSSEC keys. Keys of another owner do not sign the zone. Agent.
 	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
@@ -85,11 +83,11 @@ type DNSSECStatus struct {
 	UnsignedSerial *uint32 `json:"unsignedSerial,omitempty"`
 }
 
-// DNSSECKey is a key. Details has the rest of named's text.
+// DNSSECKey is a key of a zone.
 type DNSSECKey struct {
 	Tag  uint16 `json:"tag"`
 	Role string `json:"role"`
-	// DSState is named's state of the key's DS: hidden, rumoured, omnipresent or unretentive.
+	// DSState is named's state of the DS: hidden, rumoured, omnipresent or unretentive.
 	DSState string `json:"dsState,omitempty"`
 }
 
@@ -113,8 +111,7 @@ type DSRecord struct {
 	DigestType uint8  `json:"digestType"`
 	Digest     string `json:"digest"`
 	RR         string `json:"rr"`
-	// CDS is true if named requests this DS from the parent (RFC 7344), as the key was published for long enough.
-	// Agent.
+	// CDS: the key was published for long enough, so named requests this DS from the parent (RFC 7344). Agent.
 	CDS bool `json:"cds"`
 }
 
@@ -124,7 +121,6 @@ type CheckDS struct {
 	DS     string `json:"ds"` // DSPublished or DSWithdrawn
 }
 
-// States of a DS at the parent.
 const (
 	DSPublished = "published"
 	DSWithdrawn = "withdrawn"
@@ -135,7 +131,7 @@ type ServerStatus struct {
 	Status string `json:"status"`
 }
 
-// Members is the response of GET /server/members: the numbers of zones in all catalogs, and of those not served by
+// Members is the response of GET /server/members: the number of zones in all catalogs, and of those not served by
 // named.
 type Members struct {
 	Zones   int    `json:"zones"`

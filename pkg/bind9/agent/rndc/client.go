@@ -20,7 +20,7 @@ import (
 
 // Key is a key of named's controls block.
 type Key struct {
-	// Algorithm is "hmac-sha256", "hmac-sha384" or "hmac-sha512". MD5 and SHA-1 are not supported.
+	// Algorithm is "hmac-sha256", "hmac-sha384" or "hmac-sha512".
 	Algorithm string
 	// MAC returns the MAC over the concatenated parts.
 	MAC func(parts ...[]byte) []byte
@@ -28,11 +28,11 @@ type Key struct {
 
 var algorithms = map[string]byte{"hmac-sha256": 163, "hmac-sha384": 164, "hmac-sha512": 165}
 
-// Failure is the error of a refused command, which changed nothing unless Text says so.
+// Failure is the error of a refused command. Nothing has changed unless Text says so.
 type Failure struct {
-	Command string // first word of the command
-	Err     string // named's result, as "not found"
-	Text    string // named's further text, possibly several lines
+	Command string // first word
+	Err     string // as "not found"
+	Text    string // further text of named
 }
 
 func (f *Failure) Error() string {
@@ -46,10 +46,10 @@ func (f *Failure) Error() string {
 // Client sends commands to named. It is safe for concurrent use.
 type Client struct {
 	Address string // in the controls block: "127.0.0.1:953"
-	// Keys returns at least one key for each command. If named refuses a key, the next is tried: both ends may
-	// change keys at different times.
+	// Keys returns at least one key. If named refuses a key, the next is tried: both ends may change keys at different
+	// times.
 	Keys func() ([]Key, error)
-	// Timeout bounds a command; 0 is defaultTimeout.
+	// Timeout bounds a command; 0 means 30 s.
 	Timeout time.Duration
 }
 
@@ -58,11 +58,11 @@ const MaxCommand = maxMessage - 512
 
 const defaultTimeout = 30 * time.Second
 
-// window is the validity of a command. The clocks have to differ by less.
+// The clocks must differ by less than window.
 const window = time.Minute
 
-// Call runs a command and returns named's text (R1). A refusal is a *Failure; after another error named may have run
-// the command.
+// Call runs a command and returns named's text (R1). A refusal is a *Failure; after any other error the command may
+// have run.
 func (c *Client) Call(ctx context.Context, command string) (string, error) {
 	keys, err := c.Keys()
 	if err != nil {
@@ -77,7 +77,7 @@ func (c *Client) Call(ctx context.Context, command string) (string, error) {
 		session, err := c.openSession(ctx, key)
 		if refused := errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, errSignature); refused &&
 			i < len(keys)-1 {
-			continue // only the nonce was requested
+			continue
 		}
 		if err != nil {
 			return "", c.nameChannel(ctx, err)
@@ -155,7 +155,6 @@ func (s *session) sendCommand(command string) (string, error) {
 	return s.judgeAnswer(answer, serial, command)
 }
 
-// readMessage returns a message without the length (R3).
 func readMessage(from io.Reader) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(from, head[:]); err != nil {
@@ -173,7 +172,6 @@ func readMessage(from io.Reader) ([]byte, error) {
 	return message, err
 }
 
-// judgeAnswer rejects an answer to another command (R2).
 func (s *session) judgeAnswer(answer table, serial, command string) (string, error) {
 	control := answer.find("_ctrl")
 	replied, _ := control.text("_rpl")

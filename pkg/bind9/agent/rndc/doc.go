@@ -11,10 +11,9 @@
 //	R4. An error tells whether named refused the command (*Failure) or the outcome is unknown.
 //
 // A message is a 32-bit length, a 32-bit version, and a table of named values: octets or tables. The first value,
-// _auth, is an HMAC over all octets after it. The agent's image has neither rndc nor a shell, and no Go library of
-// the protocol is maintained.
+// _auth, is an HMAC over all octets after it. No Go library of the protocol is maintained.
 //
-// Out of scope: zones, HTTP, and the words of commands, which the caller checks.
+// Out of scope: zones, HTTP, and the words of commands.
 //
 // Read client.go, then message.go.
 package rndc

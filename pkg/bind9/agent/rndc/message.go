@@ -16,9 +16,9 @@ import (
 const version = 1
 
 const (
-	// maxMessage is named's limit in octets, maxAnswer that of this client.
+	// maxMessage is named's limit in octets, maxAnswer ours.
 	maxMessage, maxAnswer = 32 << 10, 4 << 20
-	// maxDepth bounds the nesting; named uses two levels.
+	// named uses two levels.
 	maxDepth = 4
 	// macOctets is base64 of the longest hash, padded with zeros.
 	macOctets = 88
@@ -29,7 +29,7 @@ const (
 	typeString, typeBinary, typeTable byte = 0, 1, 2
 )
 
-// table is a list of named values. A value is []byte or table.
+// table is a list of named values, []byte or table.
 type table []element
 
 type element struct {
@@ -129,7 +129,6 @@ func (k Key) mac(signed []byte) []byte {
 var errSignature = errors.New("the answer of the control channel is not signed with the agent's key; give the agent the key of named's " +
 	"controls block")
 
-// verifyMessage checks the signature and returns the values (R2).
 func (k Key) verifyMessage(message []byte) (table, error) {
 	if len(message) < 4 || binary.BigEndian.Uint32(message) != version {
 		return nil, fmt.Errorf("the control channel does not speak version %d of its protocol", version)

@@ -28,7 +28,7 @@ const (
 	DNSPort      = 5353
 	RNDCPort     = 9530
 	AgentPort    = 8443
-	ProbePort    = 8081 // the supervisor of the agent
+	ProbePort    = 8081 // of the agent's supervisor
 	configFile   = "named.conf"
 	catalogsFile = "catalogs"
 	keysFile     = "named.keys"
@@ -95,7 +95,7 @@ func (s *Server) Mounted() (map[string]string, error) {
 	return files, nil
 }
 
-// Hash returns the hash that the agent reports for files: SHA-256 over name, 0, content and 0 of each, by name.
+// Hash returns the hash that the agent reports: SHA-256 over name, 0, content and 0 of each file, by name.
 func Hash(files ...map[string]string) string {
 	all := map[string]string{}
 	for _, some := range files {
@@ -110,7 +110,7 @@ func Hash(files ...map[string]string) string {
 
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// conf builds a configuration, and keeps the first error. Fields are below spec.config, or begin with "dnssec.".
+// conf keeps the first error. Fields are below spec.config, or begin with "dnssec.".
 type conf struct {
 	strings.Builder
 	err error
@@ -129,7 +129,6 @@ func (c *conf) line(format string, arguments ...any) {
 	fmt.Fprintf(c, format+"\n", arguments...)
 }
 
-// formatAddresses parses a list and formats anew (R2).
 func (c *conf) formatAddresses(field string, list []string) string {
 	var out strings.Builder
 	for i, entry := range list {
@@ -187,7 +186,7 @@ func (s *Server) namedConf() (string, error) {
 		query = "{ 127.0.0.1;" + strings.TrimPrefix(c.formatAddresses("allowQuery", config.AllowQuery), "{")
 	}
 	peers := s.formatPeers()
-	if s.Role == bind9.RoleSigner { // the agent queries over loopback
+	if s.Role == bind9.RoleSigner {
 		query = fmt.Sprintf("{ 127.0.0.1; %s%s }", s.Transfer.formatList(), peers)
 	}
 	c.line("\tallow-query %s;", query)
@@ -232,7 +231,7 @@ func (s *Server) namedConf() (string, error) {
 	return c.String(), c.err
 }
 
-// writeCatalogs stores members in StateDir, so that a restarted server answers without its primary.
+// writeCatalogs stores members in StateDir, so that a restarted server answers without a primary.
 func (s *Server) writeCatalogs(c *conf) {
 	if len(s.Catalogs) == 0 {
 		return
@@ -258,7 +257,7 @@ func (s *Server) writeCatalogZones(c *conf) {
 	}
 }
 
-// formatPrimaries returns the primaries of a catalog, or, with signer, of its members. BIND tries the next primary
+// formatPrimaries returns the primaries of a catalog, or with signer those of its members. BIND tries the next primary
 // after a refusal.
 func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort) string {
 	if len(catalog.Primaries) == 0 {
@@ -281,7 +280,6 @@ func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort
 
 var plainZones = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]*[a-z0-9_])?\.)+$`)
 
-// formatZone accepts letters, digits, hyphens and underscores only.
 func (c *conf) formatZone(zone name.Name) string {
 	text := strings.ToLower(zone.String())
 	if !plainZones.MatchString(text) {

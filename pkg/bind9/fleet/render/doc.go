@@ -13,7 +13,7 @@
 //	R4. Kubernetes objects have no ownerReferences to objects of our API: a rebuilt store answers 404 for the owner,
 //	    and the garbage collector would remove running DNS. Labels and annotations name the owner.
 //
-// Out of scope: requests to the cluster, and the decision when a key changes, both in package fleet.
+// Out of scope: requests to the cluster, and the decision when a key changes.
 //
 // Read server.go first, then config.go (named.conf) and workload.go (pods).
 package render

@@ -27,13 +27,13 @@ type Key struct {
 	Secret    []byte
 }
 
-// TransferKeys are the TSIG keys of a group of servers, which sign with Key. Servers and the hidden primary read keys
+// TransferKeys are the TSIG keys of a group of servers. Key signs. Servers and the hidden primary read keys
 // at different times, so a rotation has three steps: Next is accepted beside Key; Next becomes Key and the old Key
 // Former; Former is removed.
 type TransferKeys struct {
 	Key
 	Next, Former *Key
-	// Made is the time of the newest key, Stepped of the last rotation step.
+	// Made is the time of the newest key, Stepped that of the last rotation step.
 	Made, Stepped time.Time
 }
 
@@ -65,7 +65,7 @@ func (k *TransferKeys) annotations() map[string]string {
 
 const keyOctets = 32
 
-// NewKey generates a key from random. A hash of the secret replaces the "*" in name, so names differ.
+// NewKey generates a key from random. A hash of the secret replaces the "*" in name.
 func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, error) {
 	secret := make([]byte, keyOctets)
 	if _, err := io.ReadFull(random, secret); err != nil {
@@ -95,7 +95,7 @@ const minSecret = 16
 // ErrKey is the error of a Secret without a usable key.
 var ErrKey = errors.New("no usable key")
 
-// check rejects an invalid key, without the secret in the error.
+// The error does not contain the secret.
 func (k *Key) check() error {
 	switch {
 	case !keyNames.MatchString(k.Name):

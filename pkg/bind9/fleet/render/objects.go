@@ -25,7 +25,6 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 )
 
-// Resources of the objects.
 var (
 	ServiceAccounts = corev1.SchemeGroupVersion.WithResource("serviceaccounts")
 	Secrets         = corev1.SchemeGroupVersion.WithResource("secrets")
@@ -48,7 +47,6 @@ type Object struct {
 	Config any
 }
 
-// Labels and annotations of the objects.
 const (
 	labelPrefix = bind9.GroupName + "/"
 
@@ -58,9 +56,9 @@ const (
 	// AnnotationOwner is KIND/NAME of the owner in our API, AnnotationOwnerUID its UID.
 	AnnotationOwner    = labelPrefix + "owner"
 	AnnotationOwnerUID = labelPrefix + "owner-uid"
-	// annotationControl names the control key: a new key replaces the pod.
+	// annotationControl names the control key. A new key replaces the pod.
 	annotationControl = labelPrefix + "control-key"
-	// annotationConfig has a hash, whose change replaces the pods if their agent cannot reload BIND.
+	// annotationConfig is a hash that replaces the pods if their agent cannot reload BIND.
 	annotationConfig = labelPrefix + "config-hash"
 	// AnnotationTemplate is the TemplateHash of an applied workload.
 	AnnotationTemplate = labelPrefix + "template-hash"
@@ -98,7 +96,7 @@ func AgentSecretName(instance string) string { return instance + "-agent" }
 // TransferSecretName names the Secret with the TSIG keys of a group.
 func TransferSecretName(group string) string { return group + "-tsig" }
 
-// Objects returns all objects of a server but the Secret of its group, in the order of creation, the workload last.
+// Objects returns all objects of a server but the Secret of its group, the workload last.
 func (s *Server) Objects() ([]Object, error) {
 	files, err := s.Files()
 	if err != nil {
@@ -128,7 +126,7 @@ func (s *Server) Objects() ([]Object, error) {
 	return append(objects, s.renderWorkload(files)), nil
 }
 
-// controlSecret has the control key and the key files with the TSIG keys: pods mount no Secret of the group.
+// controlSecret has the TSIG keys too, so pods mount no Secret of the group.
 func (s *Server) controlSecret(files map[string]string) Object {
 	data := s.Control.data(dataKeyName, "")
 	for file, text := range files {
@@ -139,7 +137,7 @@ func (s *Server) controlSecret(files map[string]string) Object {
 	return Object{Secrets, RNDCSecretName(s.Name), secret}
 }
 
-// transferSecret has the TSIG keys of a group in the format of a DNSClass. Readers also accept the prefixed keys.
+// Readers also accept the prefixed keys.
 func transferSecret(namespace string, owner Owner, keys TransferKeys, platform *Platform) Object {
 	data := keys.data(dataTSIGName, "")
 	for prefix, other := range map[string]*Key{dataNext: keys.Next, dataFormer: keys.Former} {
@@ -171,7 +169,7 @@ func (s *Server) agentReaders() []Object {
 	return renderReaders(s.Namespace, AgentSecretName(s.Name), s.labels(), s.owner(), s.Platform.AgentReaders)
 }
 
-// renderReaders returns a Role to read one Secret, and its binding. The fleet needs the permission itself to grant it.
+// To grant the permission, the fleet needs it too.
 func renderReaders(namespace, secret string, labels, annotations map[string]string, readers []types.NamespacedName) []Object {
 	if len(readers) == 0 {
 		return nil
@@ -237,7 +235,6 @@ type Owner struct {
 	UID        types.UID
 }
 
-// Kinds of owners.
 const (
 	KindInstance = "Bind9Instance"
 	KindCluster  = "Bind9Cluster"

@@ -30,12 +30,12 @@ type Server struct {
 	// Control is the key of the control channel, which a running BIND cannot replace.
 	Control  Key
 	Transfer TransferKeys
-	// Peers are the TSIG keys of a signer's cluster, nil for another server.
+	// Peers are the TSIG keys of a signer's cluster, else nil.
 	Peers  *TransferKeys
 	Access Access
 	// Hidden are the hidden primary's addresses, for a signer.
 	Hidden []netip.AddrPort
-	// Unkeyed are the primaries of zones whose agent cannot name a key (Bindcar), each once.
+	// Unkeyed are the primaries of zones whose agent cannot name a key (bindcar), each once.
 	Unkeyed  []netip.Addr
 	Policies []bind9.DNSSECPolicy
 	Catalogs []Catalog
@@ -67,7 +67,7 @@ type Platform struct {
 	AgentReaders []types.NamespacedName
 }
 
-// Catalog is a catalog zone (RFC 9432) with its primaries.
+// Catalog is a catalog zone (RFC 9432) and the primaries.
 type Catalog struct {
 	Zone      name.Name
 	Primaries []netip.AddrPort

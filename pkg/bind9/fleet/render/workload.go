@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// user is the UID of both containers, which both write zone files.
+	// user is the UID of both containers, as both write zone files.
 	user = 101
 	// drainSeconds is how long a stopping pod still answers its clients.
 	drainSeconds       = 5
@@ -32,7 +32,6 @@ const (
 
 	configVolume, stateVolume, tmpVolume = "config", "state", "tmp"
 
-	// Containers of a pod.
 	BINDContainer, AgentContainer = "bind9", "agent"
 )
 
@@ -102,7 +101,7 @@ func (s *Server) TemplateHash() string {
 func hashTemplate(template *coreac.PodTemplateSpecApplyConfiguration) string {
 	text, err := json.Marshal(template)
 	if err != nil {
-		panic(err) // strings and numbers marshal
+		panic(err)
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
@@ -192,9 +191,9 @@ func (s *Server) bindContainer() *coreac.ContainerApplyConfiguration {
 		WithReadinessProbe(s.readinessProbe())
 }
 
-// The pod is ready when BIND is: the agent's container has no probe. The startup probe asks the agent whether the
-// zones are loaded (S11.25), the readiness probe the supervisor, which survives a crash of the agent. A bindcar
-// knows no zones and has no supervisor.
+// The pod is ready when BIND is, so the agent's container has no probe. The startup probe asks the agent whether the
+// zones are loaded (S11.25), the readiness probe the supervisor, which survives a crash of the agent. A bindcar knows
+// no zones and has no supervisor.
 
 // startupProbe gives BIND an hour to load the zones.
 func (s *Server) startupProbe() *coreac.ProbeApplyConfiguration {
@@ -251,7 +250,7 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 	return container
 }
 
-// listVolumes puts configuration and keys into one volume, which is updated without a restart.
+// listVolumes puts configuration and keys into one volume, updated without a restart.
 func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	item := func(file string) *coreac.KeyToPathApplyConfiguration {
 		return coreac.KeyToPath().WithKey(file).WithPath(file)
@@ -281,7 +280,7 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	return append(volumes, coreac.Volume().WithName(stateVolume).WithEmptyDir(state))
 }
 
-// listSpread selects pods by role: the labels of a Deployment would select only its own pod.
+// listSpread selects pods by role: the labels of a Deployment would select only their own pod.
 func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpreadConstraintApplyConfiguration {
 	if s.Cluster == "" {
 		return nil

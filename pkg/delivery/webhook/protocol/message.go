@@ -28,7 +28,7 @@ type Error struct {
 	Code    string          `json:"code"`
 	Message string          `json:"message"`
 	Details json.RawMessage `json:"details,omitempty"`
-	// Status is the HTTP status; 0 means the default of the code.
+	// Status is the HTTP status; 0 means that of the code.
 	Status int `json:"-"`
 }
 
@@ -62,14 +62,13 @@ const (
 	Delete = "delete"
 )
 
-// Request is the body of POST /records, where Operation is Upsert, and an item of a batch.
+// Request is the body of POST /records, with the Operation Upsert, or an item of a batch.
 type Request struct {
 	Record    Record `json:"record"`
 	Operation string `json:"operation"`
 }
 
-// Response is the answer to all requests but those for health and batches. Without Success, the answer is not the
-// protocol's.
+// Response is the answer to all requests but those for health and batches. Without Success it is not of the protocol.
 type Response struct {
 	Success *bool   `json:"success"`
 	Record  *Record `json:"record,omitempty"`
@@ -79,7 +78,6 @@ type Response struct {
 
 // Health is the answer to GET /health.
 type Health struct {
-	// Status is Healthy for a working server.
 	Status    string   `json:"status"`
 	Message   string   `json:"message,omitempty"`
 	Timestamp string   `json:"timestamp"`
@@ -92,7 +90,7 @@ const Healthy = "healthy"
 // Extensions that a server announces in Health.Features.
 const (
 	FeatureBatch = "batch"
-	// FeatureValueMetadata permits an array as the metadata of a record, with an item for each value.
+	// FeatureValueMetadata permits an array as metadata, with an item for each value.
 	FeatureValueMetadata = "value-metadata"
 	FeaturePresentation  = "presentation"
 )
@@ -103,7 +101,7 @@ type Batch struct {
 	Operations []Request `json:"operations"`
 }
 
-// BatchResponse answers an accepted batch: a result for each item, in order. Success is true if all succeeded. A
+// BatchResponse answers an accepted batch with a result for each item, in order. Success is true if all succeeded. A
 // Response answers a rejected batch.
 type BatchResponse struct {
 	Success *bool         `json:"success"`

@@ -17,13 +17,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// DefaultTTL is the TTL, in seconds, of a record whose ttl is absent.
+// DefaultTTL is the TTL, in seconds, of a record without ttl.
 const DefaultTTL = 300
 
 const maxTTL = 1<<31 - 1 // RFC 2181 §8
 
-// RRset has absolute names, and Data in presentation format as from rdata.Value.Resolve. An RRset without Data is
-// absent.
+// RRset has absolute names, and Data in presentation format as from rdata.Value.Resolve. Without Data it is absent.
 type RRset struct {
 	Zone, Name name.Name
 	Type       rdata.Type
@@ -37,10 +36,9 @@ type Record struct {
 	// Domain is the zone without the trailing dot. Subdomain is the rest of the owner, or "@".
 	Domain    string `json:"domain"`
 	Subdomain string `json:"subdomain"`
-	// FQDN is optional in answers.
-	FQDN string `json:"fqdn,omitempty"`
-	// Values are addresses, hosts without a trailing dot (NS, CNAME, PTR, DNAME, MX, SRV), texts without quotes
-	// (TXT), and for all other types the format of zone files, with full names.
+	FQDN      string `json:"fqdn,omitempty"`
+	// Values are addresses, hosts without a trailing dot (NS, CNAME, PTR, DNAME, MX, SRV), texts without quotes (TXT),
+	// and for all other types the format of zone files, with full names.
 	Values []string `json:"values,omitempty"`
 	// TTL is in seconds; absent means DefaultTTL.
 	TTL      *int64       `json:"ttl,omitempty"`
@@ -49,9 +47,8 @@ type Record struct {
 	Format string `json:"format,omitempty"`
 }
 
-// Presentation is the Format with values in presentation format, absolute names and no metadata, for RRsets that the
-// plain format cannot represent exactly: texts that are not UTF-8, or whose strings before the last are shorter than
-// 255 octets.
+// Presentation is the Format with values in presentation format and without metadata, for RRsets that the plain format
+// cannot represent exactly: texts that are not UTF-8, or whose strings before the last are shorter than 255 octets.
 const Presentation = "presentation"
 
 // Metadata has the numbers of an MX or SRV value: Priority of both, Weight and Port of SRV.
@@ -131,7 +128,7 @@ func Encode(set RRset) (Record, error) {
 	return record, nil
 }
 
-// Exact reports whether Decode returns the same RRset from the result of Encode: only the strings of texts may differ.
+// Exact reports whether Decode returns the same RRset from the result of Encode. Only the strings of texts may differ.
 func Exact(set RRset) bool {
 	if set.Type != rdata.TXT {
 		return true
@@ -286,7 +283,7 @@ func (r Record) Key() (RRset, error) {
 	return RRset{Zone: zone, Name: owner, Type: t}, err
 }
 
-// Decode returns the RRset of a record with at least one value, with sorted Data without duplicates. Errors are *Error.
+// Decode returns the RRset of a record with values: sorted Data without duplicates. Errors are *Error.
 func Decode(record Record) (RRset, error) {
 	set, err := record.Key()
 	if err != nil {
@@ -392,7 +389,6 @@ func decodePresentation(t rdata.Type, value string, _ Metadata, zone name.Name) 
 	return data, nil
 }
 
-// A host that ends in an unescaped dot or backslash is refused.
 func absolute(host string) (string, error) {
 	if host == "." {
 		return host, nil

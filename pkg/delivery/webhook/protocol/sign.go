@@ -103,7 +103,7 @@ func RecordPath(zone, owner name.Name, t rdata.Type) (string, error) {
 }
 
 // Segment escapes a segment of a path: all octets except letters, digits, ".", "_", "-", "*" and "@" are
-// percent-encoded with upper case digits.
+// percent-encoded in upper case.
 func Segment(text string) string {
 	const digits = "0123456789ABCDEF"
 	var escaped strings.Builder
@@ -118,8 +118,7 @@ func Segment(text string) string {
 	return escaped.String()
 }
 
-// ParseRecordPath is the inverse of RecordPath. It parses the part of an escaped path after RecordsPath. Errors are
-// *Error.
+// ParseRecordPath is the inverse of RecordPath, for the part of an escaped path after RecordsPath. Errors are *Error.
 func ParseRecordPath(escaped string) (zone, owner name.Name, t rdata.Type, err error) {
 	segments := strings.Split(strings.TrimPrefix(escaped, "/"), "/")
 	if len(segments) != 3 {

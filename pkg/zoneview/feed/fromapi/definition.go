@@ -23,29 +23,25 @@ import (
 // errAnother is for another Zone of the name. The watch reports that Zone, too.
 var errAnother = errors.New("another Zone has the name now")
 
-// Answers of the API, in types of zoneview: their names need no check. A header has the fields of content.Header.
+// Answers of the API, in types of zoneview: their names need no check.
 type (
-	// rrset is v1alpha1.RRset.
 	rrset struct {
 		Owner name.Rel    `json:"owner"`
 		Type  rdata.Type  `json:"type"`
 		TTL   content.TTL `json:"ttl"`
 		Data  []string    `json:"data"`
 	}
-	// row is v1alpha1.Row.
 	row struct {
 		Owner name.Rel   `json:"owner"`
 		Type  rdata.Type `json:"type"`
 		Data  string     `json:"data"`
 	}
-	// ttlChange is v1alpha1.TTLChange.
 	ttlChange struct {
 		Owner  name.Rel     `json:"owner"`
 		Type   rdata.Type   `json:"type"`
 		Before *content.TTL `json:"before"`
 		After  *content.TTL `json:"after"`
 	}
-	// zoneChanges is v1alpha1.ZoneChanges in the form definition.
 	zoneChanges struct {
 		Metadata v1alpha1.ZoneViewMeta `json:"metadata"`
 		Steps    []struct {
@@ -62,7 +58,7 @@ type (
 	}
 )
 
-// decodeDefinition decodes a ZoneEntries in the form definition RRset by RRset, so a large zone is in memory only once.
+// decodeDefinition decodes RRset by RRset: a large zone is in memory only once.
 func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, error) {
 	var (
 		meta       v1alpha1.ZoneViewMeta
@@ -135,7 +131,6 @@ func expectDelimiter(answer *json.Decoder, want json.Delim) error {
 	return err
 }
 
-// decodeSteps decodes steps, each of which begins at the serial before.
 func decodeSteps(body io.Reader, uid string, since, until serial.Serial) ([]content.Step, error) {
 	var changes zoneChanges
 	if err := json.NewDecoder(body).Decode(&changes); err != nil {

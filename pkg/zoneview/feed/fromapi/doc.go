@@ -7,8 +7,8 @@
 // Guarantees:
 //
 //  1. The Set has only settled states (S7.2), with the serial of status.settledSerial.
-//  2. A zone whose steps do not fit is counted and read again. Its last state is served meanwhile. After several failed
-//     proofs, or if the server has no proof, the zone is frozen, and read again until a proof succeeds.
+//  2. A zone whose steps do not fit is read again; its last state is served meanwhile. After several failed proofs, or
+//     if the server has no proof, the zone is frozen, and read again until a proof succeeds.
 //  3. After a 410 for a serial, the zone is read again from zones/entries. A Zone with a new UID is another zone; a
 //     deleted Zone leaves the Set. Without a server nothing changes.
 //  4. At most eight reads run at a time, one per zone. The only stream is the watch. Failures are retried with growing

@@ -15,7 +15,7 @@ import (
 type Metrics struct {
 	restarts *metrics.CounterVec
 
-	mutex       sync.Mutex // orders the updates of the gauge
+	mutex       sync.Mutex // orders updates of the gauge
 	frozenZones *metrics.Gauge
 }
 

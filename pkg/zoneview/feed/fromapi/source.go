@@ -30,8 +30,8 @@ const (
 	// firstPause doubles with each failure of a zone, up to longestPause, plus up to 50 % at random.
 	firstPause   = 200 * time.Millisecond
 	longestPause = time.Minute
-	// After quietFailures in a row, a zone's failures are logged, and a failed proof freezes the zone. Earlier ones are
-	// expected of a restarting server.
+	// After quietFailures in a row, failures of a zone are logged, and a failed proof freezes the zone. A restarting
+	// server causes earlier failures.
 	quietFailures = 3
 )
 
@@ -102,7 +102,6 @@ func (j jittered) When(zone cache.ObjectName) time.Duration {
 // Look checks a zone again after a change of Interest.
 func (s *Source) Look(zone cache.ObjectName) { s.queue.Add(zone) }
 
-// enqueue merges events during a read to a single further read.
 func (s *Source) enqueue(object any, first bool) {
 	zone, err := cache.DeletionHandlingObjectToName(object)
 	if err != nil {

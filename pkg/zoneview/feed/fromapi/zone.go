@@ -25,7 +25,6 @@ import (
 )
 
 const (
-	// entriesTime and changesTime bound an answer.
 	entriesTime = 15 * time.Minute
 	changesTime = time.Minute
 )
@@ -35,7 +34,6 @@ const (
 	trimmed = "trimmed"
 )
 
-// wantedZone returns the Zone, or nil if not wanted in the Set.
 func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	zone, err := s.Zones.Lister().Zones(object.Namespace).Get(object.Name)
 	switch {
@@ -49,7 +47,6 @@ func (s *Source) wantedZone(object cache.ObjectName) (*v1alpha1.Zone, error) {
 	return zone, nil
 }
 
-// updateZone brings a zone up to date. Errors are retried.
 func (s *Source) updateZone(ctx context.Context, object cache.ObjectName) error {
 	zone, err := s.wantedZone(object)
 	if err != nil {
@@ -102,8 +99,8 @@ func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *
 	return s.Set.Apply(string(zone.UID), content.Transaction{Steps: steps, Settled: true}, snapshot.Zone())
 }
 
-// readZone reads a whole zone at its settled serial and puts it, proven, into the Set. During the proof it reads
-// further steps: the server keeps a busy zone's steps only for seconds.
+// readZone puts a whole zone at its settled serial, proven, into the Set. During the proof it reads further steps (see
+// keepUp).
 func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
 	snapshot, err := ReadDefinition(ctx, s.Client, zone)
 	if err != nil {
@@ -111,7 +108,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 	}
 	var proving sync.WaitGroup
 	defer proving.Wait()
-	// If the zone is removed or replaced, its proof must not enter the Set.
+	// The proof of a removed or replaced zone must not enter the Set.
 	proofContext, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var proof chan error
@@ -121,12 +118,11 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 			return err
 		}
 		if now == nil || now.UID != zone.UID {
-			return nil // The event is in the queue.
+			return nil // the event is in the queue
 		}
 		settled := serial.Serial(now.Status.SettledSerial)
 		switch {
 		case proof == nil:
-			// The newest state was read. The settled state may be earlier, or later by now.
 			if snapshot, err = s.moveToSerial(ctx, now, snapshot, settled); err == nil {
 				proof = make(chan error, 1)
 				begun := s.Base(object.String(), feed.Base{Snapshot: snapshot, Settled: true})

@@ -8,7 +8,7 @@
 //  1. After a misfit every zone is read again. A zone whose steps never fit, or whose rows do not match its hash, is
 //     frozen, and delays no other zone.
 //  2. Frozen zones are read again after a minute, then less and less often, down to once an hour.
-//  3. Readers see no gap: a zone stays in the Set while it is read again.
+//  3. A zone stays in the Set while it is read again.
 //
 // Out of scope: proofs and the sync of the feed (package feed), and the API.
 //

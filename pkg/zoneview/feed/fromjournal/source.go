@@ -20,10 +20,8 @@ import (
 )
 
 const (
-	// failurePause is before the next pass.
 	failurePause = time.Second
-	// firstRetry is when frozen zones are read again, doubled up to longestRetry, so a repaired zone needs no restart,
-	// and a damaged store is not read all the time.
+	// firstRetry is when frozen zones are read again, doubled up to longestRetry: a repaired zone needs no restart.
 	firstRetry   = time.Minute
 	longestRetry = time.Hour
 )
@@ -139,8 +137,8 @@ func identify(uid string, identity content.Identity) zoneview.Zone {
 	return zoneview.Zone{UID: uid, View: identity.View, Namespace: identity.Namespace, Name: identity.Name}
 }
 
-// mergeRRsets merges RRsets of an owner and type, such as records of the zone and a child's glue. sets are in
-// canonical order, and are overwritten.
+// mergeRRsets overwrites sets, which are in canonical order: Records and a child's glue may have the same owner and
+// type.
 func mergeRRsets(sets []content.RRset) []content.RRset {
 	out := sets[:0]
 	for _, set := range sets {
