@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/version"
 )
 
 const (
@@ -51,7 +52,7 @@ type announcer struct {
 
 func newAnnouncer(client kubernetes.Interface) announcer {
 	b := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	return announcer{broadcaster: b, recorder: b.NewRecorder(scheme.Scheme, Component), queue: newEventQueue(),
+	return announcer{broadcaster: b, recorder: b.NewRecorder(scheme.Scheme, version.Component), queue: newEventQueue(),
 		refused: cache.NewLRUExpireCache(maxRefused)}
 }
 

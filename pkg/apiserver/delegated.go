@@ -226,7 +226,7 @@ func ClientConfig(flag, kubeconfig string) (*restclient.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; name a kubeconfig of the cluster, or run in a pod of it", flag, err)
 	}
-	config.UserAgent = version.UserAgent(Component)
+	config.UserAgent = version.UserAgent(version.Component)
 	return config, nil
 }
 

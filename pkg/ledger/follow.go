@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
@@ -140,7 +141,7 @@ func (r *baseReader) readZones(ctx context.Context) error {
 		case err == nil && o.Status.FQDN == "":
 			return nil
 		case err == nil:
-			z, err = objects.LawZone(o)
+			z, err = lawform.Zone(o)
 		}
 		if err != nil {
 			if namespace, object, ok := mem.Layout.ObjectName(key); ok {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/commit"
@@ -74,7 +75,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if set, index := setOf(ctx); set != nil {
 		return w.inSet(ctx, set, index, key, put)
 	}
-	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
+	if w.after != nil && lawform.SameContent(w.before, w.after) { // S2.4
 		placed, data, err := w.observeGeneration(ctx, key, put)
 		if err != nil {
 			return commit.Outcome{}, err
@@ -86,7 +87,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		return out, err
 	}
 	l.com.Clients.Store(time.Now().UnixNano())
-	ask, hint, err := l.recordAsk(ctx, w.before, w.after, objects.LawRecord)
+	ask, hint, err := l.recordAsk(ctx, w.before, w.after, lawform.Record)
 	if err != nil {
 		return commit.Outcome{}, err
 	}
@@ -160,7 +161,7 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s, and a change set deletes at once: delete it "+
 			"by itself", strings.Join(w.before.Finalizers, ", "))
 	}
-	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
+	if w.after != nil && lawform.SameContent(w.before, w.after) { // S2.4
 		var err error
 		if x.Placed, x.Put, err = w.observeGeneration(ctx, key, put); err != nil {
 			return commit.Outcome{}, err
@@ -192,7 +193,7 @@ func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int) (commi
 
 func (l *Ledger) setWrite(ctx context.Context, index int, before, after *v1alpha1.Record) *commit.SetWrite {
 	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after}
-	if x.Ask, x.Hint, x.Unread = l.recordAsk(ctx, before, after, objects.LawRecord); x.Ask.After != nil {
+	if x.Ask, x.Hint, x.Unread = l.recordAsk(ctx, before, after, lawform.Record); x.Ask.After != nil {
 		x.Ask.After.WaitsOnConflict = false // in a set no Record waits
 	}
 	if before != nil {

@@ -68,7 +68,11 @@ func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 // runDoctor returns status and text of each check, and as CAUSE the causing check with the next step.
 func (i *installation) runDoctor() (code int, status, text map[string]string) {
 	i.t.Helper()
-	out, err := exec.CommandContext(i.withTimeout(), i.binary, "doctor", "--kubeconfig", i.kube.AdminKubeconfig()).Output()
+	client, err := rig.Client(i.withTimeout(), filepath.Dir(i.binary))
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	out, err := exec.CommandContext(i.withTimeout(), client, "doctor", "--kubeconfig", i.kube.AdminKubeconfig()).Output()
 	exit, failed := errors.AsType[*exec.ExitError](err)
 	if failed {
 		code = exit.ExitCode()

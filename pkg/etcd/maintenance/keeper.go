@@ -22,6 +22,8 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/etcd/alarm"
 )
 
 const (
@@ -90,11 +92,6 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-const (
-	HealthSpace   = "etcd-space"
-	HealthCorrupt = "etcd-corrupt"
-)
-
 // Checks returns health checks as of the last check, for /healthz only: a failing /readyz would remove the server from
 // its Service, and end reads too (M2).
 func (k *Keeper) Checks() []healthz.HealthChecker {
@@ -105,7 +102,7 @@ func (k *Keeper) Checks() []healthz.HealthChecker {
 			return *state
 		})
 	}
-	return []healthz.HealthChecker{check(HealthSpace, &k.full), check(HealthCorrupt, &k.corrupt)}
+	return []healthz.HealthChecker{check(alarm.Space, &k.full), check(alarm.Corrupt, &k.corrupt)}
 }
 
 // Quota returns the size above which etcd rejects writes; 0 if unknown.

@@ -166,7 +166,7 @@ func unwritten(what string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
 		Message: what + ": etcd did not answer during the decision; nothing was written, try again; administrators check etcd with " +
-			"kubizone doctor",
+			"kubectl kubizone doctor",
 	}}
 }
 

@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
-	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 func (t *Set) newGroup() *group {
@@ -62,7 +62,7 @@ func (w *SetWrite) Object() *v1alpha1.Record {
 func (w *SetWrite) Namespace() string { return w.Object().Namespace }
 
 func (w *SetWrite) isDecided() bool {
-	return !w.Same && w.Put == nil && !objects.SameContent(w.Before, w.After)
+	return !w.Same && w.Put == nil && !lawform.SameContent(w.Before, w.After)
 }
 
 // Deletions come first, as they free names, then addresses, NS, and the rest, so that no warning misses a Record

@@ -15,6 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
@@ -353,7 +354,7 @@ func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
 	}
-	if zone != nil && zone.Served != objects.Served(object) {
+	if zone != nil && zone.Served != lawform.Served(object) {
 		after := *zone // the decision preceded the object's conditions
 		after.Served = !zone.Served
 		zone = &after

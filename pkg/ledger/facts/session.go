@@ -18,12 +18,12 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
-	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // leastCompares fits into etcd's default limit of 128 operations, with the object, its zone and the journal.
@@ -644,7 +644,7 @@ func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev
 	if err := mem.Zones.Decode(ctx, h.Key, kv.Value, kv.ModRevision, object); err != nil {
 		return fmt.Errorf("%s cannot be read: %w", h.Key, err)
 	}
-	zone, err := objects.LawZone(object)
+	zone, err := lawform.Zone(object)
 	if err != nil {
 		return err
 	}

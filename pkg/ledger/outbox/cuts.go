@@ -15,6 +15,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law"
@@ -176,7 +177,7 @@ func (ob *Outbox) readChild(ctx context.Context, child law.Ref) (*law.Zone, *law
 	if err != nil || object == nil || string(object.UID) != child.UID || object.Status.FQDN == "" {
 		return nil, nil, err
 	}
-	z, err := objects.LawZone(object)
+	z, err := lawform.Zone(object)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -198,7 +199,7 @@ func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets
 		if err != nil || o == nil {
 			return err
 		}
-		r, err := objects.LawRecord(o)
+		r, err := lawform.Record(o)
 		if err != nil {
 			return fmt.Errorf("record %s/%s: %w", ns, object, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
@@ -56,7 +57,7 @@ type step struct {
 }
 
 func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int64) (*commit.Write, error) {
-	r, err := objects.LawRecord(o)
+	r, err := lawform.Record(o)
 	before, waits, unread := objects.Adopted(o)
 	if err = cmp.Or(err, unread); err != nil {
 		return nil, fmt.Errorf("record %s/%s: %w: %w", o.Namespace, o.Name, facts.ErrDamaged, err)

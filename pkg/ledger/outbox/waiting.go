@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/zones"
@@ -227,7 +228,7 @@ func (ob *Outbox) tryZone(ctx context.Context, c candidate) (*law.Work, error) {
 	if err != nil || decide == nil {
 		return nil, err
 	}
-	spec, err := objects.ZoneSpec(o)
+	spec, err := lawform.ZoneSpec(o)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
@@ -216,7 +217,7 @@ func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Sca
 			if err := ob.mem.Zones.Decode(ctx, key, data, mod, o); err != nil || o.Status.FQDN != "" {
 				return err
 			}
-			spec, err := objects.ZoneSpec(o)
+			spec, err := lawform.ZoneSpec(o)
 			if err == nil && spec.Waiting().For(&scan) {
 				found(candidate{Ref: spec.Ref, letter: layout.WaitingZone, created: o.CreationTimestamp.Unix()})
 			}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
@@ -94,11 +95,11 @@ func (ob *Outbox) reparentZone(ctx context.Context, s *workState, ref law.Ref) e
 		if o.Status.FQDN == "" {
 			return nil, nil
 		}
-		z, err := objects.LawZone(o)
+		z, err := lawform.Zone(o)
 		if err != nil {
 			return nil, err
 		}
-		spec, err := objects.ZoneSpec(o)
+		spec, err := lawform.ZoneSpec(o)
 		if err != nil {
 			return nil, err
 		}
