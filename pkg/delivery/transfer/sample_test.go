@@ -4,9 +4,9 @@
 package transfer
 
 import (
+	"cmp"
 	"fmt"
 	"net"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // S6.11: whatever a server answers in place of the zone's data at the zone's serial differs, but for signatures
@@ -59,9 +60,7 @@ func TestVerify_comparesTheData_S6_11(t *testing.T) {
 				lines = test.change(lines)
 			}
 			s.signZone(10, lines...)
-			if s.refuses = test.refuses; test.soa != "" {
-				s.soa = test.soa
-			}
+			s.changeServer(func() { s.refuses, s.soa = test.refuses, cmp.Or(test.soa, s.soa) })
 			p := w.makeProvider(t, Secondary{Name: "one", Addr: s.addr})
 			drift := must.Get(p.Verify(t.Context(), plan))(t)
 			row := drift.Servers[0]
@@ -230,9 +229,10 @@ func TestVerify_paceOfSamples(t *testing.T) {
 func TestVerify_silenceOverTCP(t *testing.T) {
 	w := beginWorld(t)
 	w.openClass(t)
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	at := must.Get(rig.FreePort())(t)
+	listener := must.Get(net.Listen("tcp", at.String()))(t)
 	t.Cleanup(func() { listener.Close() })
-	packets := must.Get(net.ListenPacket("udp", listener.Addr().String()))(t)
+	packets := must.Get(net.ListenPacket("udp", at.String()))(t)
 	signing := newSigningServer(t)
 	started := make(chan struct{})
 	server := &mdns.Server{PacketConn: packets, Handler: signing, NotifyStartedFunc: func() { close(started) }}
@@ -242,7 +242,7 @@ func TestVerify_silenceOverTCP(t *testing.T) {
 	plan, lines := zoneAt(10, "first")
 	w.putZone(t, plan)
 	signing.signZone(10, lines...)
-	p := w.makeProvider(t, Secondary{Name: "one", Addr: netip.MustParseAddrPort(listener.Addr().String())})
+	p := w.makeProvider(t, Secondary{Name: "one", Addr: at})
 	plan.CallTimeout = 500 * time.Millisecond
 	begun := time.Now()
 	for range 2 {

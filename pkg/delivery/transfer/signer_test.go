@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // signingServer is a scripted signer.
@@ -48,9 +49,9 @@ const signerSOA = "86400 7200 3600000 360"
 func newSigningServer(t *testing.T) *signingServer {
 	t.Helper()
 	s := &signingServer{history: map[uint32][]string{}, soa: signerSOA}
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	packets := must.Get(net.ListenPacket("udp", listener.Addr().String()))(t)
-	s.addr = netip.MustParseAddrPort(listener.Addr().String())
+	s.addr = must.Get(rig.FreePort())(t)
+	listener := must.Get(net.Listen("tcp", s.addr.String()))(t)
+	packets := must.Get(net.ListenPacket("udp", s.addr.String()))(t)
 	for _, server := range []*mdns.Server{{Listener: listener, Handler: s}, {PacketConn: packets, Handler: s}} {
 		started := make(chan struct{})
 		server.NotifyStartedFunc = func() { close(started) }

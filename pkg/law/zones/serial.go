@@ -30,8 +30,7 @@ type Behind struct {
 	Accepted serial.Serial
 }
 
-// Repair returns the serial after that of a secondary ahead of last, or after last for a secondary that differs
-// (S6.11), and false if
+// Repair returns the serial after that of a secondary ahead of last, or after last for other data (S6.11), and false if
 //   - the secondary or the new serial is not ahead of last, or for other data not the next serial
 //   - the secondary is beyond maxRepairJump without annotation
 //   - the last repair (repaired, unix seconds; 0 for never) was less than repairInterval ago

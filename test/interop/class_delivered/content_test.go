@@ -166,10 +166,9 @@ type altering struct {
 
 func startAltering(t *testing.T) *altering {
 	t.Helper()
-	s := &altering{}
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	packets := must.Get(net.ListenPacket("udp", listener.Addr().String()))(t)
-	s.addr = netip.MustParseAddrPort(listener.Addr().String())
+	s := &altering{addr: must.Get(rig.FreePort())(t)}
+	listener := must.Get(net.Listen("tcp", s.addr.String()))(t)
+	packets := must.Get(net.ListenPacket("udp", s.addr.String()))(t)
 	for _, server := range []*mdns.Server{{Listener: listener, Handler: s}, {PacketConn: packets, Handler: s}} {
 		started := make(chan struct{})
 		server.NotifyStartedFunc = func() { close(started) }
