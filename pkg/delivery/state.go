@@ -62,12 +62,7 @@ const (
 )
 
 // ServerNames returns the names in Servers.
-func (s State) ServerNames() (names []string) {
-	for _, server := range s.Servers {
-		names = append(names, server.Name)
-	}
-	return names
-}
+func (s State) ServerNames() []string { return namesOf(s.Servers) }
 
 // Behind names failed servers, and servers without the latest serial confirmed, begun or asked for.
 func (s State) Behind() (names []string) {

@@ -147,7 +147,7 @@ func progressOf(f *Facts) *Progress {
 			least = of.serial
 		}
 		if known.State.Intent != nil && known.State.Intent.Holder == "" {
-			s.addMissing(&known.State)
+			s.addMissing(&known.State, of.fault)
 		}
 	}
 	s.confirmed = confirmedBy(least)
@@ -165,11 +165,16 @@ func progressOf(f *Facts) *Progress {
 	return s
 }
 
-func (s *Progress) addMissing(of *delivery.State) {
+// addMissing is told why the class confirms no more, zero for no reason.
+func (s *Progress) addMissing(of *delivery.State, fault Judgement) {
+	var failure *delivery.Error
+	if fault.Status != "" {
+		failure = &delivery.Error{Reason: delivery.Reason(fault.Reason), Message: fault.Message}
+	}
 	listed := of.Failed > 0 && len(of.Refused)+len(of.Digests) >= of.Failed
 	s.unlisted = s.unlisted || !listed && (of.Intent.Unlisted || len(of.Intent.RRsets) == 0)
 	for _, rrset := range of.Intent.RRsets {
-		s.missing[rrset] = nil
+		s.missing[rrset] = failure
 	}
 }
 

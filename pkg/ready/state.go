@@ -46,7 +46,7 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 	behind := state.Behind()
 	for _, server := range state.Servers {
 		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At),
-			Message: ShortenMessage(server.Note)}
+			Message: ShortenMessage(server.Note), Content: v1alpha1.ServerContent(server.Content), DiffersSince: int64(server.Since)}
 		switch {
 		case server.Err != nil && server.Err.Reason == delivery.ReasonSerialBehind:
 			row.State, row.Message = v1alpha1.ServerAhead, ShortenMessage(server.Err.Message)
@@ -149,12 +149,16 @@ func StateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 		return delivery.State{}, fault("drift", err)
 	}
 	for _, row := range status.Servers {
-		server := delivery.Server{Name: row.Name, Serial: serial.Serial(row.Serial), At: timeOf(row.LastProbeTime)}
+		server := delivery.Server{Name: row.Name, Serial: serial.Serial(row.Serial), At: timeOf(row.LastProbeTime),
+			Content: delivery.Content(row.Content), Since: serial.Serial(row.DiffersSince)}
 		switch row.State {
 		case v1alpha1.ServerAhead:
 			server.Err = &delivery.Error{Reason: delivery.ReasonSerialBehind, Message: row.Message}
 		case v1alpha1.ServerFailed:
 			server.Err = &delivery.Error{Reason: delivery.ReasonServerError, Message: row.Message}
+			if server.Content == delivery.ContentDiffers {
+				server.Err.Reason = delivery.ReasonContentDiffers
+			}
 		default:
 			server.Note = row.Message
 		}

@@ -143,6 +143,8 @@ const (
 	ReasonNotDelegatedOrServable = "NotDelegatedOrServable"
 	// ReasonSerialBehind: a secondary serves a serial ahead of the zone's (S6.11).
 	ReasonSerialBehind = "SerialBehind"
+	// ReasonContentDiffers: a secondary has the zone's serial with other data (S6.11).
+	ReasonContentDiffers = "ContentDiffers"
 	// ReasonFrozen: the zone's stored content does not match its hash; the last proven content is served, or none.
 	ReasonFrozen = "Frozen"
 )
