@@ -74,6 +74,10 @@ type Config struct {
 	// Interval is the time before the first progress line, by default 2 s. It doubles for each further line, up to
 	// maxInterval.
 	Interval time.Duration
+	// Progress receives the numbers of objects done and in all, in the place of progress lines. May be nil.
+	Progress func(what string, done, of int)
+	// Confirm is asked before Finish removes so many Records. Its error ends the run. May be nil.
+	Confirm func(removals int) error
 	// Report receives lines for people, with texts of sources unchanged. May be nil.
 	Report func(line string)
 }
@@ -149,7 +153,9 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 			select {
 			case <-progress.C:
 				now := done.Load()
-				l.printf("loading %s: %d of %d objects, %.0f/s", what, now, total, float64(now)/time.Since(began).Seconds())
+				if l.cfg.Progress == nil {
+					l.printf("loading %s: %d of %d objects, %.0f/s", what, now, total, float64(now)/time.Since(began).Seconds())
+				}
 				pause = max(pause, min(2*pause, maxInterval))
 				progress.Reset(pause)
 			case <-quiet:
@@ -174,7 +180,10 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 				defer mutex.Unlock()
 				result.Add(one)
 				if err == nil {
-					done.Add(int64(len(group)))
+					now := done.Add(int64(len(group)))
+					if l.cfg.Progress != nil {
+						l.cfg.Progress(what, int(now), total)
+					}
 				}
 				return err
 			})
