@@ -20,6 +20,21 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
+func eachRole(t *testing.T, do func(*rbacv1.ClusterRole)) {
+	t.Helper()
+	file := must.Get(os.Open("../../artifacts/deploy/base/roles.yaml"))(t)
+	defer file.Close()
+	for documents := yaml.NewYAMLOrJSONDecoder(file, 4096); ; {
+		var role rbacv1.ClusterRole
+		if err := documents.Decode(&role); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		do(&role)
+	}
+}
+
 // Each resource is in a bindable role, or listed here with the reason: a new resource must not silently need
 // cluster-admin.
 func TestResources_areGranted(t *testing.T) {
@@ -27,20 +42,12 @@ func TestResources_areGranted(t *testing.T) {
 		"dnsclasses":            "a class names servers and Secrets of the platform, so cluster-admin makes it",
 		"clusterbind9providers": "a provider makes servers in every namespace that it names, so cluster-admin makes it",
 	}
-	file := must.Get(os.Open("../../artifacts/deploy/base/roles.yaml"))(t)
-	defer file.Close()
 	var granted []string
-	for documents := yaml.NewYAMLOrJSONDecoder(file, 4096); ; {
-		var role rbacv1.ClusterRole
-		if err := documents.Decode(&role); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	eachRole(t, func(role *rbacv1.ClusterRole) {
 		for _, rule := range role.Rules {
 			granted = append(granted, rule.Resources...)
 		}
-	}
+	})
 	client := startWholeServer(t).RESTClient()
 	var resources []metav1.APIResource
 	for group, least := range map[string]int{"kubi.zone": 8, "bind9.kubi.zone": 8} {

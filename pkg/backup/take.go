@@ -17,8 +17,10 @@ import (
 	"go.etcd.io/etcd/client/v3/snapshot"
 	"go.uber.org/zap"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/version"
 )
@@ -57,17 +59,47 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 	if err := m.writeFile(out); err != nil {
 		return nil, err
 	}
-	return m, syncDir(filepath.Dir(out))
+	if err := syncDir(filepath.Dir(out)); err != nil {
+		return nil, err
+	}
+	if err := m.noteTime(ctx, where); err != nil {
+		klog.FromContext(ctx).Info("The backup is complete, but its time is not noted in etcd for kubectl kubizone status", "err", err)
+	}
+	return m, nil
+}
+
+func (m *Manifest) noteTime(ctx context.Context, where storagebackend.TransportConfig) error {
+	config, err := clientConfig(where)
+	if err != nil {
+		return err
+	}
+	config.Endpoints = where.ServerList
+	client, err := clientv3.New(config)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	_, err = client.Put(ctx, maintenance.LastBackup(apiserver.Prefix), m.Time.Format(time.RFC3339))
+	return err
+}
+
+func clientConfig(where storagebackend.TransportConfig) (config clientv3.Config, err error) {
+	config = clientv3.Config{DialTimeout: dialTimeout, Logger: zap.NewNop()}
+	if where.CertFile != "" || where.KeyFile != "" || where.TrustedCAFile != "" {
+		files := transport.TLSInfo{CertFile: where.CertFile, KeyFile: where.KeyFile, TrustedCAFile: where.TrustedCAFile}
+		if config.TLS, err = files.ClientConfig(); err != nil {
+			return config, fmt.Errorf("etcd %v: %w", where.ServerList, err)
+		}
+	}
+	return config, nil
 }
 
 func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.TransportConfig, path string) error {
-	config := clientv3.Config{DialTimeout: dialTimeout, Logger: zap.NewNop()}
-	if where.CertFile != "" || where.KeyFile != "" || where.TrustedCAFile != "" {
-		var err error
-		files := transport.TLSInfo{CertFile: where.CertFile, KeyFile: where.KeyFile, TrustedCAFile: where.TrustedCAFile}
-		if config.TLS, err = files.ClientConfig(); err != nil {
-			return fmt.Errorf("etcd %v: %w", where.ServerList, err)
-		}
+	config, err := clientConfig(where)
+	if err != nil {
+		return err
 	}
 	var wrong []error
 	for _, endpoint := range where.ServerList {

@@ -24,6 +24,7 @@ import (
 	"go.yaml.in/yaml/v3"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
@@ -146,6 +147,8 @@ func hostileObjects(t *testing.T) map[string]hostileObject {
 		"updatekeys":    &v1alpha1.UpdateKey{},
 		"namereviews":   &v1alpha1.NameReview{},
 		"changesets":    &v1alpha1.ChangeSet{},
+		"installations": &v1alpha1.Installation{},
+		"events":        &eventsv1.Event{EventTime: metav1.NowMicro()},
 		"bind9clusters": &bind9.Bind9Cluster{}, "bind9instances": &bind9.Bind9Instance{},
 		"secrets": &corev1.Secret{}, "services": &corev1.Service{}, "endpointslices": &discoveryv1.EndpointSlice{},
 		"namespaces":  &corev1.Namespace{},
@@ -158,6 +161,9 @@ func hostileObjects(t *testing.T) map[string]hostileObject {
 		must.Succeed(t, json.Unmarshal(must.Get(json.Marshal(object))(t), &one))
 		written[resource] = one.asKind("", reflect.TypeOf(object).Elem().Name())
 	}
+	written["challenges"] = hostileObject{"kind": "Challenge", "metadata": map[string]any{"name": hostile, "namespace": hostile},
+		"status": map[string]any{"reason": hostile}, "spec": map[string]any{"dnsName": hostile, "solver": map[string]any{
+			"dns01": map[string]any{"webhook": map[string]any{"groupName": "acme.kubi.zone"}}}}}
 	return written
 }
 
@@ -254,6 +260,7 @@ var hostileRows = map[string][]string{
 	"kubectl kubizone names":            {"", "-n HOSTILE"},
 	"kubizone peer-certificate":         {"--secret team/secret --hosts HOSTILE --dir HOSTILE"},
 	"kubectl kubizone plan":             {"-f MANIFEST", "ZONEFILE --zone team/zone", "-f HOSTILE", "-k HOSTILE"},
+	"kubectl kubizone status":           {"", "-n HOSTILE"},
 	"kubectl kubizone tree":             {"", "HOSTILE"},
 	"kubectl kubizone updatekey create": {"key", "HOSTILE"},
 	"kubectl kubizone updatekey show":   {"key", "key --secrets-dir HOSTILE"},

@@ -33,6 +33,7 @@ var readingRows = map[string]int{
 	"may create www.example.org TXT": 1,
 	"names":                          0,
 	"plan -f MANIFEST":               1,
+	"status":                         0,
 	"tree":                           0,
 	"tree nowhere.test":              1,
 	"verify team/zone":               1,

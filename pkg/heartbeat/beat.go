@@ -104,12 +104,12 @@ func (b *Beat) findPlace(ctx context.Context) error {
 		}
 		seen := sight{at: time.Now()}
 		if lease.Spec.RenewTime != nil {
-			seen.renewed = lease.Spec.RenewTime.Time
+			seen.Renewed = lease.Spec.RenewTime.Time
 		}
-		if last, known := before[name]; known && last.renewed.Equal(seen.renewed) {
+		if last, known := before[name]; known && last.Renewed.Equal(seen.Renewed) {
 			seen = last
 		}
-		if b.others[name] = seen; time.Since(seen.at) >= EndAfter || time.Since(seen.renewed) >= 2*EndAfter {
+		if b.others[name] = seen; time.Since(seen.at) >= EndAfter || time.Since(seen.Renewed) >= 2*EndAfter {
 			return b.take(ctx, lease)
 		}
 	}

@@ -106,6 +106,41 @@ func TestWatcher_knowsWhichProcessesEnded(t *testing.T) {
 	})
 }
 
+// Replicas that ended are left out while others of their process work; of a process that ended the last is kept.
+func TestWatcher_listsReplicas(t *testing.T) {
+	inWorld(t, func(w *world) {
+		expect := func(after time.Duration, want ...string) {
+			t.Helper()
+			time.Sleep(after)
+			synctest.Wait()
+			var got []string
+			all, err := w.watcher.Replicas()
+			for _, one := range all {
+				got = append(got, fmt.Sprint(one.Process, " ", one.Identity, " ", one.Renewed.Sub(one.Started).Round(time.Minute), " ", one.Ended))
+			}
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%q, %v, want %q", got, err, want)
+			}
+		}
+		expect(time.Minute)
+		killA := w.startReplica(Controller, "a")
+		time.Sleep(time.Second)
+		killB := w.startReplica(Controller, "b")
+		defer w.startReplica(Primary, "p")()
+		expect(10*time.Minute, "controller a 10m0s false", "controller b 10m0s false", "primary p 10m0s false")
+		killA()
+		expect(2*time.Minute, "controller b 12m0s false", "primary p 12m0s false")
+		killB()
+		expect(2*time.Minute, "controller b 12m0s true", "primary p 14m0s false")
+		away := errors.New("away")
+		w.failing.Store(&away)
+		time.Sleep(time.Minute)
+		if all, err := w.watcher.Replicas(); len(all) != 2 || !errors.Is(err, away) {
+			t.Errorf("%v, %v", all, err)
+		}
+	})
+}
+
 // A watcher that has just begun ends no process, whatever the clocks say. Nor does an API server that was away, as no
 // replica could renew.
 func TestWatcher_isUnsureFirst(t *testing.T) {

@@ -4,8 +4,10 @@
 package heartbeat
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 )
 
 // LabelProcess of a Lease has the name of the process.
@@ -51,16 +54,34 @@ type Watcher struct {
 	sights map[string]sight // by the name of the Lease; used by Run alone
 	failed bool             // the last look failed
 
-	mu    sync.Mutex
-	lives map[string]Life // by process; nil before the first look
+	mu       sync.Mutex
+	lives    map[string]Life // by process; nil before the first look
+	replicas []Replica
+	err      error // of the last look
 }
 
 // sight is the last change of a Lease that the watcher saw, or the first look at it.
 type sight struct {
-	process string
-	renewed time.Time // by the clock of the replica
+	Replica
 	at      time.Time // by the clock of the watcher
 	changed bool
+}
+
+// Replica describes a replica of a process by its Lease.
+type Replica struct {
+	Process, Identity string
+	// Started is the first renewal and Renewed the last, by the clock of the replica.
+	Started, Renewed time.Time
+	// Ended is true if no replica of the process works.
+	Ended bool
+}
+
+// Replicas returns the working replicas and, of each process that ended, the last, by process and identity. The error is
+// that of the last look, if it failed: the replicas are those of the look before.
+func (w *Watcher) Replicas() ([]Replica, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.replicas, w.err
 }
 
 // NewWatcher returns a Watcher that looks during Run, and calls changed after a change of a Life.
@@ -101,8 +122,11 @@ func (w *Watcher) readLeases(ctx context.Context) {
 			klog.FromContext(ctx).Info("Leases cannot be listed, so conditions name no process that ended", "err", err)
 		}
 		w.failed = true
+		w.mu.Lock()
+		w.err = err
+		w.mu.Unlock()
 		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-			w.setLives(map[string]Life{})
+			w.setLives(map[string]Life{}, nil)
 		}
 		return
 	}
@@ -111,11 +135,14 @@ func (w *Watcher) readLeases(ctx context.Context) {
 	w.sights = make(map[string]sight, len(all.Items))
 	for i := range all.Items {
 		lease := &all.Items[i]
-		next := sight{process: lease.Labels[LabelProcess], at: now}
+		next := sight{Replica: Replica{Process: lease.Labels[LabelProcess], Identity: ptr.Deref(lease.Spec.HolderIdentity, "")}, at: now}
 		if lease.Spec.RenewTime != nil {
-			next.renewed = lease.Spec.RenewTime.Time
+			next.Renewed = lease.Spec.RenewTime.Time
 		}
-		if last, known := before[lease.Name]; known && last.renewed.Equal(next.renewed) {
+		if lease.Spec.AcquireTime != nil {
+			next.Started = lease.Spec.AcquireTime.Time
+		}
+		if last, known := before[lease.Name]; known && last.Renewed.Equal(next.Renewed) {
 			if next = last; w.failed { // a replica could not renew either
 				next.at = now
 			}
@@ -125,13 +152,36 @@ func (w *Watcher) readLeases(ctx context.Context) {
 		w.sights[lease.Name] = next
 	}
 	w.failed = false
-	w.setLives(decideLives(w.sights, now))
+	lives := decideLives(w.sights, now)
+	w.setLives(lives, listReplicas(w.sights, lives, now))
+	w.mu.Lock()
+	w.err = nil
+	w.mu.Unlock()
 }
 
-func (w *Watcher) setLives(lives map[string]Life) {
+// listReplicas leaves out replicas that ended while others of their process work, as after a smaller scale.
+func listReplicas(sights map[string]sight, lives map[string]Life, now time.Time) (all []Replica) {
+	last := map[string]Replica{}
+	for _, one := range sights {
+		switch {
+		case !lives[one.Process].Ended.IsZero():
+			if before, known := last[one.Process]; !known || one.Renewed.After(before.Renewed) {
+				one.Ended = true
+				last[one.Process] = one.Replica
+			}
+		case now.Sub(one.at) < EndAfter:
+			all = append(all, one.Replica)
+		}
+	}
+	return slices.SortedFunc(slices.Values(slices.AppendSeq(all, maps.Values(last))), func(a, b Replica) int {
+		return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.Identity, b.Identity))
+	})
+}
+
+func (w *Watcher) setLives(lives map[string]Life, replicas []Replica) {
 	w.mu.Lock()
 	same := w.lives != nil && maps.Equal(w.lives, lives)
-	w.lives = lives
+	w.lives, w.replicas = lives, replicas
 	w.mu.Unlock()
 	if !same {
 		w.changed()
@@ -141,16 +191,16 @@ func (w *Watcher) setLives(lives map[string]Life) {
 func decideLives(sights map[string]sight, now time.Time) map[string]Life {
 	lives, works := map[string]Life{}, map[string]bool{}
 	for _, one := range sights {
-		life := lives[one.process]
+		life := lives[one.Process]
 		switch recent := now.Sub(one.at) < EndAfter; {
 		case recent && one.changed:
-			works[one.process] = true
+			works[one.Process] = true
 		case recent:
 			life.Unsure = true
-		case one.renewed.After(life.Ended):
-			life.Ended = one.renewed
+		case one.Renewed.After(life.Ended):
+			life.Ended = one.Renewed
 		}
-		lives[one.process] = life
+		lives[one.Process] = life
 	}
 	for process, life := range lives {
 		switch {

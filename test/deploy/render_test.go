@@ -240,7 +240,7 @@ func TestTenantRoles_holdNoEstablishAndNoStatus(t *testing.T) {
 				}
 			}
 			switch object.GetName() {
-			case "kubizone-apiserver", "kubizone-establisher", "kubizone-bind9-external", "kubizone-class-viewer":
+			case "kubizone-apiserver", "kubizone-establisher", "kubizone-bind9-external", "kubizone-class-viewer", "kubizone-operator":
 				continue // bound only by an administrator
 			}
 			for _, rule := range convertTo[rbacv1.ClusterRole](t, object).Rules {

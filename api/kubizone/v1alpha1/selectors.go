@@ -15,6 +15,10 @@ const (
 	FieldRecordZone = "status.zone"
 	// FieldRecordAdopted is "true" or "false".
 	FieldRecordAdopted = "status.adopted"
+	// FieldRecordReady is "True", "False" or "Unknown", as the condition Ready of the present generation.
+	FieldRecordReady = "status.ready"
+	// FieldRecordWithdrawn is "true" while the Record has status.endsAt, else "false".
+	FieldRecordWithdrawn = "status.withdrawn"
 
 	FieldDelegationZoneRefName = "spec.zoneRef.name"
 

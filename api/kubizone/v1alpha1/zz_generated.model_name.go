@@ -184,6 +184,41 @@ func (in HMACAuth) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in Installation) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.Installation"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in InstallationCertificate) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.InstallationCertificate"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in InstallationEtcd) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.InstallationEtcd"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in InstallationEtcdMember) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.InstallationEtcdMember"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in InstallationProcess) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.InstallationProcess"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in InstallationStatus) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.InstallationStatus"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in InstallationUnknown) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.InstallationUnknown"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in NameReview) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.NameReview"
 }

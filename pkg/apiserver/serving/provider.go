@@ -125,6 +125,16 @@ func (p *Provider) CurrentCertKeyContent() (cert, key []byte) {
 	return p.served.leaf.CertPEM, p.served.leaf.KeyPEM
 }
 
+// Authority returns the certificate that signed the served leaf; nil before RunOnce.
+func (p *Provider) Authority() *x509.Certificate {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if p.served == nil {
+		return nil
+	}
+	return p.served.authority.Cert
+}
+
 // AddListener adds a listener for new leaves.
 func (p *Provider) AddListener(listener dynamiccertificates.Listener) {
 	p.mu.Lock()

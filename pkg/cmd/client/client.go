@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/lint"
 	"kubi.zone/kubizone/pkg/cmd/names"
 	"kubi.zone/kubizone/pkg/cmd/program"
+	"kubi.zone/kubizone/pkg/cmd/status"
 	"kubi.zone/kubizone/pkg/cmd/updatekey"
 	"kubi.zone/kubizone/pkg/cmd/verify"
 )
@@ -49,6 +50,7 @@ what a write would change; zone files in and out; what name servers answer.`,
 		explain.NewCommand(),
 		updatekey.NewCommand(),
 		doctor.NewCommand(),
+		status.NewCommand(),
 	}...)
 	p.Root.AddCommand(names.NewCommands()...)
 	p.AddOptions(kubeconfig.NewOptions().AddFlagsWithNamespace)
@@ -59,7 +61,7 @@ what a write would change; zone files in and out; what name servers answer.`,
 func Results() map[string]any {
 	all := map[string]any{}
 	for _, of := range []func() map[string]any{changes.Results, doctor.Results, explain.Results, importer.Results, lint.Results,
-		names.Results, verify.Results} {
+		names.Results, status.Results, verify.Results} {
 		maps.Copy(all, of())
 	}
 	return all

@@ -64,13 +64,18 @@ func (f *Format) Print(out io.Writer, kind string, result any, text func(*Text))
 	if f.IsDocument() {
 		return f.printDocument(out, kind, result)
 	}
+	page := f.newText(out)
+	text(page)
+	_, err := page.WriteTo(out)
+	return err
+}
+
+func (f *Format) newText(out io.Writer) *Text {
 	page := NewText(out)
 	if f.form == Wide {
 		page.screen.Width, page.wide = 0, true
 	}
-	text(page)
-	_, err := page.WriteTo(out)
-	return err
+	return page
 }
 
 func (f *Format) printDocument(out io.Writer, kind string, result any) error {

@@ -16,7 +16,9 @@ import (
 type Screen struct {
 	// Width is the number of columns of a terminal, or 0 for a pipe or a file.
 	Width int
-	Color bool
+	// Height is the number of lines of a terminal, or 0 if unknown.
+	Height int
+	Color  bool
 }
 
 // Writer escapes the text of tenants, and knows its Screen.
@@ -47,11 +49,19 @@ func screenOf(to io.Writer) Screen {
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return Screen{}
 	}
-	width, _, err := term.GetSize(int(file.Fd()))
+	width, height, err := term.GetSize(int(file.Fd()))
 	if err != nil || width <= 0 {
-		width = 80
+		width, height = 80, 0
 	}
-	return Screen{Width: width, Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	return Screen{Width: width, Height: max(0, height), Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+// refreshScreen reads the size of the terminal again, as a person changes it.
+func (w *Writer) refreshScreen() Screen {
+	if _, ok := w.raw.(*os.File); ok {
+		w.screen = screenOf(w.raw)
+	}
+	return w.screen
 }
 
 // IsTerminal reports whether a person reads what is written.

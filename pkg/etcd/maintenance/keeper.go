@@ -49,7 +49,7 @@ const (
 // Keeper maintains an etcd. Several Keepers may share it.
 type Keeper struct {
 	client                 *clientv3.Client
-	lockKey                string
+	lockKey, backupKey     string
 	metrics                *Metrics
 	interval, intervalFull time.Duration
 	minReclaim             int64
@@ -63,12 +63,40 @@ type Keeper struct {
 
 	mutex         sync.Mutex
 	full, corrupt error
+	state         State
 }
+
+// State is the result of a Keeper's last check.
+type State struct {
+	// Checked is zero before the first check.
+	Checked time.Time
+	Members []Member
+	// Backup is the time of the last backup; zero if none is known.
+	Backup time.Time
+}
+
+// Member is a member of etcd.
+type Member struct {
+	Endpoint, Version  string
+	Leads              bool
+	Size, InUse, Quota int64 // octets; Quota is 0 if not reported
+	Err                error // of a member that did not answer
+}
+
+// State returns the result of the last check, and the present alarms.
+func (k *Keeper) State() (state State, full, corrupt bool) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	return k.state, k.full != nil, k.corrupt != nil
+}
+
+// LastBackup returns the key with the time of the last backup (RFC 3339), which package backup writes.
+func LastBackup(prefix string) string { return prefix + "/maintenance/backup" }
 
 // NewKeeper returns a Keeper, idle until Run. client is not closed. prefix begins the server's keys.
 func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
-		client: client, lockKey: prefix + "/maintenance/defragment", metrics: NewMetrics(registry),
+		client: client, lockKey: prefix + "/maintenance/defragment", backupKey: LastBackup(prefix), metrics: NewMetrics(registry),
 		interval: interval, intervalFull: intervalFull, minReclaim: minReclaim, keepHistory: keepHistory,
 	}
 }
@@ -164,6 +192,7 @@ func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 		return false, err
 	}
 	k.setCorrupt(ctx, members)
+	k.readBackup(ctx)
 	alarms, err := k.listAlarms(ctx, members)
 	if err != nil {
 		return false, err
@@ -185,6 +214,23 @@ func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 		return false, err
 	}
 	return false, k.defragmentOne(ctx, members)
+}
+
+// readBackup keeps the known time if etcd does not answer.
+func (k *Keeper) readBackup(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	r, err := k.client.Get(ctx, k.backupKey)
+	if err != nil {
+		return
+	}
+	at := time.Time{}
+	if len(r.Kvs) > 0 {
+		at, _ = time.Parse(time.RFC3339, string(r.Kvs[0].Value)) // zero: no backup is known
+	}
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	k.state.Backup = at
 }
 
 type sight struct {
@@ -234,15 +280,18 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
-	quota := int64(0)
+	quota, state := int64(0), State{Checked: time.Now()}
 	for _, endpoint := range k.client.Endpoints() {
 		asking, cancel := context.WithTimeout(ctx, askTimeout)
 		status, err := k.client.Status(asking, endpoint)
 		cancel()
 		if err != nil {
 			wrong = append(wrong, fmt.Errorf("etcd %s: %w", endpoint, err))
+			state.Members = append(state.Members, Member{Endpoint: endpoint, Err: err})
 			continue
 		}
+		state.Members = append(state.Members, Member{Endpoint: endpoint, Version: status.Version, Leads: leads(member{endpoint, status}) == 1,
+			Size: status.DbSize, InUse: status.DbSizeInUse, Quota: status.DbSizeQuota})
 		k.metrics.size.WithLabelValues(endpoint).Set(float64(status.DbSize))
 		k.metrics.inUse.WithLabelValues(endpoint).Set(float64(status.DbSizeInUse))
 		k.metrics.quota.WithLabelValues(endpoint).Set(float64(status.DbSizeQuota))
@@ -254,6 +303,10 @@ func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	if quota > 0 {
 		k.quota.Store(quota)
 	}
+	k.mutex.Lock()
+	state.Backup = k.state.Backup
+	k.state = state
+	k.mutex.Unlock()
 	if len(members) == 0 {
 		return nil, errors.Join(wrong...)
 	}

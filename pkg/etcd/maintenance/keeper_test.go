@@ -115,6 +115,37 @@ func mustBeNoSpace(t *testing.T, err error) {
 	}
 }
 
+// State has the members, an unreachable one too, the alarms, and the last backup.
+func TestKeeper_tellsItsState(t *testing.T) {
+	_, endpoint, stop := startSoleMember(t, 0)
+	client := connectClient(t, endpoint)
+	k := makeKeeper(client)
+	if state, full, corrupt := k.State(); !state.Checked.IsZero() || full || corrupt {
+		t.Errorf("before a check: %+v", state)
+	}
+	must.Get(k.checkMembers(t.Context()))(t)
+	state, full, corrupt := k.State()
+	if len(state.Members) != 1 || !state.Members[0].Leads || state.Members[0].Quota == 0 || state.Members[0].Size == 0 ||
+		time.Since(state.Checked) > time.Minute || full || corrupt || !state.Backup.IsZero() {
+		t.Errorf("%+v", state)
+	}
+	at := time.Now().UTC().Truncate(time.Second)
+	must.Get(client.Put(t.Context(), LastBackup(prefix), at.Format(time.RFC3339)))(t)
+	must.Get(k.checkMembers(t.Context()))(t)
+	if state, _, _ = k.State(); !state.Backup.Equal(at) {
+		t.Errorf("backup %s, want %s", state.Backup, at)
+	}
+	stop()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := k.checkMembers(ctx); err == nil {
+		t.Error("a stopped member answered")
+	}
+	if state, _, _ = k.State(); len(state.Members) != 1 || state.Members[0].Err == nil || !state.Backup.Equal(at) {
+		t.Errorf("after the member stopped: %+v", state)
+	}
+}
+
 // M2, M4: the Keeper reports the full etcd, reads continue, compaction frees space, writes continue, and fsck is
 // clean.
 func TestKeeper_freesAFullEtcdOfItsHistory(t *testing.T) {

@@ -197,6 +197,13 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.DeliveryStatus{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref),
 		kubizonev1alpha1.Entry{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_Entry(ref),
 		kubizonev1alpha1.HMACAuth{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref),
+		kubizonev1alpha1.Installation{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_Installation(ref),
+		kubizonev1alpha1.InstallationCertificate{}.OpenAPIModelName():       schema_kubizone_api_kubizone_v1alpha1_InstallationCertificate(ref),
+		kubizonev1alpha1.InstallationEtcd{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_InstallationEtcd(ref),
+		kubizonev1alpha1.InstallationEtcdMember{}.OpenAPIModelName():        schema_kubizone_api_kubizone_v1alpha1_InstallationEtcdMember(ref),
+		kubizonev1alpha1.InstallationProcess{}.OpenAPIModelName():           schema_kubizone_api_kubizone_v1alpha1_InstallationProcess(ref),
+		kubizonev1alpha1.InstallationStatus{}.OpenAPIModelName():            schema_kubizone_api_kubizone_v1alpha1_InstallationStatus(ref),
+		kubizonev1alpha1.InstallationUnknown{}.OpenAPIModelName():           schema_kubizone_api_kubizone_v1alpha1_InstallationUnknown(ref),
 		kubizonev1alpha1.NameReview{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_NameReview(ref),
 		kubizonev1alpha1.NameReviewRule{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_NameReviewRule(ref),
 		kubizonev1alpha1.NameReviewSpec{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_NameReviewSpec(ref),
@@ -9201,6 +9208,370 @@ func schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback
 		},
 		Dependencies: []string{
 			kubizonev1alpha1.SecretKeyReference{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_Installation(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "Installation is the state of Kubizone's processes, etcd, certificates and backups, for the platform. The server that answers computes it, and stores nothing.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata has the name kubizone.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(metav1.ObjectMeta{}.OpenAPIModelName()),
+						},
+					},
+					"status": {
+						SchemaProps: spec.SchemaProps{
+							Description: "status is the state.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(kubizonev1alpha1.InstallationStatus{}.OpenAPIModelName()),
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.ObjectMeta{}.OpenAPIModelName(), kubizonev1alpha1.InstallationStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_InstallationCertificate(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "InstallationCertificate is a certificate of the server.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name tells the use: serving, serving-ca, etcd-client or etcd-ca.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"notAfter": {
+						SchemaProps: spec.SchemaProps{
+							Description: "notAfter is the end of the certificate, in a file of several the first end.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name", "notAfter"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_InstallationEtcd(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "InstallationEtcd is the state of etcd.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"checked": {
+						SchemaProps: spec.SchemaProps{
+							Description: "checked is the time of the check, at most 15 seconds ago while etcd answers.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"members": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "members are those that the server knows by its flags.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.InstallationEtcdMember{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"alarms": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "alarms are NOSPACE, while etcd takes no writes, and CORRUPT, while members hold different data.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+				Required: []string{"checked"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.InstallationEtcdMember{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_InstallationEtcdMember(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "InstallationEtcdMember is a member of etcd.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"endpoint": {
+						SchemaProps: spec.SchemaProps{
+							Description: "endpoint is the member's client URL.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"leader": {
+						SchemaProps: spec.SchemaProps{
+							Description: "leader is true at the member that leads.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"version": {
+						SchemaProps: spec.SchemaProps{
+							Description: "version of etcd.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"sizeBytes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sizeBytes is the size of the database on disk.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"inUseBytes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "inUseBytes is the part that holds data.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"quotaBytes": {
+						SchemaProps: spec.SchemaProps{
+							Description: "quotaBytes is the size above which the member takes no writes. 0: not reported (before etcd 3.6).",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"error": {
+						SchemaProps: spec.SchemaProps{
+							Description: "error of the member that did not answer the check.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"endpoint"},
+			},
+		},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_InstallationProcess(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "InstallationProcess is a replica of a process.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the process, such as controller.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"replica": {
+						SchemaProps: spec.SchemaProps{
+							Description: "replica is the identity in the Lease, beginning with the host name.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"started": {
+						SchemaProps: spec.SchemaProps{
+							Description: "started is the time of the replica's first renewal.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"renewed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "renewed is the time of the last renewal, by the clock of the replica.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"ended": {
+						SchemaProps: spec.SchemaProps{
+							Description: "ended is true if no replica of the process works.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"name"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_InstallationStatus(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "InstallationStatus is the state of an installation.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"version": {
+						SchemaProps: spec.SchemaProps{
+							Description: "version of the server that answers.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"processes": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "processes are the server that answers, each working replica of the other processes, and the last replica of each process that ended.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.InstallationProcess{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"etcd": {
+						SchemaProps: spec.SchemaProps{
+							Description: "etcd is the state at the server's last check.",
+							Ref:         ref(kubizonev1alpha1.InstallationEtcd{}.OpenAPIModelName()),
+						},
+					},
+					"certificates": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "certificates of the server that answers.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.InstallationCertificate{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"lastBackup": {
+						SchemaProps: spec.SchemaProps{
+							Description: "lastBackup is the time of the last backup by kubizone backup. Absent: none is known.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"unknown": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "unknown are the parts that the server does not know.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.InstallationUnknown{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.InstallationCertificate{}.OpenAPIModelName(), kubizonev1alpha1.InstallationEtcd{}.OpenAPIModelName(), kubizonev1alpha1.InstallationProcess{}.OpenAPIModelName(), kubizonev1alpha1.InstallationUnknown{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_InstallationUnknown(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "InstallationUnknown is a part that the server does not know.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"part": {
+						SchemaProps: spec.SchemaProps{
+							Description: "part is processes, etcd, certificates or backup.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"reason": {
+						SchemaProps: spec.SchemaProps{
+							Description: "reason with the next step.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+				Required: []string{"part", "reason"},
+			},
+		},
 	}
 }
 

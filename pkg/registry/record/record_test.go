@@ -110,6 +110,27 @@ func TestAttributes(t *testing.T) {
 			t.Errorf("%s: %q, want %q", field, set[field], want)
 		}
 	}
+	// kubectl kubizone status lists what is not Ready in its present generation, and what a zone releases.
+	for _, test := range []struct {
+		status               metav1.ConditionStatus
+		generation, observed int64
+		ends                 *metav1.Time
+		ready, withdrawn     string
+	}{
+		{"True", 1, 1, nil, "True", "false"}, {"True", 2, 1, nil, "Unknown", "false"}, {"False", 1, 1, &metav1.Time{}, "False", "true"},
+		{"", 1, 0, nil, "Unknown", "false"},
+	} {
+		record := makeRecord()
+		record.Generation, record.Status.EndsAt, record.Status.Conditions = test.generation, test.ends, nil
+		if test.status != "" {
+			record.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: test.status,
+				ObservedGeneration: test.observed}}
+		}
+		_, set, err := Kind.AttributesOf(record)
+		if err != nil || set["status.ready"] != test.ready || set["status.withdrawn"] != test.withdrawn {
+			t.Errorf("%+v: %v, %v", test, set, err)
+		}
+	}
 	if _, _, err := Kind.AttributesOf(&v1alpha1.Zone{}); err == nil {
 		t.Error("a Zone is no Record")
 	}

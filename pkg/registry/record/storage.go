@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -49,6 +51,12 @@ func fieldsOf(record *v1alpha1.Record) fields.Set {
 		v1alpha1.FieldRecordFQDN:        record.Status.FQDN,
 		v1alpha1.FieldRecordZone:        "",
 		v1alpha1.FieldRecordAdopted:     strconv.FormatBool(record.Status.ZoneRef != nil),
+		v1alpha1.FieldRecordReady:       string(metav1.ConditionUnknown),
+		v1alpha1.FieldRecordWithdrawn:   strconv.FormatBool(record.Status.EndsAt != nil),
+	}
+	ready := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady)
+	if ready != nil && ready.ObservedGeneration >= record.Generation {
+		set[v1alpha1.FieldRecordReady] = string(ready.Status)
 	}
 	if ref := record.Spec.ZoneRef; ref != nil {
 		set[v1alpha1.FieldRecordZoneRefName] = ref.Name

@@ -22,7 +22,7 @@ func addConversionFuncs(scheme *runtime.Scheme) error {
 		"Delegation": {v1alpha1.FieldDelegationZoneRefName},
 		"Delivery":   {v1alpha1.FieldDeliveryZoneName, v1alpha1.FieldDeliveryClassRefName},
 		"Record": {v1alpha1.FieldRecordType, v1alpha1.FieldRecordZoneRefName, v1alpha1.FieldRecordFQDN, v1alpha1.FieldRecordZone,
-			v1alpha1.FieldRecordAdopted},
+			v1alpha1.FieldRecordAdopted, v1alpha1.FieldRecordReady, v1alpha1.FieldRecordWithdrawn},
 	}
 	for kind, labels := range selectors {
 		if err := scheme.AddFieldLabelConversionFunc(v1alpha1.SchemeGroupVersion.WithKind(kind),

@@ -13,6 +13,8 @@ type DelegationExpansion interface{}
 
 type DeliveryExpansion interface{}
 
+type InstallationExpansion interface{}
+
 type NameReviewExpansion interface{}
 
 type RecordExpansion interface{}

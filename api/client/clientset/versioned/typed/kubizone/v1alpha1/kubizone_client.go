@@ -19,6 +19,7 @@ type KubizoneV1alpha1Interface interface {
 	DNSClassesGetter
 	DelegationsGetter
 	DeliveriesGetter
+	InstallationsGetter
 	NameReviewsGetter
 	RecordsGetter
 	UpdateKeysGetter
@@ -44,6 +45,10 @@ func (c *KubizoneV1alpha1Client) Delegations(namespace string) DelegationInterfa
 
 func (c *KubizoneV1alpha1Client) Deliveries(namespace string) DeliveryInterface {
 	return newDeliveries(c, namespace)
+}
+
+func (c *KubizoneV1alpha1Client) Installations() InstallationInterface {
+	return newInstallations(c)
 }
 
 func (c *KubizoneV1alpha1Client) NameReviews(namespace string) NameReviewInterface {

@@ -31,6 +31,10 @@ func (c *FakeKubizoneV1alpha1) Deliveries(namespace string) v1alpha1.DeliveryInt
 	return newFakeDeliveries(c, namespace)
 }
 
+func (c *FakeKubizoneV1alpha1) Installations() v1alpha1.InstallationInterface {
+	return newFakeInstallations(c)
+}
+
 func (c *FakeKubizoneV1alpha1) NameReviews(namespace string) v1alpha1.NameReviewInterface {
 	return newFakeNameReviews(c, namespace)
 }

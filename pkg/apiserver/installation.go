@@ -1,0 +1,131 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+	"k8s.io/apiserver/pkg/storage/storagebackend"
+	certutil "k8s.io/client-go/util/cert"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/etcd/maintenance"
+	"kubi.zone/kubizone/pkg/heartbeat"
+	"kubi.zone/kubizone/pkg/version"
+)
+
+// processSelf is the name of this process in an Installation.
+const processSelf = "apiserver"
+
+// installationReader reads the Installation from the server's memory, and certificates from files.
+type installationReader struct {
+	began time.Time
+	// processes is nil outside of a pod.
+	processes *heartbeat.Watcher
+	etcdState func() (state maintenance.State, full, corrupt bool)
+	etcdFiles storagebackend.TransportConfig
+	serving   dynamiccertificates.CertKeyContentProvider // nil: none
+}
+
+func (r *installationReader) run(ctx context.Context) error {
+	if r.processes != nil {
+		r.processes.Run(ctx)
+	}
+	return nil
+}
+
+func (r *installationReader) readStatus() v1alpha1.InstallationStatus {
+	s := v1alpha1.InstallationStatus{Version: version.Number()}
+	miss := func(part, format string, args ...any) {
+		s.Unknown = append(s.Unknown, v1alpha1.InstallationUnknown{Part: part, Reason: fmt.Sprintf(format, args...)})
+	}
+	host, _ := os.Hostname() // "" is left out
+	began, now := metav1.NewTime(r.began), metav1.Now()
+	s.Processes = []v1alpha1.InstallationProcess{{Name: processSelf, Replica: host, Started: &began, Renewed: &now}}
+	if r.processes == nil {
+		miss(v1alpha1.InstallationProcesses, "this server runs outside of a pod, so other processes have no Leases that it reads; see their "+
+			"/healthz")
+	} else {
+		replicas, err := r.processes.Replicas()
+		if err != nil {
+			miss(v1alpha1.InstallationProcesses, "their Leases could not be listed (%v), so the ages are those of the last look; kubectl "+
+				"kubizone doctor names a missing permission", err)
+		}
+		for _, one := range replicas {
+			s.Processes = append(s.Processes, v1alpha1.InstallationProcess{Name: one.Process, Replica: one.Identity,
+				Started: timeOrNil(one.Started), Renewed: timeOrNil(one.Renewed), Ended: one.Ended})
+		}
+	}
+	state, full, corrupt := r.etcdState()
+	if state.Checked.IsZero() {
+		miss(v1alpha1.InstallationEtcdMembers, "the server has just begun and not checked etcd yet; ask again in 15 seconds")
+	} else {
+		s.Etcd = &v1alpha1.InstallationEtcd{Checked: metav1.NewTime(state.Checked)}
+		for _, m := range state.Members {
+			member := v1alpha1.InstallationEtcdMember{Endpoint: m.Endpoint, Leader: m.Leads, Version: m.Version, SizeBytes: m.Size,
+				InUseBytes: m.InUse, QuotaBytes: m.Quota}
+			if m.Err != nil {
+				member.Error = m.Err.Error()
+			}
+			s.Etcd.Members = append(s.Etcd.Members, member)
+		}
+		if full {
+			s.Etcd.Alarms = append(s.Etcd.Alarms, "NOSPACE")
+		}
+		if corrupt {
+			s.Etcd.Alarms = append(s.Etcd.Alarms, "CORRUPT")
+		}
+	}
+	if s.LastBackup = timeOrNil(state.Backup); s.LastBackup == nil {
+		miss(v1alpha1.InstallationBackup, "no backup is noted in etcd: kubizone backup notes each (docs/operations.md, Backup)")
+	}
+	r.addCertificates(&s, miss)
+	return s
+}
+
+// addCertificates leaves out what the server does not use, such as files of an etcd without TLS.
+func (r *installationReader) addCertificates(s *v1alpha1.InstallationStatus, miss func(part, format string, args ...any)) {
+	add := func(name string, certs []*x509.Certificate, err error) {
+		if err != nil || len(certs) == 0 {
+			miss(v1alpha1.InstallationCertificates, "%s: no certificate could be read: %v", name, err)
+			return
+		}
+		first := certs[0].NotAfter
+		for _, one := range certs {
+			if one.NotAfter.Before(first) {
+				first = one.NotAfter
+			}
+		}
+		s.Certificates = append(s.Certificates, v1alpha1.InstallationCertificate{Name: name, NotAfter: metav1.NewTime(first)})
+	}
+	if r.serving != nil {
+		text, _ := r.serving.CurrentCertKeyContent()
+		certs, err := certutil.ParseCertsPEM(text)
+		add("serving", certs, err)
+		if of, ok := r.serving.(interface{ Authority() *x509.Certificate }); ok && of.Authority() != nil {
+			add("serving-ca", []*x509.Certificate{of.Authority()}, nil)
+		}
+	}
+	for _, file := range []struct{ name, path string }{
+		{"etcd-client", r.etcdFiles.CertFile}, {"etcd-ca", r.etcdFiles.TrustedCAFile}} {
+		if file.path != "" {
+			certs, err := certutil.CertsFromFile(file.path)
+			add(file.name, certs, err)
+		}
+	}
+}
+
+func timeOrNil(at time.Time) *metav1.Time {
+	if at.IsZero() {
+		return nil
+	}
+	of := metav1.NewTime(at)
+	return &of
+}

@@ -1,0 +1,124 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/cmd/program"
+)
+
+var (
+	// ErrBehind is returned if a zone is not current.
+	ErrBehind = program.No("not all zones are current: see above")
+	// ErrUnread is returned if no zone could be read.
+	ErrUnread = errors.New("no zone could be read: see above")
+)
+
+const (
+	readTime = 30 * time.Second
+	interval = 2 * time.Second
+	// restAfter is the pause after a reading, as a multiple of its time.
+	restAfter = 4
+)
+
+// Results are the results of the command by their kinds.
+func Results() map[string]any { return map[string]any{"Overview": Overview{}} }
+
+// NewCommand returns the sub-command.
+func NewCommand() *cobra.Command {
+	cluster, watch := kubeconfig.NewOptions(), false
+	command := &cobra.Command{
+		Use:   "status",
+		Short: "show what is not current, held, paused, withdrawn or refused, and how the servers are",
+		Long: `Show on one screen: zones that are not current, why and since when; what is held, paused, withdrawn or was refused in the
+last hour; the oldest unconfirmed change; and processes, etcd, certificates and the last backup, for those with the right to get
+the Installation (ClusterRole kubizone-operator). Without -n it shows all namespaces, or that of the context if you may not list
+all; -n team-a,team-b shows these. A line names each right that you lack. The exit code is 1 if a zone that was read is not
+current, 2 if none could be read.`,
+		Example: "  kubectl kubizone status --watch\n  kubectl kubizone status -n team-a,team-b",
+		Args:    cobra.NoArgs,
+	}
+	cluster.AddFlagsWithNamespace(command.Flags())
+	command.Flags().BoolVarP(&watch, "watch", "w", false, "refresh every two seconds, until interrupted")
+	format := output.AddFormat(command)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		r, err := connect(cluster)
+		if err != nil {
+			return err
+		}
+		if watch {
+			return r.watchAll(command.Context(), command.OutOrStdout(), format)
+		}
+		overview := r.readAll(command.Context())
+		if err := format.Print(command.OutOrStdout(), "Overview", overview, overview.printText); err != nil {
+			return err
+		}
+		return overview.judge()
+	}
+	return command
+}
+
+func connect(cluster *kubeconfig.Options) (*reader, error) {
+	config, namespace, err := cluster.Client()
+	if err != nil {
+		return nil, err
+	}
+	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
+	objects, err := versioned.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	core, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	r := &reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: []string{metav1.NamespaceAll}, fallback: namespace}
+	if asked := cluster.Namespace(); asked != "" {
+		r.namespaces, r.fallback = strings.Split(asked, ","), ""
+	}
+	return r, nil
+}
+
+func (o *Overview) judge() error {
+	switch {
+	case !o.zonesRead:
+		return ErrUnread
+	case len(o.NotCurrent) > 0:
+		return ErrBehind
+	}
+	return nil
+}
+
+// watchAll shows the state until ctx ends.
+func (r *reader) watchAll(ctx context.Context, out io.Writer, format *output.Format) error {
+	for {
+		began := time.Now()
+		overview := r.readAll(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := format.PrintOver(out, "Overview", overview, overview.printText); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(max(interval, restAfter*time.Since(began))):
+		}
+	}
+}

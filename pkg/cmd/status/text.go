@@ -1,0 +1,178 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/output"
+)
+
+const (
+	// maxRows is the number of rows of a list in text; wide has all.
+	maxRows = 10
+	// endsSoon and backupLate are the ages for a warning.
+	endsSoon   = 14 * 24 * time.Hour
+	backupLate = 48 * time.Hour
+)
+
+func (o *Overview) ageOf(at *metav1.Time) string {
+	if at.IsZero() {
+		return "?"
+	}
+	return duration.HumanDuration(o.Time.Sub(at.Time))
+}
+
+func (o *Overview) printText(text *output.Text) {
+	o.printSummary(text)
+	o.printItems(text, "NOT CURRENT", o.NotCurrent)
+	o.printItems(text, "HELD", o.Held)
+	o.printItems(text, "PAUSED", o.Paused)
+	o.printItems(text, "WITHDRAWN", o.Withdrawn)
+	o.printItems(text, "REFUSED", o.Refused)
+	if len(o.Records) > 0 {
+		rows := make([][]string, len(o.Records))
+		for i := range o.Records {
+			one := &o.Records[i]
+			rows[i] = []string{fmt.Sprint(one.Count), one.Reason, o.ageOf(one.Oldest.Since), one.Oldest.describeObject(), one.Oldest.Message}
+		}
+		text.Line("")
+		printRows(text, []string{"RECORDS", "REASON", "OLDEST", "OBJECT", "MESSAGE"}, rows)
+	}
+	if o.Installation != nil {
+		o.printInstallation(text)
+	}
+	if len(o.Unread) > 0 {
+		text.Line("")
+	}
+	for _, one := range o.Unread {
+		text.Line("?: %s not read: %s", one.Resource, one.Reason)
+		if one.Verb == "get" && one.Forbidden {
+			text.Line("   so processes, etcd, certificates and backups are not shown; ClusterRole kubizone-operator has the right")
+		}
+	}
+}
+
+func (o *Overview) printSummary(text *output.Text) {
+	scope := "all namespaces"
+	if len(o.Namespaces) > 0 {
+		scope = "namespace " + strings.Join(o.Namespaces, ", ")
+	}
+	switch {
+	case !o.zonesRead:
+		text.Line("error: no zone of %s could be read", scope)
+	case len(o.NotCurrent) > 0:
+		text.Line("no: %d of %d zones of %s are not current", len(o.NotCurrent), o.Zones, scope)
+	default:
+		text.Line("ok: all %d zones of %s are current", o.Zones, scope)
+	}
+	if oldest := o.OldestUnconfirmed; oldest != nil {
+		text.Line("oldest unconfirmed change: %s, %s %s", o.ageOf(oldest.Since), oldest.Kind, oldest.describeObject())
+	}
+}
+
+func printRows(text *output.Text, header []string, rows [][]string) {
+	left := 0
+	if !text.IsWide() && len(rows) > maxRows {
+		rows, left = rows[:maxRows], len(rows)-maxRows
+	}
+	text.Table(header, rows)
+	if left > 0 {
+		text.Line("and %d more: -o wide has all", left)
+	}
+}
+
+func (o *Overview) printItems(text *output.Text, title string, items []Item) {
+	if len(items) == 0 {
+		return
+	}
+	when := "SINCE"
+	if items[0].Until != nil {
+		when = "ENDS IN"
+	}
+	rows := make([][]string, len(items))
+	for i := range items {
+		one := &items[i]
+		age := o.ageOf(one.Since)
+		if one.Until != nil {
+			age = duration.HumanDuration(max(0, one.Until.Sub(o.Time.Time)))
+		}
+		name := one.FQDN
+		if one.View != "" {
+			name += " (view " + one.View + ")"
+		}
+		rows[i] = []string{one.Kind, one.describeObject(), name, age, one.Reason, one.Message}
+	}
+	text.Line("")
+	printRows(text, []string{title, "OBJECT", "NAME", when, "REASON", "MESSAGE"}, rows)
+}
+
+func (o *Overview) printInstallation(text *output.Text) {
+	s, rows := o.Installation, [][]string{}
+	for _, one := range s.Processes {
+		state := "ok"
+		if one.Ended {
+			state = "FAILS"
+		}
+		rows = append(rows, []string{one.Name, state, o.ageOf(one.Started), o.ageOf(one.Renewed), one.Replica})
+	}
+	text.Line("")
+	text.Table([]string{"PROCESS", "STATE", "AGE", "SEEN", "REPLICA"}, rows)
+	if s.Etcd != nil {
+		printEtcd(text, s.Etcd)
+	}
+	text.Line("")
+	for _, one := range s.Certificates {
+		left := one.NotAfter.Sub(o.Time.Time)
+		switch {
+		case left <= 0:
+			text.Line("error: certificate %s ended %s ago", one.Name, duration.HumanDuration(-left))
+		case left < endsSoon:
+			text.Line("warning: certificate %s ends in %s", one.Name, duration.HumanDuration(left))
+		default:
+			text.Line("ok: certificate %s ends in %s", one.Name, duration.HumanDuration(left))
+		}
+	}
+	if s.LastBackup != nil {
+		word := "ok"
+		if o.Time.Sub(s.LastBackup.Time) > backupLate {
+			word = "warning"
+		}
+		text.Line("%s: the last backup is %s old", word, o.ageOf(s.LastBackup))
+	}
+	for _, one := range s.Unknown {
+		text.Line("?: %s: %s", one.Part, one.Reason)
+	}
+}
+
+func printEtcd(text *output.Text, etcd *v1alpha1.InstallationEtcd) {
+	var rows [][]string
+	for _, m := range etcd.Members {
+		role := "member"
+		if m.Leader {
+			role = "leader"
+		}
+		used, data := "?", fmt.Sprintf("%d MiB in use", m.InUseBytes>>20)
+		if m.QuotaBytes > 0 {
+			used = fmt.Sprintf("%d%% of %d MiB", m.SizeBytes*100/m.QuotaBytes, m.QuotaBytes>>20)
+		}
+		state := cmp.Or(m.Error, "ok")
+		if m.Error != "" {
+			role, used, data = "", "", ""
+		}
+		rows = append(rows, []string{m.Endpoint, role, used, data, m.Version, state})
+	}
+	text.Line("")
+	text.Table([]string{"ETCD", "ROLE", "SPACE", "DATA", "VERSION", "STATE"}, rows)
+	for _, alarm := range etcd.Alarms {
+		text.Line("error: etcd has the alarm %s (docs/operations.md, %s)", alarm, alarm)
+	}
+}

@@ -1,0 +1,52 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package installation
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// REST is the storage.
+type REST struct {
+	rest.TableConvertor
+	read func() v1alpha1.InstallationStatus
+}
+
+var (
+	_ rest.Getter               = (*REST)(nil)
+	_ rest.Scoper               = (*REST)(nil)
+	_ rest.SingularNameProvider = (*REST)(nil)
+)
+
+// NewREST returns the storage. read must not block.
+func NewREST(read func() v1alpha1.InstallationStatus) *REST {
+	return &REST{rest.NewDefaultTableConvertor(v1alpha1.Resource("installations")), read}
+}
+
+// New returns an empty Installation.
+func (*REST) New() runtime.Object { return &v1alpha1.Installation{} }
+
+// Destroy does nothing.
+func (*REST) Destroy() {}
+
+// NamespaceScoped is false.
+func (*REST) NamespaceScoped() bool { return false }
+
+// GetSingularName returns the name of the resource.
+func (*REST) GetSingularName() string { return "installation" }
+
+// Get returns the present state.
+func (r *REST) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
+	if name != v1alpha1.InstallationName {
+		return nil, apierrors.NewNotFound(v1alpha1.Resource("installations"), name)
+	}
+	return &v1alpha1.Installation{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: r.read()}, nil
+}
