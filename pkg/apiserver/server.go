@@ -38,6 +38,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/apiserver/confirm"
+	"kubi.zone/kubizone/pkg/apiserver/inventory"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/inprocess"
@@ -86,10 +87,10 @@ type Server struct {
 	closing    sync.Once
 	namespaces namespaces
 	// leases watches Kubizone's processes; nil outside of a pod.
-	leases       func(changed func()) *heartbeat.Watcher
-	installation installationReader
-	ready        atomic.Bool // /readyz has passed once
-	leaving      atomic.Bool
+	leases    func(changed func()) *heartbeat.Watcher
+	inventory *inventory.Reader
+	ready     atomic.Bool // /readyz has passed once
+	leaving   atomic.Bool
 }
 
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
@@ -174,12 +175,12 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	s.generic.ShutdownTimeout = drainTimeout
 	serveMetrics(s.generic.Handler.NonGoRestfulMux, s.registry, config.EnableProfiling)
 	s.authorizer = config.Authorization.Authorizer
-	s.installation = installationReader{began: time.Now(), etcdState: s.keeper.State, etcdFiles: etcd.StorageConfig.Transport}
+	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, EtcdFiles: etcd.StorageConfig.Transport}
 	if config.SecureServing != nil {
-		s.installation.serving = config.SecureServing.Cert
+		s.inventory.Serving = config.SecureServing.Cert
 	}
 	if s.leases != nil {
-		s.installation.processes = s.leases(func() {})
+		s.inventory.Processes = s.leases(func() {})
 	}
 	options := restOptions{RESTOptionsGetter: config.RESTOptionsGetter,
 		decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}
@@ -286,7 +287,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	reviews := namereview.NewREST(namereview.Config{Authorizer: s.authorizer, Admit: judge.admitQuestion,
 		Review: s.ledger.ReviewName, Zones: paths["zones"].(rest.Lister), Delegations: paths["delegations"].(rest.Lister)})
 	paths["namereviews"] = reviews
-	paths["installations"] = installation.NewREST(s.installation.readStatus)
+	paths["installations"] = installation.NewREST(s.inventory.ReadStatus)
 	changes := changeset.Config{NewSet: func(n int) changeset.Set { return s.ledger.NewSet(n) }}
 	if s.core != nil {
 		changes.GiveBack = quotaReturn{s.core, s.client.Client, keys}.returnQuota
@@ -376,7 +377,7 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	var all sync.WaitGroup
 	for what, run := range map[string]func(context.Context) error{"cascades": s.runCascades, "format": s.ledger.FollowFormat,
 		"views": s.feed.Run, "classes": s.classes.Run, "Records": s.confirmer.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run,
-		"metrics": s.metrics.measureRooms, "processes": s.installation.run} {
+		"metrics": s.metrics.measureRooms, "processes": s.inventory.Run} {
 		all.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", what, err))

@@ -116,7 +116,8 @@ func TestWatcher_listsReplicas(t *testing.T) {
 			var got []string
 			all, err := w.watcher.Replicas()
 			for _, one := range all {
-				got = append(got, fmt.Sprint(one.Process, " ", one.Identity, " ", one.Renewed.Sub(one.Started).Round(time.Minute), " ", one.Ended))
+				age := one.Renewed.Sub(one.Started).Round(time.Minute)
+				got = append(got, fmt.Sprint(one.Process, " ", one.Identity, " ", age, " ", one.Ended))
 			}
 			if err != nil || !slices.Equal(got, want) {
 				t.Errorf("%q, %v, want %q", got, err, want)

@@ -76,8 +76,8 @@ type Replica struct {
 	Ended bool
 }
 
-// Replicas returns the working replicas and, of each process that ended, the last, by process and identity. The error is
-// that of the last look, if it failed: the replicas are those of the look before.
+// Replicas returns the working replicas and, of each process that ended, the last, by process and identity. The error
+// is that of the last look, if it failed: the replicas are those of the look before.
 func (w *Watcher) Replicas() ([]Replica, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

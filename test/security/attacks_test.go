@@ -161,6 +161,8 @@ var attacks = []attack{
 		"forgotten is BADTIME", nil, nil},
 	{112, "T", "the primary's UDP by questions whose answers are long to make: differences, ANY", "the SOA, or one RRset, " +
 		"without reading the others", nil, nil},
+	{113, "T", "the processes, etcd's members and the certificates of the platform, by the roles of a tenant", "no role but " +
+		"kubizone-operator reads the Installation, in the whole cluster", nil, nil},
 }
 
 // TestAttacks checks the table: each number has an attempt, an expectation and a test.

@@ -70,6 +70,24 @@ func (f *Format) Print(out io.Writer, kind string, result any, text func(*Text))
 	return err
 }
 
+// PrintOver writes a result as Print, on a terminal over the screen before. Lines that the terminal has no room for are
+// left out.
+func (f *Format) PrintOver(out io.Writer, kind string, result any, text func(*Text)) error {
+	to, ok := out.(*Writer)
+	if !ok || f.IsDocument() || to.refreshScreen().Width == 0 {
+		return f.Print(out, kind, result, text)
+	}
+	page := f.newText(to)
+	text(page)
+	lines := strings.Split(strings.TrimSuffix(page.built.String(), "\n"), "\n")
+	if room := to.screen.Height - 1; room > 0 && len(lines) > room {
+		lines = append(lines[:room-1], "… more than the terminal has room for")
+	}
+	// Each line clears the rest of the line before it, and the end the lines below.
+	_, err := io.WriteString(to.raw, "\x1b[H"+strings.Join(lines, "\x1b[K\n")+"\x1b[K\n\x1b[J")
+	return err
+}
+
 func (f *Format) newText(out io.Writer) *Text {
 	page := NewText(out)
 	if f.form == Wide {

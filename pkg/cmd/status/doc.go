@@ -12,5 +12,6 @@
 // Out of scope: the state of the processes, which the API server tells in the Installation, and its cause, which doctor
 // and why tell.
 //
-// Read first: status.go runs the command, read.go reads objects, judge.go reads their conditions, text.go prints.
+// Read first: status.go runs the command, read.go reads objects, judge.go reads their conditions, text.go prints, and
+// overview.go has the result.
 package status

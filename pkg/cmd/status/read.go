@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,9 +31,6 @@ type reader struct {
 	fallback string
 }
 
-// lately is the age of refusals that are shown.
-const lately = time.Hour
-
 // reading is a reader with its result.
 type reading struct {
 	*reader
@@ -51,12 +47,12 @@ func (r *reader) readAll(ctx context.Context) *Overview {
 	f.readClasses(ctx)
 	f.readRecords(ctx)
 	f.readRefusals(ctx)
-	f.sort()
+	f.sortItems()
 	return f.Overview
 }
 
-// miss adds what could not be read.
-func (f *reading) miss(verb, resource, namespace string, err error) {
+// addUnread notes a list or an object that could not be read.
+func (f *reading) addUnread(verb, resource, namespace string, err error) {
 	u := Unread{Verb: verb, Resource: resource, Namespace: namespace, Reason: err.Error(), Forbidden: apierrors.IsForbidden(err)}
 	if u.Forbidden {
 		u.Reason = "you lack the right to " + verb + " " + resource
@@ -67,13 +63,13 @@ func (f *reading) miss(verb, resource, namespace string, err error) {
 	f.Unread = append(f.Unread, u)
 }
 
-// each calls do for the objects of a list in each namespace. ok is true if a namespace was read.
-func each[L, T runtime.Object](ctx context.Context, f *reading, resource string, options metav1.ListOptions,
+// eachObject calls do for the objects of a list in each namespace. ok is true if a namespace was read.
+func eachObject[L, T runtime.Object](ctx context.Context, f *reading, resource string, options metav1.ListOptions,
 	list func(namespace string) func(context.Context, metav1.ListOptions) (L, error), do func(T)) (ok bool) {
 	for _, namespace := range f.namespaces {
 		err := load.EachItem(ctx, list(namespace), options, func(o T) error { do(o); return nil })
 		if err != nil {
-			f.miss("list", resource, namespace, err)
+			f.addUnread("list", resource, namespace, err)
 		} else {
 			ok = true
 		}
@@ -85,10 +81,10 @@ func (f *reading) readZones(ctx context.Context) {
 	list := func(namespace string) func(context.Context, metav1.ListOptions) (*v1alpha1.ZoneList, error) {
 		return f.api.Zones(namespace).List
 	}
-	f.zonesRead = each(ctx, f, "zones.kubi.zone", metav1.ListOptions{}, list, f.addZone)
+	f.zonesRead = eachObject(ctx, f, "zones.kubi.zone", metav1.ListOptions{}, list, f.addZone)
 	if !f.zonesRead && f.fallback != "" && f.Unread[0].Forbidden {
 		f.namespaces = []string{f.fallback}
-		f.zonesRead = each(ctx, f, "zones.kubi.zone", metav1.ListOptions{}, list, f.addZone)
+		f.zonesRead = eachObject(ctx, f, "zones.kubi.zone", metav1.ListOptions{}, list, f.addZone)
 	}
 	f.Namespaces = slices.DeleteFunc(slices.Clone(f.namespaces), func(name string) bool { return name == metav1.NamespaceAll })
 }
@@ -96,7 +92,7 @@ func (f *reading) readZones(ctx context.Context) {
 func (f *reading) readInstallation(ctx context.Context) {
 	of, err := f.api.Installations().Get(ctx, v1alpha1.InstallationName, metav1.GetOptions{})
 	if err != nil {
-		f.miss("get", "installations.kubi.zone", "", err)
+		f.addUnread("get", "installations.kubi.zone", "", err)
 		return
 	}
 	f.Installation = &of.Status
@@ -110,7 +106,7 @@ func (f *reading) readClasses(ctx context.Context) {
 		return nil
 	})
 	if err != nil {
-		f.miss("list", "dnsclasses.kubi.zone", "", err)
+		f.addUnread("list", "dnsclasses.kubi.zone", "", err)
 	}
 }
 
@@ -121,13 +117,13 @@ func (f *reading) readRecords(ctx context.Context) {
 	byReason := map[string]*RecordCount{}
 	open := metav1.ListOptions{FieldSelector: fields.OneTermNotEqualSelector(v1alpha1.FieldRecordReady,
 		string(metav1.ConditionTrue)).String()}
-	if !each(ctx, f, "records.kubi.zone", open, list, func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) }) {
+	if !eachObject(ctx, f, "records.kubi.zone", open, list, func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) }) {
 		return // the other list would fail, too
 	}
 	for _, count := range byReason {
 		f.Records = append(f.Records, *count)
 	}
-	each(ctx, f, "records.kubi.zone", metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordWithdrawn + "=true"}, list,
+	eachObject(ctx, f, "records.kubi.zone", metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordWithdrawn + "=true"}, list,
 		func(record *v1alpha1.Record) {
 			if ends := record.Status.EndsAt; ends != nil {
 				f.Withdrawn = append(f.Withdrawn, Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name,
@@ -137,7 +133,7 @@ func (f *reading) readRecords(ctx context.Context) {
 }
 
 func (f *reading) readRefusals(ctx context.Context) {
-	each(ctx, f, "updatekeys.kubi.zone", metav1.ListOptions{},
+	eachObject(ctx, f, "updatekeys.kubi.zone", metav1.ListOptions{},
 		func(namespace string) func(context.Context, metav1.ListOptions) (*v1alpha1.UpdateKeyList, error) {
 			return f.api.UpdateKeys(namespace).List
 		}, f.addUpdateKey)
@@ -145,32 +141,12 @@ func (f *reading) readRefusals(ctx context.Context) {
 		err := load.EachItem(ctx, f.core.EventsV1().Events(namespace).List, metav1.ListOptions{FieldSelector: "reason=NameRefused"},
 			func(event *eventsv1.Event) error { f.addEvent(event); return nil })
 		if err != nil && !apierrors.IsNotFound(err) { // kubizone up has no Events
-			f.miss("list", "events.events.k8s.io", namespace, err)
+			f.addUnread("list", "events.events.k8s.io", namespace, err)
 		}
 		if err := f.readChallenges(ctx, namespace); err != nil && !apierrors.IsNotFound(err) { // no cert-manager
-			f.miss("list", "challenges.acme.cert-manager.io", namespace, err)
+			f.addUnread("list", "challenges.acme.cert-manager.io", namespace, err)
 		}
 	}
-}
-
-// challenge has the fields of cert-manager's Challenge that tell of a refusal.
-type challenge struct {
-	metav1.ObjectMeta `json:"metadata"`
-
-	Spec struct {
-		DNSName string `json:"dnsName"`
-		Solver  struct {
-			DNS01 struct {
-				Webhook struct {
-					GroupName string `json:"groupName"`
-				} `json:"webhook"`
-			} `json:"dns01"`
-		} `json:"solver"`
-	} `json:"spec"`
-	Status struct {
-		Presented bool   `json:"presented"`
-		Reason    string `json:"reason"`
-	} `json:"status"`
 }
 
 func (f *reading) readChallenges(ctx context.Context, namespace string) error {

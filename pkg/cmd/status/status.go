@@ -5,7 +5,6 @@ package status
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -19,14 +18,6 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/output"
-	"kubi.zone/kubizone/pkg/cmd/program"
-)
-
-var (
-	// ErrBehind is returned if a zone is not current.
-	ErrBehind = program.No("not all zones are current: see above")
-	// ErrUnread is returned if no zone could be read.
-	ErrUnread = errors.New("no zone could be read: see above")
 )
 
 const (
@@ -57,7 +48,7 @@ current, 2 if none could be read.`,
 	command.Flags().BoolVarP(&watch, "watch", "w", false, "refresh every two seconds, until interrupted")
 	format := output.AddFormat(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		r, err := connect(cluster)
+		r, err := connectReader(cluster)
 		if err != nil {
 			return err
 		}
@@ -68,12 +59,12 @@ current, 2 if none could be read.`,
 		if err := format.Print(command.OutOrStdout(), "Overview", overview, overview.printText); err != nil {
 			return err
 		}
-		return overview.judge()
+		return overview.judgeZones()
 	}
 	return command
 }
 
-func connect(cluster *kubeconfig.Options) (*reader, error) {
+func connectReader(cluster *kubeconfig.Options) (*reader, error) {
 	config, namespace, err := cluster.Client()
 	if err != nil {
 		return nil, err
@@ -92,16 +83,6 @@ func connect(cluster *kubeconfig.Options) (*reader, error) {
 		r.namespaces, r.fallback = strings.Split(asked, ","), ""
 	}
 	return r, nil
-}
-
-func (o *Overview) judge() error {
-	switch {
-	case !o.zonesRead:
-		return ErrUnread
-	case len(o.NotCurrent) > 0:
-		return ErrBehind
-	}
-	return nil
 }
 
 // watchAll shows the state until ctx ends.

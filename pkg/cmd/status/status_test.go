@@ -32,19 +32,20 @@ import (
 
 var began = time.Now().Truncate(time.Second)
 
-func ago(d time.Duration) metav1.Time { return metav1.NewTime(began.Add(-d)) }
+func timeBefore(d time.Duration) metav1.Time { return metav1.NewTime(began.Add(-d)) }
 
-func condition(kind string, status metav1.ConditionStatus, reason string, since time.Duration) metav1.Condition {
-	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: "because of " + reason, LastTransitionTime: ago(since)}
+func makeCondition(kind string, status metav1.ConditionStatus, reason string, since time.Duration) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: "because of " + reason + "; somebody ends it",
+		LastTransitionTime: timeBefore(since)}
 }
 
 func makeZone(namespace, name string, conditions ...metav1.Condition) *v1alpha1.Zone {
-	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: ago(time.Hour)},
+	return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: timeBefore(time.Hour)},
 		Status: v1alpha1.ZoneStatus{FQDN: name + ".example.", SettledSerial: 1, Conditions: conditions}}
 }
 
 func makeCurrent(namespace, name string) *v1alpha1.Zone {
-	return makeZone(namespace, name, condition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered, time.Hour))
+	return makeZone(namespace, name, makeCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered, time.Hour))
 }
 
 // api answers lists and objects by resource. Resources of Records have their field selector.
@@ -101,7 +102,7 @@ func (a *api) newReader(t *testing.T, namespaces ...string) *reader {
 	return r
 }
 
-func show(t *testing.T, o *Overview, screen output.Screen, form string) string {
+func printOverview(t *testing.T, o *Overview, screen output.Screen, form string) string {
 	t.Helper()
 	var out bytes.Buffer
 	command := &cobra.Command{RunE: func(*cobra.Command, []string) error { return nil }}
@@ -115,22 +116,22 @@ func show(t *testing.T, o *Overview, screen output.Screen, form string) string {
 func makeWorld() *api {
 	paused := makeCurrent("team-b", "paused")
 	paused.Annotations = map[string]string{v1alpha1.AnnotationPaused: "true"}
-	held := makeZone("team-a", "held", condition(v1alpha1.ConditionReady, "False", v1alpha1.ReasonMassDeletion, 50*time.Hour),
-		condition(v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, 50*time.Hour))
+	held := makeZone("team-a", "held", makeCondition(v1alpha1.ConditionReady, "False", v1alpha1.ReasonMassDeletion, 50*time.Hour),
+		makeCondition(v1alpha1.ConditionSettled, "False", v1alpha1.ReasonMassDeletion, 50*time.Hour))
 	held.Status.SettledSerial = 0 // as if it had no content yet: no change of it waits
 	edited := makeCurrent("team-b", "edited")
 	edited.Generation = 2
 	leaving := makeCurrent("team-b", "leaving")
 	ends := metav1.NewTime(began.Add(30*time.Hour + time.Minute))
 	leaving.Status.EndsAt = &ends
-	refusal := v1alpha1.UpdateKeyRefusal{Time: ago(10 * time.Minute), RCode: "REFUSED", Message: "no rule"}
+	refusal := v1alpha1.UpdateKeyRefusal{Time: timeBefore(10 * time.Minute), RCode: "REFUSED", Message: "no rule"}
 	old := refusal
-	old.Time = ago(2 * time.Hour)
+	old.Time = timeBefore(2 * time.Hour)
 	makeRecord := func(name string, conditions ...metav1.Condition) *v1alpha1.Record {
 		return &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: name}, Status: v1alpha1.RecordStatus{
 			FQDN: name + ".example.", Conditions: conditions}}
 	}
-	waiting := makeRecord("waiting", condition(v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonPending, 6*time.Minute))
+	waiting := makeRecord("waiting", makeCondition(v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonPending, 6*time.Minute))
 	waiting.Status.ZoneRef = &v1alpha1.AdoptingZone{Name: "zone"}
 	withdrawn := makeRecord("withdrawn")
 	withdrawn.Status.EndsAt = &ends
@@ -140,10 +141,10 @@ func makeWorld() *api {
 	}
 	return &api{objects: map[string][]any{
 		"zones": {makeCurrent("team-a", "good"), paused, held, edited, leaving, makeZone("team-b", "late",
-			condition(v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonNoController, 5*time.Minute)), makeZone("team-b", "new")},
+			makeCondition(v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonNoController, 5*time.Minute)), makeZone("team-b", "new")},
 		"records" + v1alpha1.FieldRecordReady + "!=True": {waiting,
-			makeRecord("refused", condition(v1alpha1.ConditionAdopted, "False", v1alpha1.ReasonNoEnclosingZone, 3*time.Hour)),
-			makeRecord("younger", condition(v1alpha1.ConditionAdopted, "False", v1alpha1.ReasonNoEnclosingZone, time.Hour))},
+			makeRecord("refused", makeCondition(v1alpha1.ConditionAdopted, "False", v1alpha1.ReasonNoEnclosingZone, 3*time.Hour)),
+			makeRecord("younger", makeCondition(v1alpha1.ConditionAdopted, "False", v1alpha1.ReasonNoEnclosingZone, time.Hour))},
 		"records" + v1alpha1.FieldRecordWithdrawn + "=true": {withdrawn},
 		"dnsclasses": {&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "stopped"}, Spec: v1alpha1.DNSClassSpec{Paused: true}},
 			&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "running"}}},
@@ -159,15 +160,18 @@ func makeWorld() *api {
 			challenge("fine", "acme.kubi.zone", "")},
 		"installations": {&v1alpha1.Installation{Status: v1alpha1.InstallationStatus{
 			Processes: []v1alpha1.InstallationProcess{
-				{Name: "apiserver", Replica: "a-0", Started: new(ago(50 * time.Hour)), Renewed: new(ago(0))},
-				{Name: "controller", Replica: "c-0", Started: new(ago(50 * time.Hour)), Renewed: new(ago(5 * time.Minute)), Ended: true}},
-			Etcd: &v1alpha1.InstallationEtcd{Checked: ago(0), Alarms: []string{"NOSPACE"}, Members: []v1alpha1.InstallationEtcdMember{
-				{Endpoint: "https://e0:2379", Leader: true, Version: "3.6.5", SizeBytes: 1 << 29, InUseBytes: 1 << 28, QuotaBytes: 2 << 30},
-				{Endpoint: "https://e1:2379", Error: "no answer"}}},
+				{Name: "apiserver", Replica: "a-0", Started: new(timeBefore(50 * time.Hour)), Renewed: new(timeBefore(0))},
+				{Name: "controller", Replica: "c-0", Started: new(timeBefore(50 * time.Hour)), Renewed: new(timeBefore(5 * time.Minute)),
+					Ended: true}},
+			Etcd: &v1alpha1.InstallationEtcd{Checked: timeBefore(0), Alarms: []string{"NOSPACE"},
+				Members: []v1alpha1.InstallationEtcdMember{
+					{Endpoint: "https://e0:2379", Leader: true, Version: "3.6.5", SizeBytes: 1 << 29, InUseBytes: 1 << 28, QuotaBytes: 2 << 30},
+					{Endpoint: "https://e1:2379", Error: "no answer"}}},
 			Certificates: []v1alpha1.InstallationCertificate{
 				{Name: "serving", NotAfter: metav1.NewTime(began.Add(73 * time.Hour))},
-				{Name: "serving-ca", NotAfter: metav1.NewTime(began.Add(2000 * time.Hour))}, {Name: "etcd-ca", NotAfter: ago(50 * time.Hour)}},
-			LastBackup: new(ago(73 * time.Hour)),
+				{Name: "serving-ca", NotAfter: metav1.NewTime(began.Add(2000 * time.Hour))},
+				{Name: "etcd-ca", NotAfter: timeBefore(50 * time.Hour)}},
+			LastBackup: new(timeBefore(73 * time.Hour)),
 		}}},
 	}}
 }
@@ -187,14 +191,14 @@ NOT CURRENT OBJECT NAME SINCE REASON MESSAGE
 Zone team-a/held held.example. 2d2h MassDeletion because of MassDeletion
 Zone team-b/new new.example. 60m Pending no controller has judged it yet
 Zone team-b/late late.example. 5m NoController because of NoController
-Zone team-b/edited edited.example. ? Pending no controller has judged the last change yet
+Zone team-b/edited edited.example. Pending no controller has judged the last change yet
 
 HELD OBJECT NAME SINCE REASON MESSAGE
 Zone team-a/held held.example. 2d2h MassDeletion because of MassDeletion
 
 PAUSED OBJECT NAME SINCE REASON MESSAGE
-DNSClass stopped ? spec.paused of the class is true
-Zone team-b/paused paused.example. ? the annotation kubi.zone/paused is true
+DNSClass stopped spec.paused of the class is true
+Zone team-b/paused paused.example. the annotation kubi.zone/paused is true
 
 WITHDRAWN OBJECT NAME ENDS IN REASON MESSAGE
 Record team-a/withdrawn withdrawn.example. 30h
@@ -203,7 +207,7 @@ Zone team-b/leaving leaving.example. 30h
 REFUSED OBJECT NAME SINCE REASON MESSAGE
 UpdateKey team-a/key 10m REFUSED no rule
 Service team-a/web 60s NameRefused www A: another namespace has it
-Challenge team-a/mine ? no rule
+Challenge team-a/mine no rule
 
 RECORDS REASON OLDEST OBJECT MESSAGE
 2 NoEnclosingZone 3h team-a/refused because of NoEnclosingZone
@@ -224,14 +228,17 @@ error: certificate etcd-ca ended 2d2h ago
 warning: the last backup is 3d1h old
 `
 	o.Time = metav1.NewTime(began)
-	if got := squeeze(show(t, o, output.Screen{}, "text")); got != want {
+	if got := squeeze(printOverview(t, o, output.Screen{}, "text")); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if err := o.judge(); !errors.Is(err, ErrBehind) {
+	if err := o.judgeZones(); !errors.Is(err, ErrBehind) {
 		t.Error(err)
 	}
+	if wide := printOverview(t, o, output.Screen{}, "wide"); !strings.Contains(wide, "because of NoController; somebody ends it") {
+		t.Error(wide)
+	}
 	var document Overview
-	must.Succeed(t, json.Unmarshal([]byte(show(t, o, output.Screen{}, "json")), &document))
+	must.Succeed(t, json.Unmarshal([]byte(printOverview(t, o, output.Screen{}, "json")), &document))
 	if len(document.NotCurrent) != 4 || document.Zones != 7 || document.Installation.Etcd.Members[0].QuotaBytes != 2<<30 ||
 		!document.OldestUnconfirmed.Since.Time.Equal(began.Add(-6*time.Minute)) {
 		t.Errorf("%+v", document)
@@ -272,13 +279,13 @@ func TestStatus_namesMissingRights_N2(t *testing.T) {
 			served := &api{objects: map[string][]any{"zones": test.zones, "installations": {&v1alpha1.Installation{}}},
 				forbidden: test.forbidden}
 			o := served.newReader(t, test.in...).readAll(t.Context())
-			got := show(t, o, output.Screen{}, "text")
+			got := printOverview(t, o, output.Screen{}, "text")
 			for _, line := range test.lines {
 				if !strings.Contains(got, line) {
 					t.Errorf("no line %q in\n%s", line, got)
 				}
 			}
-			if err := o.judge(); !errors.Is(err, test.want) {
+			if err := o.judgeZones(); !errors.Is(err, test.want) {
 				t.Errorf("%v, want %v", err, test.want)
 			}
 			if strings.Contains(got, "not found") {
@@ -295,11 +302,11 @@ func TestStatus_isOneScreen(t *testing.T) {
 		served.objects["zones"] = append(served.objects["zones"], makeZone("team-a", fmt.Sprintf("z%02d", i)))
 	}
 	o := served.newReader(t).readAll(t.Context())
-	if got := show(t, o, output.Screen{Width: 80}, "text"); strings.Count(got, "team-a/") != 10 ||
+	if got := printOverview(t, o, output.Screen{Width: 80}, "text"); strings.Count(got, "team-a/") != 10 ||
 		!strings.Contains(got, "and 15 more: -o wide has all") {
 		t.Error(got)
 	}
-	if got := show(t, o, output.Screen{Width: 80}, "wide"); strings.Count(got, "team-a/") != 25 {
+	if got := printOverview(t, o, output.Screen{Width: 80}, "wide"); strings.Count(got, "team-a/") != 25 {
 		t.Error(got)
 	}
 }

@@ -42,7 +42,8 @@ func (o *Overview) printText(text *output.Text) {
 		rows := make([][]string, len(o.Records))
 		for i := range o.Records {
 			one := &o.Records[i]
-			rows[i] = []string{fmt.Sprint(one.Count), one.Reason, o.ageOf(one.Oldest.Since), one.Oldest.describeObject(), one.Oldest.Message}
+			rows[i] = []string{fmt.Sprint(one.Count), one.Reason, o.ageOf(one.Oldest.Since), one.Oldest.describeObject(),
+				shortenMessage(text, one.Oldest.Message)}
 		}
 		text.Line("")
 		printRows(text, []string{"RECORDS", "REASON", "OLDEST", "OBJECT", "MESSAGE"}, rows)
@@ -79,6 +80,14 @@ func (o *Overview) printSummary(text *output.Text) {
 	}
 }
 
+// shortenMessage leaves the next step of a message to wide.
+func shortenMessage(text *output.Text, message string) string {
+	if !text.IsWide() {
+		message, _, _ = strings.Cut(message, "; ")
+	}
+	return message
+}
+
 func printRows(text *output.Text, header []string, rows [][]string) {
 	left := 0
 	if !text.IsWide() && len(rows) > maxRows {
@@ -101,15 +110,18 @@ func (o *Overview) printItems(text *output.Text, title string, items []Item) {
 	rows := make([][]string, len(items))
 	for i := range items {
 		one := &items[i]
-		age := o.ageOf(one.Since)
-		if one.Until != nil {
+		age := ""
+		switch {
+		case one.Since != nil:
+			age = o.ageOf(one.Since)
+		case one.Until != nil:
 			age = duration.HumanDuration(max(0, one.Until.Sub(o.Time.Time)))
 		}
 		name := one.FQDN
 		if one.View != "" {
 			name += " (view " + one.View + ")"
 		}
-		rows[i] = []string{one.Kind, one.describeObject(), name, age, one.Reason, one.Message}
+		rows[i] = []string{one.Kind, one.describeObject(), name, age, one.Reason, shortenMessage(text, one.Message)}
 	}
 	text.Line("")
 	printRows(text, []string{title, "OBJECT", "NAME", when, "REASON", "MESSAGE"}, rows)

@@ -290,8 +290,8 @@ func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 			state.Members = append(state.Members, Member{Endpoint: endpoint, Err: err})
 			continue
 		}
-		state.Members = append(state.Members, Member{Endpoint: endpoint, Version: status.Version, Leads: leads(member{endpoint, status}) == 1,
-			Size: status.DbSize, InUse: status.DbSizeInUse, Quota: status.DbSizeQuota})
+		state.Members = append(state.Members, Member{Endpoint: endpoint, Version: status.Version,
+			Leads: leads(member{endpoint, status}) == 1, Size: status.DbSize, InUse: status.DbSizeInUse, Quota: status.DbSizeQuota})
 		k.metrics.size.WithLabelValues(endpoint).Set(float64(status.DbSize))
 		k.metrics.inUse.WithLabelValues(endpoint).Set(float64(status.DbSizeInUse))
 		k.metrics.quota.WithLabelValues(endpoint).Set(float64(status.DbSizeQuota))

@@ -116,7 +116,7 @@ func mustBeNoSpace(t *testing.T, err error) {
 }
 
 // State has the members, an unreachable one too, the alarms, and the last backup.
-func TestKeeper_tellsItsState(t *testing.T) {
+func TestKeeper_reportsItsState(t *testing.T) {
 	_, endpoint, stop := startSoleMember(t, 0)
 	client := connectClient(t, endpoint)
 	k := makeKeeper(client)

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package apiserver
+package inventory
 
 import (
 	"context"
@@ -24,36 +24,39 @@ import (
 // processSelf is the name of this process in an Installation.
 const processSelf = "apiserver"
 
-// installationReader reads the Installation from the server's memory, and certificates from files.
-type installationReader struct {
-	began time.Time
-	// processes is nil outside of a pod.
-	processes *heartbeat.Watcher
-	etcdState func() (state maintenance.State, full, corrupt bool)
-	etcdFiles storagebackend.TransportConfig
-	serving   dynamiccertificates.CertKeyContentProvider // nil: none
+// Reader reads the Installation from the server's memory, and certificates from files. Began and EtcdState are
+// required.
+type Reader struct {
+	Began time.Time
+	// Processes is nil outside of a pod.
+	Processes *heartbeat.Watcher
+	EtcdState func() (state maintenance.State, full, corrupt bool)
+	EtcdFiles storagebackend.TransportConfig
+	Serving   dynamiccertificates.CertKeyContentProvider // nil: none
 }
 
-func (r *installationReader) run(ctx context.Context) error {
-	if r.processes != nil {
-		r.processes.Run(ctx)
+// Run follows the Leases of processes until ctx ends.
+func (r *Reader) Run(ctx context.Context) error {
+	if r.Processes != nil {
+		r.Processes.Run(ctx)
 	}
 	return nil
 }
 
-func (r *installationReader) readStatus() v1alpha1.InstallationStatus {
+// ReadStatus returns the present state.
+func (r *Reader) ReadStatus() v1alpha1.InstallationStatus {
 	s := v1alpha1.InstallationStatus{Version: version.Number()}
 	miss := func(part, format string, args ...any) {
 		s.Unknown = append(s.Unknown, v1alpha1.InstallationUnknown{Part: part, Reason: fmt.Sprintf(format, args...)})
 	}
 	host, _ := os.Hostname() // "" is left out
-	began, now := metav1.NewTime(r.began), metav1.Now()
+	began, now := metav1.NewTime(r.Began), metav1.Now()
 	s.Processes = []v1alpha1.InstallationProcess{{Name: processSelf, Replica: host, Started: &began, Renewed: &now}}
-	if r.processes == nil {
-		miss(v1alpha1.InstallationProcesses, "this server runs outside of a pod, so other processes have no Leases that it reads; see their "+
-			"/healthz")
+	if r.Processes == nil {
+		miss(v1alpha1.InstallationProcesses, "this server runs outside of a pod, so it reads no Leases of other processes; "+
+			"see their /healthz")
 	} else {
-		replicas, err := r.processes.Replicas()
+		replicas, err := r.Processes.Replicas()
 		if err != nil {
 			miss(v1alpha1.InstallationProcesses, "their Leases could not be listed (%v), so the ages are those of the last look; kubectl "+
 				"kubizone doctor names a missing permission", err)
@@ -63,7 +66,7 @@ func (r *installationReader) readStatus() v1alpha1.InstallationStatus {
 				Started: timeOrNil(one.Started), Renewed: timeOrNil(one.Renewed), Ended: one.Ended})
 		}
 	}
-	state, full, corrupt := r.etcdState()
+	state, full, corrupt := r.EtcdState()
 	if state.Checked.IsZero() {
 		miss(v1alpha1.InstallationEtcdMembers, "the server has just begun and not checked etcd yet; ask again in 15 seconds")
 	} else {
@@ -91,7 +94,7 @@ func (r *installationReader) readStatus() v1alpha1.InstallationStatus {
 }
 
 // addCertificates leaves out what the server does not use, such as files of an etcd without TLS.
-func (r *installationReader) addCertificates(s *v1alpha1.InstallationStatus, miss func(part, format string, args ...any)) {
+func (r *Reader) addCertificates(s *v1alpha1.InstallationStatus, miss func(part, format string, args ...any)) {
 	add := func(name string, certs []*x509.Certificate, err error) {
 		if err != nil || len(certs) == 0 {
 			miss(v1alpha1.InstallationCertificates, "%s: no certificate could be read: %v", name, err)
@@ -105,16 +108,16 @@ func (r *installationReader) addCertificates(s *v1alpha1.InstallationStatus, mis
 		}
 		s.Certificates = append(s.Certificates, v1alpha1.InstallationCertificate{Name: name, NotAfter: metav1.NewTime(first)})
 	}
-	if r.serving != nil {
-		text, _ := r.serving.CurrentCertKeyContent()
+	if r.Serving != nil {
+		text, _ := r.Serving.CurrentCertKeyContent()
 		certs, err := certutil.ParseCertsPEM(text)
 		add("serving", certs, err)
-		if of, ok := r.serving.(interface{ Authority() *x509.Certificate }); ok && of.Authority() != nil {
+		if of, ok := r.Serving.(interface{ Authority() *x509.Certificate }); ok && of.Authority() != nil {
 			add("serving-ca", []*x509.Certificate{of.Authority()}, nil)
 		}
 	}
 	for _, file := range []struct{ name, path string }{
-		{"etcd-client", r.etcdFiles.CertFile}, {"etcd-ca", r.etcdFiles.TrustedCAFile}} {
+		{"etcd-client", r.EtcdFiles.CertFile}, {"etcd-ca", r.EtcdFiles.TrustedCAFile}} {
 		if file.path != "" {
 			certs, err := certutil.CertsFromFile(file.path)
 			add(file.name, certs, err)

@@ -1,0 +1,84 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package status
+
+import (
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/program"
+)
+
+var (
+	// ErrBehind is returned if a zone is not current.
+	ErrBehind = program.No("not all zones are current: see above")
+	// ErrUnread is returned if no zone could be read.
+	ErrUnread = errors.New("no zone could be read: see above")
+)
+
+// Overview is the state of an installation, or of some namespaces.
+type Overview struct {
+	// Time is that of the reading.
+	Time metav1.Time `json:"time"`
+	// Namespaces are those that were read; empty for all.
+	Namespaces []string `json:"namespaces,omitempty"`
+	// Zones is the number of zones that were read.
+	Zones int64 `json:"zones"`
+	// NotCurrent are the zones that are not Ready in their present generation, the oldest first.
+	NotCurrent []Item `json:"notCurrent"`
+	// OldestUnconfirmed is the zone or Record with content that waits longest to be confirmed by its classes.
+	OldestUnconfirmed *Item  `json:"oldestUnconfirmed,omitempty"`
+	Held              []Item `json:"held,omitempty"`
+	Paused            []Item `json:"paused,omitempty"`
+	Withdrawn         []Item `json:"withdrawn,omitempty"`
+	// Refused are updates, challenges and names of external-dns that were refused in the last hour.
+	Refused []Item `json:"refused,omitempty"`
+	// Records counts those that are not Ready, by reason.
+	Records []RecordCount `json:"records,omitempty"`
+	// Installation is absent without the right to get it.
+	Installation *v1alpha1.InstallationStatus `json:"installation,omitempty"`
+	// Unread are lists and objects that could not be read.
+	Unread []Unread `json:"unread,omitempty"`
+
+	zonesRead bool
+}
+
+// Item is an object that a person may have to look at.
+type Item struct {
+	Kind      string       `json:"kind"`
+	Namespace string       `json:"namespace,omitempty"`
+	Name      string       `json:"name"`
+	FQDN      string       `json:"fqdn,omitempty"`
+	View      string       `json:"view,omitempty"`
+	Reason    string       `json:"reason,omitempty"`
+	Message   string       `json:"message,omitempty"`
+	Since     *metav1.Time `json:"since,omitempty"`
+	Until     *metav1.Time `json:"until,omitempty"`
+}
+
+// RecordCount is the number of Records that are not Ready for a reason.
+type RecordCount struct {
+	Reason string `json:"reason"`
+	Count  int64  `json:"count"`
+	// Oldest is the Record that waits longest.
+	Oldest Item `json:"oldest"`
+}
+
+// Unread is a list or an object that could not be read.
+type Unread struct {
+	Verb      string `json:"verb"`
+	Resource  string `json:"resource"`
+	Namespace string `json:"namespace,omitempty"`
+	Forbidden bool   `json:"forbidden"`
+	Reason    string `json:"reason"`
+}
+
+func (i *Item) describeObject() string {
+	if i.Namespace == "" {
+		return i.Name
+	}
+	return i.Namespace + "/" + i.Name
+}
