@@ -62,6 +62,11 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 		return blockedInterval, w.writeProblem(ctx, errors.New(f.blocked))
 	}
 	d := decideNext(f)
+	c.memory.note(zone.UID, func(m *measured) {
+		if m.dsSince = (time.Time{}); d.awaitsDS && d.status.LastTransitionTime != nil {
+			m.dsSince = d.status.LastTransitionTime.Time
+		}
+	})
 	if err := w.runAction(ctx, f, d); err != nil {
 		return pendingInterval, w.writeProblem(ctx, err)
 	}
@@ -166,7 +171,11 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 		all[i] = &askedServer{Secondary: server}
 	}
 	askEach(all, func(one *askedServer) { one.Served, one.err = w.askKeys(ctx, one.Secondary) })
+	var expires time.Time
 	for _, observed := range all {
+		if at := observed.Expires; expires.IsZero() || !at.IsZero() && at.Before(expires) {
+			expires = at
+		}
 		if observed.err != nil {
 			f.lacking, f.keeping = fmt.Sprintf("%s: %v", observed.Name, observed.err), fmt.Sprintf("%s: %v", observed.Name, observed.err)
 			continue
@@ -189,6 +198,9 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 				w.behind = observed.Serial
 			}
 		}
+	}
+	if !expires.IsZero() { // signatures of servers without an answer end all the same
+		w.memory.note(w.zone.UID, func(m *measured) { m.expires = expires })
 	}
 	if len(keys.Keys) == 0 {
 		f.lacking = w.asked.Name + " has no keys"
