@@ -12,11 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/bind9/agent/client"
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // The metrics are of zones in a phase of signing, while the controller runs, and name ten namespaces.
@@ -72,6 +74,26 @@ func readValues(t *testing.T, c *Controller) map[string]float64 {
 		}
 	}
 	return values
+}
+
+// A controller that starts after its signer has died knows when the signatures end.
+func TestSyncZone_readsSignaturesWithoutTheSigner(t *testing.T) {
+	zone, one := zoneOf("team", "", v1alpha1.DNSClassReference{Name: "public"}, 0)
+	zone.Status.DNSSEC = &v1alpha1.ZoneDNSSECStatus{FQDN: zone.Status.FQDN, Phase: v1alpha1.DNSSECSigned, Policy: "default",
+		Signer: &v1alpha1.ZoneSigner{Namespace: "platform", Name: "public-signer-0"}}
+	of := classOf("public", "platform/public", []string{"team"})
+	of.Spec.AllowLocalAddresses = true
+	objects := append(signingCluster("platform", "public", true), of, zone, one)
+	away := must.Get(rig.FreePort())(t)
+	for i, at := range []string{away.String(), startSigned(t, "key-1", 30)} {
+		objects[1+i].(*bind9.Bind9Instance).Spec.External = &bind9.ExternalServer{Address: at, TSIGSecretName: fmt.Sprintf("key-%d", i),
+			AgentURL: "http://" + away.String(), AllowPlainHTTP: true}
+	}
+	c := newController(t, func([]string, name.Name) string { return string(zone.UID) }, objects...)
+	must.Get(c.syncZone(t.Context(), zone))(t)
+	if at := c.memory.readTimes(zone.UID).expires; at.Unix() != signedUntil {
+		t.Errorf("the signatures end at %s", at)
+	}
 }
 
 // A DS is pending until each server of the parent has it.

@@ -129,6 +129,9 @@ func (w *work) askFacts(ctx context.Context, f *facts) error {
 	switch phase {
 	case v1alpha1.DNSSECSigning, v1alpha1.DNSSECMoving, v1alpha1.DNSSECSigned:
 		if f.signing, err = w.readSigning(ctx); err != nil {
+			if phase == v1alpha1.DNSSECSigned && w.memory.readTimes(w.zone.UID).expires.IsZero() {
+				w.askEachServer(ctx) // without the signer, no signature is renewed
+			}
 			return err
 		}
 		f.otherKeys = f.signing.KeyOwner != "" && f.signing.KeyOwner != w.zone.Namespace
@@ -166,16 +169,7 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 	}
 	f.ahead = !serial.Serial(keys.Serial).Ahead(serial.Serial(w.zone.Status.Serial))
 	w.behind = keys.Serial
-	all := make([]*askedServer, len(w.servers))
-	for i, server := range w.servers {
-		all[i] = &askedServer{Secondary: server}
-	}
-	askEach(all, func(one *askedServer) { one.Served, one.err = w.askKeys(ctx, one.Secondary) })
-	var expires time.Time
-	for _, observed := range all {
-		if at := observed.Expires; expires.IsZero() || !at.IsZero() && at.Before(expires) {
-			expires = at
-		}
+	for _, observed := range w.askEachServer(ctx) {
 		if observed.err != nil {
 			f.lacking, f.keeping = fmt.Sprintf("%s: %v", observed.Name, observed.err), fmt.Sprintf("%s: %v", observed.Name, observed.err)
 			continue
@@ -199,12 +193,28 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 			}
 		}
 	}
-	if !expires.IsZero() { // signatures of servers without an answer end all the same
-		w.memory.note(w.zone.UID, func(m *measured) { m.expires = expires })
-	}
 	if len(keys.Keys) == 0 {
 		f.lacking = w.asked.Name + " has no keys"
 	}
+}
+
+// askEachServer asks every server, and notes the first end of a signature.
+func (w *work) askEachServer(ctx context.Context) []*askedServer {
+	all := make([]*askedServer, len(w.servers))
+	for i, server := range w.servers {
+		all[i] = &askedServer{Secondary: server}
+	}
+	askEach(all, func(one *askedServer) { one.Served, one.err = w.askKeys(ctx, one.Secondary) })
+	var expires time.Time
+	for _, observed := range all {
+		if at := observed.Expires; expires.IsZero() || !at.IsZero() && at.Before(expires) {
+			expires = at
+		}
+	}
+	if !expires.IsZero() { // signatures of servers without an answer end all the same
+		w.memory.note(w.zone.UID, func(m *measured) { m.expires = expires })
+	}
+	return all
 }
 
 func (w *work) runAction(ctx context.Context, f *facts, d decision) error {

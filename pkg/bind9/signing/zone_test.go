@@ -271,6 +271,8 @@ func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
 	}
 }
 
+const signedUntil = 1_900_000_000
+
 func startSigned(t *testing.T, secret string, serial uint32) string {
 	t.Helper()
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -287,6 +289,9 @@ func startSigned(t *testing.T, secret string, serial uint32) string {
 			answer.Answer = []mdns.RR{&mdns.DNSKEY{Hdr: header, Flags: 257, Protocol: 3, Algorithm: mdns.ECDSAP256SHA256, PublicKey: "AwEAAQ=="}}
 		case mdns.TypeSOA:
 			answer.Answer = []mdns.RR{&mdns.SOA{Hdr: header, Ns: "ns.", Mbox: "hostmaster.", Serial: serial, Refresh: 1, Retry: 1, Expire: 1, Minttl: 1}}
+			header.Rrtype = mdns.TypeRRSIG
+			answer.Answer = append(answer.Answer, &mdns.RRSIG{Hdr: header, TypeCovered: mdns.TypeSOA, SignerName: ".", Signature: "AwEAAQ==",
+				Expiration: signedUntil})
 		}
 		_ = w.WriteMsg(answer)
 	})}
