@@ -31,7 +31,7 @@ type catalog struct {
 	// due has the new listing of each changed member, zero for a removed member.
 	due       map[name.Rel]listing
 	published map[name.Rel]listing
-	// serial is the serial of the published snapshot, wanted that of the Membership.
+	// serial is the published serial, wanted the Membership's.
 	serial, wanted serial.Serial
 	last           time.Time
 }

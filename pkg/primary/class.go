@@ -325,7 +325,7 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 	})
 }
 
-// publishCatalog publishes due changes of the catalog, or returns the time until it may.
+// publishCatalog publishes due changes of the catalog, or returns the time until it may, 0 if nothing is due.
 func (c *Class) publishCatalog(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -70,8 +70,8 @@ func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rco
 	return b
 }
 
-// replyBadSignature answers a bad signature (RFC 8945 §5.2, §5.3.2): unsigned for a bad key or MAC, signed for a bad
-// time or truncation. An unsigned answer is never longer than the request (asked octets).
+// replyBadSignature answers a bad signature (RFC 8945 §5.2, §5.3.2): unsigned for key or MAC, signed for time or
+// truncation. An unsigned answer is never longer than the request (asked octets).
 func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)

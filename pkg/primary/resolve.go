@@ -74,7 +74,8 @@ func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal
 	return s.result, nil
 }
 
-// resolveHere answers from RRsets at exactly the name. CNAME, DNAME, delegation and wildcard would lead to other names.
+// resolveHere answers from RRsets at exactly the name. It follows no CNAME, DNAME, delegation or wildcard: they lead to
+// other names.
 func resolveHere(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	rel, ok := q.known.Rel(zone.FQDN())

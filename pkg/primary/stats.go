@@ -27,7 +27,7 @@ const (
 	ResultNoPlace = "no_place"
 )
 
-// Stats has counters since startup, and Zones, a current number.
+// Stats has counters since startup; only Zones is current.
 type Stats struct {
 	// Questions counts answers by the mnemonic of the rcode, or "dropped".
 	Questions map[string]int64

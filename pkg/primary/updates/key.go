@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Handler has messages carried out: the one of package controller/updatekey posts them to the API server. A Handler
+// Handler decides about messages: the Handler of package controller/updatekey posts them to the API server. A Handler
 // must be safe for concurrent use.
 type Handler interface {
 	// Update returns the RCODE of a message, 0 if all changes are stored in the zone. A message without updates asks
