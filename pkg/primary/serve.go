@@ -174,7 +174,8 @@ func listenPair(at netip.AddrPort) (pair, error) {
 	}
 }
 
-// answerFromWhereAsked lets a socket on all addresses answer from the address asked: peers accept no other.
+// answerFromWhereAsked lets a socket on all addresses answer from the address that the question was sent to: peers
+// accept no other.
 func answerFromWhereAsked(conn *net.UDPConn, at netip.Addr) error {
 	if !at.IsUnspecified() {
 		return nil
