@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// The zones are sorted, parents first.
+// dryRunManifests needs the zones sorted, parents first.
 func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delegations, rest []*manifest) (Result, error) {
 	var result Result
 	left, err := l.listLeft(ctx, slices.Concat(zones, delegations, rest))
