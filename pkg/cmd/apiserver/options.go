@@ -310,7 +310,7 @@ primary run in this process too, each with its flags, and with the rights of the
 				return fmt.Errorf("logs: %w", err)
 			}
 			defer logs.FlushLogs()
-			// Without a flag, upstream's Apply logs an error about an empty manifest.
+			// Without a flag, upstream's Apply logs an error about a manifest.
 			if !reflect.DeepEqual(options.Metrics, metrics.NewOptions()) {
 				options.Metrics.Apply()
 			}
