@@ -235,7 +235,7 @@ func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) 
 	return nil, nil
 }
 
-// sameZone reports whether the fields that a file has agree. The owner of the Zone has all others.
+// sameZone reports whether the fields of a file are equal. The owner of the Zone has all others.
 func sameZone(have, want *v1alpha1.ZoneSpec) bool {
 	parts := want.DeepCopy()
 	parts.TTL, parts.Refresh, parts.Retry, parts.Expire, parts.NegativeResponseCache = have.TTL, have.Refresh, have.Retry, have.Expire,
