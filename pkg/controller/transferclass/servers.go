@@ -167,7 +167,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 			return Selected{}, err
 		}
 	}
-	// A server waits only if a class, or a server before it in this order, has another key of the same name. Servers
+	// A server also waits if a class, or an earlier server in this order, has another key of the same name. Servers
 	// with a key named for another namespace come last, however old.
 	slices.SortStableFunc(read, func(a, b keyed) int {
 		return cmp.Or(cmp.Compare(countForeign(a.Namespace, a.keys), countForeign(b.Namespace, b.keys)), a.Created.Compare(b.Created))
@@ -216,7 +216,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	return s, s.markSigners(secret)
 }
 
-// hasOwnKey reports whether no other server has the signer's key, and with the key the unsigned zone.
+// hasOwnKey reports whether no other server has the signer's key, which admits to the unsigned zone.
 func hasOwnKey(signer apiclass.Server, read []keyed) bool {
 	at := slices.IndexFunc(read, func(one keyed) bool { return RowName(one.Server) == RowName(signer) })
 	return at >= 0 && !slices.ContainsFunc(read, func(other keyed) bool {
