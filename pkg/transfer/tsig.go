@@ -14,7 +14,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Key signs requests. The owner keeps the secret.
+// Key signs requests. The caller keeps the secret.
 type Key struct {
 	Name      string // canonical: lower case, ending in a dot
 	Algorithm string // canonical: "hmac-sha256."
