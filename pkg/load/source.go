@@ -19,7 +19,8 @@ import (
 
 // Source is a file, or a directory with everything below it.
 type Source struct {
-	Path      string
+	Path string
+	// View of zones from zone files.
 	View      string
 	viewGiven bool
 	// Origin is the name of a zone file's zone; zero if the file or its name has it.
