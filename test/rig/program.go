@@ -43,6 +43,11 @@ func Publish(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "api/examples/publish", "")
 }
 
+// MinimalController returns the controller that benchmarks run beside Kubizone, built like Kubizone.
+func MinimalController(ctx context.Context, dir string) (string, error) {
+	return buildProgram(ctx, dir, "test/bench/peers/minimal", "")
+}
+
 // Gardener returns the path of kubizone-gardener, built into dir: a separate module, whose first build takes minutes
 // and the Go module proxy.
 func Gardener(ctx context.Context, dir string) (string, error) {
