@@ -186,7 +186,7 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 		s.compactor, ledger.Versions(Prefix),
 		func(resource schema.GroupResource, raw storage.Interface) (storage.Interface, error) {
 			if plain {
-				return raw, nil // without a committer StorageClient writes to etcd
+				return raw, nil // without a storeWrite in its context, StorageClient writes to etcd
 			}
 			within := &budgeted{judge: judge, resource: resource}
 			switch resource {

@@ -23,7 +23,7 @@ import (
 // Delegations decorates the raw storage of Delegations. raw must use a client from StorageClient.
 func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {
 	return &objectStorage[v1alpha1.Delegation, *v1alpha1.Delegation]{Interface: raw,
-		newCommitter: func(w *objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]) optimistic {
+		newStoreWrite: func(w *objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]) storeWrite {
 			return &delegationWrite{w, l}
 		}}
 }

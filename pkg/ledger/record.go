@@ -25,7 +25,7 @@ import (
 // Records decorates the raw storage of Records. raw must use a client from StorageClient.
 func (l *Ledger) Records(raw storage.Interface) storage.Interface {
 	return &recordStorage{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
-		newCommitter: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) optimistic {
+		newStoreWrite: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) storeWrite {
 			return &recordWrite{w, l}
 		}}}
 }
@@ -49,7 +49,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 	_, c := s.begin()
 	w := c.(*recordWrite)
 	for {
-		if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, w), key, destination, ignoreNotFound, preconditions,
+		if err := s.Interface.GuaranteedUpdate(withStoreWrite(ctx, w), key, destination, ignoreNotFound, preconditions,
 			w.wrapUpdate(tryUpdate), cached); err != nil {
 			return err
 		}

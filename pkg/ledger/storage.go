@@ -30,23 +30,23 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 	return &kubernetes.Client{Client: client.Client, Kubernetes: hook{client.Kubernetes}}
 }
 
-type optimistic interface {
+type storeWrite interface {
 	// commitWrite writes or, if put is nil, deletes the key at its expected revision, 0 if absent. put is the store's
 	// encoding.
 	commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
 }
 
-type committerKey struct{}
+type storeWriteKey struct{}
 
-func withCommitter(ctx context.Context, c optimistic) context.Context {
-	return context.WithValue(ctx, committerKey{}, c)
+func withStoreWrite(ctx context.Context, c storeWrite) context.Context {
+	return context.WithValue(ctx, storeWriteKey{}, c)
 }
 
 type hook struct{ kubernetes.Interface }
 
 func (s hook) OptimisticPut(ctx context.Context, key string, data []byte, expected int64, opts kubernetes.PutOptions) (
 	kubernetes.PutResponse, error) {
-	c, _ := ctx.Value(committerKey{}).(optimistic)
+	c, _ := ctx.Value(storeWriteKey{}).(storeWrite)
 	if c == nil {
 		return s.Interface.OptimisticPut(ctx, key, data, expected, opts)
 	}
@@ -62,7 +62,7 @@ func (s hook) OptimisticPut(ctx context.Context, key string, data []byte, expect
 
 func (s hook) OptimisticDelete(ctx context.Context, key string, expected int64, opts kubernetes.DeleteOptions) (kubernetes.DeleteResponse,
 	error) {
-	c, _ := ctx.Value(committerKey{}).(optimistic)
+	c, _ := ctx.Value(storeWriteKey{}).(storeWrite)
 	if c == nil {
 		return s.Interface.OptimisticDelete(ctx, key, expected, opts)
 	}

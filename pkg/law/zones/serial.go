@@ -28,9 +28,10 @@ type Behind struct {
 	Accepted serial.Serial
 }
 
-// Repair returns the serial after that of a secondary ahead of last (S6.11), and false if the secondary or the new
-// serial is not ahead of last, the secondary is beyond maxRepairJump without annotation, or the last repair (repaired,
-// unix seconds; 0 for never) was less than repairInterval ago.
+// Repair returns the serial after that of a secondary ahead of last (S6.11), and false if
+//   - the secondary or the new serial is not ahead of last
+//   - the secondary is beyond maxRepairJump without annotation
+//   - the last repair (repaired, unix seconds; 0 for never) was less than repairInterval ago
 func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	switch {
@@ -58,8 +59,8 @@ func Remember(z *law.Zone) *law.LastSerial {
 }
 
 // findLastSerial returns the last serial of a name, and the serial from which a new zone goes on; 0 for none. Without a
-// last serial, that is the floor of a restored store, whose backup may lack zones. Its Jump raises a minimum ahead of
-// it: a missing zone may have begun there.
+// last serial, that is the floor of a restored store, whose backup may lack zones. The floor's Jump raises a minimum
+// ahead of the floor: a missing zone may have begun there.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.AskAll(keys)

@@ -111,7 +111,7 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journal)
 		}
 		for i := range b.steps.Steps {
-			if !b.hasItem() { // the next round tries names freed by cascades
+			if !b.hasOutboxItem() { // the next round tries names freed by cascades
 				com.noteFreed(c.Zone, &b.steps.Steps[i])
 			}
 		}
@@ -192,7 +192,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	}
 	refreshed := map[*Item]error{nil: nil}
 	for _, g := range b.groups {
-		item := g.firstWrite().Item
+		item := g.firstWrite().OutboxItem
 		if _, known := refreshed[item]; !known {
 			refreshed[item] = item.Refresh(ctx, com.mem)
 		}

@@ -156,7 +156,7 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	}
 
 	var o outcome
-	if b.isShared() {
+	if b.mayShare() {
 		o = b.sendShared(ctx)
 	} else {
 		o = b.sendAlone(ctx)

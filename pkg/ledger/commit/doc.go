@@ -22,5 +22,5 @@
 //
 // Read first: commit.go, whose commitGroups names the steps, then queue.go, batch.go, together.go, transaction.go,
 // answer.go, draft.go, set.go, lock.go, errors.go, items.go, write.go and types.go. A file uses only files after it,
-// except that the queue calls commitGroups, and batch in types.go has the writes.
+// except that the queue calls commitAll, and batch in types.go has the writes.
 package commit

@@ -165,7 +165,7 @@ func (b *batch) putPending(m *member) {
 	for _, d := range p.PendingCuts {
 		b.Puts.Set(layouts.PendingCut(d.Parent.UID, d.Child.UID), d)
 	}
-	if p.Zone != nil && m.Item != nil {
+	if p.Zone != nil && m.OutboxItem != nil {
 		b.touchWork(m, p.Zone)
 	}
 	if m.Also != nil {
@@ -183,7 +183,7 @@ func (b *batch) putPending(m *member) {
 // A cascade's first transaction at a zone adds the zone to the outbox item, so that any server can finish the cascade.
 // A write that leaves the cascade's mark compares the item, as another server may have removed both.
 func (b *batch) touchWork(m *member, c *law.ZoneChange) {
-	s := m.Item
+	s := m.OutboxItem
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {
 		return
 	}

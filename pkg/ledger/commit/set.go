@@ -44,7 +44,7 @@ func (t *Set) newGroup() *group {
 				t.anchor, hint = x, x.Hint
 			}
 		}
-		g.members = append(g.members, &member{Write: w, item: x})
+		g.members = append(g.members, &member{Write: w, setWrite: x})
 	}
 	g.firstWrite().Hint = hint
 	return g
@@ -75,15 +75,15 @@ func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	for _, m := range g.members {
 		m.session, m.plan, m.op = nil, nil, clientv3.Op{}
 		m.cmps = []clientv3.Cmp{etcd.RevisionIs(m.Key, m.Expected)}
-		decided := m.item.isDecided()
-		if m.refusal = t.refuseMisfit(m.item); m.refusal == nil && decided {
-			m.refusal = m.item.Unread
+		decided := m.setWrite.isDecided()
+		if m.refusal = t.refuseMisfit(m.setWrite); m.refusal == nil && decided {
+			m.refusal = m.setWrite.Unread
 		}
 		if m.refusal == nil && decided {
 			pending = append(pending, m)
 		}
 	}
-	slices.SortStableFunc(pending, func(a, b *member) int { return rankOf(a.item) - rankOf(b.item) })
+	slices.SortStableFunc(pending, func(a, b *member) int { return rankOf(a.setWrite) - rankOf(b.setWrite) })
 	return pending
 }
 
@@ -137,19 +137,19 @@ func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refus
 	at, p := field.NewPath("spec", "domainName"), m.plan
 	switch {
 	case p.Zone == nil:
-		return "", m.item.Refuse(at, noZone)
+		return "", m.setWrite.Refuse(at, noZone)
 	case p.Record != nil && p.Record.Zone == nil:
-		return "", m.item.Refuse(at, "leaves zone %s for no zone, and a change set has Records of one zone: write it by itself",
+		return "", m.setWrite.Refuse(at, "leaves zone %s for no zone, and a change set has Records of one zone: write it by itself",
 			p.Zone.Zone.FQDN())
 	case t.opening != nil && p.Zone.Zone.UID == t.opening.UID:
 		return "", nil
 	}
 	key := b.com.mem.Layout.Zone(p.Zone.Zone.Namespace, p.Zone.Zone.Name)
-	if m.item == t.anchor && key != g.firstWrite().Hint {
+	if m.setWrite == t.anchor && key != g.firstWrite().Hint {
 		g.firstWrite().Hint = key
 		return key, nil
 	}
-	return "", m.item.Refuse(at, "belongs to zone %s, and a change set has Records of one zone%s: use a second change set",
+	return "", m.setWrite.Refuse(at, "belongs to zone %s, and a change set has Records of one zone%s: use a second change set",
 		p.Zone.Zone.FQDN(), t.thatIs())
 }
 
@@ -191,7 +191,7 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 
 func (t *Set) readOutcome(g *group) (moved bool) {
 	for _, m := range g.members {
-		m.item.Out, m.item.Refusal = m.out, Status("records", m.Name, m.refusal)
+		m.setWrite.Out, m.setWrite.Refusal = m.out, Status("records", m.Name, m.refusal)
 		moved = moved || m.moved
 	}
 	if t.Sent = !moved && !g.proves; moved || g.isRefused() {
@@ -201,9 +201,9 @@ func (t *Set) readOutcome(g *group) (moved bool) {
 		if m.plan == nil {
 			continue
 		}
-		Warn(m.item.Ctx, slices.DeleteFunc(m.plan.Warnings, g.answersWarning)...)
+		Warn(m.setWrite.Ctx, slices.DeleteFunc(m.plan.Warnings, g.answersWarning)...)
 		for _, d := range m.plan.PendingCuts {
-			if !m.item.Dry && !slices.ContainsFunc(t.PendingCuts, d.Same) {
+			if !m.setWrite.Dry && !slices.ContainsFunc(t.PendingCuts, d.Same) {
 				t.PendingCuts = append(t.PendingCuts, d)
 			}
 		}

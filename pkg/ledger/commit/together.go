@@ -34,10 +34,10 @@ var errLeftBehind = errors.New("the batch of this write ended in a panic")
 
 // Only clients' writes to Records share a transaction, in a zone without recent failures. A cascade's item may be put
 // for other zones, too.
-func (b *batch) isShared() bool {
+func (b *batch) mayShare() bool {
 	return b.head != nil && b.Zone != nil && b.try == 0 && !b.closed && len(b.locks) == 1 &&
 		time.Now().After(b.head.apart) && !b.com.isContended(b.head) &&
-		!b.hasItem()
+		!b.hasOutboxItem()
 }
 
 func (p *parked) lookBeyond() {

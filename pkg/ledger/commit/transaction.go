@@ -152,8 +152,8 @@ func (w *Write) payerOf() etcd.Payer {
 	if w.Payer != "" {
 		return etcd.Payer{Namespace: w.Payer, Weight: etcd.KeyOctets}
 	}
-	if w.Item != nil {
-		return etcd.Payer{Namespace: w.Item.Work.By, Weight: etcd.KeyOctets}
+	if w.OutboxItem != nil {
+		return etcd.Payer{Namespace: w.OutboxItem.Work.By, Weight: etcd.KeyOctets}
 	}
 	return etcd.Payer{Namespace: w.Namespace, Weight: etcd.KeyOctets}
 }

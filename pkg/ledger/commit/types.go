@@ -151,8 +151,8 @@ type outcome struct {
 	shared bool
 }
 
-func (b *batch) hasItem() bool {
-	return slices.ContainsFunc(b.members, func(m *member) bool { return m.Item != nil })
+func (b *batch) hasOutboxItem() bool {
+	return slices.ContainsFunc(b.members, func(m *member) bool { return m.OutboxItem != nil })
 }
 
 const (

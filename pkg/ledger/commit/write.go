@@ -40,8 +40,8 @@ type Write struct {
 	Primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
 	// Also, if not nil, returns further compares and operations for the transaction.
 	Also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
-	// Item is the outbox item behind the write; nil for a client's write.
-	Item *Item
+	// OutboxItem is the outbox item behind the write; nil for a client's write.
+	OutboxItem *Item
 	// Payer is the charged namespace; "" as in payerOf.
 	Payer string
 	// Hint is the key of the zone that probably changes, "" if unknown.
@@ -151,7 +151,7 @@ type group struct {
 
 type member struct {
 	*Write
-	item *SetWrite // nil: a single write
+	setWrite *SetWrite // nil: a single write
 	// flat is true if ranges guard the names of more than facts.FlatName labels.
 	flat    bool
 	session *facts.Session // nil: no decision needed
@@ -186,7 +186,7 @@ func newGroup(w *Write) *group {
 func (g *group) renew() *group {
 	next := &group{set: g.set, order: g.order, insists: g.insists, strange: g.strange, answer: make(chan Answer, 1)}
 	for _, m := range g.members {
-		next.members = append(next.members, &member{Write: m.Write, item: m.item, flat: m.flat})
+		next.members = append(next.members, &member{Write: m.Write, setWrite: m.setWrite, flat: m.flat})
 	}
 	return next
 }

@@ -69,7 +69,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		}
 		ask.Own = (ask.Own || d.Own) && !ob.Terminates(d.Parent.Namespace)
 		w := ob.cutWrite(ask, parent)
-		w.Key, w.Expected, w.Item = cutKey, r.Kvs[0].ModRevision, item
+		w.Key, w.Expected, w.OutboxItem = cutKey, r.Kvs[0].ModRevision, item
 		switch out, err := ob.com.Commit(ctx, w); {
 		case errors.Is(err, commit.ErrThrough): // the child's cascade has ended, or the parent has another name
 		case err != nil:

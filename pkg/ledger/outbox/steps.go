@@ -72,7 +72,7 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 		ask.Work = s.Work.ID
 	}
 	w := ob.com.WriteOf("records", o, mod)
-	w.Hint, w.Item = ob.mem.GuessZone(r), &s.Item
+	w.Hint, w.OutboxItem = ob.mem.GuessZone(r), &s.Item
 	if isTrial(&s.Work) {
 		w.Payer = o.Namespace
 	}

@@ -19,20 +19,20 @@ import (
 )
 
 type plan struct {
-	// Sizes are those of the big zone, ascending. The first is the base.
+	// Sizes are those of the big zone, ascending.
 	Sizes []int
-	// Zones have ten records, in up to a thousand namespaces; 0 means none.
+	// Zones have ten records, in up to a thousand namespaces; 0: none.
 	Zones int
 	// Rounds are of writes, each with Writes by a lone caller and Burst by many.
 	Rounds, Writes, Burst int
 	// Rest precedes the measurement of memory.
 	Rest time.Duration
-	// Mass is the number of records of a withdrawn delegation; 0 means none.
+	// Mass is the number of records of a withdrawn delegation; 0: none.
 	Mass    int
 	Program string
 	// Fixtures keeps filled stores; Dir has servers' files.
 	Fixtures, Dir string
-	// Profiles is the directory of heap profiles after each start. Empty means none.
+	// Profiles is the directory of heap profiles after each start; empty: none.
 	Profiles string
 }
 
@@ -77,7 +77,7 @@ func main() {
 	defer stop()
 	began := time.Now()
 	r := figures.New(p.Sizes[len(p.Sizes)-1])
-	// Write the report after a failure too.
+	// A report follows a failure too.
 	failed := p.runPlan(ctx, r)
 	r.Header.Seconds = int(time.Since(began).Seconds())
 	report{r, p}.printReport(os.Stdout)

@@ -67,7 +67,7 @@ func (r report) printReport(out io.Writer) {
 	r.perRecord(out)
 	var targets []figures.Target
 	compared := []string{"zones/"}
-	if n := len(r.plan.Sizes); n > 1 { // the first is the base
+	if n := len(r.plan.Sizes); n > 1 {
 		compared = append([]string{nameFigure(r.plan.Sizes[n-1], "")}, compared...)
 	}
 	for _, where := range compared {

@@ -32,8 +32,8 @@ type server struct {
 	dns     netip.AddrPort
 	config  *rest.Config
 	client  *versioned.Clientset
-	// ready is the time from start to the ready line, cpu the CPU time until then, resident the memory after a rest,
-	// in bytes, with etcd's mapped pages.
+	// ready is the time to the ready line, cpu the CPU time until then, resident the memory after a rest, in bytes,
+	// with etcd's mapped pages.
 	ready    time.Duration
 	cpu      time.Duration
 	resident uint64
@@ -56,7 +56,7 @@ func (p *plan) startServer(ctx context.Context, dir, kept string) (*server, erro
 		return nil, err
 	}
 	s.process = exec.Command(p.Program, "up", "--data-dir", dir, "--listen", api.String(), "--dns-listen", s.dns.String())
-	// A new session, because Linux divides a busy machine between sessions.
+	// Linux divides a busy machine between sessions.
 	s.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	out, err := s.process.StdoutPipe()
 	if err != nil {
@@ -81,7 +81,7 @@ func (p *plan) startServer(ctx context.Context, dir, kept string) (*server, erro
 				close(ready)
 			}
 		}
-		_ = s.process.Wait() // stopped: an error by design
+		_ = s.process.Wait() // an error by design
 	}()
 	select {
 	case <-ready:

@@ -143,7 +143,7 @@ func SplitCluster(name string) (namespace, cluster string, ok bool) {
 	return strings.Cut(name, "/")
 }
 
-// catalogSuffix is outside the public DNS (RFC 6761). These catalogs are transferred only by key.
+// catalogSuffix is outside the public DNS (RFC 6761). A cluster's catalog is transferred only by key.
 const catalogSuffix = "bind9clusters.kubizone.invalid."
 
 // OfCluster returns the class of a Bind9Cluster (S11.30), with the cluster's metadata and no defaults for Zones. The

@@ -13,18 +13,18 @@ import (
 // DeliveryServerApplyConfiguration represents a declarative configuration of the DeliveryServer type for use
 // with apply.
 //
-// DeliveryServer is a server or instance of a class.
+// DeliveryServer is the progress of a server.
 type DeliveryServerApplyConfiguration struct {
-	// name is the server's name in the class.
+	// name of the server in the class.
 	Name *string `json:"name,omitempty"`
-	// serial is the last serial confirmed by the server, 0 for none. For a server with signs or signer, message has
-	// the serial in its answers.
+	// serial is the last serial confirmed by the server, 0 for none. For a server with signs or signer, message has the
+	// serial in its answers.
 	Serial *int64 `json:"serial,omitempty"`
-	// state is Current, Behind, Ahead or Failed.
+	// state compares the server with the zone.
 	State *kubizonev1alpha1.ServerState `json:"state,omitempty"`
-	// lastProbeTime is the time of the last query to the server.
+	// lastProbeTime is the time of the last query.
 	LastProbeTime *v1.Time `json:"lastProbeTime,omitempty"`
-	// message explains the state, for people.
+	// message explains the state.
 	Message *string `json:"message,omitempty"`
 }
 
