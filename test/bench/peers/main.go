@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -44,7 +45,13 @@ func main() {
 	keep := flag.Bool("keep", false, "make this run the kept one")
 	flag.Parse()
 	p.scalePlan(*scale)
+	known := p.Systems
 	p.Systems = strings.Split(*names, ",")
+	for _, name := range p.Systems {
+		if !slices.Contains(known, name) {
+			exitWith(fmt.Errorf("-systems has %q: want some of %s", name, strings.Join(known, ",")))
+		}
+	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

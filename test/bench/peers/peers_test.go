@@ -53,10 +53,10 @@ func TestRun_measuresAll(t *testing.T) {
 		for _, row := range []string{loneKnown, loneAnswered, loneLongest} {
 			median(row + "/" + system)
 		}
-		for _, row := range bulkRows {
-			switch name := sizedRow(n, row[0]) + "/" + system; {
-			case row[0] == bulkConfirmed && system == raised: // no status
-			case strings.HasSuffix(row[0], "cpu"): // at this scale within the noise of the processes at rest
+		for _, row := range bulk {
+			switch name := sizedRow(n, row) + "/" + system; {
+			case row == bulkConfirmed && system == raised: // no status
+			case strings.HasSuffix(row, "cpu"): // at this scale within the noise of the processes at rest
 				if _, ok := r.Median(name); !ok {
 					t.Errorf("%s was not measured", name)
 				}
@@ -135,7 +135,7 @@ func TestHasCondition_isOfTheGeneration(t *testing.T) {
 
 // A ratio is of a round's figures, a peer's better figure is bold, and a missing one a dash.
 func TestReport_marksWhatPeersDoBetter(t *testing.T) {
-	r := report{figures.New(0), plan{}}
+	r := report{figures.New(0), defaultPlan()}
 	for i := range 3 {
 		addRound(r.Results, map[string]map[string]figure{
 			kubizone: {loneKnown: {"ms", float64(10 + i)}, loneAnswered: {"ms", 20}},
@@ -144,7 +144,9 @@ func TestReport_marksWhatPeersDoBetter(t *testing.T) {
 	}
 	var out bytes.Buffer
 	r.printReport(&out)
-	for _, want := range []string{"p50, ms | 11 | 22 (2) | – | – |", "BIND answers, p50, ms | 20 | **10 (0.5)** | – | – |"} {
+	for _, want := range []string{
+		"you know the outcome | 11 | 22 (2) | – | – |", "BIND answers; longest | 20; – | **10 (0.5)**; – | –; – | –; – |",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("not printed: %s\n%s", want, out.String())
 		}

@@ -6,11 +6,12 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// Rows of the report. Those of bulk follow the number of records.
+// Figures. Those of bulk follow the number of records.
 const (
 	loneKnown     = "lone/known"
 	loneConfirmed = "lone/confirmed"
@@ -29,24 +30,39 @@ const (
 	bulkHighest   = "highest"
 )
 
-var loneRows = [][2]string{
-	{loneKnown, "a lone change: the user knows the outcome, p50, ms"},
-	{loneConfirmed, "the status reports that BIND has it, p50, ms"},
-	{loneAnswered, "BIND answers, p50, ms"},
-	{loneLongest, "BIND answers, longest, ms"},
-	{idleCPU, "CPU of what you add, at rest, ms a second"},
+// bulk lists the figures of each number of records.
+var bulk = []string{bulkCreated, bulkAnswered, bulkConfirmed, bulkRequests, bulkCPU, bulkAddedCPU, bulkLive, bulkWAL,
+	bulkResident, bulkHighest}
+
+type row struct {
+	what    string
+	figures []string
 }
 
-var bulkRows = [][2]string{
-	{bulkCreated, "%d Records by 8 callers: created, s"},
-	{bulkAnswered, "%d: BIND answers all, s"},
-	{bulkConfirmed, "%d: the statuses report that BIND has all, s"},
-	{bulkRequests, "%d: requests at API servers, a Record"},
-	{bulkCPU, "%d: CPU with kube-apiserver and its etcd, ms a Record"},
-	{bulkAddedCPU, "%d: CPU of what you add, ms a Record"},
-	{bulkLive, "%d: octets in etcd, live, a Record"},
-	{bulkWAL, "%d: octets in etcd's log, a Record"},
-	{bulkResident, "%d: resident, of what you add, MB"},
+// listRows are those of the table in docs/performance.md.
+func (p plan) listRows() []row {
+	few, many := p.Sizes[0], p.Sizes[len(p.Sizes)-1]
+	of := func(n int, figures ...string) (names []string) {
+		for _, f := range figures {
+			names = append(names, sizedRow(n, f))
+		}
+		return names
+	}
+	return []row{
+		{"a lone change, ms: you know the outcome", []string{loneKnown}},
+		{"the status reports that BIND has it", []string{loneConfirmed}},
+		{"BIND answers; longest", []string{loneAnswered, loneLongest}},
+		{fmt.Sprintf("%d Records by %d callers, s: created", few, callers), of(few, bulkCreated)},
+		{"BIND answers all; the statuses report so", of(few, bulkAnswered, bulkConfirmed)},
+		{fmt.Sprintf("%d Records, s: created", many), of(many, bulkCreated)},
+		{"BIND answers all; the statuses report so", of(many, bulkAnswered, bulkConfirmed)},
+		{"requests at API servers, a Record", of(few, bulkRequests)},
+		{"CPU with kube-apiserver and its etcd, ms a Record", of(few, bulkCPU)},
+		{"CPU of the added programs, ms a Record; at rest, ms a second", append(of(few, bulkAddedCPU), idleCPU)},
+		{"octets in etcd a Record, live; log", of(few, bulkLive, bulkWAL)},
+		{fmt.Sprintf("resident, added programs, after %d; %d Records, MB", few, many),
+			append(of(few, bulkResident), of(many, bulkResident)...)},
+	}
 }
 
 type report struct {
@@ -57,25 +73,21 @@ type report struct {
 // printReport prints a row of each figure. In brackets are ratios to Kubizone; a peer's better figure is bold.
 func (r report) printReport(out io.Writer) {
 	r.Header.Print(out)
-	head := []string{"bold: better than " + kubizone}
+	head := []string{"measured"}
 	for _, s := range systems {
 		head = append(head, s.name)
 	}
 	var rows [][]string
-	add := func(name, what string) {
-		row := []string{what}
+	for _, row := range r.plan.listRows() {
+		line := []string{row.what}
 		for _, s := range systems {
-			row = append(row, r.formatCell(name, s.name))
+			var cells []string
+			for _, name := range row.figures {
+				cells = append(cells, r.formatCell(name, s.name))
+			}
+			line = append(line, strings.Join(cells, "; "))
 		}
-		rows = append(rows, row)
-	}
-	for _, row := range loneRows {
-		add(row[0], row[1])
-	}
-	for _, n := range r.plan.Sizes {
-		for _, row := range bulkRows {
-			add(sizedRow(n, row[0]), fmt.Sprintf(row[1], n))
-		}
+		rows = append(rows, line)
 	}
 	figures.Table(out, head, rows)
 }
@@ -90,6 +102,8 @@ func (r report) formatCell(row, system string) string {
 	switch {
 	case !ok:
 		return cell
+	case v == 0:
+		return "**0**"
 	case ratio < 1:
 		return fmt.Sprintf("**%s (%s)**", cell, formatFigure(ratio))
 	}
