@@ -2,11 +2,11 @@
 # Copyright The Kubizone Authors.
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds a release into DIST, and publishes nothing: the programs of each platform with their SBOM; for those of Linux the image; the manifests and the chart,
-# which name the image by its digest; JSON schemas; the same of kubizone-gardener, with the layouts in DIST/gardener; the notes; the checksums. Programs that are in
-# DIST/programs/OS-ARCH and DIST/gardener/programs/OS-ARCH already are packaged as they are.
+# Builds a release into DIST, and publishes nothing: the programs of each platform with their SBOM; for those of Linux the image; the client of each platform; the
+# manifests and the chart, which name the image by its digest; JSON schemas; the same of kubizone-gardener, with the layouts in DIST/gardener; the notes; the checksums.
+# Programs that are in DIST/programs/OS-ARCH, DIST/client/programs/OS-ARCH and DIST/gardener/programs/OS-ARCH already are packaged as they are.
 #
-# $VERSION is the tag, $PLATFORMS are OS/ARCH, $IMAGE is the repository that the image will be in. GARDENER=no leaves kubizone-gardener out, whose modules are not
+# $VERSION is the tag, $PLATFORMS are OS/ARCH, of which those of Windows have the client alone, $IMAGE is the repository that the image will be in. GARDENER=no leaves kubizone-gardener out, whose modules are not
 # in vendor/. The same tree, flags of go and versions of tools give the same octets: every time is $SOURCE_DATE_EPOCH, the commit's where that is not set.
 # `make release-dry-run` runs it, with the flags, and judges what it made.
 #   hack/build-release.sh DIST
@@ -17,8 +17,8 @@ image=${IMAGE:-ghcr.io/kubi-zone/kubizone}
 source=https://github.com/kubi-zone/kubizone
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-if [[ -n $(find "$dist" -type f ! -path "$dist/programs/*" ! -path "$dist/gardener/programs/*" -print -quit) ]]; then
-  echo "$dist is not empty: name another directory, or empty it but for programs and gardener/programs" >&2
+if [[ -n $(find "$dist" -type f ! -path "$dist/programs/*" ! -path "$dist/client/programs/*" ! -path "$dist/gardener/programs/*" -print -quit) ]]; then
+  echo "$dist is not empty: name another directory, or empty it but for programs, client/programs and gardener/programs" >&2
   exit 1
 fi
 tree=v$(sed -n 's/^var number = "\(.*\)-dev"$/\1/p' pkg/version/version.go)
@@ -36,10 +36,15 @@ SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -c safe.directory='*' log -1 --form
 export SOURCE_DATE_EPOCH
 
 if [[ ! -d $dist/programs ]]; then
-  for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}; do
+  for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64}; do
     echo "building $version for $platform" >&2
-    GOGC=400 GOOS=${platform%/*} GOARCH=${platform#*/} go build -ldflags "-s -w -X kubi.zone/kubizone/pkg/version.number=${version#v}" \
-      -o "$dist/programs/${platform/\//-}/" ./cmd/kubizone ./cmd/bind-agent ./cmd/webhook-server
+    build() {
+      GOGC=400 GOOS=${platform%/*} GOARCH=${platform#*/} go build -ldflags "-s -w -X kubi.zone/kubizone/pkg/version.number=${version#v}" \
+        -o "$dist/$1/${platform/\//-}/" "${@:2}"
+    }
+    build client/programs ./cmd/kubectl-kubizone
+    [[ $platform != windows/* ]] || continue
+    build programs ./cmd/kubizone ./cmd/bind-agent ./cmd/webhook-server
     [[ $platform == linux/* && ${GARDENER:-} != no ]] || continue
     GOOS=${platform%/*} GOARCH=${platform#*/} hack/gardener.sh build -ldflags '-s -w' -o "$dist/gardener/programs/${platform/\//-}/" .
   done
@@ -82,12 +87,12 @@ cat <&"$served" >/dev/null &
 registry_address=127.0.0.1:${line##* }
 
 # build_image makes the image of program $1 for the platforms of directory $2/programs: the layout $2/image, its archive in DIST, and $2/image.txt with the name and
-# digest that it will have in repository $3. The licences are in $work/$1.
+# digest that it will have in repository $3. The licences are in $work/$1. The program $4, if any, is in directory $5/programs and in the image too.
 build_image() {
   local at=$registry_address/$1 manifests=() programs platform digest names
   for programs in "$2"/programs/linux-*; do
     platform=${programs##*/}
-    archive "$work/layer.tar" -C "$programs" "$1" -C "$work/$1" LICENSE licenses
+    archive "$work/layer.tar" -C "$programs" "$1" ${4:+-C "$5/programs/$platform" "$4"} -C "$work/$1" LICENSE licenses
     crane append --oci-empty-base --new_layer "$work/layer.tar" --new_tag "$at:$platform"
     crane mutate "$at:$platform" --tag "$at:$platform" --set-platform "${platform/-//}" --user 65532:65532 --entrypoint "/$1" \
       --label "org.opencontainers.image.version=$version,org.opencontainers.image.source=$source,org.opencontainers.image.licenses=Apache-2.0"
@@ -121,18 +126,30 @@ for programs in "$dist"/programs/*; do
   gzip --no-name <"$work/archive.tar" >"$dist/$name.tar.gz"
 done
 
-# krew installs the program as kubectl-kubizone: it is a plugin of kubectl by that name.
+# The client is an archive by itself, of the modules that it has.
+mkdir "$work/kubectl-kubizone"
+cp LICENSE "$work/kubectl-kubizone"
+cp -r "$work/kubizone/licenses" "$work/kubectl-kubizone"
+for programs in "$dist"/client/programs/*; do
+  name=kubectl-kubizone-$version-${programs##*/}
+  write_sbom "$name" "$programs"
+  archive "$work/archive.tar" -C "$programs" $(ls "$programs") -C "$work/kubectl-kubizone" LICENSE licenses
+  gzip --no-name <"$work/archive.tar" >"$dist/$name.tar.gz"
+done
+
+# krew installs the client as the plugin kubizone of kubectl.
 {
   printf 'apiVersion: krew.googlecontainertools.github.com/v1alpha2\nkind: Plugin\nmetadata: {name: kubizone}\nspec:\n'
   printf '  version: %s\n  homepage: %s\n  shortDescription: Ask about DNS names, and write and check zones\n' "$version" "$source"
   printf '  description: |\n    Asks Kubizone which names a namespace may use (may, names), which zones there are (tree), which Records have a name or an\n'
   printf '    address (who), and which step keeps a Record from name servers (why); imports, applies, verifies and judges zones.\n  platforms:\n'
-  for programs in "$dist"/programs/*; do
+  for programs in "$dist"/client/programs/*; do
     name=${programs##*/}
+    program=$(ls "$programs")
     printf '  - selector: {matchLabels: {os: %s, arch: %s}}\n' "${name%-*}" "${name#*-}"
-    printf '    uri: %s/releases/download/%s/kubizone-%s-%s.tar.gz\n' "$source" "$version" "$version" "$name"
-    printf '    sha256: %s\n' "$(sha256sum "$dist/kubizone-$version-$name.tar.gz" | cut -d' ' -f1)"
-    printf '    bin: kubizone\n    files: [{from: kubizone, to: .}, {from: LICENSE, to: .}]\n'
+    printf '    uri: %s/releases/download/%s/kubectl-kubizone-%s-%s.tar.gz\n' "$source" "$version" "$version" "$name"
+    printf '    sha256: %s\n' "$(sha256sum "$dist/kubectl-kubizone-$version-$name.tar.gz" | cut -d' ' -f1)"
+    printf '    bin: %s\n    files: [{from: %s, to: .}, {from: LICENSE, to: .}]\n' "$program" "$program"
   done
 } >"$dist/krew.yaml"
 
@@ -142,7 +159,7 @@ go run ./hack/schemas "$work/schemas"
 archive "$work/archive.tar" -C "$work/schemas" $(ls "$work/schemas")
 gzip --no-name <"$work/archive.tar" >"$dist/kubizone-schemas-$version.tar.gz"
 
-build_image kubizone "$dist" "$image"
+build_image kubizone "$dist" "$image" kubectl-kubizone "$dist/client"
 digest=$(sed 's/.*@//' "$dist/image.txt")
 
 # Links of the page are relative, and those of a release are not.
@@ -156,9 +173,11 @@ MARKDOWN
 
 deploy=$(realpath --relative-to "$work" artifacts/deploy) # kustomize knows relative directories alone
 for form in embedded ha; do
+  controller="$deploy/controller, "
+  [[ $form == embedded ]] && controller= # in the pod of the server
   cat >"$work/kustomization.yaml" <<YAML
 resources: [$deploy/$form]
-components: [$deploy/controller, $deploy/aggregate-roles]
+components: [$controller$deploy/aggregate-roles]
 images: [{name: kubizone, newName: $image, newTag: $version, digest: "$digest"}]
 YAML
   "$kubectl" kustomize "$work" >"$dist/install-$form.yaml"
@@ -191,4 +210,4 @@ if [[ -d $dist/gardener/programs ]]; then
   done
 fi
 
-(cd "$dist" && find . -maxdepth 1 -type f \( -name 'kubizone-*' -o -name '*.yaml' \) -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)
+(cd "$dist" && find . -maxdepth 1 -type f \( -name 'kubizone-*' -o -name 'kubectl-kubizone-*' -o -name '*.yaml' \) -printf '%P\n' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS)

@@ -44,4 +44,4 @@ cosign sign-blob --yes "${key[@]}" --bundle "$dist/SHA256SUMS.sigstore.json" "$d
 kind=()
 [[ $version != *-* ]] || kind=(--prerelease)
 gh release create "$version" --verify-tag "${kind[@]}" --title "$version" --notes-file "$dist/notes.md" \
-  "$dist"/kubizone-* "$dist"/*.yaml "$dist"/SHA256SUMS*
+  "$dist"/kubizone-* "$dist"/kubectl-kubizone-* "$dist"/*.yaml "$dist"/SHA256SUMS*

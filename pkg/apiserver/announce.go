@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/version"
 )
 
 const (
@@ -51,7 +52,7 @@ type announcer struct {
 
 func newAnnouncer(client kubernetes.Interface) announcer {
 	b := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	return announcer{broadcaster: b, recorder: b.NewRecorder(scheme.Scheme, Component), queue: newEventQueue(),
+	return announcer{broadcaster: b, recorder: b.NewRecorder(scheme.Scheme, version.Component), queue: newEventQueue(),
 		refused: cache.NewLRUExpireCache(maxRefused)}
 }
 
@@ -62,8 +63,9 @@ type queuedEvent struct {
 	find                       func(context.Context) (object, uid string, err error)
 }
 
-// eventQueue serves namespaces in turn. For a full queue, a new Event replaces the last Event of the longest queue if
-// that has at least two more Events than its own namespace's. Otherwise it is dropped.
+// eventQueue has a queue for each namespace, served in turn. Beyond maxQueued, a new Event replaces the last Event of
+// the longest queue, if that queue has at least two Events more than the new Event's; otherwise the new Event is
+// dropped.
 type eventQueue struct {
 	mu      sync.Mutex
 	waiting map[string][]queuedEvent // by namespace; no value is empty
@@ -124,8 +126,8 @@ func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	return e, true
 }
 
-// announceWithdrawn reports a grace period's end, or its cancellation if endsAt is 0 (S2.12, S3.5). The reference has
-// no resourceVersion, so an object's Events form a series.
+// announceWithdrawn reports when an object's grace period ends, or its cancellation if endsAt is 0 (S2.12, S3.5). The
+// reference has no resourceVersion, so an object's Events form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return
@@ -164,7 +166,7 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: action, note: note})
 }
 
-// isRepeated also adds the Event to refused.
+// isRepeated reports whether the Event is in refused, and else adds it.
 func (a *announcer) isRepeated(event string) bool {
 	_, again := a.refused.Get(event)
 	if !again {
@@ -173,8 +175,8 @@ func (a *announcer) isRepeated(event string) bool {
 	return again
 }
 
-// announceNotices reports a hidden name or a taken host, for the Zone or a tenant's first Record at the wildcard
-// (S4.25, S4.26).
+// announceNotices writes Events about hidden names and taken hosts, for the Zone or a tenant's first Record at its
+// wildcard (S4.25, S4.26).
 func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 	if a.recorder == nil {
 		return

@@ -25,6 +25,7 @@ import (
 	"k8s.io/component-base/tracing"
 
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
+	"kubi.zone/kubizone/pkg/version"
 )
 
 // Prefix begins every key in etcd. It never changes.
@@ -113,6 +114,6 @@ func recordsSpans(ctx context.Context, provider trace.TracerProvider) bool {
 	if provider == nil {
 		return false
 	}
-	_, span := provider.Tracer(Component).Start(ctx, "etcd") // never ended, so never exported
+	_, span := provider.Tracer(version.Component).Start(ctx, "etcd") // never ended, so never exported
 	return span.SpanContext().IsValid()
 }

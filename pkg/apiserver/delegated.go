@@ -226,7 +226,7 @@ func ClientConfig(flag, kubeconfig string) (*restclient.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; name a kubeconfig of the cluster, or run in a pod of it", flag, err)
 	}
-	config.UserAgent = version.UserAgent(Component)
+	config.UserAgent = version.UserAgent(version.Component)
 	return config, nil
 }
 
@@ -235,7 +235,7 @@ func clientOf(flag, kubeconfig string) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As upstream. The limits bound clients authenticated in a second.
+	// As upstream. The limits bound the clients that can be authenticated in a second.
 	config.QPS, config.Burst, config.Timeout = 200, 400, authenticationTimeout
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -26,9 +26,6 @@ import (
 )
 
 const (
-	// Component is this program's name in upstream's APIs.
-	Component = "kubizone"
-
 	// requestTimeout bounds requests except watches, zones/entries and zones/changes.
 	requestTimeout = time.Minute
 	// drainTimeout bounds shutdown's wait for open connections, mostly watches.
@@ -56,9 +53,9 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 
 	namer := openapi.NewDefinitionNamer(install.Served(authorizationv1.AddToScheme))
 	config.OpenAPIConfig = genericapiserver.DefaultOpenAPIConfig(generatedopenapi.GetOpenAPIDefinitions, namer)
-	config.OpenAPIConfig.Info.Title = Component
+	config.OpenAPIConfig.Info.Title = version.Component
 	config.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, namer)
-	config.OpenAPIV3Config.Info.Title = Component
+	config.OpenAPIV3Config.Info.Title = version.Component
 
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
 		return pace.EndSlowClients(genericapiserver.DefaultBuildHandlerChain(checkBodies(handler), c), c)
@@ -78,7 +75,7 @@ type effectiveVersion struct {
 func (v effectiveVersion) Info() *apimachineryversion.Info {
 	info := v.EffectiveVersion.Info()
 	// component-base reports v0.0.0 outside Kubernetes' own modules.
-	info.GitVersion = "v" + v.BinaryVersion().WithPatch(0).String() + "+" + Component + "-v" + version.Number()
+	info.GitVersion = "v" + v.BinaryVersion().WithPatch(0).String() + "+" + version.Component + "-v" + version.Number()
 	info.GitCommit, info.GitTreeState, info.BuildDate = "", "", ""
 	return info
 }

@@ -99,7 +99,7 @@ var serverMetrics = []metric{
 		return float64(m.ledger.HeldZones()), true
 	}),
 	gauge("kubizone_namespaces_gone", "Namespaces that are gone and have left objects, which are still served; "+
-		"kubizone doctor names them and the command.", func(m *Metrics) (float64, bool) {
+		"kubectl kubizone doctor names them and the command.", func(m *Metrics) (float64, bool) {
 		return m.countGone()
 	}),
 	gauge("kubizone_view_frozen_zones", "Zones that cannot be proven at this moment, and are served as they were proven last or "+
@@ -122,7 +122,7 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	}
 }
 
-// With profiling a DELETE resets both registries.
+// With profiling, a DELETE of /metrics resets both registries.
 func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profiling bool) {
 	const path = "/metrics"
 	both := metrics.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, own},

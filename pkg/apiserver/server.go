@@ -55,6 +55,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/record"
 	"kubi.zone/kubizone/pkg/registry/updatekey"
 	"kubi.zone/kubizone/pkg/registry/zone"
+	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
 )
@@ -162,7 +163,7 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	config.BuildHandlerChainFunc = func(handler http.Handler, c *genericapiserver.Config) http.Handler {
 		return s.sendAway(chain(s.refuseEarly(changeset.WithRequest(handler), c), c))
 	}
-	if s.generic, err = config.Complete().New(Component, genericapiserver.NewEmptyDelegate()); err != nil {
+	if s.generic, err = config.Complete().New(version.Component, genericapiserver.NewEmptyDelegate()); err != nil {
 		return fmt.Errorf("API server: %w", err)
 	}
 	s.generic.ShutdownTimeout = drainTimeout
@@ -334,6 +335,13 @@ func (s *Server) Loopback() *restclient.Config {
 	return &restclient.Config{Host: s.loopback.Host, BearerToken: s.loopback.BearerToken, QPS: -1,
 		ContentConfig: restclient.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
 		Transport:     inprocess.Transport{Handler: s.generic.Handler}}
+}
+
+// As returns the client configuration of a user in this process, with the rights that the authorizer grants the user.
+func (s *Server) As(user string) *restclient.Config {
+	config := restclient.CopyConfig(s.loopback)
+	config.Impersonate.UserName = user
+	return config
 }
 
 // Registry returns the server's own metrics. /metrics also serves upstream's.

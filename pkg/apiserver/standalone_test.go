@@ -50,7 +50,7 @@ func startBareServer(t *testing.T) (url string, us *pki.Bundle) {
 	config := must.Get(genericConfig(registry))(t)
 	must.Succeed(t, serveStandalone(&config.Config, Config{Listener: listener, ServingCert: us.ServingCert, ServingKey: us.ServingKey}))
 	must.Succeed(t, applyStandalone(&config.Config, us.CA))
-	server := must.Get(config.Complete().New(Component, genericapiserver.NewEmptyDelegate()))(t)
+	server := must.Get(config.Complete().New(version.Component, genericapiserver.NewEmptyDelegate()))(t)
 	must.Succeed(t, serveCluster(server, registry, config.Authorization.Authorizer))
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)

@@ -6,22 +6,18 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
-	"github.com/go-logr/logr"
 	semver "k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/pkg/cmd/client"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/test/must"
 )
@@ -29,6 +25,13 @@ import (
 func runCommand(arguments ...string) (code int, out, stderr string) {
 	var o, e bytes.Buffer
 	code = Main(arguments, &o, &e)
+	return code, o.String(), e.String()
+}
+
+// runClient runs kubectl kubizone.
+func runClient(arguments ...string) (code int, out, stderr string) {
+	var o, e bytes.Buffer
+	code = client.Main(arguments, &o, &e)
 	return code, o.String(), e.String()
 }
 
@@ -52,16 +55,16 @@ func TestMain_everyCommandIsInTheIndex(t *testing.T) {
 	_, table, _ := strings.Cut(string(readme), "\n| command | does |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	known := 0
-	for _, command := range New().Commands() {
+	for _, command := range slices.Concat(New().Commands(), client.New().Commands()) {
 		if command.Hidden || slices.Contains([]string{"completion", "help", "version"}, command.Name()) {
 			continue
 		}
 		known++
-		if !regexp.MustCompile("`(kubizone )?" + command.Name() + "[ `]").MatchString(table) {
-			t.Errorf("docs/README.md: its table of commands has no row for kubizone %s", command.Name())
+		if !regexp.MustCompile("`(" + command.Root().CommandPath() + " )?" + command.Name() + "[ `]").MatchString(table) {
+			t.Errorf("docs/README.md: its table of commands has no row for %s", command.CommandPath())
 		}
 	}
-	if known < 8 {
+	if known < 20 {
 		t.Errorf("only %d commands found", known)
 	}
 }
@@ -96,7 +99,7 @@ func TestVersion_isOneEverywhere(t *testing.T) {
 	}
 }
 
-// C2
+// P2
 func TestMain_saysAnErrorOnceWithoutUsage(t *testing.T) {
 	for _, tc := range []struct {
 		arguments []string
@@ -104,14 +107,15 @@ func TestMain_saysAnErrorOnceWithoutUsage(t *testing.T) {
 	}{
 		{[]string{"up", "--listen", "nowhere"}, "write an address and a port"},
 		{[]string{"up", "stray"}, `"stray" is not a flag; kubizone up --help lists them`},
-		{[]string{"export"}, "kubizone export needs exactly one argument: ZONE (given: 0); kubizone export --help says more"},
-		{[]string{"import"}, "kubizone import needs arguments: FILE"},
+		{[]string{"replace-member"}, "kubizone replace-member needs exactly one argument: NAME"},
+		{[]string{"backup"}, "kubizone backup needs exactly one argument: OUT (given: 0); kubizone backup --help says more"},
 		{[]string{"down"}, `unknown command "down" for "kubizone"; kubizone --help lists the commands`},
-		{[]string{"imprt"}, `unknown command "imprt" for "kubizone"; did you mean import? kubizone --help lists the commands`},
+		{[]string{"restor"}, `unknown command "restor" for "kubizone"; did you mean restore? kubizone --help lists the commands`},
 		{[]string{"up", "--no-such-flag"}, "unknown flag: --no-such-flag; kubizone up --help lists the flags"},
 		{[]string{"up", "--dat-dir", "x"}, "unknown flag: --dat-dir; did you mean --data-dir? kubizone up --help lists the flags"},
 		{[]string{"--no-such-flag"}, "kubizone --help lists the flags"},
-		{[]string{"export", "zone", "--kubeconfig", "/no/such/file"}, "--kubeconfig: "},
+		{[]string{"verify", "a/b", "-o", "json", "it's"}, `type: kubectl kubizone verify a/b -o json 'it'\''s'`},
+		{[]string{"why"}, "why is a command of the client; type: kubectl kubizone why"},
 	} {
 		arguments := tc.arguments
 		code, out, errors := runCommand(arguments...)
@@ -124,7 +128,39 @@ func TestMain_saysAnErrorOnceWithoutUsage(t *testing.T) {
 	}
 }
 
-// C2: exit code 1 is an answer, 2 is a failure.
+// The client names itself as the user types it.
+func TestClient_saysAnErrorOnceWithoutUsage(t *testing.T) {
+	for _, tc := range []struct {
+		arguments []string
+		next      string
+	}{
+		{[]string{"export"}, "export needs exactly one argument: ZONE (given: 0); kubectl kubizone export --help says more"},
+		{[]string{"import"}, "kubectl kubizone import needs arguments: FILE"},
+		{[]string{"imprt"}, `"imprt" for "kubectl kubizone"; did you mean import? kubectl kubizone --help lists the commands`},
+		{[]string{"export", "zone", "--kubeconfig", "/no/such/file"}, "--kubeconfig: "},
+	} {
+		code, out, errors := runClient(tc.arguments...)
+		if code != 2 || out != "" || !strings.HasPrefix(errors, "error: ") || !strings.Contains(errors, tc.next) ||
+			strings.Count(errors, "error: ") != 1 {
+			t.Errorf("%v: %d %q %q", tc.arguments, code, out, errors)
+		}
+	}
+}
+
+// kubizone knows each word of the client, and no other.
+func TestMain_redirectsTheWordsOfTheClient(t *testing.T) {
+	var words []string
+	for _, command := range client.New().Commands() {
+		if name := command.Name(); name != "version" && name != "options" {
+			words = append(words, name)
+		}
+	}
+	if slices.Sort(words); !slices.Equal(words, clientWords) {
+		t.Errorf("the client has %q, kubizone redirects %q", words, clientWords)
+	}
+}
+
+// P2: exit code 1 is an answer, 2 is a failure.
 func TestMain_distinguishesAnAnswerFromNone(t *testing.T) {
 	if code, out, errors := runCommand("fsck", "--data-dir", t.TempDir()); code != 2 {
 		t.Errorf("fsck of nothing: %d %q %q", code, out, errors)
@@ -135,7 +171,7 @@ func TestMain_distinguishesAnAnswerFromNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, arguments := range [][]string{{"doctor"}, {"verify", "a/b"}, {"import", "--zone", "a/b", "../../test/testdata/root-2018031200.zone"}} {
-		if code, out, errors := runCommand(append(arguments, "--kubeconfig", kubeconfig)...); code != 2 {
+		if code, out, errors := runClient(append(arguments, "--kubeconfig", kubeconfig)...); code != 2 {
 			t.Errorf("%v where nobody listens: %d %q %q", arguments, code, out, errors)
 		}
 	}
@@ -149,142 +185,26 @@ func TestCompletion(t *testing.T) {
 		{[]string{"export", "-o", ""}, "zonefile\nyaml\n:4\n"},
 		{[]string{"import", ""}, ":0\n"}, // files, by the shell
 		{[]string{"verify", "-o", ""}, "text\njson\n:4\n"},
-		{[]string{"export", "--logging-format", ""}, "text\njson\n:4\n"},
 	} {
-		if code, out, _ := runCommand(append([]string{"__complete"}, tc.arguments...)...); code != 0 || out != tc.want {
+		if code, out, _ := runClient(append([]string{"__complete"}, tc.arguments...)...); code != 0 || out != tc.want {
 			t.Errorf("%q: %d %q, want %q", tc.arguments, code, out, tc.want)
 		}
 	}
 }
 
-// C4
-func TestLog_isQuietUnlessAsked(t *testing.T) {
-	logOf := func(verbosity int) string {
-		var to bytes.Buffer
-		must.Succeed(t, setUpLog(&to, verbosity, logText))
-		klog.Info("information")
-		klog.V(2).Info("detail")
-		klog.Warning("warning")
-		klog.Error("error")
-		klog.Flush()
-		return to.String()
-	}
-	if got := logOf(0); strings.Contains(got, "information") || strings.Contains(got, "detail") || strings.Count(got, "warning\n") != 1 || strings.Count(got, "error\n") != 1 {
-		t.Errorf("quiet:\n%s", got)
-	}
-	if got := logOf(2); strings.Count(got, "information\n") != 1 || strings.Count(got, "detail\n") != 1 || strings.Count(got, "warning\n") != 1 {
-		t.Errorf("with -v=2:\n%s", got)
-	}
-}
-
-// Each log line is a JSON object, from any call of klog. Verbosity is as in text.
-func TestLog_isJSONWhereAsked(t *testing.T) {
+// With --logging-format=json the error is JSON as well.
+func TestMain_saysAnErrorAsJSONWhereAsked(t *testing.T) {
 	defer klog.ClearLogger()
-	type line struct {
-		TS                 float64
-		Level, Caller, Msg string
-		V                  *int
-		Err, Zone          string
-	}
-	logOf := func(verbosity int) (lines []line) {
-		var to bytes.Buffer
-		must.Succeed(t, setUpLog(&to, verbosity, logJSON))
-		klog.Info("information")
-		klog.V(2).InfoS("detail", "zone", "example.org.")
-		klog.FromContext(t.Context()).V(3).Info("further detail")
-		klog.Warningf("warning %d\nof two lines", 1)
-		slog.New(logr.ToSlogHandler(klog.Background())).Warn("warning of a delivery", "zone", "example.org.")
-		klog.ErrorS(errors.New("broken"), "error", "zone", "example.org.")
-		klog.Error("error without keys")
-		klog.Flush()
-		decoder := json.NewDecoder(&to)
-		for decoder.More() {
-			var one line
-			must.Succeed(t, decoder.Decode(&one))
-			if one.TS < 1e12 || !strings.Contains(one.Caller, "cmd_test.go:") {
-				t.Errorf("%+v", one)
-			}
-			lines = append(lines, one)
-		}
-		return lines
-	}
-	texts := func(lines []line) (texts []string) {
-		for _, one := range lines {
-			texts = append(texts, one.Level+" "+one.Msg)
-		}
-		return texts
-	}
-	loud := []string{"warn warning 1\nof two lines", "warn warning of a delivery", "error error", "error error without keys"}
-	quiet0 := logOf(0)
-	if got := texts(quiet0); !slices.Equal(got, loud) {
-		t.Errorf("quiet: %q", got)
-	} else if quiet0[1].Zone != "example.org." || quiet0[2].Err != "broken" {
-		t.Errorf("quiet: %+v", quiet0)
-	}
-	if got := texts(logOf(2)); !slices.Equal(got, append([]string{"info information", "info detail"}, loud...)) {
-		t.Errorf("with -v=2: %q", got)
-	}
-	// The last line is JSON as well.
-	for _, arguments := range [][]string{{"doctor", "now"}, {"export", "--none"}} {
+	for _, arguments := range [][]string{{"fsck", "now"}, {"backup", "--none"}} {
 		var last struct{ Level, Msg string }
 		code, _, stderr := runCommand(append([]string{"--logging-format=json"}, arguments...)...)
 		_, _, text := runCommand(arguments...)
-		if json.Unmarshal([]byte(stderr), &last) != nil || code != exitFailed || last.Level != "error" || "kubizone: "+last.Msg+"\n" != text {
+		if json.Unmarshal([]byte(stderr), &last) != nil || code != 2 || last.Level != "error" || "kubizone: "+last.Msg+"\n" != text {
 			t.Errorf("%q: %d %q, as text %q", arguments, code, stderr, text)
 		}
 	}
-	if code, _, stderr := runCommand("version", "--logging-format", "xml"); code != exitFailed || stderr != "kubizone: --logging-format "+
+	if code, _, stderr := runCommand("version", "--logging-format", "xml"); code != 2 || stderr != "kubizone: --logging-format "+
 		"\"xml\": write text or json\n" {
 		t.Errorf("%d %q", code, stderr)
-	}
-}
-
-// A call site that logs an error for each foreign request fills no log and hides no other call site (attack 107).
-func TestLog_boundsTheLinesOfOnePlace(t *testing.T) {
-	defer klog.ClearLogger()
-	for _, format := range []string{logText, logJSON} {
-		synctest.Test(t, func(t *testing.T) {
-			var to bytes.Buffer
-			must.Succeed(t, setUpLog(&to, 1, format))
-			printf := func(path string) { klog.ErrorS(nil, "Timeout or abort", "path", path) }
-			count := func(text string) int {
-				klog.Flush()
-				return strings.Count(to.String(), text)
-			}
-			for range 5000 {
-				printf("/flood")
-				klog.Info("information")
-			}
-			klog.Error("of another place")
-			flood, other, all := count("/flood"), count("of another place"), count("information")
-			if flood != placeBurst || other != 1 || all != 5000 {
-				t.Errorf("%s: %d lines of the place, %d of another, %d of information", format, flood, other, all)
-			}
-			time.Sleep(placeInterval + time.Second)
-			printf("/later")
-			if format == logText && count("cmd_test.go:") != placeBurst+5000+3 || count("/later") != 1 {
-				t.Errorf("%s: nothing more is logged", format)
-			}
-			if format == logText && count("] 4900 lines of this place are left out\n") != 1 {
-				t.Errorf("nothing says that lines are missing")
-			}
-		})
-	}
-}
-
-// Started as a kubectl plugin, the command names itself as the user types it and completes for kubectl; other names
-// change nothing.
-func TestAdaptToName_isThePluginOfKubectl(t *testing.T) {
-	for started, want := range map[string]string{
-		"/bin/kubizone": "kubizone may", "kubectl-kubizone": "kubectl kubizone may", "C/kubectl-kubizone.exe": "kubectl kubizone may",
-		"/krew/kubectl_complete-kubizone": "__complete kubizone may",
-	} {
-		root := New()
-		arguments := adaptToName(root, started, []string{"may"})
-		command, _, err := root.Find([]string{"may"})
-		got := strings.Join(append(arguments[:len(arguments)-1:len(arguments)-1], command.CommandPath()), " ")
-		if err != nil || got != want {
-			t.Errorf("%s: %q, %v, want %q", started, got, err, want)
-		}
 	}
 }

@@ -31,6 +31,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/client"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/test/must"
 )
@@ -240,53 +241,63 @@ func serveHostile(t *testing.T, refuses bool) string {
 // hostileRows are the arguments of commands that query an API server, without the output flag. HOSTILE is the text,
 // MANIFEST and ZONEFILE are hostile files.
 var hostileRows = map[string][]string{
-	"kubizone apply":   {"-f MANIFEST", "-f RECORDS", "-f HOSTILE", "--delete HOSTILE"},
-	"kubizone changes": {"team/raw", "team/zone --follow", "HOSTILE"},
-	"kubizone doctor":  {""},
-	"kubizone export":  {"team/raw", "HOSTILE", "team/HOSTILE/x"},
-	"kubizone import": {"ZONEFILE --zone team/zone", "ZONEFILE --zone HOSTILE", "MANIFEST --from-crd",
+	"kubectl kubizone apply":   {"-f MANIFEST", "-f RECORDS", "-f HOSTILE", "--delete HOSTILE"},
+	"kubectl kubizone changes": {"team/raw", "team/zone --follow", "HOSTILE"},
+	"kubectl kubizone doctor":  {""},
+	"kubectl kubizone export":  {"team/raw", "HOSTILE", "team/HOSTILE/x"},
+	"kubectl kubizone import": {"ZONEFILE --zone team/zone", "ZONEFILE --zone HOSTILE", "MANIFEST --from-crd",
 		"HOSTILE --zone team/zone", "axfr://HOSTILE/zone --zone team/zone"},
-	"kubizone may":              {"create www.example.org TXT", "create HOSTILE HOSTILE -n HOSTILE"},
-	"kubizone names":            {"", "-n HOSTILE"},
-	"kubizone peer-certificate": {"--secret team/secret --hosts HOSTILE --dir HOSTILE"},
-	"kubizone plan":             {"-f MANIFEST", "ZONEFILE --zone team/zone", "-f HOSTILE", "-k HOSTILE"},
-	"kubizone tree":             {"", "HOSTILE"},
-	"kubizone updatekey create": {"key", "HOSTILE"},
-	"kubizone updatekey show":   {"key", "key --secrets-dir HOSTILE"},
-	"kubizone verify":           {"team/zone", "HOSTILE", "team/zone --name-server HOSTILE"},
-	"kubizone who":              {"www.example.org", "HOSTILE"},
-	"kubizone why":              {"record", "HOSTILE"},
+	"kubectl kubizone may":              {"create www.example.org TXT", "create HOSTILE HOSTILE -n HOSTILE"},
+	"kubectl kubizone names":            {"", "-n HOSTILE"},
+	"kubizone peer-certificate":         {"--secret team/secret --hosts HOSTILE --dir HOSTILE"},
+	"kubectl kubizone plan":             {"-f MANIFEST", "ZONEFILE --zone team/zone", "-f HOSTILE", "-k HOSTILE"},
+	"kubectl kubizone tree":             {"", "HOSTILE"},
+	"kubectl kubizone updatekey create": {"key", "HOSTILE"},
+	"kubectl kubizone updatekey show":   {"key", "key --secrets-dir HOSTILE"},
+	"kubectl kubizone verify":           {"team/zone", "HOSTILE", "team/zone --name-server HOSTILE"},
+	"kubectl kubizone who":              {"www.example.org", "HOSTILE"},
+	"kubectl kubizone why":              {"record", "HOSTILE"},
 }
 
 var hostileLines = map[string][]string{
-	"kubizone":                       {"HOSTILE", "-v HOSTILE version"},
-	"kubizone apiserver":             {"--etcd-servers HOSTILE --authentication-kubeconfig HOSTILE"},
-	"kubizone backup":                {"HOSTILE --data-dir HOSTILE"},
-	"kubizone bind-agent":            {"--rndc-key-file HOSTILE", "--listen HOSTILE"},
-	"kubizone completion":            {"HOSTILE"},
-	"kubizone completion bash":       {"HOSTILE"},
-	"kubizone completion fish":       {"HOSTILE"},
-	"kubizone completion powershell": {"HOSTILE"},
-	"kubizone completion zsh":        {"HOSTILE"},
-	"kubizone controller":            {"--lease HOSTILE"},
-	"kubizone explain":               {"HOSTILE"},
-	"kubizone external-dns":          {"--listen HOSTILE"},
-	"kubizone fleet":                 {"--lease HOSTILE"},
-	"kubizone fsck":                  {"--data-dir HOSTILE"},
-	"kubizone help":                  {"HOSTILE"},
-	"kubizone lint":                  {"MANIFEST", "HOSTILE"},
-	"kubizone primary":               {"--dns-listen HOSTILE"},
-	"kubizone replace-member":        {"HOSTILE --data-dir HOSTILE --etcd-initial-cluster HOSTILE"},
-	"kubizone restore":               {"HOSTILE --data-dir HOSTILE"},
-	"kubizone up":                    {"--listen HOSTILE", "--data-dir HOSTILE --listen HOSTILE"},
-	"kubizone updatekey":             {"HOSTILE"},
-	"kubizone version":               {"HOSTILE"},
+	"kubizone":                               {"HOSTILE", "-v HOSTILE version", "why HOSTILE"},
+	"kubectl kubizone":                       {"HOSTILE", "-v HOSTILE version"},
+	"kubectl kubizone version":               {"HOSTILE"},
+	"kubizone apiserver":                     {"--etcd-servers HOSTILE --authentication-kubeconfig HOSTILE"},
+	"kubizone backup":                        {"HOSTILE --data-dir HOSTILE"},
+	"kubizone bind-agent":                    {"--rndc-key-file HOSTILE", "--listen HOSTILE"},
+	"kubectl kubizone completion":            {"HOSTILE"},
+	"kubizone completion":                    {"HOSTILE"},
+	"kubectl kubizone completion bash":       {"HOSTILE"},
+	"kubizone completion bash":               {"HOSTILE"},
+	"kubectl kubizone completion fish":       {"HOSTILE"},
+	"kubizone completion fish":               {"HOSTILE"},
+	"kubectl kubizone completion powershell": {"HOSTILE"},
+	"kubizone completion powershell":         {"HOSTILE"},
+	"kubectl kubizone completion zsh":        {"HOSTILE"},
+	"kubizone completion zsh":                {"HOSTILE"},
+	"kubizone controller":                    {"--lease HOSTILE"},
+	"kubectl kubizone explain":               {"HOSTILE"},
+	"kubizone external-dns":                  {"--listen HOSTILE"},
+	"kubizone fleet":                         {"--lease HOSTILE"},
+	"kubizone fsck":                          {"--data-dir HOSTILE"},
+	"kubectl kubizone help":                  {"HOSTILE"},
+	"kubizone help":                          {"HOSTILE"},
+	"kubectl kubizone lint":                  {"MANIFEST", "HOSTILE"},
+	"kubizone primary":                       {"--dns-listen HOSTILE"},
+	"kubizone replace-member":                {"HOSTILE --data-dir HOSTILE --etcd-initial-cluster HOSTILE"},
+	"kubizone restore":                       {"HOSTILE --data-dir HOSTILE"},
+	"kubizone up":                            {"--listen HOSTILE", "--data-dir HOSTILE --listen HOSTILE"},
+	"kubectl kubizone updatekey":             {"HOSTILE"},
+	"kubizone version":                       {"HOSTILE"},
 }
 
 func eachCommand(command *cobra.Command, do func(*cobra.Command)) {
 	do(command)
 	for _, below := range command.Commands() {
-		eachCommand(below, do)
+		if !slices.Contains(clientWords, below.Name()) || !below.Hidden {
+			eachCommand(below, do)
+		}
 	}
 }
 
@@ -314,9 +325,6 @@ func listForms(t *testing.T, command *cobra.Command) []string {
 // Every command in every output form, with objects, files and refusals full of control characters, bidirectional
 // controls and line breaks (attack 28).
 func TestMain_obeysNoTenant(t *testing.T) {
-	root := New()
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
 	directory := t.TempDir()
 	write := func(end, text string) string {
 		path := filepath.Join(directory, oneLine+end)
@@ -344,7 +352,14 @@ func TestMain_obeysNoTenant(t *testing.T) {
 			"www 60 IN TXT \""+oneLine+"\"\n"+oneLine+" 60 IN A 192.0.2.1\n"))
 	answers, refuses := serveHostile(t, false), serveHostile(t, true)
 	known := 0
-	eachCommand(root, func(command *cobra.Command) {
+	both := func(do func(*cobra.Command)) {
+		for _, root := range []*cobra.Command{New(), client.New()} {
+			root.InitDefaultHelpCmd()
+			root.InitDefaultCompletionCmd()
+			eachCommand(root, do)
+		}
+	}
+	both(func(command *cobra.Command) {
 		path := command.CommandPath()
 		rows, asks := hostileRows[path]
 		lines, ok := hostileLines[path]
@@ -352,10 +367,14 @@ func TestMain_obeysNoTenant(t *testing.T) {
 			t.Errorf("%s: write a row for it into hostileRows or hostileLines", path)
 		}
 		known++
-		begin := strings.Fields(path)[1:]
+		rest, start := strings.TrimPrefix(path, "kubizone"), runCommand
+		if command.Root().Name() != "kubizone" {
+			rest, start = strings.TrimPrefix(path, command.Root().CommandPath()), runClient
+		}
+		begin := strings.Fields(rest)
 		run := func(t *testing.T, arguments ...string) (out string) {
 			t.Helper()
-			code, out, stderr := runCommand(append(slices.Clone(begin), arguments...)...)
+			code, out, stderr := start(append(slices.Clone(begin), arguments...)...)
 			t.Logf("%q: %d\n%s%s", arguments, code, out, stderr)
 			expectTame(t, out)
 			expectTame(t, stderr)
@@ -366,7 +385,9 @@ func TestMain_obeysNoTenant(t *testing.T) {
 		}
 		t.Run(path, func(t *testing.T) {
 			run(t, "--"+hostile)
-			run(t, "--logging-format=json", "--"+hostile)
+			if command.Root().Name() == "kubizone" {
+				run(t, "--logging-format=json", "--"+hostile)
+			}
 			for _, form := range listForms(t, command) {
 				for _, row := range slices.Concat(rows, lines) {
 					var arguments []string
@@ -387,7 +408,7 @@ func TestMain_obeysNoTenant(t *testing.T) {
 		t.Errorf("%d commands, %d of which have rows: a row is of no command", known, len(hostileRows)+len(hostileLines))
 	}
 	for _, arguments := range [][]string{{"who", ""}, {"why", ""}, {"tree", ""}, {"may", "create", ""}} {
-		_, out, stderr := runCommand(append(append([]string{"__complete"}, arguments...), "--kubeconfig", answers)...)
+		_, out, stderr := runClient(append(append([]string{"__complete"}, arguments...), "--kubeconfig", answers)...)
 		expectTame(t, out+stderr)
 	}
 }
@@ -436,7 +457,7 @@ func expectForm(t *testing.T, form, out string) {
 // klog does not escape texts without keys (attack 28).
 func TestMain_logsNoTenant(t *testing.T) {
 	defer klog.ClearLogger()
-	for _, format := range []string{logText, logJSON} {
+	for _, format := range []string{"text", "json"} {
 		var out, stderr bytes.Buffer
 		if code := Main([]string{"version", "--logging-format", format}, &out, &stderr); code != 0 {
 			t.Fatal(code, stderr.String())

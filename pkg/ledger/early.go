@@ -8,10 +8,10 @@ import (
 	"fmt"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/facts"
-	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // EarlyRecord decides a write of a Record before the write begins, from this server's memory, so that an allowed write
@@ -19,12 +19,12 @@ import (
 // error is the write's 403, after a transaction has compared all facts. Other refusals are left to the write. before is
 // nil for a creation. The objects are not changed.
 func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error) {
-	if objects.SameContent(before, after) { // S2.4
+	if lawform.SameContent(before, after) { // S2.4
 		return "", nil
 	}
 	defer l.com.Recover(ctx, nil, &err)
 	// The right to a name does not depend on the data, whose parsing and hashing is the larger part of a decision.
-	ask, _, err := l.recordAsk(ctx, before, after, objects.RecordWithoutData)
+	ask, _, err := l.recordAsk(ctx, before, after, lawform.RecordWithoutData)
 	if err != nil {
 		return "", nil
 	}
@@ -47,7 +47,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil // other writes of the set may make room
 	}
 	// With the data, another reason may come first.
-	if ask, _, err = l.recordAsk(ctx, before, after, objects.LawRecord); err != nil {
+	if ask, _, err = l.recordAsk(ctx, before, after, lawform.Record); err != nil {
 		return "", nil
 	}
 	if out = s.DecideFromMemory(ask); out.Refusal == nil || out.Refusal.Kind != law.Forbidden {

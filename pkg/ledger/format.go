@@ -46,7 +46,7 @@ func CheckFirstFormat(format int) error {
 	}
 	return formatError(fmt.Sprintf("the store is of format %d, and the first that this kubizone reads is %d: "+
 		"start the kubizone that wrote it, "+
-		"export its zones with kubizone export, and load them into a new store with kubizone import", format, FirstFormat))
+		"export its zones with kubectl kubizone export, and load them into a new store with kubectl kubizone import", format, FirstFormat))
 }
 
 type formatError string

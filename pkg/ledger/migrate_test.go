@@ -20,12 +20,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 	"kubi.zone/kubizone/pkg/ledger/layout"
-	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
@@ -363,7 +363,7 @@ func TestMigrate_enqueuesOrdinaryWork(t *testing.T) {
 	old.Spec.Delegations = []v1alpha1.DelegationRule{store.Allow("platform", "b")}
 	store.Must(st.Client.Client.Put(t.Context(), key, string(store.Must(runtime.Encode(store.Codec().Codec, old)))))
 	step := ledger.Migration{Number: ledger.Format + 1, Name: "less is allowed", OldersMayWrite: true, Run: func(ctx context.Context, m *ledger.Migrating) error {
-		z, err := objects.LawZone(old)
+		z, err := lawform.Zone(old)
 		if err != nil {
 			return err
 		}

@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/law/zones"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
-	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 // PreviewRecord decides a write of a Record without a commit, and sets after.Status to the result (S7.3). before is nil
@@ -25,13 +25,13 @@ func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Reco
 	if set, index := setOf(ctx); set != nil {
 		return l.previewInSet(ctx, set, index, before, after)
 	}
-	if after != nil && objects.SameContent(before, after) {
+	if after != nil && lawform.SameContent(before, after) {
 		if after.Generation != before.Generation {
 			after.Status.ObservedGeneration = after.Generation
 		}
 		return nil
 	}
-	ask, _, err := l.recordAsk(ctx, before, after, objects.LawRecord)
+	ask, _, err := l.recordAsk(ctx, before, after, lawform.Record)
 	if err != nil {
 		return err
 	}

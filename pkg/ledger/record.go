@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/commit"
@@ -22,7 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Records decorates the raw storage of Records. raw must use a client from StorageClient.
+// Records returns raw, decorated so that the ledger commits writes. raw must use a client from StorageClient.
 func (l *Ledger) Records(raw storage.Interface) storage.Interface {
 	return &recordStorage{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
 		newStoreWrite: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) storeWrite {
@@ -74,7 +75,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	if set, index := setOf(ctx); set != nil {
 		return w.inSet(ctx, set, index, key, put)
 	}
-	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
+	if w.after != nil && lawform.SameContent(w.before, w.after) { // S2.4
 		placed, data, err := w.observeGeneration(ctx, key, put)
 		if err != nil {
 			return commit.Outcome{}, err
@@ -86,7 +87,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 		return out, err
 	}
 	l.com.Clients.Store(time.Now().UnixNano())
-	ask, hint, err := l.recordAsk(ctx, w.before, w.after, objects.LawRecord)
+	ask, hint, err := l.recordAsk(ctx, w.before, w.after, lawform.Record)
 	if err != nil {
 		return commit.Outcome{}, err
 	}
@@ -122,7 +123,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	return out, nil
 }
 
-// recordAsk also returns the key of the zone that probably changes.
+// recordAsk returns the request to the law, and the key of the zone that probably changes.
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	read func(*v1alpha1.Record) (*law.Record, error)) (records.RecordAsk, string, error) {
 	ask := records.RecordAsk{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}
@@ -160,7 +161,7 @@ func (w *recordWrite) inSet(ctx context.Context, s *Set, index int, key string, 
 		return commit.Outcome{}, x.Refuse(field.NewPath("metadata", "finalizers"), "has %s, and a change set deletes at once: delete it "+
 			"by itself", strings.Join(w.before.Finalizers, ", "))
 	}
-	if w.after != nil && objects.SameContent(w.before, w.after) { // S2.4
+	if w.after != nil && lawform.SameContent(w.before, w.after) { // S2.4
 		var err error
 		if x.Placed, x.Put, err = w.observeGeneration(ctx, key, put); err != nil {
 			return commit.Outcome{}, err
@@ -192,7 +193,7 @@ func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int) (commi
 
 func (l *Ledger) setWrite(ctx context.Context, index int, before, after *v1alpha1.Record) *commit.SetWrite {
 	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after}
-	if x.Ask, x.Hint, x.Unread = l.recordAsk(ctx, before, after, objects.LawRecord); x.Ask.After != nil {
+	if x.Ask, x.Hint, x.Unread = l.recordAsk(ctx, before, after, lawform.Record); x.Ask.After != nil {
 		x.Ask.After.WaitsOnConflict = false // in a set no Record waits
 	}
 	if before != nil {

@@ -7,16 +7,16 @@ import (
 	"context"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/commit"
-	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
 // ReviewName returns the result that a Record without data would have at its creation (S14.1), and writes nothing.
 func (l *Ledger) ReviewName(ctx context.Context, asked *v1alpha1.Record) (status v1alpha1.NameReviewStatus, err error) {
-	ask, _, err := l.recordAsk(ctx, nil, asked, objects.RecordWithoutData)
+	ask, _, err := l.recordAsk(ctx, nil, asked, lawform.RecordWithoutData)
 	if err != nil {
 		return status, err
 	}

@@ -33,10 +33,11 @@ const (
 	leaseSeconds = 5
 )
 
-// RunElected calls run while this server is elected, and returns when ctx ends, or with an error when the lease ends.
-// After the loss of a lease, run may run in two servers for a moment.
+// RunElected calls run once this server is elected leader, and returns when run does. If the leader's lease in etcd
+// ends, run's context ends and RunElected returns an error; for a moment, two servers may then execute run.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
-	// The lease is returned after the end of ctx, within resignTimeout if etcd does not answer.
+	// After ctx ends, the lease is revoked, so that another server is elected at once. If etcd does not answer within
+	// resignTimeout, the lease expires.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(resignTimeout, end) })()
@@ -91,9 +92,9 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 	return members, err
 }
 
-// ChangeRecords writes those stored Records of a namespace for which change, which sets conditions, returns true. The
-// namespace is charged. Records that are absent or change meanwhile are omitted. changed counts the written Records,
-// after an error maybe too few.
+// ChangeRecords calls change, which sets conditions, for the named Records of a namespace, and writes those for which
+// it returns true. The namespace is charged. Records that are absent or change meanwhile are omitted. changed counts
+// the written Records, after an error maybe too few.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	for len(names) > 0 {

@@ -16,10 +16,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// StorageClient returns the client for Kubernetes' storage of our resources, in which the ledger commits the writes of
-// decorated storages: etcd3.store writes objects only through OptimisticPut and OptimisticDelete. versions, from
-// Versions(prefix), replace etcd's revisions; nil keeps the revisions, for a storage with one object in each
-// transaction. The caller must close client.
+// StorageClient returns the etcd client for Kubernetes' storage (etcd3) of our resources. etcd3.store writes objects
+// only through OptimisticPut and OptimisticDelete, which here pass the writes of decorated storages to the ledger.
+// versions, from Versions(prefix), replace etcd's revisions; nil keeps the revisions, for a storage that writes a
+// single object in each transaction. The caller must close client.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
 		// etcd3.New would ask the client's endpoints for progress notices. A versioned client has no endpoints.

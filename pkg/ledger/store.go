@@ -172,8 +172,8 @@ func (s *store) warnReadable(ctx context.Context, key encryption.Key, encrypts b
 			"so the key of this store stands unencrypted in etcd", "key", s.layout.Config())
 	case key.Mixed:
 		klog.FromContext(ctx).Info("Warning: this store was made without encryption. Values are encrypted as they are written, "+
-			"but older ones of the ledger's own keys stay readable; to have them encrypted, kubizone export every zone and import it "+
-			"into a new store that has the encryption configuration from its first start", "prefix", s.layout.Internal())
+			"but older ones of the ledger's own keys stay readable; to have them encrypted, export every zone (kubectl kubizone export) "+
+			"and import it into a new store that has the encryption configuration from its first start", "prefix", s.layout.Internal())
 	}
 }
 

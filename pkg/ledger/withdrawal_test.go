@@ -22,13 +22,13 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/ledger/layout"
-	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
@@ -547,6 +547,6 @@ func TestWithdrawal_keepsWhatAnEndedZoneHadUntilItIsWithdrawn_S3_7(t *testing.T)
 
 func zoneHeader(t *testing.T, o *v1alpha1.Zone) content.Header {
 	t.Helper()
-	z := must.Get(objects.LawZone(o))(t)
+	z := must.Get(lawform.Zone(o))(t)
 	return z.Header
 }

@@ -22,11 +22,12 @@ type object[T any] interface {
 
 type objectStorage[T any, P object[T]] struct {
 	storage.Interface
-	// newStoreWrite returns the committer of a write, which the storage calls fill in.
+	// newStoreWrite returns the storeWrite for a write, whose fields the storage calls set.
 	newStoreWrite func(*objectWrite[T, P]) storeWrite
 }
 
-// The object in after belongs to the caller, so decisions are placed in a copy.
+// objectWrite is a write on its way through etcd3.store. The object in after belongs to the caller, so the decision's
+// status is written to a copy.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
 	copies                   bool
@@ -110,8 +111,8 @@ func (w *objectWrite[T, P]) copyTo(out runtime.Object) {
 	}
 }
 
-// startCommit sets the payer, and refuses the deletion of an undecodable object. leaves names the keys that would
-// remain.
+// startCommit sets the payer, and refuses the deletion of an undecodable object. leaves describes, for the error, the
+// internal keys that would remain.
 func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key string, expected int64, put []byte, leaves string) (
 	context.Context, error) {
 	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {

@@ -21,6 +21,9 @@ func init() {
 	}
 }
 
+// Component is the API server's name in the answers of upstream's APIs.
+const Component = "kubizone"
+
 // Number returns Kubizone's Semantic Version, without "v".
 func Number() string { return number }
 

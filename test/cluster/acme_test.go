@@ -118,7 +118,7 @@ func TestACMEPage_isTrue(t *testing.T) {
 	c := requireCluster(t)
 	const page = "../../docs/acme.md"
 	dir := t.TempDir()
-	for name, path := range map[string]string{"kubectl": c.kubectl, "kubizone": c.kubizone} {
+	for name, path := range map[string]string{"kubectl": c.kubectl, "kubectl-kubizone": c.client} {
 		must.Succeed(t, os.Symlink(path, filepath.Join(dir, name)))
 	}
 	shell := rig.Shell{Dir: dir, Kubeconfig: c.kube.AdminKubeconfig()}

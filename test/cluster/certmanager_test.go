@@ -52,7 +52,7 @@ func runCertManager(t *testing.T) *certManager {
 	program := rig.Need(rig.GitOpsProgram("cert-manager", "certmanager"))(t)
 	m := &certManager{t: t, c: requireCluster(t), program: program}
 	dir := t.TempDir()
-	for name, path := range map[string]string{"kubectl": m.c.kubectl, "kubizone": m.c.kubizone} {
+	for name, path := range map[string]string{"kubectl": m.c.kubectl, "kubectl-kubizone": m.c.client} {
 		must.Succeed(t, os.Symlink(path, filepath.Join(dir, name)))
 	}
 	m.shell = rig.Shell{Dir: dir, Kubeconfig: m.c.kube.AdminKubeconfig()}
@@ -184,10 +184,10 @@ func TestCertManager_issues(t *testing.T) {
 	}
 	const bind = " create rolebinding acme --clusterrole kubizone-acme-solver --serviceaccount cert-manager:cert-manager"
 	m.runLine("kubectl -n team-a"+bind, "")
-	m.runLine("kubizone updatekey create acme -n team-a --pattern '_acme-challenge.*.apps.example.org.' --type TXT", "")
+	m.runLine("kubectl kubizone updatekey create acme -n team-a --pattern '_acme-challenge.*.apps.example.org.' --type TXT", "")
 	m.runLine("kubectl -n team-a wait --for=condition=Ready updatekey/acme --timeout=3m", "")
 	m.makeIssuer("Issuer", "team-a", "acme", "")
-	m.makeIssuer("Issuer", "team-a", "acme-key", m.runLine("kubizone updatekey show team-a/acme --format cert-manager --primary "+
+	m.makeIssuer("Issuer", "team-a", "acme-key", m.runLine("kubectl kubizone updatekey show team-a/acme --format cert-manager --primary "+
 		m.primary.String(), ""))
 	m.makeIssuer("ClusterIssuer", "", "everyone", "")
 	m.makeIssuer("Issuer", "team-b", "acme", "")

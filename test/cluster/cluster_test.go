@@ -64,6 +64,7 @@ type cluster struct {
 	etcd       *kuberig.Etcd // of the server
 	service    *rig.Balancer // the Service of the APIService, with one or several pods
 	kubizone   string        // path of the binary
+	client     string        // path of kubectl-kubizone
 	kubectl    string
 	kubeconfig string // of the server, for kube-apiserver
 	serving    rig.Pair
@@ -93,7 +94,9 @@ func (c *cluster) startCluster(ctx context.Context) (err error) {
 	built := make(chan error, 1)
 	go func() {
 		var err error
-		c.kubizone, err = rig.Kubizone(ctx, home, "")
+		if c.kubizone, err = rig.Kubizone(ctx, home, ""); err == nil {
+			c.client, err = rig.Client(ctx, home)
+		}
 		built <- err
 	}()
 	if err := writeAuditPolicy(); err != nil {

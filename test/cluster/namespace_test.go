@@ -140,7 +140,8 @@ func TestNamespace_deletedWhileNobodyServed(t *testing.T) {
 	if present("left", "by-hand") {
 		t.Error("it was deleted and is there")
 	}
-	if output, _ := exec.CommandContext(ctx, c.kubizone, "doctor", "--kubeconfig", c.kube.AdminKubeconfig()).CombinedOutput(); !strings.Contains(string(output), "left (1)") {
+	output, _ := exec.CommandContext(ctx, c.client, "doctor", "--kubeconfig", c.kube.AdminKubeconfig()).CombinedOutput()
+	if !strings.Contains(string(output), "left (1)") {
 		t.Errorf("doctor does not name the namespace:\n%s", output)
 	}
 	if !present("left-zone", "stays") {

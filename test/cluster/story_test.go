@@ -42,7 +42,7 @@ import (
 // pass the same way for both, as no authorization refuses an administrator; the long form runs them for both.
 func TestStories(t *testing.T) {
 	c := requireCluster(t)
-	programs := map[string]string{"kubizone": c.kubizone, "kubectl": c.kubectl, "helm": rig.Need(rig.Tool("helm"))(t),
+	programs := map[string]string{"kubectl-kubizone": c.client, "kubectl": c.kubectl, "helm": rig.Need(rig.Tool("helm"))(t),
 		"argohealth": rig.Need(rig.GitOpsProgram("gitops", "argohealth"))(t)}
 	tools := true
 	for program, module := range map[string]string{"fluxapply": "flux", "argosync": "argo"} {

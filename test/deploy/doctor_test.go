@@ -32,8 +32,10 @@ func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 		}
 	}
 	const granted, asked = 1, 2
-	for _, object := range renderKustomization(t, filepath.Join(manifests, "ha")) { // the form with most grants
-		if object.GetName() != kuberig.ServerName && object.GetName() != "kubizone-etcd" {
+	every := slices.Concat(renderKustomization(t, filepath.Join(manifests, "ha")), renderEmbedded(t))
+	for _, object := range every {
+		name := object.GetName()
+		if name != kuberig.ServerName && name != "kubizone-etcd" && !strings.HasPrefix(name, kuberig.ServerName+"-as-") {
 			continue
 		}
 		switch object.GetKind() {
@@ -68,7 +70,11 @@ func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 // runDoctor returns status and text of each check, and as CAUSE the causing check with the next step.
 func (i *installation) runDoctor() (code int, status, text map[string]string) {
 	i.t.Helper()
-	out, err := exec.CommandContext(i.withTimeout(), i.binary, "doctor", "--kubeconfig", i.kube.AdminKubeconfig()).Output()
+	client, err := rig.Client(i.withTimeout(), filepath.Dir(i.binary))
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	out, err := exec.CommandContext(i.withTimeout(), client, "doctor", "--kubeconfig", i.kube.AdminKubeconfig()).Output()
 	exit, failed := errors.AsType[*exec.ExitError](err)
 	if failed {
 		code = exit.ExitCode()

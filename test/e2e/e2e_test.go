@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-var binaries struct{ kubizone, webhookServer, publish, kubectl, kstatus, argohealth, helm string }
+var binaries struct{ kubizone, client, webhookServer, publish, kubectl, kstatus, argohealth, helm string }
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "kubizone-e2e-")
@@ -40,6 +40,9 @@ func TestMain(m *testing.M) {
 func buildPrograms(dir string) error {
 	var err error
 	if binaries.kubizone, err = rig.Kubizone(context.Background(), dir, ""); err != nil {
+		return err
+	}
+	if binaries.client, err = rig.Client(context.Background(), dir); err != nil {
 		return err
 	}
 	if binaries.webhookServer, err = rig.WebhookServer(context.Background(), dir); err != nil {
@@ -94,7 +97,7 @@ func TestStories(t *testing.T) {
 				return err
 			}
 			programs := map[string]string{
-				"kubizone": binaries.kubizone, "kubectl-kubizone": binaries.kubizone, "webhook-server": binaries.webhookServer,
+				"kubizone": binaries.kubizone, "kubectl-kubizone": binaries.client, "webhook-server": binaries.webhookServer,
 				"publish": binaries.publish, "kubectl": binaries.kubectl, "kstatus": binaries.kstatus, "argohealth": binaries.argohealth,
 				"helm": binaries.helm,
 			}

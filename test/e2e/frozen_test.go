@@ -87,7 +87,7 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	if !strings.Contains(r.Log(), "A zone is frozen") || strings.Contains(r.Log(), "192.0.2.3") {
 		t.Errorf("the log does not say it as it should:\n%s", r.Log())
 	}
-	verify := exec.Command(binaries.kubizone, "verify", "--kubeconfig", filepath.Join(dir, "kubeconfig"), "dns/org", "--name-server", r.dns)
+	verify := exec.Command(binaries.client, "verify", "--kubeconfig", filepath.Join(dir, "kubeconfig"), "dns/org", "--name-server", r.dns)
 	if out, err := verify.CombinedOutput(); err == nil || !strings.Contains(string(out), "frozen") {
 		t.Errorf("verify: %v\n%s", err, out)
 	}

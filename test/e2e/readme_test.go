@@ -76,7 +76,7 @@ func chooseRoot(t *testing.T) root {
 }
 
 // asks matches read-only commands: conditions and name servers follow a write within moments.
-var asks = regexp.MustCompile(`^(kubectl get|kubizone (why|who|changes)|dig) `)
+var asks = regexp.MustCompile(`^(kubectl get|kubectl kubizone (why|who|changes)|dig) `)
 
 // The pages share a server with the examples. A block with a name after its language is a file for the commands.
 func TestPages_commandsAreTrue(t *testing.T) {
@@ -86,7 +86,7 @@ func TestPages_commandsAreTrue(t *testing.T) {
 	u := runUp(t, t.TempDir(), "--load", examples)
 	dir := t.TempDir()
 	must.Succeed(t, os.Symlink(binaries.kubectl, filepath.Join(dir, "kubectl")))
-	must.Succeed(t, os.Symlink(binaries.kubizone, filepath.Join(dir, "kubizone")))
+	must.Succeed(t, os.Symlink(binaries.client, filepath.Join(dir, "kubectl-kubizone")))
 	_, port, _ := strings.Cut(u.dns, ":")
 	for _, page := range []string{"../../docs/recipes.md", "../../docs/coming-from.md"} {
 		text := must.Get(os.ReadFile(page))(t)
@@ -195,6 +195,7 @@ func TestReadme_tourIsTrue(t *testing.T) {
 	}
 	dir := t.TempDir()
 	must.Succeed(t, os.Symlink(binaries.kubectl, filepath.Join(dir, "kubectl")))
+	must.Succeed(t, os.Symlink(binaries.client, filepath.Join(dir, "kubectl-kubizone")))
 	api := must.Get(rig.FreePort())(t)
 	dns := must.Get(rig.FreePort())(t)
 	data, port := filepath.Join(dir, "data"), strconv.Itoa(int(dns.Port()))

@@ -76,8 +76,8 @@ func TestUpdatesPage_isTrue(t *testing.T) {
 	at := netip.MustParseAddrPort(u.dns)
 	for _, step := range must.Get(rig.ReadConsole(page, ""))(t) {
 		switch words := strings.Fields(step.Line); {
-		case words[0] == "kubizone" && words[2] == "create":
-		case words[0] == "kubizone":
+		case words[1] == "kubizone" && words[3] == "create":
+		case words[1] == "kubizone":
 			text := readFormat(t, words[len(words)-3], at, "example.org", key, false)
 			must.Succeed(t, os.WriteFile(filepath.Join(dir, words[len(words)-1]), []byte(text), 0o600))
 		default:

@@ -258,7 +258,7 @@ func TestFleet_servesZonesByItsCatalog(t *testing.T) {
 		}
 		return nil
 	})
-	repair := exec.CommandContext(w.ctx, w.program, "verify", w.namespace+"/main", "--repair", "--kubeconfig", w.kube.AdminKubeconfig())
+	repair := exec.CommandContext(w.ctx, w.client, "verify", w.namespace+"/main", "--repair", "--kubeconfig", w.kube.AdminKubeconfig())
 	out, err := repair.CombinedOutput()
 	t.Logf("%s\n%s", repair, out)
 	w.mustSucceed(err)

@@ -95,7 +95,7 @@ func TestProvider_ofTheSourceAnswersAtEachServer(t *testing.T) {
 		w.mustSucceed(err)
 	}
 	run(kubectl, "apply", "-f", "testdata/example_servers.yaml")
-	run(w.program, "import", "testdata/example_zone.yaml", "--from-crd")
+	run(w.client, "import", "testdata/example_zone.yaml", "--from-crd")
 	run(kubectl, "patch", "zones.kubi.zone", "-n", "platform-dns", "example-zone", "--type=merge", "-p", `{"spec":{"dnsClassRefs":[{"name":"global-dns"}]}}`)
 	servers := map[string]netip.AddrPort{}
 	for _, namespace := range namespaces {

@@ -68,6 +68,7 @@ var ends []func()
 type cluster struct {
 	kube       *kuberig.Kube
 	program    string // path of the kubizone binary
+	client     string // path of kubectl-kubizone
 	core       *kubernetes.Clientset
 	kubizone   *versioned.Clientset
 	server     *kuberig.Server
@@ -81,7 +82,11 @@ var shared = sync.OnceValues(func() (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{program: program}
+	client, err := rig.Client(ctx, home)
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{program: program, client: client}
 	if c.kube, err = kuberig.StartKube(ctx, filepath.Join(home, "kube"), kuberig.KubeConfig{
 		Controllers: []string{"deployment-controller", "replicaset-controller", "statefulset-controller", "endpointslice-controller"},
 		// Service addresses are on this machine, so that a test can be kube-proxy.

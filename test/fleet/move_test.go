@@ -115,13 +115,13 @@ func documentBlocks(t *testing.T, document, words string) (yamls, shells []strin
 	return yamls, shells
 }
 
-// makeShell has kubectl, as a cluster admin, and kubizone in the PATH.
+// makeShell has kubectl, as a cluster admin, and kubectl-kubizone in the PATH.
 func (w *world) makeShell() (dir string, environment []string) {
 	w.t.Helper()
 	kubectl := rig.Need(rig.KubeProgram("kubectl"))(w.t)
 	dir = w.t.TempDir()
 	w.mustSucceed(os.Mkdir(filepath.Join(dir, "bin"), 0o700))
-	w.mustSucceed(os.Symlink(w.program, filepath.Join(dir, "bin", "kubizone")))
+	w.mustSucceed(os.Symlink(w.client, filepath.Join(dir, "bin", "kubectl-kubizone")))
 	w.mustSucceed(os.Symlink(kubectl, filepath.Join(dir, "bin", "kubectl")))
 	return dir, []string{"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "KUBECONFIG=" + w.kube.AdminKubeconfig()}
 }

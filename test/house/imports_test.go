@@ -108,6 +108,11 @@ var table = []row{
 		why:   "validation sees one object: what needs another is the law's",
 	},
 	{
+		pkg: "pkg/apis/kubizone/lawform", may: []string{"api/kubizone/...", "pkg/dns/...", "pkg/law/..."},
+		never: []string{"k8s.io/client-go/...", "k8s.io/apiserver/...", etcd}, avoid: []string{miekg}, calls: clock,
+		why: "what an object is to the law, the server and a plan of the client ask alike",
+	},
+	{
 		pkg: "pkg/ledger/layout", may: []string{"pkg/law/...", "pkg/dns/..."}, never: []string{etcd, "k8s.io/apiserver/...",
 			"k8s.io/client-go/..."}, avoid: blocking, calls: clock,
 		why: "where a key stands and how a value is encoded is arithmetic on strings",
@@ -117,7 +122,8 @@ var table = []row{
 		why: "operations, ranges and watches are those of any key: what stands there is the other rooms'",
 	},
 	{
-		pkg: "pkg/ledger/objects", may: []string{"pkg/law/...", "pkg/dns/...", "api/kubizone/...", "pkg/apis/kubizone/class"},
+		pkg: "pkg/ledger/objects", may: []string{"pkg/apis/kubizone/lawform", "pkg/law/...", "pkg/dns/...", "api/kubizone/...",
+			"pkg/apis/kubizone/class"},
 		never: []string{etcd}, avoid: []string{"k8s.io/client-go/...", miekg}, calls: clock,
 		why: "what an object asks for is a function of the object",
 	},
@@ -127,27 +133,28 @@ var table = []row{
 		why: "journals are trimmed beside the writes: nothing of a decision is looked at",
 	},
 	{
-		pkg: "pkg/ledger/facts", may: []string{"pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...",
-			"pkg/dns/...", "api/kubizone/..."}, avoid: []string{"k8s.io/client-go/...", miekg},
+		pkg: "pkg/ledger/facts", may: []string{"pkg/apis/kubizone/lawform", "pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects",
+			"pkg/law/...", "pkg/dns/...", "api/kubizone/..."}, avoid: []string{"k8s.io/client-go/...", miekg},
 		why: "facts are read and proved for whichever decision asks",
 	},
 	{
 		pkg: "pkg/ledger/commit",
-		may: []string{"pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd", "pkg/ledger/layout", "pkg/ledger/objects", "pkg/ledger/subrev",
+		may: []string{"pkg/apis/kubizone/lawform", "pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd", "pkg/ledger/layout",
+			"pkg/ledger/objects", "pkg/ledger/subrev",
 			"pkg/law/...", "pkg/dns/...", "api/kubizone/...", "pkg/refusal"},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "clients, cascades and moves commit in one way, so it knows none of them",
 	},
 	{
 		pkg: "pkg/ledger/outbox",
-		may: []string{"pkg/ledger/commit", "pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd", "pkg/ledger/layout",
-			"pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "api/kubizone/..."},
+		may: []string{"pkg/apis/kubizone/lawform", "pkg/ledger/commit", "pkg/ledger/facts", "pkg/ledger/journal", "pkg/ledger/etcd",
+			"pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "api/kubizone/..."},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "a cascade changes objects by writes like a client's, and touches no storage of the API and no migration",
 	},
 	{
-		pkg: "pkg/ledger/...", may: []string{"pkg/ledger/...", "pkg/law/...", "pkg/dns/...", "api/kubizone/...", "pkg/refusal",
-			"pkg/terminal"},
+		pkg: "pkg/ledger/...", may: []string{"pkg/apis/kubizone/lawform", "pkg/ledger/...", "pkg/law/...", "pkg/dns/...", "api/kubizone/...",
+			"pkg/refusal", "pkg/terminal"},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "it carries out plans in etcd and owes nothing to who asks or who reads",
 	},
@@ -219,7 +226,7 @@ var table = []row{
 		why:   "a DNS server over views: it can run far from the API server",
 	},
 	{
-		pkg: "pkg/etcd/...", avoid: []string{"k8s.io/client-go/...", miekg},
+		pkg: "pkg/etcd/...", may: []string{"pkg/etcd/alarm"}, avoid: []string{"k8s.io/client-go/...", miekg},
 		why: "an etcd is run and cared for whatever stands in it: neither the ledger nor the API server is known here",
 	},
 	{
@@ -439,6 +446,11 @@ var table = []row{
 	{
 		pkg: "cmd/bind-agent", may: []string{"pkg/cmd/bindagent"}, never: heavy,
 		why: "main names the command: the program stands beside each named, so it has neither Kubernetes' clients nor etcd",
+	},
+	{
+		pkg: "cmd/kubectl-kubizone", may: []string{"pkg/cmd/client"},
+		never: []string{etcd, "k8s.io/apiserver/pkg/server/...", module + "/pkg/ledger/...", module + "/pkg/apiserver/..."},
+		why:   "a person downloads the client: it asks a server, and is none",
 	},
 	{
 		pkg: "cmd/...", may: []string{"pkg/cmd/..."},

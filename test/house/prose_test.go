@@ -18,7 +18,7 @@ var searches = regexp.MustCompile(`^(Contains\w*|HasPrefix|HasSuffix|(Last)?Inde
 // proseReaders are files that search in another program's messages, with the reason.
 var proseReaders = map[string]string{
 	"pkg/bind9/provider/updates.go": "the agent's client names the server in some of its errors",
-	"pkg/cmd/cmd.go":                "cobra has no value for a command that it does not know",
+	"pkg/cmd/program/program.go":    "cobra has no value for a command that it does not know",
 	"pkg/ledger/etcd/ops.go":        "gRPC has one code for a message that is too large and for other limits",
 }
 

@@ -144,8 +144,8 @@ func TestBindy_goesAsTheDocumentSays(t *testing.T) {
 	l.waitDefinitions()
 	l.applyText(dnsEntries)
 	for _, counts := range []string{"2 written, 0 unchanged, 1 not taken over, 1 refused", "0 written, 2 unchanged, 1 not taken over, 1 refused"} {
-		out, exit := l.runShell("kubectl get dnsentries.dns.gardener.cloud,dnsannotations.dns.gardener.cloud -A -o yaml | kubizone " +
-			"import - --from-crd")
+		out, exit := l.runShell("kubectl get dnsentries.dns.gardener.cloud,dnsannotations.dns.gardener.cloud -A -o yaml | " +
+			"kubectl kubizone import - --from-crd")
 		if exit != 1 || !strings.Contains(out, counts) || !strings.Contains(out, "record shop/www") || !strings.Contains(out, "dnsannotation dns/note") {
 			t.Errorf("exit code %d, want %q:\n%s", exit, counts, out)
 		}

@@ -128,7 +128,7 @@ func judgePlatform(t *testing.T, release string, of image, platform string, m ma
 		if h := file.header; h.Uid != 0 || h.Gid != 0 || h.Mode&^0o755 != 0 {
 			t.Errorf("%s: %s of %d:%d has mode %o: another user than root can change it", platform, name, h.Uid, h.Gid, h.Mode)
 		}
-		if name != of.program && name != "LICENSE" && !strings.HasPrefix(name, "licenses/") {
+		if name != of.program && name != of.with && name != "LICENSE" && !strings.HasPrefix(name, "licenses/") {
 			t.Errorf("%s: the image has %s", platform, name)
 		}
 	}
@@ -138,6 +138,9 @@ func judgePlatform(t *testing.T, release string, of image, platform string, m ma
 	}
 	judgeProgram(t, platform, of.program, program.content, readBill(t, release, of.program+"-"+tag+"-"+platform+".spdx.json"), files)
 	judgeStatic(t, platform, program.content)
+	if of.with != "" && !bytes.Equal(files[of.with].content, readFile(t, dist, "client", "programs", platform, of.with)) {
+		t.Errorf("%s: %s of the image is another than the one that was built", platform, of.with)
+	}
 	if platform == "linux-"+runtime.GOARCH {
 		out := runAlone(t, program.content, of)
 		if of.run == "version" && !strings.HasPrefix(out, "kubizone "+tag+" ") {

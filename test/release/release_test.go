@@ -43,12 +43,14 @@ type image struct {
 	program string
 	dir     string // of the layout, image.txt, and the built programs
 	run     string // an argument that ends the program at once
+	with    string // a further program, of the release's client
 }
 
 // listImages returns the images of the release in dist. A release with GARDENER=no, as in README.md, has a single
 // image.
 func listImages(dist string) []image {
-	all := []image{{"kubizone", dist, "version"}, {"kubizone-gardener", filepath.Join(dist, "gardener"), "--help"}}
+	all := []image{{"kubizone", dist, "version", "kubectl-kubizone"},
+		{"kubizone-gardener", filepath.Join(dist, "gardener"), "--help", ""}}
 	if *built != "" && os.Getenv("GARDENER") == "no" {
 		return all[:1]
 	}
@@ -75,9 +77,20 @@ func makeRelease(t *testing.T) string {
 		if err := os.MkdirAll(gardener, 0o755); err != nil { //nolint:gosec // as go build makes it
 			t.Fatal(err)
 		}
-		for _, other := range []string{filepath.Join(programs, "bind-agent"), filepath.Join(programs, "webhook-server"), filepath.Join(gardener, "kubizone-gardener")} {
+		client := filepath.Join(dist, "client", "programs", "linux-"+architecture)
+		if err := os.MkdirAll(client, 0o755); err != nil { //nolint:gosec // as go build makes it
+			t.Fatal(err)
+		}
+		for _, other := range []string{filepath.Join(client, "kubectl-kubizone"), filepath.Join(programs, "bind-agent"), filepath.Join(programs, "webhook-server"), filepath.Join(gardener, "kubizone-gardener")} {
 			must.Succeed(t, os.Link(first, other))
 		}
+	}
+	// The client is for Windows too.
+	windows := exec.CommandContext(t.Context(), "go", "build", "-ldflags", "-X kubi.zone/kubizone/pkg/version.number="+tag[1:], "-o",
+		filepath.Join(dist, "client", "programs", "windows-amd64", "kubectl-kubizone.exe"), "./testdata/standin")
+	windows.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+	if out, err := windows.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	runBuilder(t, dist)
 	return dist
@@ -123,7 +136,7 @@ func TestRelease(t *testing.T) {
 	t.Run("again", func(t *testing.T) { // R5
 		sums := readFile(t, dist, "SHA256SUMS")
 		again := t.TempDir()
-		for _, programs := range []string{"programs", "gardener/programs"} {
+		for _, programs := range []string{"programs", "client/programs", "gardener/programs"} {
 			must.Succeed(t, os.CopyFS(filepath.Join(again, programs), os.DirFS(filepath.Join(dist, programs))))
 		}
 		runBuilder(t, again)
@@ -168,22 +181,42 @@ func judgeChecksums(t *testing.T, dist string) {
 
 // R2, R4: each platform has the built programs, their licences, and their SBOM.
 func judgeArchives(t *testing.T, dist string) {
-	platforms := must.Get(os.ReadDir(filepath.Join(dist, "programs")))(t)
-	for _, platform := range platforms {
-		name := "kubizone-" + tag + "-" + platform.Name()
+	judgeArchive := func(name, dir, platform string, programs ...string) {
+		name += "-" + tag + "-" + platform
 		unpacked := must.Get(gzip.NewReader(bytes.NewReader(readFile(t, dist, name+".tar.gz"))))(t)
 		files := unpackArchive(t, unpacked)
-		for _, program := range []string{"kubizone", "bind-agent", "webhook-server"} {
-			want := readFile(t, dist, "programs", platform.Name(), program)
+		for _, program := range programs {
+			want := readFile(t, dir, "programs", platform, program)
 			if file := files[program]; !bytes.Equal(file.content, want) || file.header.Mode != 0o755 {
 				t.Errorf("%s: %s is another, or cannot be executed", name, program)
 			}
-			judgeProgram(t, platform.Name(), program, want, readBill(t, dist, name+".spdx.json"), files)
+			judgeProgram(t, platform, program, want, readBill(t, dist, name+".spdx.json"), files)
 		}
 		if files["LICENSE"].header == nil {
 			t.Errorf("%s: no LICENSE", name)
 		}
 	}
+	for _, platform := range must.Get(os.ReadDir(filepath.Join(dist, "programs")))(t) {
+		judgeArchive("kubizone", dist, platform.Name(), "kubizone", "bind-agent", "webhook-server")
+	}
+	client := filepath.Join(dist, "client")
+	for _, platform := range must.Get(os.ReadDir(filepath.Join(client, "programs")))(t) {
+		program := clientOf(platform.Name())
+		judgeArchive("kubectl-kubizone", client, platform.Name(), program)
+		if size := len(readFile(t, client, "programs", platform.Name(), program)); size > maxClient {
+			t.Errorf("%s has %d octets, more than %d", program, size, maxClient)
+		}
+	}
+}
+
+// maxClient is the size of a client that a person downloads.
+const maxClient = 45_000_000
+
+func clientOf(platform string) string {
+	if strings.HasPrefix(platform, "windows-") {
+		return "kubectl-kubizone.exe"
+	}
+	return "kubectl-kubizone"
 }
 
 // judgeProgram checks how a program was built, the modules in the SBOM, and their licences in the archive.
@@ -239,10 +272,12 @@ func readBill(t *testing.T, dist, name string) map[string]string {
 
 // R3
 func judgeManifests(t *testing.T, dist string) {
-	for form, servers := range map[string]string{"install.yaml": "replicas: 1\n", "install-ha.yaml": "replicas: 3\n"} {
+	for form, wants := range map[string][]string{
+		"install.yaml": {"replicas: 1\n", "- controller\n"}, "install-ha.yaml": {"replicas: 3\n", "kind: Deployment\n"},
+	} {
 		text := string(readFile(t, dist, form))
-		judgeImages(t, listImages(dist)[0], form, text, 2) // servers and controller
-		for _, want := range []string{"kind: StatefulSet\n", "kind: Deployment\n", "kind: APIService\n", servers} {
+		judgeImages(t, listImages(dist)[0], form, text, 1)
+		for _, want := range append(wants, "kind: StatefulSet\n", "kind: APIService\n") {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s is without %q", form, want)
 			}
@@ -267,7 +302,7 @@ func judgeKrew(t *testing.T, dist string) {
 	if err := yaml.Unmarshal(readFile(t, dist, "krew.yaml"), &plugin); err != nil {
 		t.Fatal(err)
 	}
-	archives := must.Get(filepath.Glob(filepath.Join(dist, "kubizone-v*.tar.gz")))(t)
+	archives := must.Get(filepath.Glob(filepath.Join(dist, "kubectl-kubizone-v*.tar.gz")))(t)
 	if s := plugin.Spec; plugin.Kind != "Plugin" || plugin.Metadata.Name != "kubizone" || s.ShortDescription == "" ||
 		s.Version != "v"+strings.TrimSuffix(version.Number(), "-dev") || len(s.Platforms) != len(archives) || len(archives) == 0 {
 		t.Errorf("for %q: %+v", archives, plugin)
@@ -276,7 +311,7 @@ func judgeKrew(t *testing.T, dist string) {
 		archive := path.Base(p.URI)
 		platform := "-" + p.Selector.MatchLabels["os"] + "-" + p.Selector.MatchLabels["arch"] + ".tar.gz"
 		if sum := fmt.Sprintf("%x", sha256.Sum256(readFile(t, dist, archive))); sum != p.SHA256 || !strings.HasSuffix(archive, platform) ||
-			p.Bin != "kubizone" || p.Files[0].From != p.Bin || p.Files[0].To != "." {
+			p.Bin != clientOf(p.Selector.MatchLabels["os"]+"-") || p.Files[0].From != p.Bin || p.Files[0].To != "." {
 			t.Errorf("%s has the sum %s: %+v", archive, sum, p)
 		}
 	}

@@ -33,6 +33,11 @@ func Kubizone(ctx context.Context, dir, tag string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/kubizone", tag)
 }
 
+// Client returns the path of kubectl-kubizone, built like Kubizone.
+func Client(ctx context.Context, dir string) (string, error) {
+	return buildProgram(ctx, dir, "cmd/kubectl-kubizone", "")
+}
+
 // WebhookServer returns the webhook protocol's reference server.
 func WebhookServer(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/webhook-server", "")

@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/refusal"
 	"kubi.zone/kubizone/pkg/terminal"
@@ -208,7 +209,7 @@ func describeRefusals(all []refusal.Refusal, message string, from []place) strin
 }
 
 // ErrRefused is wrapped if the server refused the change set, of which nothing was written.
-var ErrRefused = errors.New("refused")
+var ErrRefused = program.No("refused")
 
 type refusedError string
 
@@ -225,8 +226,8 @@ func NewCommand() *cobra.Command {
 zone, or none does and each refusal is reported. They are of one namespace and one zone, at most 100, and take at most
 256 KiB of JSON; more are refused and never split. Records are applied like kubectl apply --server-side does, as the
 user of the kubeconfig.`,
-		Example: `  kubizone apply --atomic -n team-a -f records.yaml
-  kubizone apply --atomic -n team-a -f new.yaml --delete old-www,old-mail --plan`,
+		Example: `  kubectl kubizone apply --atomic -n team-a -f records.yaml
+  kubectl kubizone apply --atomic -n team-a -f new.yaml --delete old-www,old-mail --plan`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return o.run(command.Context(), command.InOrStdin(), command.OutOrStdout())

@@ -147,8 +147,8 @@ func NewCommand() *cobra.Command {
 		Short: "print what changed in a zone",
 		Long: `Print what changed in a zone: for each serial the entries that were removed (-) and added (+). Without --since it begins
 with the oldest change that the server holds. ZONE is the name of the Zone object, or NAMESPACE/NAME.`,
-		Example: `  kubizone changes -n platform example-org
-  kubizone changes platform/example-org --follow`,
+		Example: `  kubectl kubizone changes -n platform example-org
+  kubectl kubizone changes platform/example-org --follow`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return o.run(command.Context(), arguments[0], command.OutOrStdout())

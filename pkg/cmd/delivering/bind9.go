@@ -172,7 +172,7 @@ func (r *readServers) addAgent(instance *provider.Instance, server apiclass.Serv
 
 func (r *readServers) readSelected() error {
 	if r.sources.Servers == nil {
-		return delivery.ErrCannotList // kubizone verify follows no Bind9Instances
+		return delivery.ErrCannotList // kubectl kubizone verify follows no Bind9Instances
 	}
 	if !r.at.IsZero() && time.Since(r.at) < serversAge {
 		return nil

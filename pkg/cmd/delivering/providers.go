@@ -31,7 +31,7 @@ type Kind struct {
 	// New creates the provider of a class (class.NewProvider). Without NameServers, Verify has to work without sources,
 	// except for bind9.
 	New func(of *v1alpha1.DNSClass, secret controller.GetSecret, sources Sources) (provider delivery.Provider, target string, err error)
-	// NameServers returns the servers that kubizone verify queries by DNS. If nil, the provider compares.
+	// NameServers returns the servers that kubectl kubizone verify queries by DNS. If nil, the provider compares.
 	NameServers func(of *v1alpha1.DNSClass) []NameServer
 }
 

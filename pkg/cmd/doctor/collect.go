@@ -32,8 +32,8 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/version"
 )
 
 const (
@@ -123,7 +123,7 @@ func (f *facts) byCertManager() bool {
 
 func (f *facts) standalone() bool {
 	_, build, _ := strings.Cut(f.version, "+")
-	return strings.HasPrefix(build, apiserver.Component+"-")
+	return strings.HasPrefix(build, version.Component+"-")
 }
 
 // askPaths reads both paths at once, as each may take seconds while etcd hangs.

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package doctor is kubizone doctor: it diagnoses why a cluster does not serve the API, and names the next step.
+// Package doctor is the sub-command doctor: it diagnoses why a cluster does not serve the API, and names the next step.
 //
 // Guarantees:
 //

@@ -17,12 +17,13 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
 var (
 	// ErrFailed is returned if a check failed.
-	ErrFailed = errors.New("something is wrong: see CAUSE above")
+	ErrFailed = program.No("something is wrong: see CAUSE above")
 	// ErrUnanswered is returned if kube-apiserver did not answer.
 	ErrUnanswered = errors.New("nothing could be checked: see CAUSE above")
 )
@@ -76,7 +77,7 @@ ready endpoint, the served certificate and the trusted one, clocks, the permissi
 needs of this kube-apiserver, etcd, and objects whose namespace is gone. The likely cause and the next step stand in front;
 the next step is one of helm where helm has the release. What does not answer is given up within five seconds. Nothing is
 changed. The exit code is 1 if a check fails, 2 if kube-apiserver does not answer.`,
-		Example: "  kubizone doctor",
+		Example: "  kubectl kubizone doctor",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return diagnoseCluster(command.Context(), cluster, command.OutOrStdout())

@@ -21,7 +21,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
 
-	"kubi.zone/kubizone/pkg/etcd/maintenance"
+	"kubi.zone/kubizone/pkg/etcd/alarm"
 )
 
 // automanaged is the label of an APIService that kube-apiserver keeps for a CustomResourceDefinition.
@@ -353,6 +353,11 @@ func (f *facts) isMember() bool {
 	return slices.ContainsFunc(f.pods, func(pod corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.InitContainers, makesIt) })
 }
 
+func (f *facts) runsBeside(command string) bool {
+	runs := func(c corev1.Container) bool { return slices.Contains(c.Args, command) }
+	return slices.ContainsFunc(f.pods, func(pod corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.Containers, runs) })
+}
+
 func (f *facts) judgePermissions() Finding {
 	const check = "permissions"
 	if f.refusedErr != nil {
@@ -360,7 +365,7 @@ func (f *facts) judgePermissions() Finding {
 	}
 	var texts []string
 	for _, rule := range f.refused {
-		if rule.Certificate && f.byCertManager() || rule.Peers && !f.isMember() {
+		if rule.Certificate && f.byCertManager() || rule.Peers && !f.isMember() || rule.Beside != "" && !f.runsBeside(rule.Beside) {
 			continue
 		}
 		texts = append(texts, strings.Join(rule.lacks, ", ")+": "+rule.Purpose)
@@ -391,10 +396,10 @@ type nextStep struct {
 // nextByCheck lists the most important check first. /healthz reports an alarm of etcd even while reads, and so /readyz,
 // work. An alarm concerns all servers.
 var nextByCheck = []nextStep{
-	{maintenance.HealthCorrupt, "the members of etcd hold different data and answer nothing (alarm CORRUPT): the log of these servers " +
+	{alarm.Corrupt, "the members of etcd hold different data and answer nothing (alarm CORRUPT): the log of these servers " +
 		"names the members that say so; find the member that differs, replace it as a lost member, and disarm the alarm " +
 		"(docs/operations.md, CORRUPT)", true},
-	{maintenance.HealthSpace, "etcd is full and refuses writes (alarm NOSPACE): the servers free space by themselves within a minute; " +
+	{alarm.Space, "etcd is full and refuses writes (alarm NOSPACE): the servers free space by themselves within a minute; " +
 		"if their log says that live data exceeds the quota, raise the quota of etcd (docs/operations.md, NOSPACE)", true},
 	{formatCheck, "the servers do not read the format of the store: let the version that wrote it replace them " +
 		"(kubectl rollout status), or restore a backup of theirs", false},

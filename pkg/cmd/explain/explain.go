@@ -25,7 +25,7 @@ func NewCommand() *cobra.Command {
 		Short: "Print the rules that messages cite",
 		Long: `Prints the rules of docs/semantics.md that messages cite, with why they are and their examples: by number (S4.8 or 4.8),
 of a whole section (S4), or without a number the first words of each.`,
-		Example: "  kubizone explain S4.8\n  kubizone explain 2.5 S4",
+		Example: "  kubectl kubizone explain S4.8\n  kubectl kubizone explain 2.5 S4",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, numbers []string) error {
 			return Run(numbers, command.OutOrStdout())
@@ -91,7 +91,8 @@ func Run(numbers []string, out io.Writer) error {
 func printRules(rules []rule, number string, out io.Writer) error {
 	m := asked.FindStringSubmatch(number)
 	if m == nil {
-		return fmt.Errorf("%q is no number of a rule, such as S4.8, and no section, such as S4 (kubizone explain lists all)", number)
+		return fmt.Errorf("%q is no number of a rule, such as S4.8, and no section, such as S4 (kubectl kubizone explain lists all)",
+			number)
 	}
 	var section []rule
 	var near []string
@@ -106,8 +107,8 @@ func printRules(rules []rule, number string, out io.Writer) error {
 	}
 	switch {
 	case len(section) == 0:
-		return fmt.Errorf("no rule has the number %s: the first is %s, the last %s (kubizone explain lists all)", number, rules[0].number,
-			rules[len(rules)-1].number)
+		return fmt.Errorf("no rule has the number %s: the first is %s, the last %s (kubectl kubizone explain lists all)", number,
+			rules[0].number, rules[len(rules)-1].number)
 	case m[2] != "":
 		return fmt.Errorf("no rule has the number %s: this section has %s", number, strings.Join(near, ", "))
 	}

@@ -165,11 +165,11 @@ func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "export ZONE",
 		Short: "write a zone out as zone file or manifests",
-		Long: `Write a zone out: its content, as a zone file that name servers load and kubizone import reads, or the Zone, its
+		Long: `Write a zone out: its content, as a zone file that name servers load and kubectl kubizone import reads, or the Zone, its
 Delegations and Records as manifests that can be applied again. ZONE is the name of the Zone object, or
 NAMESPACE/NAME.`,
-		Example: `  kubizone export -n platform example-org > example.org.zone
-  kubizone export platform/example-org -o yaml | kubectl --context other apply -f -`,
+		Example: `  kubectl kubizone export -n platform example-org > example.org.zone
+  kubectl kubizone export platform/example-org -o yaml | kubectl --context other apply -f -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if !slices.Contains(formats, output) {

@@ -18,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
@@ -30,7 +29,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
-	"kubi.zone/kubizone/pkg/version"
 )
 
 // errStandalone replaces an endless wait.
@@ -48,10 +46,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reach := rest.CopyConfig(c.Client)
-	reach.UserAgent = version.UserAgent(fleet.FieldManager)
-	// the server limits the rate by priority and fairness
-	reach.QPS = -1
+	reach := process.Reach(c.Client, fleet.FieldManager)
 	client, err := versioned.NewForConfig(reach)
 	if err != nil {
 		return err

@@ -4,17 +4,16 @@
 package fsck
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/backup"
+	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/cmd/source"
 )
 
 // ErrDamaged is returned if the report has damage.
-var ErrDamaged = errors.New("the store is damaged: see above; keep a copy of it before anything else")
+var ErrDamaged = program.No("the store is damaged: see above; keep a copy of it before anything else")
 
 // NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {

@@ -16,12 +16,12 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
-	"kubi.zone/kubizone/pkg/ledger/objects"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
@@ -133,7 +133,7 @@ func (r *report) readSnapshots(ctx context.Context, client rest.Interface, write
 	var headers [2]content.Header
 	for side, zone := range []*v1alpha1.Zone{write.ZoneBefore, write.ZoneAfter} {
 		if zone != nil && zone.Status.FQDN != "" {
-			z, err := objects.LawZone(zone)
+			z, err := lawform.Zone(zone)
 			if err != nil {
 				return out, err
 			}

@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/migrate"
 	"kubi.zone/kubizone/pkg/primary/tsig"
@@ -31,7 +32,7 @@ import (
 const FieldManager = "kubizone-import"
 
 // ErrRefused is returned if the report has refused lines.
-var ErrRefused = errors.New("see above")
+var ErrRefused = program.No("see above")
 
 type options struct {
 	client         *kubeconfig.Options
@@ -109,7 +110,7 @@ func (o *options) completeOptions(arguments []string) (c *config, warnings []str
 		FieldManager:   FieldManager,
 		DryRun:         o.plan,
 		Prune:          o.prune,
-		HowToRemove:    "import it with --prune, after a look at kubizone plan with --prune",
+		HowToRemove:    "import it with --prune, after a look at kubectl kubizone plan with --prune",
 		ForceConflicts: o.forceConflicts,
 	}
 	return c, warnings, errors.Join(wrong...)
@@ -129,7 +130,8 @@ func (o *options) sourceOf(argument string) (source, error) {
 		return source{name: standardInput, manifest: o.fromCRD}, nil
 	case manifest && !o.fromCRD:
 		return source{}, fmt.Errorf("%s is a manifest: kubectl apply -f writes it, with --prune --applyset it also removes objects that "+
-			"the manifest lacks, and kubizone plan -f shows the changes; --from-crd converts resources of other operators", argument)
+			"the manifest lacks, and kubectl kubizone plan -f shows the changes; --from-crd converts resources of other operators",
+			argument)
 	}
 	return source{name: argument, manifest: manifest}, nil
 }
@@ -183,7 +185,7 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer)
 	terminal.Fprintf(out, "%s\n", summary)
 	incomplete := total.Incomplete()
 	if total.Written+total.Removed > 0 && (len(failed) > 0 || incomplete != "") {
-		terminal.Fprintf(progress, "written Records stay: an import is not one transaction; kubizone apply changes up to 100 "+
+		terminal.Fprintf(progress, "written Records stay: an import is not one transaction; kubectl kubizone apply changes up to 100 "+
 			"Records in one\n")
 	}
 	if len(failed) == 0 && incomplete != "" {
@@ -293,7 +295,7 @@ func NewCommand() *cobra.Command {
 		Long: `Write the records of zone files, or of zones that other servers transfer by AXFR, into a Zone: one Record for each
 RRset, through the API, as the user of the kubeconfig. The same import again writes nothing. Records are written by
 change sets of up to 100, and those that are written stay if others are refused: an import is not one transaction.
-kubizone apply changes up to 100 Records in one.
+kubectl kubizone apply changes up to 100 Records in one.
 
 A refused line is reported with its reason and the next step, and the exit code is 1. A source that cannot be read or
 has no zone is reported, the others are imported, and the exit code is 2. A file that begins with "@ IN SOA" gets its
@@ -303,7 +305,7 @@ SOA and name servers are fields of the Zone: where the file differs, the report 
 without name servers gets those of the file as a Record. The records go into the namespace of -n, which may be another
 one than the Zone's; without it, into the Zone's.
 
-kubizone plan, with the same arguments, prints what would change. Records of an earlier import that no source has any
+kubectl kubizone plan, with the same arguments, prints what would change. Records of an earlier import that no source has any
 more are reported, and removed with --prune. If that holds the zone (S7.5), the report has the command that lets it
 through, and the exit code is 1.
 
@@ -313,12 +315,12 @@ With --from-crd, the sources are manifests (.yaml, .yml, .json) of custom resour
 (bindy.firestoned.io), external-dns (DNSEndpoint of externaldns.k8s.io), external-dns-management (dns.gardener.cloud) and
 the operator with DNSRecords (dns.homelab.mortenolsen.pro), which become Zones, Records and DNSClasses. A field that is not
 carried over is reported with the next step.`,
-		Example: `  kubizone import example.org.zone --zone platform/example-org
-  kubizone import example.org.zone --zone platform/example-org --create-zone
-  kubizone import example.org.zone --zone platform/example-org --prune
-  kubizone import axfr://192.0.2.53/example.org --zone platform/example-org --tsig-key-file transfer.key
-  kubectl get zones,records -A -o yaml | kubizone import - --from-crd --server https://127.0.0.1:7443 --token "$TOKEN"
-  kubectl get dnsentries.dns.gardener.cloud -A -o yaml | kubizone plan - --from-crd`,
+		Example: `  kubectl kubizone import example.org.zone --zone platform/example-org
+  kubectl kubizone import example.org.zone --zone platform/example-org --create-zone
+  kubectl kubizone import example.org.zone --zone platform/example-org --prune
+  kubectl kubizone import axfr://192.0.2.53/example.org --zone platform/example-org --tsig-key-file transfer.key
+  kubectl get zones,records -A -o yaml | kubectl kubizone import - --from-crd --server https://127.0.0.1:7443 --token "$TOKEN"
+  kubectl get dnsentries.dns.gardener.cloud -A -o yaml | kubectl kubizone plan - --from-crd`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			c, warnings, err := o.completeOptions(arguments)

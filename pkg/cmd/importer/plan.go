@@ -20,12 +20,13 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // ErrChanges is returned if an apply would change something.
-var ErrChanges = errors.New("an apply would change something")
+var ErrChanges = program.No("")
 
 type planOptions struct {
 	options
@@ -146,8 +147,8 @@ func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in
 			}
 			report.PassedOver += len(found.Zones)
 			if paths = found.Manifests; len(paths) == 0 {
-				return nil, fmt.Errorf("-f %s: no manifest (.yaml, .yml, .json); a zone file is an argument: kubizone plan %s --zone "+
-					"NAMESPACE/NAME", file, file)
+				return nil, fmt.Errorf("-f %s: no manifest (.yaml, .yml, .json); a zone file is an argument: kubectl kubizone plan %s "+
+					"--zone NAMESPACE/NAME", file, file)
 			}
 		}
 		for _, path := range paths {
@@ -196,14 +197,14 @@ namespace and zone. What rests on another object of the same plan, as a Record i
 that, and not guessed.
 
 Manifests are applied as by the client that applied each object last (--field-manager: as by another one). With --prune -l they
-lack what is removed. Objects of kinds that are not Kubizone's are passed over. Zone files are imported as kubizone import does,
+lack what is removed. Objects of kinds that are not Kubizone's are passed over. Zone files are imported as kubectl kubizone import does,
 with its flags.
 
 The exit code is 0 where nothing would change, 1 where something is refused or fails, and 2 where something would change.`,
-		Example: `  kubizone plan -f dns/
-  kubizone plan -k overlays/production -o markdown
-  kubizone plan -f dns/ --prune -l app.kubernetes.io/instance=dns
-  kubizone plan example.org.zone --zone platform/example-org --prune`,
+		Example: `  kubectl kubizone plan -f dns/
+  kubectl kubizone plan -k overlays/production -o markdown
+  kubectl kubizone plan -f dns/ --prune -l app.kubernetes.io/instance=dns
+  kubectl kubizone plan example.org.zone --zone platform/example-org --prune`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return o.runPlan(command.Context(), arguments, command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
-	"kubi.zone/kubizone/pkg/ledger/objects"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/terminal"
 )
@@ -180,7 +180,7 @@ func (z *zoneReport) foreseeHold(ctx context.Context, client versioned.Interface
 	for _, n := range counted {
 		gone -= min(max(n, -1), 1)
 	}
-	of, err := objects.LawZone(zone)
+	of, err := lawform.Zone(zone)
 	if err != nil {
 		return "", err
 	}

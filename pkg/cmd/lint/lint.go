@@ -5,7 +5,6 @@ package lint
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -24,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/decoding"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law/pattern"
 	"kubi.zone/kubizone/pkg/law/records"
@@ -33,7 +33,7 @@ import (
 )
 
 // ErrRefused is returned if a server would refuse an object.
-var ErrRefused = errors.New("a server refuses the objects with errors above")
+var ErrRefused = program.No("a server refuses the objects with errors above")
 
 // NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
@@ -42,8 +42,8 @@ func NewCommand() *cobra.Command {
 		Short: "judge manifests without a server",
 		Long: `Judge the Zones, Records, Delegations, DNSClasses and UpdateKeys of manifests (.yaml, .yml, .json, directories of them, or -)
 each by itself, as the server does: errors and warnings in its words. Objects of other kinds are passed over. What rests on
-other objects (rules, claims, hosts that the zone lacks) says kubizone plan. The exit code is 1 for an error.`,
-		Example: "  kubizone lint records.yaml zones/\n  kustomize build . | kubizone lint -",
+other objects (rules, claims, hosts that the zone lacks) says kubectl kubizone plan. The exit code is 1 for an error.`,
+		Example: "  kubectl kubizone lint records.yaml zones/\n  kustomize build . | kubectl kubizone lint -",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, files []string) error {
 			return lintFiles(files, command.InOrStdin(), command.OutOrStdout())
@@ -96,7 +96,7 @@ func lintFiles(files []string, in io.Reader, out io.Writer) error {
 				return err
 			}
 			if paths = found.Manifests; len(paths) == 0 {
-				return fmt.Errorf("%s: no manifest (.yaml, .yml, .json); kubizone plan judges zone files", file)
+				return fmt.Errorf("%s: no manifest (.yaml, .yml, .json); kubectl kubizone plan judges zone files", file)
 			}
 		}
 		for _, path := range paths {

@@ -23,11 +23,12 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // ErrNo is returned for the answer no.
-var ErrNo = errors.New("the answer is no: see above")
+var ErrNo = program.No("the answer is no: see above")
 
 const timeoutSeconds = 2
 
@@ -79,8 +80,8 @@ func newMay() *cobra.Command {
 		Short: "ask whether your namespace may have a Record",
 		Long: `Ask the server whether the namespace of -n may have a Record of a name and a type: by which rule, or why not, which
 namespace claims the name, and the contact of the zone. Nothing is written. The exit code is 1 where the answer is no. Of a name that
-no rule gives the namespace nothing is told (kubizone explain S14.2).`,
-		Example: "  kubizone may create www.apps.example.org A -n team-a",
+no rule gives the namespace nothing is told (kubectl kubizone explain S14.2).`,
+		Example: "  kubectl kubizone may create www.apps.example.org A -n team-a",
 		Args: func(_ *cobra.Command, arguments []string) error {
 			if len(arguments) != 3 || arguments[0] != "create" {
 				return errors.New("it needs create NAME TYPE")
@@ -130,8 +131,8 @@ func newNames() *cobra.Command {
 		Short: "list the names that your namespace may use, and the classes",
 		Long: `List what the rules of zones give the namespace of -n: patterns of names for Records and for child zones, each with the
 contact of the zone; then the DNSClasses that deliver zones of it, as far as you may list them. A rule gives no name at or below a
-zone below its own, which decides about these; of one name kubizone may answers.`,
-		Example: "  kubizone names -n team-a",
+zone below its own, which decides about these; of one name kubectl kubizone may answers.`,
+		Example: "  kubectl kubizone names -n team-a",
 		Args:    cobra.NoArgs,
 	}, true, q.listNames)
 }

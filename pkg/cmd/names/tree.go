@@ -33,7 +33,7 @@ func newTree() *cobra.Command {
 With ZONE, the name of a zone: that one and what stands below it. All namespaces are shown where you may list the objects in all of
 them, else that of -n; zones that Records or zones of it belong to stand there by their objects alone. The exit code is 1 where there
 is no zone.`,
-		Example:           "  kubizone tree example.org",
+		Example:           "  kubectl kubizone tree example.org",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: q.complete(listZones),
 	}, false, func(ctx context.Context, s *search, arguments []string, out io.Writer) error {

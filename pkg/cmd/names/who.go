@@ -33,7 +33,7 @@ func newWho() *cobra.Command {
 		Long: `Find the Records that stand at a name, or else the nearest above it: of a wildcard, or a name that claims it (S4.8).
 Of an address: the Records that have it. All namespaces are searched where you may list Records in all of them, else that
 of -n. The exit code is 1 where there is none.`,
-		Example:           "  kubizone who www.example.org\n  kubizone who 192.0.2.7",
+		Example:           "  kubectl kubizone who www.example.org\n  kubectl kubizone who 192.0.2.7",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: q.complete(listRecords(fqdnOf)),
 	}, false, func(ctx context.Context, s *search, arguments []string, out io.Writer) error {

@@ -32,7 +32,7 @@ func newWhy() *cobra.Command {
 		Long: `Follow a Record from the rule that admits it, by its zone and the classes of that, to each name server: one line for each
 step. The first step that fails stands before all others, and the exit code is 1 then. RECORD is the name of the Record object,
 or NAMESPACE/NAME.`,
-		Example:           "  kubizone why -n team-a www",
+		Example:           "  kubectl kubizone why -n team-a www",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: q.complete(listRecords((*v1alpha1.Record).GetName)),
 	}, false, func(ctx context.Context, s *search, arguments []string, out io.Writer) error {

@@ -14,11 +14,13 @@ import (
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
-	"k8s.io/klog/v2"
 )
 
 // errLost is returned after the loss of the Lease: the caches may lack writes of the next holder.
 var errLost = errors.New("the Lease is another's, or could not be renewed in time")
+
+// ErrUnfinished is returned if the work goes on after the loss of the Lease: the process must exit.
+var ErrUnfinished = fmt.Errorf("%w; a part of the work does not stop", errLost)
 
 // Lease elects the working process.
 type Lease struct {
@@ -79,7 +81,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 			return err
 		}
 	case <-time.After(lease.Duration):
-		klog.Background().Error(errLost, "a part of the work does not stop; the process exits")
+		return ErrUnfinished
 	}
 	return errLost
 }

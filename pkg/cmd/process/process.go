@@ -44,9 +44,9 @@ type Process struct {
 	// Informers and Background run until the work has ended.
 	Informers  []Informers
 	Background []func(ctx context.Context)
-	// Feed reads zones; may be nil.
+	// Feed reads zones; nil beside a Server, or if the work needs no zones.
 	Feed *fromapi.Source
-	// Client tests whether the API answers; by default Feed's client.
+	// Client tests whether the API answers.
 	Client rest.Interface
 	// WaitFirst waits for everything but zones; may be nil.
 	WaitFirst func(ctx context.Context) error
@@ -114,8 +114,6 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	what := "zones"
 	if p.Feed == nil {
 		what = "objects"
-	} else if p.Client == nil {
-		p.Client = p.Feed.Client
 	}
 	p.Printf("health on %s, reading %s", p.health.Addr(), what)
 	parts.Go(func() { p.reportWaiting(running) })

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"text/template"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -110,8 +109,8 @@ func (o *options) createKey(ctx context.Context, argument string, out io.Writer)
 		}
 		return err
 	}
-	_, err = terminal.Fprintf(out, "UpdateKey %s, with %s\nnext: kubizone updatekey show %s%s --format nsupdate --primary ADDRESS\n",
-		at, with, at, further)
+	_, err = terminal.Fprintf(out, "UpdateKey %s, with %s\n"+
+		"next: kubectl kubizone updatekey show %s%s --format nsupdate --primary ADDRESS\n", at, with, at, further)
 	return err
 }
 
@@ -229,15 +228,20 @@ func (o *options) showKey(ctx context.Context, argument string, out io.Writer) e
 }
 
 func writeFormat(out io.Writer, text string, values shown) error {
-	t, err := template.New("").Option("missingkey=error").Funcs(template.FuncMap{
-		"upper":  strings.ToUpper,
-		"undash": func(text string) string { return strings.ReplaceAll(text, "-", "") },
-		"bare":   func(text string) string { return strings.TrimSuffix(text, ".") },
-	}).Parse(text)
-	if err != nil {
-		return err
+	note := "# external-dns lists by AXFR: give the UpdateKey transfer: Own first\n"
+	if values.Transfers {
+		note = ""
 	}
-	return t.Execute(out, values)
+	upper := strings.ToUpper(values.Algorithm)
+	_, err := strings.NewReplacer(
+		"{{lists by AXFR}}", note,
+		"{{.Host}}", values.Host, "{{.Port}}", values.Port, "{{.Zone}}", values.Zone,
+		"{{.Key}}", values.Key, "{{bare .Key}}", strings.TrimSuffix(values.Key, "."),
+		"{{.Algorithm}}", values.Algorithm, "{{upper .Algorithm}}", upper,
+		"{{upper (undash .Algorithm)}}", strings.ReplaceAll(upper, "-", ""),
+		"{{.Secret}}", values.Secret, "{{.SecretName}}", values.SecretName,
+	).WriteString(out, text)
+	return err
 }
 
 // NewCommand returns the sub-command.
@@ -252,8 +256,8 @@ func NewCommand() *cobra.Command {
 	create := &cobra.Command{
 		Use:   "create NAME",
 		Short: "make an UpdateKey with its Secret, Role and RoleBinding",
-		Example: `  kubizone updatekey create acme -n team-a --pattern '*.apps.example.org.' --type A --type AAAA
-  kubizone updatekey create acme -n team-a --pattern '_acme-challenge.*.apps.example.org.' --type TXT`,
+		Example: `  kubectl kubizone updatekey create acme -n team-a --pattern '*.apps.example.org.' --type A --type AAAA
+  kubectl kubizone updatekey create acme -n team-a --pattern '_acme-challenge.*.apps.example.org.' --type TXT`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return o.createKey(command.Context(), arguments[0], command.OutOrStdout())

@@ -24,6 +24,9 @@ func TestFormats_nameTheAlgorithm(t *testing.T) {
 			must.Succeed(t, writeFormat(&out, text, shown{Host: "192.0.2.1", Port: "5353", Zone: "example.org", Key: "acme.team-a.",
 				Algorithm: "hmac-sha256", Secret: "c2VjcmV0", SecretName: "acme-tsig", Transfers: transfers}))
 			message := out.String()
+			if strings.Contains(message, "{{") {
+				t.Errorf("%s has a name without a value:\n%s", format, message)
+			}
 			words := strings.ToLower(strings.ReplaceAll(message, "-", ""))
 			if !strings.Contains(message, "acme.team-a") || !strings.Contains(words, "hmacsha256") ||
 				!strings.Contains(message, "192.0.2.1") {

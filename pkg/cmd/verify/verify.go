@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/load"
@@ -38,7 +39,7 @@ import (
 
 var (
 	// ErrDifferent is returned if a server differs.
-	ErrDifferent = errors.New("not every server has what the zone contains")
+	ErrDifferent = program.No("not every server has what the zone contains")
 	// ErrUnanswered is returned if no server differs, but not all answer.
 	ErrUnanswered = errors.New("not every server could be compared: see Failed and ? above")
 )
@@ -376,9 +377,9 @@ serial, and the RRsets that are missing, foreign or different. Servers are those
 the key that its class knows it by, and those of --name-server. With --repair the classes are asked first to compare the
 zone and to mend what differs. A server that does not hand out the zone is asked for each RRset. The exit code is 1 when
 anything differs, 2 when nothing does but a server could not be compared. ZONE is the name of the Zone object, or NAMESPACE/NAME.`,
-		Example: `  kubizone verify -n platform example-org --name-server 192.0.2.53 --name-server 198.51.100.53:5353
-  kubizone verify platform/example-org --tsig-key-file transfer.key -o json
-  kubizone verify platform/example-org --repair`,
+		Example: `  kubectl kubizone verify -n platform example-org --name-server 192.0.2.53 --name-server 198.51.100.53:5353
+  kubectl kubizone verify platform/example-org --tsig-key-file transfer.key -o json
+  kubectl kubizone verify platform/example-org --repair`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return options.Run(command.Context(), arguments[0], command.OutOrStdout(), command.ErrOrStderr())

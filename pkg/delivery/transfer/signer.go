@@ -230,7 +230,7 @@ func (z *signedZone) compareSigner(p *Provider, plan delivery.Plan, known *signe
 		return seen{serial: one.serial, note: fmt.Sprintf("it signs the zone; its serial %d has the data of %d", known.serial, one.serial)}
 	}
 	at := seen{passing: true, note: fmt.Sprintf("it signs the zone; its serial %d does not have the data of %d or of an earlier serial: "+
-		"it has not transferred the zone yet, or it alters the zone; kubizone verify names the RRsets that "+
+		"it has not transferred the zone yet, or it alters the zone; kubectl kubizone verify names the RRsets that "+
 		"differ", known.serial, plan.Serial)}
 	if !known.whole {
 		known.serial = 0 // differences may be wrong: the next transfer is full

@@ -62,7 +62,7 @@ func unknown(ctx context.Context, err error) error {
 	}
 	return failure(http.StatusGatewayTimeout, metav1.StatusReasonTimeout,
 		"etcd did not answer ("+err.Error()+"): whether this was carried out is not known. Read the object before you repeat the write; "+
-			"administrators check etcd with kubizone doctor")
+			"administrators check etcd with kubectl kubizone doctor")
 }
 
 // Explain returns a KV that finds the outcome of unanswered transactions. Errors for a full database and an unknown

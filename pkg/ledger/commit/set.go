@@ -15,10 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
-	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 func (t *Set) newGroup() *group {
@@ -50,7 +50,7 @@ func (t *Set) newGroup() *group {
 	return g
 }
 
-// Object returns the Record after the write, or the deleted one.
+// Object returns the Record after the write, or the deleted Record.
 func (w *SetWrite) Object() *v1alpha1.Record {
 	if w.After != nil {
 		return w.After
@@ -62,11 +62,11 @@ func (w *SetWrite) Object() *v1alpha1.Record {
 func (w *SetWrite) Namespace() string { return w.Object().Namespace }
 
 func (w *SetWrite) isDecided() bool {
-	return !w.Same && w.Put == nil && !objects.SameContent(w.Before, w.After)
+	return !w.Same && w.Put == nil && !lawform.SameContent(w.Before, w.After)
 }
 
-// Deletions come first, as they free names, then addresses, NS, and the rest, so that no warning misses a Record
-// created by another write.
+// beginDecision returns the writes to decide: deletions first, as they free names, then addresses, NS, and the rest, so
+// that no warning calls a Record missing that the set creates.
 func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	t.opening, t.change, t.required, t.Unmet = nil, nil, nil, nil
 	if b.head != nil && b.Zone != nil && !b.Zone.Pending {
@@ -132,7 +132,8 @@ func (t *Set) thatIs() string {
 
 const noZone = "no zone adopts it, and a change set has Records of one zone: write it by itself, or create the zone first"
 
-// lock is the anchor write's zone, to be locked first, if it is not the hint.
+// refuseOtherZone refuses a write outside the set's zone. lock is the anchor write's zone, if its hint was another:
+// that zone must be locked first.
 func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refusal error) {
 	at, p := field.NewPath("spec", "domainName"), m.plan
 	switch {
@@ -237,7 +238,7 @@ func (t *Set) Zone() (*v1alpha1.AdoptingZone, int64) {
 		z := t.change.Zone
 		return &v1alpha1.AdoptingZone{Namespace: z.Namespace, Name: z.Name, UID: types.UID(z.UID)}, int64(z.Serial)
 	}
-	for _, w := range t.Writes { // same content
+	for _, w := range t.Writes { // content unchanged
 		if w.Before != nil && w.Before.Status.ZoneRef != nil {
 			return w.Before.Status.ZoneRef.DeepCopy(), w.Before.Status.Serial
 		}

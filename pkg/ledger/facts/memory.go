@@ -15,6 +15,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
@@ -23,7 +24,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// wideOps is the first value of Memory.Ops, from the embedded etcd. narrowOps is below etcd's default of 128.
+// wideOps is the first value of Memory.Ops, below the embedded etcd's limit of 512. narrowOps is below etcd's default
+// of 128.
 const (
 	wideOps   = 500
 	narrowOps = 120
@@ -54,7 +56,7 @@ func (mem *Memory) Drop(s *Session) {
 	mem.Suspect(s)
 }
 
-// Suspect makes the next decision read a session's zone names from etcd. The caller holds Mu.
+// Suspect makes the next decision read the zone names of s from etcd, not from the index. The caller holds Mu.
 func (mem *Memory) Suspect(s *Session) {
 	if len(mem.doubt) > maxDoubt { // a wrong name costs a retry
 		clear(mem.doubt)
@@ -353,7 +355,7 @@ func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
 	}
-	if zone != nil && zone.Served != objects.Served(object) {
+	if zone != nil && zone.Served != lawform.Served(object) {
 		after := *zone // the decision preceded the object's conditions
 		after.Served = !zone.Served
 		zone = &after

@@ -18,13 +18,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
-	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 func (c *check) checkFormat() error {
@@ -71,8 +71,8 @@ func (c *check) readZones() error {
 	}
 	return eachObject(c, "zones", "I2", c.config.Zones, unread, func(key string, o *v1alpha1.Zone) {
 		c.report.Zones++
-		z, err := objects.LawZone(o)
-		spec, err1 := objects.ZoneSpec(o)
+		z, err := lawform.Zone(o)
+		spec, err1 := lawform.ZoneSpec(o)
 		if err = cmp.Or(err, err1); err != nil {
 			c.unread.uids[string(o.UID)] = key
 			c.reportDamage(key, "I2", err.Error(), "a Zone the law can read")
@@ -149,8 +149,8 @@ func (c *check) readOutbox() error {
 		c.reportPending(key, "I4", w.Reason, "carried out")
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
-			// A removed zone has no mark. A work of retries lists its first zone because the zone's namespace comes
-			// first, before a step sets the mark (S7.2).
+			// A removed zone has no mark. A work of trials lists its first zone before a step sets the mark (S7.2), for
+			// the order of candidates.
 			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) {
 				marked := slices.ContainsFunc(z.holding.Works, func(s law.CascadeMark) bool { return s.ID == w.ID })
 				c.require(marked, c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
@@ -215,7 +215,7 @@ func (c *check) existingZone(key, uid string) *zone {
 func (c *check) readRecords() error {
 	return eachObject(c, "records", "I2", c.config.Records, nil, func(key string, o *v1alpha1.Record) {
 		c.report.Records++
-		l, err := objects.LawRecord(o)
+		l, err := lawform.Record(o)
 		if err != nil {
 			c.reportDamage(key, "I2", err.Error(), "a Record the law can read")
 			return
@@ -275,7 +275,7 @@ func (c *check) placeRecord(r *record) {
 
 func (c *check) readDelegations() error {
 	return eachObject(c, "delegations", "S4.3", c.config.Delegations, nil, func(key string, o *v1alpha1.Delegation) {
-		rule, err := objects.DelegationRule(o)
+		rule, err := lawform.DelegationRule(o)
 		if err != nil {
 			c.reportDamage(key, "S4.3", err.Error(), "a Delegation the law can read")
 			return
@@ -312,7 +312,7 @@ func (c *check) readDelegations() error {
 	})
 }
 
-// Only decoding and keys are checked, as no key follows from BIND 9 servers.
+// readServers checks only decoding and keys of BIND 9 objects, as the ledger derives no keys from them.
 func (c *check) readServers() error {
 	if c.config.Further == nil {
 		return nil

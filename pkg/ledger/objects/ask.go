@@ -8,21 +8,22 @@ import (
 	"strconv"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ZoneAsk returns the request of a Zone write to the law, by the object alone; before or after may be nil. The error is
-// a law.Refusal if the new spec does not parse.
+// ZoneAsk returns the request of a Zone write to the law, as far as the object determines it; before or after may be
+// nil. The error is a law.Refusal if the new spec does not parse.
 func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	if before != nil {
-		if ask.Before, err = LawZone(before); err != nil {
+		if ask.Before, err = lawform.Zone(before); err != nil {
 			return ask, err
 		}
 		ask.Annotated = before.Annotations[v1alpha1.AnnotationDelete] == string(before.UID)
 		if ask.Before.Pending {
-			spec, err := ZoneSpec(before)
+			spec, err := lawform.ZoneSpec(before)
 			if err != nil {
 				return ask, err
 			}
@@ -32,7 +33,7 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	if after == nil {
 		return ask, nil
 	}
-	if ask.After, err = ZoneSpec(after); err != nil {
+	if ask.After, err = lawform.ZoneSpec(after); err != nil {
 		return ask, &law.Refusal{Kind: law.Invalid, Message: err.Error()}
 	}
 	ask.Behind = behindOf(before, after)
@@ -59,7 +60,7 @@ func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
 func DelegationAsk(before, after *v1alpha1.Delegation) (ask zones.DelegationAsk, err error) {
 	if before != nil {
 		ask.Ref = law.Ref{Namespace: before.Namespace, Name: before.Name, UID: string(before.UID)}
-		if ask.Before, err = DelegationSpec(before); err != nil {
+		if ask.Before, err = lawform.DelegationSpec(before); err != nil {
 			return ask, fmt.Errorf("delegation %s/%s: %w", before.Namespace, before.Name, err)
 		}
 		if in := before.Status.ZoneRef; in != nil {
@@ -70,7 +71,7 @@ func DelegationAsk(before, after *v1alpha1.Delegation) (ask zones.DelegationAsk,
 	}
 	if after != nil {
 		ask.Ref = law.Ref{Namespace: after.Namespace, Name: after.Name, UID: string(after.UID)}
-		if ask.After, err = DelegationSpec(after); err != nil {
+		if ask.After, err = lawform.DelegationSpec(after); err != nil {
 			return ask, &law.Refusal{Kind: law.Invalid, Message: err.Error()}
 		}
 	}

@@ -1,16 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package objects converts API objects to requests of package law (LawZone, LawRecord, DelegationRule), objects to
-// their stored form and back (ObjectCodec), and decisions to status (Placer).
+// Package objects converts writes of API objects to requests of package law (ZoneAsk, DelegationAsk), objects to their
+// stored form and back (ObjectCodec), and decisions to status (Placer).
 //
 // Guarantees:
 //
 //  1. A value made from a stored object depends on nothing else: no clock, no other object.
 //  2. Each condition written by a Placer has the generation at which it was observed.
-//  3. The law gets every field of a spec, or fields_test.go says why not.
 //
-// Out of scope: keys, transactions and queues.
+// Out of scope: keys, transactions and queues; the law's form of an object, which package lawform has.
 //
 // Read first: object.go.
 package objects

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,16 +23,14 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
-	"kubi.zone/kubizone/pkg/law/pattern"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/law/sethash"
-	"kubi.zone/kubizone/pkg/law/zones"
 )
 
 // ObjectCodec encodes a resource's objects for etcd, without encryption at rest if Transformer is nil.
@@ -83,37 +80,6 @@ func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]by
 	return data, err
 }
 
-// LawZone converts a stored Zone for the law.
-func LawZone(o *v1alpha1.Zone) (*law.Zone, error) {
-	spec, err := ZoneSpec(o)
-	if err != nil {
-		return nil, err
-	}
-	z := &law.Zone{Ref: spec.Ref, View: o.Status.View, Header: spec.Header, ZoneSettings: spec.ZoneSettings,
-		Serial: serial.Serial(o.Status.Serial), SettledSerial: serial.Serial(o.Status.SettledSerial), N: uint64(o.Status.ContentGeneration),
-		RRsets: int(o.Status.RRsetCount), Deletions: readDeletions(o.Status.Deletions)}
-	z.Served = Served(o)
-	servable := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionServable)
-	z.ClassNameServers = servable != nil && servable.Reason == v1alpha1.ReasonClassNameServers
-	if o.Status.FQDN == "" {
-		z.Pending, z.ZoneRef, z.Wanted, z.Ending = true, spec.ZoneRef, spec.Waiting().FQDN, o.Status.EndsAt != nil
-		return z, nil
-	}
-	if z.Header.FQDN, err = name.Parse(o.Status.FQDN); err != nil {
-		return nil, fmt.Errorf("zone %s/%s: status.fqdn: %w", o.Namespace, o.Name, err)
-	}
-	if o.Status.ContentState != "" {
-		state, err := sethash.ParseState(o.Status.ContentState)
-		if err != nil {
-			return nil, fmt.Errorf("zone %s/%s: status.contentState: %w", o.Namespace, o.Name, err)
-		}
-		z.State = state
-	}
-	z.Complete()
-	z.Rows = int(o.Status.EntryCount) - content.EntryCount(z.Header, 0)
-	return z, nil
-}
-
 // DescribeHold returns the message of a held zone's condition Settled: the cause, and how the hold ends (S7.5).
 func DescribeHold(z *law.Zone, h *law.Held) string {
 	e, back := z.ExcessOf(h), []string(nil)
@@ -127,21 +93,6 @@ func DescribeHold(z *law.Zone, h *law.Held) string {
 		"kubectl annotate zone %s -n %s --overwrite %s=%d",
 		e, h.Serial, strings.Join(back, " and "), z.Name, z.Namespace, v1alpha1.AnnotationPublishDeletions,
 		law.ToPublish(h.Serial, z.Publish))
-}
-
-func readDeletions(o *v1alpha1.ZoneDeletions) (d law.Deletions) {
-	if o == nil {
-		return d
-	}
-	stock := func(s v1alpha1.ZoneStock) law.Stock { return law.Stock{RRsets: int(s.RRsets), Own: int(s.Own)} }
-	d.Own, d.Since = int(o.Own), o.PeriodStart
-	for i := range min(len(d.Least), len(o.Least)) {
-		d.Least[i] = stock(o.Least[i])
-	}
-	if o.Most != nil {
-		d.Most = new(stock(*o.Most))
-	}
-	return d
 }
 
 func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
@@ -161,175 +112,6 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	return o
 }
 
-func publishDeletions(o *v1alpha1.Zone) *uint32 {
-	at, err := strconv.ParseUint(o.Annotations[v1alpha1.AnnotationPublishDeletions], 10, 32)
-	if err != nil {
-		return nil
-	}
-	publish := uint32(at)
-	return &publish
-}
-
-// ReleaseNow returns the sorted namespaces in the release-now annotation (S2.5).
-func ReleaseNow(o metav1.Object) []string {
-	return slices.Compact(slices.Sorted(strings.FieldsFuncSeq(o.GetAnnotations()[v1alpha1.AnnotationReleaseNow], func(c rune) bool {
-		return c == ',' || c == ' '
-	})))
-}
-
-func zoneRef(r *v1alpha1.ZoneReference, namespace string) *law.Ref {
-	if r == nil {
-		return nil
-	}
-	if r.Namespace != "" {
-		namespace = r.Namespace
-	}
-	return &law.Ref{Namespace: namespace, Name: r.Name}
-}
-
-func secondsOr(v *int32, def uint32) uint32 {
-	if v == nil {
-		return def
-	}
-	return uint32(*v)
-}
-
-// ZoneSpec returns the spec of a Zone for the law.
-func ZoneSpec(o *v1alpha1.Zone) (*zones.ZoneSpec, error) {
-	s := &zones.ZoneSpec{
-		Ref:        law.Ref{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)},
-		DomainName: o.Spec.DomainName, View: o.Spec.View, ZoneRef: zoneRef(o.Spec.ZoneRef, o.Namespace),
-		Header: content.Header{
-			TTL: secondsOr(o.Spec.TTL, 360), Refresh: secondsOr(o.Spec.Refresh, 86400), Retry: secondsOr(o.Spec.Retry, 7200),
-			Expire: secondsOr(o.Spec.Expire, 3600000), NegativeResponseCache: secondsOr(o.Spec.NegativeResponseCache, 360),
-			PrimaryNameServer: o.Spec.PrimaryNameServer, Contact: o.Spec.Contact,
-		},
-		ZoneSettings: law.ZoneSettings{
-			Terminating:      o.DeletionTimestamp != nil,
-			HasClass:         len(o.Spec.DNSClassRefs) > 0,
-			Grace:            int64(v1alpha1.DefaultWithdrawalGracePeriod.Seconds()),
-			MaxDeletePercent: v1alpha1.MaxDeletePercentOf(o.Spec.Limits),
-			Publish:          publishDeletions(o),
-			ReleaseNow:       ReleaseNow(o),
-		},
-	}
-	if d := o.Spec.WithdrawalGracePeriod; d != nil {
-		s.Grace = int64(d.Seconds())
-	}
-	for _, ns := range o.Spec.NameServers {
-		s.Header.NameServers = append(s.Header.NameServers, content.NameServer{Name: ns.Name, Addresses: slices.Clone(ns.Addresses)})
-	}
-	if o.Spec.MinimumSerial != nil {
-		m := uint32(*o.Spec.MinimumSerial)
-		s.MinimumSerial = &m
-	}
-	if l := o.Spec.Limits; l != nil && l.RecordsPerNamespace != nil {
-		s.RecordsPerNamespace = int64(*l.RecordsPerNamespace)
-	}
-	ds, err := readSigners(o)
-	if err != nil {
-		return nil, err
-	}
-	s.DS = ds
-	for i, d := range o.Spec.Delegations {
-		rule, err := lawRule(fmt.Sprintf("spec.delegations[%d]", i), d.Records, d.Zones)
-		if err != nil {
-			return nil, err
-		}
-		rule.Namespaces, rule.DS = slices.Clone(d.Namespaces), d.DS
-		if d.Namespace != "" && !slices.Contains(rule.Namespaces, d.Namespace) {
-			rule.Namespaces = append(rule.Namespaces, d.Namespace)
-		}
-		s.Rules = append(s.Rules, rule)
-	}
-	return s, nil
-}
-
-// DS of a former name are ignored (S12.2).
-func readSigners(o *v1alpha1.Zone) (out []string, err error) {
-	dnssec := o.Status.DNSSEC
-	if dnssec == nil || dnssec.FQDN != o.Status.FQDN {
-		return nil, nil
-	}
-	for i, ds := range dnssec.DS {
-		v, err := rdata.ParseStored(rdata.DS, fmt.Sprintf("%d %d %d %s", ds.KeyTag, ds.Algorithm, ds.DigestType, ds.Digest))
-		if err != nil {
-			return nil, fmt.Errorf("status.dnssec.ds[%d]: %w", i, err)
-		}
-		out = append(out, v.Text)
-	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
-}
-
-func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (rule rules.Rule, err error) {
-	for i, r := range records {
-		p, err := pattern.Parse(r.Pattern)
-		if err != nil {
-			return rule, fmt.Errorf("%s.records[%d].pattern: %w", path, i, err)
-		}
-		rr := rules.RecordRule{Pattern: p, Text: r.Pattern, Shared: r.Shared}
-		for _, text := range r.Types {
-			t, err := rdata.ParseType(text)
-			if err != nil {
-				return rule, fmt.Errorf("%s.records[%d].types: %w", path, i, err)
-			}
-			rr.Types = append(rr.Types, t)
-		}
-		rule.Records = append(rule.Records, rr)
-	}
-	for i, text := range zones {
-		p, err := pattern.Parse(text)
-		if err != nil {
-			return rule, fmt.Errorf("%s.zones[%d]: %w", path, i, err)
-		}
-		rule.Zones = append(rule.Zones, p)
-	}
-	return rule, nil
-}
-
-// LawRecord converts a Record for the law. An error names the field that does not parse.
-func LawRecord(o *v1alpha1.Record) (*law.Record, error) {
-	r, err := RecordWithoutData(o)
-	if err != nil {
-		return nil, err
-	}
-	values := o.Spec.Values
-	if o.Spec.RData != "" || len(values) == 0 {
-		values = []string{o.Spec.RData}
-	}
-	seen := map[string]bool{}
-	for i, text := range values {
-		v, err := rdata.ParseStored(r.Type, text)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("spec.values[%d]: %w", i, err)
-		case seen[v.Text]:
-			r.Repeated = append(r.Repeated, v)
-		default:
-			seen[v.Text] = true
-			r.Values = append(r.Values, v)
-		}
-	}
-	return r, nil
-}
-
-// RecordWithoutData is LawRecord without values. The only error is a type that does not parse.
-func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
-	t, err := rdata.ParseType(o.Spec.Type)
-	if err != nil {
-		return nil, fmt.Errorf("spec.type: %w", err)
-	}
-	r := &law.Record{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), View: o.Spec.View, DomainName: o.Spec.DomainName,
-		ZoneRef: zoneRef(o.Spec.ZoneRef, o.Namespace), Type: t, Created: o.CreationTimestamp.Unix(),
-		Terminating: o.DeletionTimestamp != nil, WaitsOnConflict: o.Annotations[v1alpha1.AnnotationOnConflict] == v1alpha1.OnConflictWait}
-	if o.Spec.TTL != nil {
-		ttl := uint32(*o.Spec.TTL)
-		r.TTL = &ttl
-	}
-	return r, nil
-}
-
 // Adopted returns a stored record's contribution to its zone, or the name at which the record waits; the other is nil.
 func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 	var fqdn name.Name
@@ -341,9 +123,9 @@ func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 		fqdn = n
 	}
 	if o.Status.ZoneRef == nil {
-		return nil, &law.Waiting{View: o.Status.View, FQDN: fqdn, Zone: zoneRef(o.Spec.ZoneRef, o.Namespace)}, nil
+		return nil, &law.Waiting{View: o.Status.View, FQDN: fqdn, Zone: lawform.ZoneRef(o.Spec.ZoneRef, o.Namespace)}, nil
 	}
-	r, err := LawRecord(o)
+	r, err := lawform.Record(o)
 	if err != nil {
 		return nil, nil, fmt.Errorf("record %s/%s: %w", o.Namespace, o.Name, err)
 	}
@@ -422,14 +204,6 @@ func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool
 
 func (pl *Placer) isDelivered(named bool, namespace, view string) bool {
 	return named || pl.DefaultClass != nil && pl.DefaultClass(namespace, view)
-}
-
-// Served reports whether a zone is delegated and servable, and has no finalizer of Delivery, as a class may still have
-// the zone (S8.3).
-func Served(o *v1alpha1.Zone) bool {
-	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions,
-		v1alpha1.ConditionServable) &&
-		!slices.Contains(o.Finalizers, v1alpha1.FinalizerDelivery)
 }
 
 func setParentLabel(o metav1.Object, zone *law.Ref) {
@@ -512,7 +286,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		pl.setCondition(&s.Conditions, v1alpha1.ConditionServable, c.Servable.Status, c.Servable.Reason, c.Servable.Message, o.Generation)
 	}
 	delivers := pl.isDelivered(z.HasClass, o.Namespace, z.View)
-	isServed := Served(o) && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
+	isServed := lawform.Served(o) && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
 	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 	// Ready as set by controllers stays, unless this write gave the zone its first class or took the last.
 	if c.Step != nil || ready == nil || !delivers && (isServed || ready.Status == "True") || delivers &&
@@ -520,19 +294,6 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 		pl.setReady(&s.Conditions, delivers, isServed, o.Generation)
 	}
 	dropStalled(&s.Conditions, o.Generation)
-}
-
-// DelegationRule returns the rule of a Delegation for the law.
-func DelegationRule(o *v1alpha1.Delegation) (rules.Rule, error) {
-	rule, err := lawRule("spec", o.Spec.Records, o.Spec.Zones)
-	rule.Namespaces, rule.DS = slices.Clone(o.Spec.Namespaces), o.Spec.DS
-	return rule, err
-}
-
-// DelegationSpec returns a Delegation's spec for the law.
-func DelegationSpec(o *v1alpha1.Delegation) (*zones.DelegationSpec, error) {
-	rule, err := DelegationRule(o)
-	return &zones.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule, ReleaseNow: ReleaseNow(o)}, err
 }
 
 // PlaceDelegation writes a decision into the object's status.
@@ -570,7 +331,7 @@ func Moving(o *v1alpha1.Record) bool {
 // Renames returns the path of the field by which an update would rename or move an established zone, or "" (S1.6).
 // Another spelling (case, absolute) of the name does not rename, nor does the default namespace in a zoneRef.
 func Renames(before, after *v1alpha1.Zone) string {
-	x, y := zoneRef(before.Spec.ZoneRef, before.Namespace), zoneRef(after.Spec.ZoneRef, after.Namespace)
+	x, y := lawform.ZoneRef(before.Spec.ZoneRef, before.Namespace), lawform.ZoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {
 	case !isNamed(before, after.Spec.DomainName):
 		return "spec.domainName"
@@ -597,16 +358,6 @@ func SamePlace(before, after *v1alpha1.Record) bool {
 	x, y := &before.Spec, &after.Spec
 	return x.DomainName == y.DomainName && x.View == y.View && (x.Type == "DS") == (y.Type == "DS") &&
 		apiequality.Semantic.DeepEqual(x.ZoneRef, y.ZoneRef)
-}
-
-// SameContent reports whether an update keeps the spec, except for the description.
-func SameContent(before, after *v1alpha1.Record) bool {
-	if before == nil || after == nil {
-		return false
-	}
-	x, y := before.Spec, after.Spec
-	x.Description, y.Description = "", ""
-	return apiequality.Semantic.DeepEqual(x, y)
 }
 
 // Placer writes decisions into objects.

@@ -95,7 +95,7 @@ var (
 	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
 )
 
-// takeStatus takes the controller's conditions (S7.4).
+// takeStatus takes only the controller's conditions from written (S7.4).
 func takeStatus(after, written *v1alpha1.Zone) {
 	behind := reportsBehind(&written.Status, &after.Status)
 	stale := kind.Stale(written.Status.Serial, after.Status.Serial)

@@ -65,7 +65,7 @@ func (r report) printReport(out io.Writer) {
 	}
 	figures.Table(out, head, table)
 	r.perRecord(out)
-	var targets []figures.Target
+	targets := slices.Clone(idleTargets)
 	compared := []string{"zones/"}
 	if n := len(r.plan.Sizes); n > 1 {
 		compared = append([]string{nameFigure(r.plan.Sizes[n-1], "")}, compared...)

@@ -39,12 +39,16 @@ type server struct {
 	resident uint64
 }
 
-func (p *plan) startServer(ctx context.Context, dir, kept string) (*server, error) {
+// startServer starts a server on a copy of the snapshot kept, or on an empty store without one.
+func (p *plan) startServer(ctx context.Context, dir, kept string, further ...string) (*server, error) {
 	data, err := embed.OpenDir(dir, 1<<30)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(data.Restore(embed.Snapshot{Path: kept}), data.Close()); err != nil {
+	if kept != "" {
+		err = data.Restore(embed.Snapshot{Path: kept})
+	}
+	if err := errors.Join(err, data.Close()); err != nil {
 		return nil, err
 	}
 	api, err := rig.FreePort()
@@ -55,7 +59,8 @@ func (p *plan) startServer(ctx context.Context, dir, kept string) (*server, erro
 	if s.dns, err = rig.FreePort(); err != nil {
 		return nil, err
 	}
-	s.process = exec.Command(p.Program, "up", "--data-dir", dir, "--listen", api.String(), "--dns-listen", s.dns.String())
+	s.process = exec.Command(p.Program, append([]string{"up", "--data-dir", dir, "--listen", api.String(), "--dns-listen", s.dns.String()},
+		further...)...)
 	// Linux divides a busy machine between sessions.
 	s.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	out, err := s.process.StdoutPipe()

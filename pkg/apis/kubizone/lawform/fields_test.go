@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package objects
+package lawform
 
 import (
 	"reflect"
@@ -42,7 +42,7 @@ func checkFields[O any](t *testing.T, spec reflect.Type, base func() *O, toLaw f
 	for _, path := range listLeaves(spec, "spec") {
 		f, ok := fields[path]
 		if delete(fields, path); !ok {
-			t.Errorf("%s.%s is new: carry it into the law in pkg/ledger/objects/object.go and set it in this test, or say here why the law does not read it", spec.Name(), path)
+			t.Errorf("%s.%s is new: carry it into the law in pkg/apis/kubizone/lawform/lawform.go and set it in this test, or say here why the law does not read it", spec.Name(), path)
 			continue
 		}
 		o := base()
@@ -55,7 +55,7 @@ func checkFields[O any](t *testing.T, spec reflect.Type, base func() *O, toLaw f
 		case carried && f.notIn != "":
 			t.Errorf("the law gets %s.%s, which this test says it does not read (%s)", spec.Name(), path, f.notIn)
 		case !carried && f.notIn == "":
-			t.Errorf("the law does not get %s.%s: carry it in pkg/ledger/objects/object.go, or say here why the law does not read it", spec.Name(), path)
+			t.Errorf("the law does not get %s.%s: carry it in pkg/apis/kubizone/lawform/lawform.go, or say here why the law does not read it", spec.Name(), path)
 		}
 	}
 	for path := range fields {
@@ -63,7 +63,7 @@ func checkFields[O any](t *testing.T, spec reflect.Type, base func() *O, toLaw f
 	}
 }
 
-// A field that package objects forgets reaches no decision.
+// A field that package lawform forgets reaches no decision.
 func TestRecordSpec_reachesTheLaw(t *testing.T) {
 	t.Parallel()
 	ttl := int32(60)
@@ -88,7 +88,7 @@ func TestRecordSpec_reachesTheLaw(t *testing.T) {
 			t.Errorf("SameContent leaves out %s, which the law reads: an update of it is not decided (S2.4)", path)
 		}
 	}
-	checkFields(t, reflect.TypeFor[v1alpha1.RecordSpec](), base, func(o *v1alpha1.Record) (any, error) { return LawRecord(o) }, fields)
+	checkFields(t, reflect.TypeFor[v1alpha1.RecordSpec](), base, func(o *v1alpha1.Record) (any, error) { return Record(o) }, fields)
 }
 
 func TestZoneSpec_reachesTheLaw(t *testing.T) {
@@ -143,7 +143,7 @@ func TestZoneSpec_reachesTheLaw(t *testing.T) {
 	o := base()
 	o.Status.FQDN = "dev.example.org."
 	spec := must.Get(ZoneSpec(o))(t)
-	if z, err := LawZone(o); err != nil || !reflect.DeepEqual(z.ZoneSettings, spec.ZoneSettings) {
+	if z, err := Zone(o); err != nil || !reflect.DeepEqual(z.ZoneSettings, spec.ZoneSettings) {
 		t.Errorf("%+v, %v, want %+v", z, err, spec.ZoneSettings)
 	}
 }

@@ -1,0 +1,12 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package lawform converts API objects to the types of package law, for the server and for commands.
+//
+// Guarantees: (1) a value depends on its object alone: no clock, no other object; (2) the law gets every field of a
+// spec, or fields_test.go says why not.
+//
+// Out of scope: the way back, from decisions to status, which package ledger/objects has.
+//
+// Read lawform.go.
+package lawform

@@ -1,0 +1,68 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kubi.zone/kubizone/pkg/cmd/applier"
+	"kubi.zone/kubizone/pkg/cmd/changes"
+	"kubi.zone/kubizone/pkg/cmd/doctor"
+	"kubi.zone/kubizone/pkg/cmd/explain"
+	"kubi.zone/kubizone/pkg/cmd/exporter"
+	"kubi.zone/kubizone/pkg/cmd/importer"
+	"kubi.zone/kubizone/pkg/cmd/lint"
+	"kubi.zone/kubizone/pkg/cmd/names"
+	"kubi.zone/kubizone/pkg/cmd/program"
+	"kubi.zone/kubizone/pkg/cmd/updatekey"
+	"kubi.zone/kubizone/pkg/cmd/verify"
+)
+
+// New returns a new root command.
+func New() *cobra.Command { return newProgram().Root }
+
+func newProgram() *program.Program {
+	p := program.New(&cobra.Command{
+		Use:         "kubectl-kubizone",
+		Short:       "ask about DNS names, and plan, write and check zones",
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl kubizone"},
+		Long: `The client of Kubizone, by your kubeconfig: which names a namespace may use, who has a name, why a Record is not published;
+what a write would change; zone files in and out; what name servers answer.`,
+	})
+	p.Name = "error" // as kubectl
+	p.Root.AddCommand([]*cobra.Command{
+		importer.NewPlanCommand(),
+		applier.NewCommand(),
+		importer.NewCommand(),
+		exporter.NewCommand(),
+		lint.NewCommand(),
+		verify.NewCommand(),
+		changes.NewCommand(),
+		explain.NewCommand(),
+		updatekey.NewCommand(),
+		doctor.NewCommand(),
+	}...)
+	p.Root.AddCommand(names.NewCommands()...)
+	return p
+}
+
+// completionName is the name under which kubectl asks for completions of the plugin.
+const completionName = "kubectl_complete-kubizone"
+
+func complete(started string, arguments []string) []string {
+	if strings.TrimSuffix(filepath.Base(started), ".exe") == completionName {
+		return append([]string{cobra.ShellCompRequestCmd}, arguments...)
+	}
+	return arguments
+}
+
+// Main runs the command line and returns the exit code.
+func Main(arguments []string, out, stderr io.Writer) int {
+	return newProgram().Main(complete(os.Args[0], arguments), out, stderr)
+}

@@ -1,0 +1,12 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package client is the command line of kubectl-kubizone, the client of the API for people.
+//
+// Guarantees: (1) a command asks the API as the user of the kubeconfig, and links neither etcd nor a server; (2) usage
+// and errors name the program as it is typed, kubectl kubizone.
+//
+// Out of scope: servers and store, which package cmd has; errors, exit codes and the log, which package program has.
+//
+// Read client.go.
+package client

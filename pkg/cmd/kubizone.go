@@ -1,0 +1,97 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	apiservercmd "kubi.zone/kubizone/pkg/cmd/apiserver"
+	"kubi.zone/kubizone/pkg/cmd/backup"
+	"kubi.zone/kubizone/pkg/cmd/bindagent"
+	"kubi.zone/kubizone/pkg/cmd/controller"
+	externaldnscmd "kubi.zone/kubizone/pkg/cmd/externaldns"
+	fleetcmd "kubi.zone/kubizone/pkg/cmd/fleet"
+	"kubi.zone/kubizone/pkg/cmd/fsck"
+	"kubi.zone/kubizone/pkg/cmd/peercert"
+	primarycmd "kubi.zone/kubizone/pkg/cmd/primary"
+	"kubi.zone/kubizone/pkg/cmd/program"
+	"kubi.zone/kubizone/pkg/cmd/replacemember"
+	"kubi.zone/kubizone/pkg/cmd/restore"
+	"kubi.zone/kubizone/pkg/cmd/up"
+)
+
+// New returns a new root command.
+func New() *cobra.Command { return newProgram().Root }
+
+func newProgram() *program.Program {
+	p := program.New(&cobra.Command{
+		Use:   "kubizone",
+		Short: "DNS as a native Kubernetes API: servers and store",
+		Long: `DNS as a native Kubernetes API: zones and records are objects, a zone's serial and hash change in the transaction that
+changes a record, and secondaries get NOTIFY within a second. This program has the servers and the tools of the store; kubectl
+kubizone asks, plans, imports and verifies.`,
+	}, "k8s.io/apiserver", "go.etcd.io/etcd/server/v3")
+	p.AddLoggingFormat()
+	p.Root.AddCommand([]*cobra.Command{
+		up.NewCommand(p.Verbosity()),
+		apiservercmd.NewCommand(),
+		primarycmd.NewCommand(),
+		controller.NewCommand(),
+		fleetcmd.NewCommand(),
+		externaldnscmd.NewCommand(),
+		bindagent.NewCommand(),
+		fsck.NewCommand(),
+		backup.NewCommand(),
+		restore.NewCommand(),
+		replacemember.NewCommand(),
+		peercert.NewCommand(),
+	}...)
+	for _, word := range clientWords {
+		p.Root.AddCommand(redirectWord(word))
+	}
+	return p
+}
+
+// clientWords are the commands of kubectl-kubizone, which this program does not link.
+var clientWords = []string{"apply", "changes", "doctor", "explain", "export", "import", "lint", "may", "names", "plan", "tree", "updatekey",
+	"verify", "who", "why"}
+
+// redirectWord returns a hidden command whose error has the command line of the client.
+func redirectWord(word string) *cobra.Command {
+	return &cobra.Command{
+		Use:    word + " ...",
+		Short:  "is a command of kubectl kubizone",
+		Hidden: true,
+		// Flags are the client's.
+		DisableFlagParsing: true,
+		Args:               cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, arguments []string) error {
+			line := "kubectl kubizone " + word
+			for _, argument := range arguments {
+				line += " " + quote(argument)
+			}
+			return fmt.Errorf("%s is a command of the client; type: %s", word, line)
+		},
+	}
+}
+
+var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@=,%+-]+$`)
+
+// quote returns an argument as a shell reads it.
+func quote(argument string) string {
+	if plain.MatchString(argument) {
+		return argument
+	}
+	return "'" + strings.ReplaceAll(argument, "'", `'\''`) + "'"
+}
+
+// Main runs the command line and returns the exit code.
+func Main(arguments []string, out, stderr io.Writer) int {
+	return newProgram().Main(arguments, out, stderr)
+}

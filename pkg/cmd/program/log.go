@@ -1,0 +1,156 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package program
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/zapr"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/terminal"
+)
+
+const (
+	logText = "text"
+	logJSON = "json"
+)
+
+// setUpLog writes information only with -v (P4). klog is global to the process.
+func setUpLog(to io.Writer, verbosity int, format string) error {
+	if format != logText && format != logJSON {
+		return fmt.Errorf("--logging-format %q: write %s or %s", format, logText, logJSON)
+	}
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	for name, value := range map[string]string{
+		"v": strconv.Itoa(verbosity), "logtostderr": "false", "alsologtostderr": "false", "one_output": "true",
+		// klog must not write to stderr as well.
+		"stderrthreshold": "FATAL",
+	} {
+		if err := flags.Set(name, value); err != nil {
+			return fmt.Errorf("log: %w", err)
+		}
+	}
+	lines := logWriter{to}
+	klog.SetOutputBySeverity("INFO", io.Discard)
+	if verbosity > 0 {
+		klog.SetOutputBySeverity("INFO", lines)
+	}
+	klog.SetOutputBySeverity("FATAL", lines)
+	limited := newPlaceLimit(lines)
+	for _, severity := range []string{"WARNING", "ERROR"} {
+		klog.SetOutputBySeverity(severity, limited)
+	}
+	klog.ClearLogger()
+	if format == logJSON {
+		logger := jsonLogger(to, verbosity)
+		klog.SetLoggerWithOptions(zapr.NewLoggerWithOptions(logger, zapr.LogInfoLevel("v"), zapr.ErrorKey("err")),
+			klog.ContextualLogger(true), klog.WriteKlogBuffer(func(line []byte) {
+				writeUnstructured(logger, string(line))
+			}))
+	}
+	return nil
+}
+
+func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
+	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{
+		TimeKey: "ts", LevelKey: "level", NameKey: "logger", CallerKey: "caller", MessageKey: "msg",
+		EncodeTime: zapcore.EpochMillisTimeEncoder, EncodeDuration: zapcore.StringDurationEncoder, EncodeCaller: zapcore.ShortCallerEncoder,
+		EncodeLevel: func(level zapcore.Level, into zapcore.PrimitiveArrayEncoder) {
+			into.AppendString(max(level, zapcore.InfoLevel).String()) // levels below are verbosities
+		},
+	})
+	warnings := zapcore.Lock(zapcore.AddSync(to))
+	information := warnings
+	if verbosity == 0 {
+		information = zapcore.AddSync(io.Discard) // logr has no warnings: they need information enabled
+	}
+	return zap.New(zapcore.NewTee(
+		zapcore.NewCore(encoder, information, zap.LevelEnablerFunc(func(level zapcore.Level) bool {
+			return level < zapcore.WarnLevel &&
+				int(level) >= -verbosity
+		})),
+		zapcore.NewSamplerWithOptions(zapcore.NewCore(encoder, warnings, zapcore.WarnLevel), placeInterval, placeBurst, 0),
+	), zap.WithCaller(true))
+}
+
+// writeUnstructured writes a line of klog, whose severity is only in its header: `W0102 15:04:05.000000 4711
+// file.go:12] message`.
+func writeUnstructured(logger *zap.Logger, line string) {
+	level := zapcore.ErrorLevel
+	switch {
+	case strings.HasPrefix(line, "I"):
+		level = zapcore.InfoLevel
+	case strings.HasPrefix(line, "W"):
+		level = zapcore.WarnLevel
+	}
+	header, message, _ := strings.Cut(line, "] ")
+	caller := header[strings.LastIndex(header, " ")+1:]
+	if entry := logger.WithOptions(zap.WithCaller(false)).Check(level, strings.TrimSuffix(message, "\n")); entry != nil {
+		entry.Write(zap.String("caller", caller))
+	}
+}
+
+// logWriter indents all lines but the first: a line break in a tenant's text must not begin a line of the log.
+type logWriter struct{ to io.Writer }
+
+var beginning = regexp.MustCompile(`\n([^\t ])`)
+
+func (w logWriter) Write(line []byte) (int, error) {
+	_, err := w.to.Write(beginning.ReplaceAll(line, []byte("\n\t$1")))
+	return len(line), err
+}
+
+// placeBurst bounds the warnings and errors of a line of code (a place) per placeInterval, as libraries log an error
+// for each request of a client.
+const (
+	placeBurst    = 100
+	placeInterval = 10 * time.Second
+)
+
+// placeLimit drops further lines of a place. Their number precedes the place's first line in the next interval.
+type placeLimit struct {
+	to     io.Writer
+	mu     sync.Mutex
+	places map[string]*place // by file and line of the call, so bounded
+}
+
+type place struct {
+	since time.Time
+	lines int
+}
+
+func newPlaceLimit(to io.Writer) *placeLimit { return &placeLimit{to: to, places: map[string]*place{}} }
+
+// Write writes a line of klog, `W0102 15:04:05.000000 4711 file.go:12] message`.
+func (l *placeLimit) Write(line []byte) (int, error) {
+	header, _, _ := strings.Cut(string(line), "] ")
+	at := header[strings.LastIndex(header, " ")+1:]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.places[at]
+	if now := time.Now(); p == nil || now.Sub(p.since) >= placeInterval {
+		if p != nil && p.lines > placeBurst {
+			if _, err := terminal.Fprintf(l.to, "%s] %d lines of this place are left out\n", header, p.lines-placeBurst); err != nil {
+				return 0, err
+			}
+		}
+		p = &place{since: now}
+		l.places[at] = p
+	}
+	if p.lines++; p.lines > placeBurst {
+		return len(line), nil
+	}
+	return l.to.Write(line)
+}

@@ -1,0 +1,10 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package alarm
+
+// Names of health checks: etcd accepts writes, and the members agree.
+const (
+	Space   = "etcd-space"
+	Corrupt = "etcd-corrupt"
+)
