@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -98,14 +99,34 @@ func hasCondition(object *unstructured.Unstructured, name string) bool {
 	return false
 }
 
-// startKubizone starts the programs of the chart's mode embedded, one of each, and a BIND as secondary.
+// startKubizone starts a server with controller and primary, with the memory and the budget of the chart's mode
+// embedded, and a BIND as secondary.
 func startKubizone(ctx context.Context, s *stack) error {
 	account, err := s.kube.Delegate(ctx)
 	if err != nil {
 		return err
 	}
+	at, err := rig.FreePort()
+	if err != nil {
+		return err
+	}
+	bindAt, err := rig.FreePort()
+	if err != nil {
+		return err
+	}
+	args := []string{"--namespace-budget=written=512Ki"}
+	for _, section := range [][]string{{"controller"}, {"primary", "--dns-listen", at.String()}} {
+		// The rights of the chart's roles are the same cost.
+		user := "system:serviceaccount:" + kuberig.InstallNamespace + ":kubizone-" + section[0]
+		all := []string{"*"}
+		if err := s.kube.Grant(ctx, "", user, rbacv1.PolicyRule{APIGroups: all, Resources: all, Verbs: all}); err != nil {
+			return err
+		}
+		args = append(append(args, "--"), section...)
+		args = append(args, "--as", user, "--kubeconfig", s.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0")
+	}
 	s.server, err = kuberig.StartServer(ctx, filepath.Join(s.dir, "server"), kuberig.ServerConfig{
-		Program: s.programs.kubizone, Kube: s.kube, Kubeconfig: account})
+		Program: s.programs.kubizone, Kube: s.kube, Kubeconfig: account, Args: args, Env: []string{"GOMEMLIMIT=425MiB"}})
 	if err != nil {
 		return err
 	}
@@ -119,20 +140,6 @@ func startKubizone(ctx context.Context, s *stack) error {
 	}
 	if _, _, err := s.kube.WaitAvailable(ctx, true); err != nil {
 		return err
-	}
-	at, err := rig.FreePort()
-	if err != nil {
-		return err
-	}
-	bindAt, err := rig.FreePort()
-	if err != nil {
-		return err
-	}
-	for _, args := range [][]string{{"controller"}, {"primary", "--dns-listen", at.String()}} {
-		args = append(args, "--kubeconfig", s.kube.AdminKubeconfig(), "--health-listen", "127.0.0.1:0")
-		if err := s.launchProgram(ctx, "^ready.*$", s.programs.kubizone, args...); err != nil {
-			return fmt.Errorf("kubizone %s: %w", args[0], err)
-		}
 	}
 	if err := s.makeZone(ctx, bindAt); err != nil {
 		return err
