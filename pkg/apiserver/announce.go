@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	actionHold                               = "Hold"
+	actionHold, actionDeliver                = "Hold", "Deliver"
 	actionWithdraw, actionRestore            = "Withdraw", "Restore"
 	reasonRestored                           = "DelegationRestored"
 	actionUpdate, actionServe, reasonRefused = "Update", "Serve", "UpdateRefused"
@@ -225,6 +225,17 @@ func (a *announcer) writeQueued(ctx context.Context) {
 		}
 		a.recorder.Eventf(e.about, nil, e.kind, e.reason, e.action, "%s", e.note)
 	}
+}
+
+// announceStalled reports a Zone that waits for a person while no controller works (S7.12).
+func (a *announcer) announceStalled(o *v1alpha1.Zone, reason, message string) {
+	klog.Background().Info("A Zone is not delivered", "zone", klog.KObj(o), "reason", reason, "message", message)
+	if a.recorder == nil {
+		return
+	}
+	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
+		UID: o.UID}
+	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: actionDeliver, note: message})
 }
 
 // announceHeld reports a hold of deliveries, or its end (S7.5).

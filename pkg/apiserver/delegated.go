@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/authorization"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -93,6 +94,11 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}
 	s.announcer = newAnnouncer(client)
 	s.announcer.members = s.ledger.FirstMember
+	if namespace := heartbeat.PodNamespace(); namespace != "" {
+		s.leases = func(changed func()) *heartbeat.Watcher {
+			return heartbeat.NewWatcher(client.CoordinationV1().Leases(namespace), changed)
+		}
+	}
 	if slices.Contains(cfg.plugins(), resourcequota.PluginName) {
 		s.core = client
 	}

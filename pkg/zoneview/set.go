@@ -467,6 +467,13 @@ func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, e
 	return steps, err
 }
 
+// Raised reports whether the serial rises without a change (S6.11) after since, up to until, or the steps between are
+// not kept. A server with since then transfers the zone whole: its content may be another.
+func (v *Set) Raised(uid string, since, until serial.Serial) bool {
+	steps, err := v.Changes(uid, since, until)
+	return err != nil || slices.ContainsFunc(steps, content.Step.Raises)
+}
+
 func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []content.Step, error) {
 	h := v.held(uid)
 	if h == nil {

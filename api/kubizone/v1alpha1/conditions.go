@@ -126,6 +126,14 @@ const (
 const (
 	// ReasonPending: not yet confirmed by every class in force (S6.13), or not yet judged by a controller (S7.11).
 	ReasonPending = "Pending"
+	// ReasonPaused, instead of Pending: the annotation kubi.zone/paused of the Zone stops delivery. ReasonClassPaused:
+	// spec.paused of a class does. ReasonNoController: no controller works. ReasonNoPrimary: servers of a class
+	// transfer from primaries, and none works. ReasonAwaitsClass: a class does not confirm, without a known fault.
+	ReasonPaused       = "Paused"
+	ReasonClassPaused  = "ClassPaused"
+	ReasonNoController = "NoController"
+	ReasonNoPrimary    = "NoPrimary"
+	ReasonAwaitsClass  = "AwaitsClass"
 	// ReasonNoClass: no class is in force, so the zone is withdrawn from former classes (S6.13).
 	ReasonNoClass   = "NoClass"
 	ReasonDelivered = "Delivered"
@@ -135,6 +143,8 @@ const (
 	ReasonNotDelegatedOrServable = "NotDelegatedOrServable"
 	// ReasonSerialBehind: a secondary serves a serial ahead of the zone's (S6.11).
 	ReasonSerialBehind = "SerialBehind"
+	// ReasonContentDiffers: a secondary has the zone's serial with other data (S6.11).
+	ReasonContentDiffers = "ContentDiffers"
 	// ReasonFrozen: the zone's stored content does not match its hash; the last proven content is served, or none.
 	ReasonFrozen = "Frozen"
 )

@@ -168,7 +168,24 @@ type DeliveryServer struct {
 	// message explains the state.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,5,opt,name=message"`
+	// content is Differs or NotCompared. Absent: equal to the zone at the last comparison, or not compared yet.
+	// +optional
+	Content ServerContent `json:"content,omitempty" protobuf:"bytes,6,opt,name=content,casttype=ServerContent"`
+	// differsSince is the zone's serial at which content Differs was found first.
+	// +optional
+	DiffersSince int64 `json:"differsSince,omitempty" protobuf:"varint,7,opt,name=differsSince"`
 }
+
+// ServerContent compares the data of a server with the zone's at its serial.
+// +enum
+type ServerContent string
+
+const (
+	// ContentDiffers: the server has other data than the zone at the same serial (S6.11).
+	ContentDiffers ServerContent = "Differs"
+	// ContentNotCompared: the server refuses transfers to the controller, or transferred no whole zone in time.
+	ContentNotCompared ServerContent = "NotCompared"
+)
 
 // ServerState compares a server with the zone.
 // +enum
@@ -181,7 +198,7 @@ const (
 	ServerBehind ServerState = "Behind"
 	// ServerAhead: the server has a serial ahead of the zone's (S6.11).
 	ServerAhead ServerState = "Ahead"
-	// ServerFailed: the server does not answer, or does not have the zone.
+	// ServerFailed: the server does not answer, does not have the zone, or has other data.
 	ServerFailed ServerState = "Failed"
 )
 

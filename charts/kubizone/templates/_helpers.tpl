@@ -55,6 +55,21 @@ metadata:
     {{- end }}
 {{- end -}}
 
+{{- define "kubizone.leases" -}}
+# Each replica renews a Lease of its own, by which conditions name a process that ended (S7.12). A process cannot write the
+# Leases of another, nor that of an election; RBAC cannot bound create by a name.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames:
+  {{- range until 8 }}
+  - kubizone-{{ $ }}-{{ . }}
+  {{- end }}
+  verbs: [get, update]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+{{- end -}}
+
 {{- define "kubizone.env" -}}
 # The collector works harder before the limit ends the process.
 - name: GOMEMLIMIT

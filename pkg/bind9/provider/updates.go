@@ -25,7 +25,7 @@ import (
 
 // UpdateConfig configures an Updater.
 type UpdateConfig struct {
-	// Instances is that of Config. Each instance has a key for updates and transfers.
+	// Instances is as in Config. Each instance has a key for updates and transfers.
 	Instances func(known []string) ([]Instance, error)
 	// Dial connects over TCP; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -38,7 +38,7 @@ type Updater struct {
 
 	mu      sync.Mutex
 	writers map[writerKey]*rfc2136.Provider
-	// configured has the secondaries that a primary notifies, following the primary whose content a secondary had last.
+	// configured has, by primary, the secondaries to notify; following, by secondary, the primary of its content.
 	configured map[zoneAt]string
 	following  map[zoneAt]string
 	behind     map[zoneAt]time.Time
@@ -144,7 +144,7 @@ func listLeft(targets []target) []delivery.Server {
 
 // Deliver writes the plan at every primary, creates missing zones, and then waits for the secondaries.
 func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	targets, err := u.readTargets(plan.Servers)
+	targets, err := u.readTargets(plan.ServerNames())
 	if err != nil {
 		return delivery.Report{}, err
 	}
@@ -225,7 +225,7 @@ func asError(instance Instance, err error) *delivery.Error {
 	return &named
 }
 
-// makeZone sets SOA and name servers, because BIND loads no zone without.
+// makeZone has the agent create the zone with SOA and name servers, because BIND loads no zone without them.
 func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(t.Key.Name, ".")}
 	config := &asked.ZoneConfig
@@ -282,7 +282,7 @@ func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) err
 // Remove removes our RRsets from every instance, and the zone if no foreign RRset is left.
 func (u *Updater) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	u.forget(plan.UID)
-	targets, err := u.readTargets(plan.Servers)
+	targets, err := u.readTargets(plan.ServerNames())
 	if err != nil {
 		return delivery.Report{}, err
 	}
@@ -324,7 +324,7 @@ func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, 
 
 // Verify compares the content of every primary, and each secondary's serial with its primary's.
 func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
-	targets, err := u.readTargets(plan.Servers)
+	targets, err := u.readTargets(plan.ServerNames())
 	if err != nil {
 		return delivery.Drift{}, err
 	}

@@ -7,14 +7,12 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	coreinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -29,12 +27,13 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/process"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// errStandalone replaces an endless wait.
+// errStandalone ends an endless wait for the Lease.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster: a standalone server (kubizone up) delivers by " +
 	"itself, and needs no controller beside it; name the kubeconfig of the cluster that the API is in")
 
@@ -83,11 +82,11 @@ func (c *Config) Run(ctx context.Context) error {
 }
 
 func (c *Config) newWorker(shell *process.Process) (*worker, error) {
-	host, err := os.Hostname()
+	identity, err := process.NewIdentity()
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{Config: c, Process: shell, identity: host + "_" + string(uuid.NewUUID())}
+	w := &worker{Config: c, Process: shell, identity: identity}
 	api, set, frozen := c.Client, (*zoneview.Set)(nil), func() []cache.ObjectName { return w.Feed.Frozen() }
 	if c.Server != nil {
 		api, set, frozen = c.Server.API, c.Server.Views, c.Server.Frozen
@@ -108,6 +107,8 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	// A cluster may lack the APIService of Bind9Instances.
 	servers := externalversions.NewSharedInformerFactory(client, 0)
 	remote := coreinformers.NewSharedInformerFactoryWithOptions(w.cluster, 0, coreinformers.WithTransform(trimNamespace))
+	w.RenewLease(heartbeat.Controller, c.Lease.Namespace, identity, w.cluster.CoordinationV1())
+	leases := w.cluster.CoordinationV1().Leases(c.Lease.Namespace)
 	w.recorder = events.NewBroadcaster(&events.EventSinkImpl{Interface: w.cluster.EventsV1()})
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	secrets := delivering.NewClusterSecrets(w.cluster.CoreV1())
@@ -120,6 +121,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		Identity: w.identity, Client: client, Informers: local, Views: set, Frozen: frozen,
 		Providers: sources.Constructors(), Servers: sources.ListServers,
 		Secrets: secrets, Namespaces: remote.Core().V1().Namespaces(), Clusters: servers.Bind9().V1alpha1().Bind9Clusters(),
+		Leases: func(changed func()) *heartbeat.Watcher { return heartbeat.NewWatcher(leases, changed) },
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry,
 		// The last holder released the Lease without calls in flight, or has not renewed it for longer than a call.
 		Lease: c.LeaseDuration, HealthInterval: c.HealthInterval, Backoff: c.Backoff,
@@ -143,7 +145,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		return nil, err
 	}
 	w.Informers = []process.Informers{local, remote, servers}
-	// The members decide the zones with a name in a class.
+	// Members decide whose Zone has a name in a class.
 	w.Background, w.WaitFirst = []func(context.Context){members.Run}, members.WaitForSync
 	return w, nil
 }

@@ -35,7 +35,7 @@ func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources)
 		return nil, "", err
 	}
 	held := &keyHolder{provider, sources.Keys.Hold(of, peers)}
-	// A confirmation is valid for these servers, and this class.
+	// The target names both: a confirmation is for these servers and this class.
 	addresses := make([]string, len(peers.Secondaries))
 	for i, s := range peers.Secondaries {
 		addresses[i] = s.Addr.String()
@@ -69,6 +69,7 @@ func shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers, sources Sources) 
 		Changes: func(uid string, since, until serial.Serial) ([]dns.Change, error) {
 			return sources.Views.EntryChanges(uid, since, until)
 		},
+		Raised: sources.Views.Raised,
 		Latest: func(ctx context.Context, uid string) (serial.Serial, error) {
 			zone, ok := sources.Views.Settled(uid)
 			if !ok {

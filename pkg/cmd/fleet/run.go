@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"sync"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/events"
 
@@ -27,11 +25,12 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/cmd/process"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// errStandalone replaces an endless wait.
+// errStandalone ends an endless wait for the Lease.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster, and no server can be run there; " +
 	"name the kubeconfig of the cluster that the API is in")
 
@@ -42,7 +41,7 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	defer shell.Close()
-	host, err := os.Hostname()
+	identity, err := process.NewIdentity()
 	if err != nil {
 		return err
 	}
@@ -55,6 +54,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	shell.RenewLease(heartbeat.Fleet, c.Lease.Namespace, identity, cluster.CoordinationV1())
 	recorder := events.NewBroadcaster(&events.EventSinkImpl{Interface: cluster.EventsV1()})
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	servers, err := fleet.New(fleet.Config{
@@ -78,7 +78,6 @@ func (c *Config) Run(ctx context.Context) error {
 			return err
 		}
 		defer recorder.Shutdown()
-		identity := host + "_" + string(uuid.NewUUID())
 		shell.Printf("ready: waiting for Lease %s as %s", c.Lease, identity)
 		return shell.WorkWithLease(running, outlasting, process.Lease{
 			Of: c.Lease, Identity: identity, Name: fleet.FieldManager, Duration: leaseDuration, Client: cluster.CoordinationV1(),

@@ -21,12 +21,13 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/controller/updatekey"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// Run returns nil when ctx has ended.
+// Run serves until ctx ends, and then returns nil.
 func (c *Config) Run(ctx context.Context) error {
 	api, set := c.Client, (*zoneview.Set)(nil)
 	if c.Server != nil {
@@ -57,6 +58,11 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	defer p.Close()
+	identity, err := process.NewIdentity()
+	if err != nil {
+		return err
+	}
+	p.RenewLease(heartbeat.Primary, heartbeat.PodNamespace(), identity, cluster.CoordinationV1())
 	for _, warning := range c.Warnings {
 		p.Printf("warning: %s", warning)
 	}
@@ -68,7 +74,7 @@ func (c *Config) Run(ctx context.Context) error {
 	p.Client = client.KubizoneV1alpha1().RESTClient()
 	secrets := c.secrets(cluster)
 	informers := externalversions.NewSharedInformerFactory(client, 0)
-	// A cluster may lack the APIService of Bind9Instances.
+	// Apart, as a cluster may lack the APIService of Bind9Instances.
 	servers := externalversions.NewSharedInformerFactory(client, 0)
 	zones := informers.Kubizone().V1alpha1().Zones()
 	if err := zones.Informer().SetTransform(transferclass.Trim); err != nil {

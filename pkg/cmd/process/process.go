@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/metrics"
 
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
@@ -56,6 +57,7 @@ type Process struct {
 	out    io.Writer
 	health net.Listener
 	begun  chan struct{}
+	beat   *heartbeat.Beat // nil without a Lease
 }
 
 // Open binds the port of the probes. The caller calls Run or Close.
@@ -86,8 +88,8 @@ func (p *Process) Printf(format string, arguments ...any) {
 	_, _ = terminal.Fprintf(p.out, format+"\n", arguments...)
 }
 
-// Run starts the informers, waits until all is read, calls work until ctx ends, and returns nil. A necessary part that
-// ends before gives an error. The context running ends with ctx, outlasting after the work.
+// Run starts the informers, waits until all data is read, calls work until ctx ends, and returns nil. A necessary part
+// that ends before ctx gives an error. Of work's contexts, running ends with ctx, outlasting after the work.
 func (p *Process) Run(ctx context.Context, work func(running, outlasting context.Context) error) error {
 	running, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -108,6 +110,9 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 		defer informers.Shutdown()
 	}
 	defer end()
+	if p.beat != nil {
+		parts.Go(func() { p.beat.Run(running, func() bool { return p.unready() == "" }) })
+	}
 	for _, run := range p.Background {
 		parts.Go(func() { run(outlasting) })
 	}
@@ -174,25 +179,27 @@ func (p *Process) readZones(running, outlasting context.Context, parts *sync.Wai
 	return p.Feed.Wait(running)
 }
 
-func (p *Process) newHandler() http.Handler {
-	unready := func() string {
-		select {
-		case <-p.begun:
-		default:
-			// The port needs no credentials: names of zones are only logged.
-			return "data that the work needs is still being read; the log names zones that cannot be read"
-		}
-		if p.Unready == nil {
-			return ""
-		}
-		return p.Unready()
+// unready returns "" when ready.
+func (p *Process) unready() string {
+	select {
+	case <-p.begun:
+	default:
+		// The port needs no credentials: names of zones are only logged.
+		return "data that the work needs is still being read; the log names zones that cannot be read"
 	}
+	if p.Unready == nil {
+		return ""
+	}
+	return p.Unready()
+}
+
+func (p *Process) newHandler() http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/livez", "/healthz"} { // the chart of external-dns probes /healthz
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	}
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if why := unready(); why != "" {
+		if why := p.unready(); why != "" {
 			http.Error(w, why, http.StatusServiceUnavailable)
 			return
 		}

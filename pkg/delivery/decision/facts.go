@@ -64,7 +64,7 @@ type Claims struct {
 
 // Facts is the input of Next beside the Memory.
 type Facts struct {
-	// Now is the end of the last call.
+	// Began is the start of the attempt, Now the end of the last call.
 	Began, Now time.Time
 	// Random returns a number in [0, n); 0 in stories.
 	Random   func(n int64) int64
@@ -119,6 +119,6 @@ func (f *Facts) Serial(m *Memory) serial.Serial {
 	return m.State.Serial
 }
 
-func (m *Memory) requested(f *Facts) bool {
+func (m *Memory) Requested(f *Facts) bool {
 	return f.Zone.Request != "" && f.Zone.Request != m.State.Request
 }

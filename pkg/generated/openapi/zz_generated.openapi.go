@@ -8830,7 +8830,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCa
 					},
 					"state": {
 						SchemaProps: spec.SchemaProps{
-							Description: "state compares the server with the zone.\n\nPossible enum values:\n - `\"Ahead\"` : the server has a serial ahead of the zone's (S6.11).\n - `\"Behind\"` : the server has an earlier serial, or none yet.\n - `\"Current\"` : the server has the settled serial.\n - `\"Failed\"` : the server does not answer, or does not have the zone.",
+							Description: "state compares the server with the zone.\n\nPossible enum values:\n - `\"Ahead\"` : the server has a serial ahead of the zone's (S6.11).\n - `\"Behind\"` : the server has an earlier serial, or none yet.\n - `\"Current\"` : the server has the settled serial.\n - `\"Failed\"` : the server does not answer, does not have the zone, or has other data.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Ahead", "Behind", "Current", "Failed"},
@@ -8847,6 +8847,21 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCa
 							Description: "message explains the state.",
 							Type:        []string{"string"},
 							Format:      "",
+						},
+					},
+					"content": {
+						SchemaProps: spec.SchemaProps{
+							Description: "content is Differs or NotCompared. Absent: equal to the zone at the last comparison, or not compared yet.\n\nPossible enum values:\n - `\"Differs\"` : the server has other data than the zone at the same serial (S6.11).\n - `\"NotCompared\"` : the server refuses transfers to the controller, or transferred no whole zone in time.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Differs", "NotCompared"},
+						},
+					},
+					"differsSince": {
+						SchemaProps: spec.SchemaProps{
+							Description: "differsSince is the zone's serial at which content Differs was found first.",
+							Type:        []string{"integer"},
+							Format:      "int64",
 						},
 					},
 				},

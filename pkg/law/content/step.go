@@ -109,6 +109,11 @@ type Step struct {
 // Creates reports whether the step creates the zone.
 func (s Step) Creates() bool { return s.HeaderBefore == nil && s.HeaderAfter != nil }
 
+// Raises reports whether the step changes the serial alone (S6.11).
+func (s Step) Raises() bool {
+	return s.HeaderAfter == nil && len(s.Removed)+len(s.Added)+len(s.TTLs) == 0
+}
+
 // Elements returns the elements that the step removes and adds.
 func (s Step) Elements() (removed, added []sethash.Element) {
 	for _, row := range s.Removed {

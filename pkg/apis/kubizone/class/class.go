@@ -66,6 +66,11 @@ func HasNameServers(spec *v1alpha1.DNSClassSpec) bool {
 		spec.Bind9 != nil && spec.Bind9.Mode == v1alpha1.Bind9ModeUpdate
 }
 
+// NeedsPrimary reports whether the class's servers transfer zones from a primary of Kubizone.
+func NeedsPrimary(spec *v1alpha1.DNSClassSpec) bool {
+	return spec.Transfer != nil || spec.Bind9 != nil && spec.Bind9.Mode != v1alpha1.Bind9ModeUpdate
+}
+
 const (
 	// hashWidth is in hexadecimal digits.
 	hashWidth = 10
