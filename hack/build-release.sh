@@ -173,9 +173,11 @@ MARKDOWN
 
 deploy=$(realpath --relative-to "$work" artifacts/deploy) # kustomize knows relative directories alone
 for form in embedded ha; do
+  controller="$deploy/controller, "
+  [[ $form == embedded ]] && controller= # in the pod of the server
   cat >"$work/kustomization.yaml" <<YAML
 resources: [$deploy/$form]
-components: [$deploy/controller, $deploy/aggregate-roles]
+components: [$controller$deploy/aggregate-roles]
 images: [{name: kubizone, newName: $image, newTag: $version, digest: "$digest"}]
 YAML
   "$kubectl" kustomize "$work" >"$dist/install-$form.yaml"

@@ -4,7 +4,7 @@
 //go:build tools
 
 // Package hack keeps in go.mod and vendor/ the code generators, at the versions of the libraries, and gogo.proto, which
-// the generated .proto imports while protoc reads it.
+// the generated .proto imports.
 package hack
 
 import (

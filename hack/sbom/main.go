@@ -58,7 +58,7 @@ type program struct {
 	info   *debug.BuildInfo
 }
 
-// document and the types below are defined by SPDX: https://spdx.github.io/spdx-spec/v2.3/.
+// SPDX defines the types: https://spdx.github.io/spdx-spec/v2.3/.
 type document struct {
 	SPDXVersion       string         `json:"spdxVersion"`
 	DataLicense       string         `json:"dataLicense"`
@@ -104,7 +104,7 @@ type relationship struct {
 	Related string `json:"relatedSpdxElement"`
 }
 
-// describePrograms lists a module of several programs once.
+// A module of several programs is listed once.
 func describePrograms(namespace, version string, created time.Time, programs []program) document {
 	const root = "SPDXRef-DOCUMENT"
 	d := document{
@@ -137,9 +137,8 @@ func describePrograms(namespace, version string, created time.Time, programs []p
 	return d
 }
 
-// modulesOf returns the linked modules as built, with the standard library and replacements. A module of this
-// repository, whose version go reports as "(devel)", gets the release's version. A module replaced by a directory keeps
-// its name.
+// modulesOf includes the standard library. A module of this repository, whose version go reports as "(devel)", gets the
+// release's version. A module replaced by a directory keeps its name.
 func modulesOf(info *debug.BuildInfo, version string) []debug.Module {
 	modules := []debug.Module{{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go")}}
 	for _, m := range info.Deps {

@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	actionHold                               = "Hold"
+	actionHold, actionDeliver                = "Hold", "Deliver"
 	actionWithdraw, actionRestore            = "Withdraw", "Restore"
 	reasonRestored                           = "DelegationRestored"
 	actionUpdate, actionServe, reasonRefused = "Update", "Serve", "UpdateRefused"
@@ -63,8 +63,9 @@ type queuedEvent struct {
 	find                       func(context.Context) (object, uid string, err error)
 }
 
-// eventQueue serves namespaces in turn. For a full queue, a new Event replaces the last Event of the longest queue if
-// that has at least two more Events than its own namespace's. Otherwise it is dropped.
+// eventQueue has a queue for each namespace, served in turn. Beyond maxQueued, a new Event replaces the last Event of
+// the longest queue, if that queue has at least two Events more than the new Event's; otherwise the new Event is
+// dropped.
 type eventQueue struct {
 	mu      sync.Mutex
 	waiting map[string][]queuedEvent // by namespace; no value is empty
@@ -125,8 +126,8 @@ func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	return e, true
 }
 
-// announceWithdrawn reports a grace period's end, or its cancellation if endsAt is 0 (S2.12, S3.5). The reference has
-// no resourceVersion, so an object's Events form a series.
+// announceWithdrawn reports when an object's grace period ends, or its cancellation if endsAt is 0 (S2.12, S3.5). The
+// reference has no resourceVersion, so an object's Events form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return
@@ -165,7 +166,7 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: action, note: note})
 }
 
-// isRepeated also adds the Event to refused.
+// isRepeated reports whether the Event is in refused, and else adds it.
 func (a *announcer) isRepeated(event string) bool {
 	_, again := a.refused.Get(event)
 	if !again {
@@ -174,8 +175,8 @@ func (a *announcer) isRepeated(event string) bool {
 	return again
 }
 
-// announceNotices reports a hidden name or a taken host, for the Zone or a tenant's first Record at the wildcard
-// (S4.25, S4.26).
+// announceNotices writes Events about hidden names and taken hosts, for the Zone or a tenant's first Record at its
+// wildcard (S4.25, S4.26).
 func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 	if a.recorder == nil {
 		return
@@ -224,6 +225,17 @@ func (a *announcer) writeQueued(ctx context.Context) {
 		}
 		a.recorder.Eventf(e.about, nil, e.kind, e.reason, e.action, "%s", e.note)
 	}
+}
+
+// announceStalled reports a Zone that waits for a person while no controller works (S7.12).
+func (a *announcer) announceStalled(o *v1alpha1.Zone, reason, message string) {
+	klog.Background().Info("A Zone is not delivered", "zone", klog.KObj(o), "reason", reason, "message", message)
+	if a.recorder == nil {
+		return
+	}
+	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
+		UID: o.UID}
+	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: actionDeliver, note: message})
 }
 
 // announceHeld reports a hold of deliveries, or its end (S7.5).

@@ -32,8 +32,8 @@ const (
 
 var healthPaths = []string{"/healthz", "/livez", "/readyz"}
 
-// applyDelegatedAuthentication differs from upstream's ApplyTo. An empty list of allowed names allows no requestheader
-// certificate, and anonymous clients reach only healthPaths (A6).
+// applyDelegatedAuthentication is upstream's ApplyTo with two differences: an empty list of allowed names allows no
+// requestheader certificate, and anonymous clients reach only healthPaths (A6).
 func applyDelegatedAuthentication(ctx context.Context, o *genericoptions.DelegatingAuthenticationOptions,
 	client kubernetes.Interface, config *genericapiserver.Config) error {
 	factory := authenticatorfactory.DelegatingAuthenticatorConfig{

@@ -79,7 +79,7 @@ func boundBody(body io.ReadCloser, resource, contentType string) *boundedBody {
 	return b
 }
 
-// mediaOf, like upstream's patch handlers, accepts invalid parameters.
+// mediaOf returns the media type; like upstream's patch handlers it accepts invalid parameters.
 func mediaOf(contentType string) string {
 	media, _, _ := strings.Cut(contentType, ";")
 	return strings.ToLower(strings.TrimSpace(media))

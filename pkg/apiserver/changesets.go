@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/changeset"
 )
 
-// actingAuthorizer lets change set items made for an UpdateKey write Records in its namespace, and nothing else
+// actingAuthorizer lets change set items made for an UpdateKey write Records in the key's namespace, and nothing else
 // (S13.1). Other items have the rights of their user.
 type actingAuthorizer struct{ authorizer.Authorizer }
 
@@ -46,8 +46,8 @@ type quotaReturn struct {
 	keys layout.Keys
 }
 
-// returnQuota returns the quota of Records that were not created, as upstream's controller takes minutes. The count
-// never falls below the existing Records.
+// returnQuota returns the quota of Records that were not created, as upstream's quota controller takes minutes. The
+// count never falls below the existing Records.
 func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)
 	present, err := q.etcd.Get(ctx, q.keys.Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())

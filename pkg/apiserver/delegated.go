@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/authorization"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -93,6 +94,11 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}
 	s.announcer = newAnnouncer(client)
 	s.announcer.members = s.ledger.FirstMember
+	if namespace := heartbeat.PodNamespace(); namespace != "" {
+		s.leases = func(changed func()) *heartbeat.Watcher {
+			return heartbeat.NewWatcher(client.CoordinationV1().Leases(namespace), changed)
+		}
+	}
 	if slices.Contains(cfg.plugins(), resourcequota.PluginName) {
 		s.core = client
 	}
@@ -235,7 +241,7 @@ func clientOf(flag, kubeconfig string) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As upstream. The limits bound clients authenticated in a second.
+	// As upstream. The limits bound the clients that can be authenticated in a second.
 	config.QPS, config.Burst, config.Timeout = 200, 400, authenticationTimeout
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -37,7 +37,7 @@ func (n *namespaces) find(name string) *corev1.Namespace {
 	return found
 }
 
-// labelsOf returns an unknown namespace's name as its only label.
+// labelsOf returns a namespace's labels; for an unknown namespace, only the label of its name.
 func (n *namespaces) labelsOf(name string) map[string]string {
 	if found := n.find(name); found != nil {
 		return found.Labels
@@ -53,7 +53,7 @@ func (n *namespaces) budgetOf(name string) string {
 	return ""
 }
 
-// countGone returns false until Namespaces are listed.
+// countGone counts the absent namespaces; false until Namespaces are listed.
 func (n *namespaces) countGone(names []string) (float64, bool) {
 	if n.lister == nil {
 		return 0, true

@@ -117,7 +117,7 @@ type need struct {
 	rules  []rule
 }
 
-// run does not notice a later revocation.
+// run ends when no permission is missing, and does not notice a later revocation.
 func (p *permissions) run(ctx context.Context) {
 	var logged string
 	for {

@@ -39,6 +39,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/apiserver/confirm"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/inprocess"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -83,8 +84,10 @@ type Server struct {
 	core       kubeclient.Interface
 	closing    sync.Once
 	namespaces namespaces
-	ready      atomic.Bool // /readyz has passed once
-	leaving    atomic.Bool
+	// leases watches Kubizone's processes; nil outside of a pod.
+	leases  func(changed func()) *heartbeat.Watcher
+	ready   atomic.Bool // /readyz has passed once
+	leaving atomic.Bool
 }
 
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
@@ -187,7 +190,7 @@ func (s *Server) storageDecorator(where storagebackend.TransportConfig, plain bo
 		s.compactor, ledger.Versions(Prefix),
 		func(resource schema.GroupResource, raw storage.Interface) (storage.Interface, error) {
 			if plain {
-				return raw, nil // without a committer StorageClient writes to etcd
+				return raw, nil // without a storeWrite in its context, StorageClient writes to etcd
 			}
 			within := &budgeted{judge: judge, resource: resource}
 			switch resource {
@@ -305,7 +308,9 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return err
 	}
 	s.confirmer = confirm.New(confirm.Config{Ledger: s.ledger, WatchRecords: records.WatchAll, Frozen: s.Frozen, Registry: s.registry,
-		NewIndex: confirm.IndexOf(paths["zones"].(*zone.REST), deliveries, classes, clusters, s.namespaces.informer)})
+		NewIndex: confirm.IndexOf(paths["zones"].(*zone.REST), deliveries, classes, clusters, s.namespaces.informer),
+		Leases:   s.leases,
+		Announce: func(zone *v1alpha1.Zone, reason, message string) { s.announcer.announceStalled(zone, reason, message) }})
 	serverGroup := newGroup(bind9.GroupName)
 	serverGroup.VersionedResourcesStorageMap[bind9.SchemeGroupVersion.Version] = servers
 	groups := []*genericapiserver.APIGroupInfo{&group, &serverGroup}
@@ -335,6 +340,13 @@ func (s *Server) Loopback() *restclient.Config {
 	return &restclient.Config{Host: s.loopback.Host, BearerToken: s.loopback.BearerToken, QPS: -1,
 		ContentConfig: restclient.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
 		Transport:     inprocess.Transport{Handler: s.generic.Handler}}
+}
+
+// As returns the client configuration of a user in this process, with the rights that the authorizer grants the user.
+func (s *Server) As(user string) *restclient.Config {
+	config := restclient.CopyConfig(s.loopback)
+	config.Impersonate.UserName = user
+	return config
 }
 
 // Registry returns the server's own metrics. /metrics also serves upstream's.

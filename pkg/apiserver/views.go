@@ -48,7 +48,7 @@ type views struct {
 
 var _ zone.Views = views{}
 
-// Snapshot returns the zone in memory once it has the step of object, just read from etcd.
+// Snapshot waits until the zone in memory has the step of object, just read from etcd, and returns the zone.
 func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
 	uid, wanted := string(object.UID), uint64(object.Status.ContentGeneration)
 	// A frozen zone is served if proven at this step.

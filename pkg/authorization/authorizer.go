@@ -33,9 +33,9 @@ type Config struct {
 	AlwaysAllowGroups []string
 	// AlwaysAllowPaths are open to every user; a final * makes a prefix.
 	AlwaysAllowPaths []string
-	// InEveryNamespace selects requests that no Role of a namespace grants. Optional.
+	// InEveryNamespace selects requests reviewed without namespace, so that no Role suffices. Optional.
 	InEveryNamespace func(authorizer.Attributes) bool
-	// AskByName reviews each request as it is, for authorizers that deny.
+	// AskByName reviews each request as it is, for authorizers that deny single names.
 	AskByName bool
 }
 
@@ -97,7 +97,7 @@ type clusterWide struct {
 	picks func(authorizer.Attributes) bool
 }
 
-// Authorize asks about every namespace if the request is selected.
+// Authorize reviews a selected request without namespace.
 func (c clusterWide) Authorize(ctx context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
 	if !c.picks(asked) {
 		return c.Authorizer.Authorize(ctx, asked)

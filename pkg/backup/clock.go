@@ -15,8 +15,8 @@ import (
 // the backup, raised to the next number equal to the present millisecond modulo a step. So the store is ahead of all
 // earlier restores of the same or a later backup, if no number grew by more than one per millisecond on average.
 //
-// An earlier restore of an older backup can be ahead, unless Since accounts for that restore. But its numbers began at
-// another millisecond, so none is used here with other content.
+// An earlier restore of an older backup can be ahead, unless Since accounts for that restore. But that restore's
+// numbers began at another millisecond, so no number is used twice with different content.
 type Clock struct {
 	// Now is the start of the restore.
 	Now time.Time

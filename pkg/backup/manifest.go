@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A later version is rejected.
+// A manifest of a later version is rejected.
 const (
 	kind            = "KubizoneBackup"
 	manifestVersion = 1
@@ -111,7 +111,7 @@ func Verify(backup string) (*Manifest, error) {
 	return m, nil
 }
 
-// The snapshot is read, as a server would answer for another moment.
+// readContents counts objects in the snapshot, as a server would answer for another moment.
 func (m *Manifest) readContents(path string) error {
 	keys := layout.Keys{Prefix: apiserver.Prefix}
 	zones, records := map[string]bool{}, map[string]bool{}

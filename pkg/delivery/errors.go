@@ -30,7 +30,12 @@ const (
 	ReasonQuotaExceeded Reason = "QuotaExceeded"
 	// ReasonSerialBehind: a server has a later serial than the zone (S6.11).
 	ReasonSerialBehind Reason = "SerialBehind"
+	// ReasonContentDiffers: a server has the zone's serial with other data (S6.11).
+	ReasonContentDiffers Reason = "ContentDiffers"
 )
+
+// CodeWhole is the Error.Code of a ContentDiffers after the server transferred the zone whole: no serial follows.
+const CodeWhole = "whole"
 
 // CodeSigned is the Error.Code of a SerialBehind proven by two signed answers (S6.11).
 const CodeSigned = "TSIG"

@@ -131,8 +131,20 @@ type Plan struct {
 	Whole bool
 	// All yields the RRsets at Serial except the SOA, in canonical order.
 	All iter.Seq[RRset]
-	// Servers names the rows of the last report. A server with a row may have the zone, even after it left the class.
-	Servers []string
+	// Servers has the rows of the last report. A server with a row may have the zone, even after it left the class.
+	Servers []Server
+	// Asked: a Zone.Request asks for the comparison.
+	Asked bool
+}
+
+// ServerNames returns the names in Servers.
+func (p Plan) ServerNames() []string { return namesOf(p.Servers) }
+
+func namesOf(servers []Server) (names []string) {
+	for _, server := range servers {
+		names = append(names, server.Name)
+	}
+	return names
 }
 
 type RRsetKey struct {
@@ -228,14 +240,27 @@ type Server struct {
 	// Err is the reason why the server lacks the serial; nil if a fetch is expected. The message names the server.
 	Err *Error
 	At  time.Time
+	// Content compares the server's data with the zone's at Serial. A server with ContentDiffers has no serial
+	// confirmed. Since is the zone's serial at which it was found first, else 0.
+	Content Content
+	Since   serial.Serial
 }
+
+// Content is the result of a comparison, "" if equal or not compared yet.
+type Content string
+
+const (
+	ContentDiffers Content = "Differs"
+	// ContentNotCompared: the server refuses transfers, or transferred no whole zone in time. Note says why.
+	ContentNotCompared Content = "NotCompared"
+)
 
 // Alike compares all fields except Note and At.
 func (s Server) Alike(other Server) bool {
 	if s.Err == nil != (other.Err == nil) || s.Err != nil && s.Err.Message != other.Err.Message {
 		return false
 	}
-	return s.Name == other.Name && s.Serial == other.Serial
+	return s.Name == other.Name && s.Serial == other.Serial && s.Content == other.Content && s.Since == other.Since
 }
 
 // Failure is a refused RRset.

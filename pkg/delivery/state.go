@@ -33,7 +33,9 @@ type State struct {
 	SyncTime, DriftCheckTime time.Time
 	Intent                   *Intent
 	Servers                  []Server
-	Failed, Skipped          int
+	// Asked is the settled serial for which Servers were asked; 0 for those read from a Store.
+	Asked           serial.Serial
+	Failed, Skipped int
 	// Refused are the RRsets refused in the last attempt, at most MaxRefused. FailedWhole: the attempt failed for
 	// another reason.
 	Refused     []Failure
@@ -60,9 +62,21 @@ const (
 )
 
 // ServerNames returns the names in Servers.
-func (s State) ServerNames() (names []string) {
+func (s State) ServerNames() []string { return namesOf(s.Servers) }
+
+// Behind names failed servers, and servers without the latest serial confirmed, begun or asked for.
+func (s State) Behind() (names []string) {
+	goal := s.Serial
+	if s.Intent != nil && (goal == 0 || s.Intent.Serial.Ahead(goal)) {
+		goal = s.Intent.Serial
+	}
+	if s.Asked != 0 && (goal == 0 || s.Asked.Ahead(goal)) {
+		goal = s.Asked
+	}
 	for _, server := range s.Servers {
-		names = append(names, server.Name)
+		if server.Err != nil || server.Serial == 0 || goal == 0 || goal.Ahead(server.Serial) {
+			names = append(names, server.Name)
+		}
 	}
 	return names
 }
@@ -104,7 +118,7 @@ func (i *Intent) Alike(other *Intent) bool {
 	return i.Same(other) && (i == nil || i.From == other.From && i.Unlisted == other.Unlisted && slices.Equal(i.RRsets, other.RRsets))
 }
 
-// Alike compares all fields except times, Version and Holder.
+// Alike compares all fields except times, Version and Holder; of Asked only which servers are Behind.
 func (s State) Alike(other State) bool {
 	return s.Zone == other.Zone && s.Target == other.Target && s.Serial == other.Serial && s.Hash == other.Hash &&
 		s.Intent.Alike(other.Intent) && s.Error.Alike(other.Error) &&
@@ -112,7 +126,7 @@ func (s State) Alike(other State) bool {
 		s.Failed == other.Failed && s.Skipped == other.Skipped && s.Ready == other.Ready &&
 		s.FailedWhole == other.FailedWhole && slices.EqualFunc(s.Refused, other.Refused, Failure.Alike) &&
 		slices.Equal(s.Digests, other.Digests) &&
-		slices.EqualFunc(s.Servers, other.Servers, Server.Alike)
+		slices.EqualFunc(s.Servers, other.Servers, Server.Alike) && slices.Equal(s.Behind(), other.Behind())
 }
 
 // StateError is a failure as users read it.

@@ -29,7 +29,7 @@ func (e Entry) String() string {
 // AppendText appends String's result.
 func (e Entry) AppendText(line []byte) []byte { return e.AppendLine(line, e.Type.String(), e.Data) }
 
-// AppendLine is AppendText with type and data in another form.
+// AppendLine is AppendText with the caller's form of type and data.
 func (e Entry) AppendLine(line []byte, rtype, data string) []byte {
 	line = append(line, e.Name.String()...)
 	line = append(line, '\t')
@@ -46,6 +46,7 @@ type Change struct {
 	Removed, Added []Entry
 }
 
-// UnconfirmedTTL is the TTL of a zone's PTR in a fleet's catalog zone until all servers have had the zone once. Until
-// then an agent does not delay its server's readiness for the zone. Consumers of catalogs ignore TTLs (RFC 9432 §4).
+// UnconfirmedTTL is the TTL of a zone's PTR in the catalog zone of a fleet (kubizone fleet) until all servers have
+// loaded the zone once. By this TTL the agent beside a server does not delay readiness for a zone that may never load.
+// Consumers of catalogs ignore TTLs (RFC 9432 §4).
 const UnconfirmedTTL = 1

@@ -84,8 +84,8 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ at, host name.Name }
 
-// If an endpoint has several targets, those in the existing Record map to that Record's object, others to the zero
-// Resource.
+// findSources returns the objects behind the addresses of hosts. If an endpoint has several targets, those in the
+// existing Record map to that Record's object, others to the zero Resource.
 func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -201,7 +201,7 @@ func (c *Candidate) isNamed(word string) bool {
 // Wanted has candidates by RRset.
 type Wanted map[contract.Key][]*Candidate
 
-// Group keeps the order within an RRset.
+// Group returns candidates by RRset, in the given order.
 func Group(candidates []*Candidate) Wanted {
 	wanted := Wanted{}
 	for _, c := range candidates {
@@ -216,7 +216,8 @@ func (w Wanted) wants(key contract.Key, namespace string) bool {
 	})
 }
 
-// A CNAME and any other type exclude each other.
+// replaces reports whether the namespace wants a type that excludes key's. A CNAME and any other type exclude each
+// other.
 func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	return slices.ContainsFunc(contract.Types, func(t rdata.Type) bool {
 		return (t == rdata.CNAME) != (key.Type == rdata.CNAME) && w.wants(contract.Key{Name: key.Name, Type: t}, namespace)

@@ -168,7 +168,8 @@ func (s Existing) Endpoints() []*contract.Endpoint {
 	return endpoints
 }
 
-// Only registry texts count: a tenant's edit must not make external-dns take another tenant's endpoint for its own.
+// readTexts returns registry texts alone: a tenant's edit must not make external-dns take another tenant's endpoint for
+// its own.
 func readTexts(r *v1alpha1.Record) map[string]string {
 	var texts map[string]string
 	if json.Unmarshal([]byte(r.Annotations[v1alpha1.AnnotationExternalDNSTexts]), &texts) != nil {
@@ -236,7 +237,7 @@ func valuesOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// As in external-dns, a wanted Record without TTL matches any.
+// matches reports whether r is as wanted. As in external-dns, a wanted Record without TTL matches any.
 func matches(r, wanted *v1alpha1.Record) bool {
 	if wanted.Spec.TTL != nil && (r.Spec.TTL == nil || *r.Spec.TTL != *wanted.Spec.TTL) {
 		return false

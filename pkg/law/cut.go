@@ -15,7 +15,8 @@ type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
 }
 
-// Counts returns the cut for the parent of h's zone, with ds as DS if a rule says ds.
+// Counts returns the cut that the parent of h's zone counts: cut, with the DS records ds if a rule of the parent has
+// ds: true.
 func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	if !h.DS {
 		ds = nil
@@ -23,8 +24,8 @@ func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	return cut.withDS(ds)
 }
 
-// KeepsCut reports whether the parent keeps the present cut until the hold of h's zone ends (S7.8), because that cut
-// leads resolvers to the delivered content.
+// KeepsCut reports whether the parent keeps the present cut while deliveries of h's zone are on hold (S7.8): that cut
+// leads resolvers to the content already delivered.
 func (h *Holding) KeepsCut(counted *CountedCut) bool { return h.Held != nil && counted != nil }
 
 // CountedBy reports whether parent counts the cut of h's zone.
@@ -32,7 +33,7 @@ func (h *Holding) CountedBy(parent *Zone) bool {
 	return h.Parent != nil && h.Parent.UID == parent.UID
 }
 
-// withDS gives the DS the TTL of the NS. Without NS there is no DS.
+// withDS replaces the DS by ds, at the TTL of the NS. Without NS there is no DS.
 func (c *CountedCut) withDS(ds []string) *CountedCut {
 	if c == nil {
 		return nil

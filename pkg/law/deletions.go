@@ -11,17 +11,18 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A zone is held when its own namespace removes too many RRsets (S7.5), or the last apex NS (S7.6). The RRsets that
-// this namespace added, less those removed, are compared with the least number of earlier ten-minute periods. Younger
-// RRsets, such as challenges, do not count, because a hold stops the zone for all namespaces.
+// A zone is held, which stops its deliveries, when its own namespace removes too many RRsets (S7.5), or the last apex
+// NS (S7.6). The limit compares the RRsets that this namespace added, less those removed, with their least number in
+// earlier ten-minute periods. Younger RRsets, such as challenges, do not count, because a hold stops the zone for all
+// namespaces.
 
 const (
 	periodSeconds = 600
-	// minRRsets is the least size of a zone held for a percentage.
+	// minRRsets is the number of RRsets below which the percentage does not apply.
 	minRRsets = 10
 )
 
-// Excess compares the RRsets that own removed with the limit.
+// Excess counts the removals by the zone's own namespace, against the limit.
 type Excess struct {
 	// Gone is the number of removed RRsets, RRsets the number before.
 	Gone, RRsets int
@@ -30,19 +31,19 @@ type Excess struct {
 	NameServers bool
 }
 
-// ExcessOf compares z with the stock of a hold.
+// ExcessOf returns the removals between the stock of h and z.
 func (z *Zone) ExcessOf(h *Held) *Excess {
 	return &Excess{Gone: h.Had.Own - z.Deletions.Own, RRsets: h.Had.RRsets, Percent: z.MaxDeletePercent,
 		NameServers: h.NameServers && len(z.Header.NameServers) == 0}
 }
 
-// Allowed returns the number of RRsets that may be missing.
+// Allowed returns the number of RRsets that may be removed without a hold.
 func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 
 // TooMany reports whether more than Allowed are gone, in a zone of minRRsets or more.
 func (e *Excess) TooMany() bool { return e.RRsets >= minRRsets && e.Gone > e.Allowed() }
 
-// Holds reports whether the zone is held.
+// Holds reports whether the removals hold the zone.
 func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.TooMany()) }
 
 // String lists the removals that hold the zone.
@@ -57,8 +58,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns the excess after own removes taken more RRsets, all older than a period, or the last apex NS; nil
-// if that does not hold the zone.
+// ForeseeHold returns the excess if the zone's own namespace removed taken more RRsets older than a period or, with
+// nameServers, the last apex NS; nil if that would not hold the zone.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -85,8 +86,8 @@ func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungSince returns the removals since before that would hold the zone if RRsets of any age counted; nil for none, or
-// if let through beforehand (S7.9).
+// YoungSince returns the removals that would hold z, but not yet the zone before, if RRsets of any age counted; nil for
+// none, or if a user let removals through beforehand (S7.9).
 func (z *Zone) YoungSince(before *Zone) *Excess {
 	if z.Deletions.Most == nil {
 		return nil
@@ -105,7 +106,7 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 	return z.SettledSerial
 }
 
-// advanceTo returns d at now; last is the stock since the last write. If the clock went back, the period restarts.
+// advanceTo returns d with the periods that ended until now. last is the stock since the last write.
 func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	d.Least[0] = Stock{min(d.Least[0].RRsets, last.RRsets), min(d.Least[0].Own, last.Own)}
 	if now < d.Since {
@@ -120,7 +121,8 @@ func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	return d
 }
 
-// restart begins new periods. If had, the former stock, is nil, removals in the first period do not count.
+// restart begins new periods at now. had is the stock of the ended hold; if nil, removals in the first period do not
+// count.
 func (d *Deletions) restart(now int64, z *Zone, had *Stock) {
 	has := Stock{z.RRsets, d.Own}
 	d.Since, d.Least, d.Most = now, [3]Stock{has}, nil
@@ -146,8 +148,8 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	plan.AddPendingCut(h.Parent, z.Ref, z.View, z.FQDN())
 }
 
-// PublishDeletions ends a hold, and lets removals of the next ten minutes through, if the annotation changed to a
-// serial of the zone from the delivered serial on (S7.9).
+// PublishDeletions ends a hold, and lets removals of the next ten minutes through, if the annotation
+// kubi.zone/publish-deletions changed to the delivered serial, or to a later serial of the zone (S7.9).
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
 	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {
@@ -163,8 +165,8 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	}
 }
 
-// ToPublish returns the serial by which the annotation lets removals through: the settled serial, or the next if the
-// annotation has that already, since only a change counts.
+// ToPublish returns the serial that the annotation needs to let removals through: the settled serial, or the next if
+// the annotation has that serial already, since only a change counts.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()
@@ -172,7 +174,8 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	return settled
 }
 
-// ReleaseHold ends a hold that a new limit or new name servers lift. It warns of an annotation without effect.
+// ReleaseHold ends a hold that a new limit or new name servers lift. If the hold stays, it warns of an annotation
+// without effect.
 func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {

@@ -14,7 +14,6 @@
 // Out of scope: etcd, Kubernetes, API types, watches and time. The request has the facts beyond computation: the
 // establish review, the day, the user.
 //
-// Read first: reading.go (how a decision reads facts) and plan.go, then keys.go (the kinds of facts). The packages,
-// from the bottom layer: sethash, pattern, content, rules, this package, claims, records and zones. Each imports only
-// packages named before it.
+// Read first: reading.go (how a decision reads facts) and plan.go, then keys.go. The packages, from the bottom layer:
+// sethash, pattern, content, rules, this package, claims, records and zones.
 package law

@@ -13,7 +13,7 @@ import (
 // A guest is a tenant that writes by an underscore rule (S4.14). Guests claim no name, so their records are counted for
 // each value.
 
-// GuestsAlone reports whether the name has data, and guests have all of it.
+// GuestsAlone reports whether all data at the name is of guests; false without data.
 func (o *Owner) GuestsAlone() bool {
 	return o != nil && len(o.Values) > 0 && len(o.Cut) == 0 &&
 		!slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Guests < v.Count })
@@ -28,7 +28,7 @@ func (o *Owner) OfGuests() *Owner {
 	return out
 }
 
-// GuestsBelow counts names that exist because of guests.
+// GuestsBelow counts the names below a name that exist because of guests.
 type GuestsBelow struct {
 	// Cuts and Guests count the names with data of cuts alone, and of guests alone.
 	Cuts, Guests int
@@ -37,7 +37,7 @@ type GuestsBelow struct {
 	Children int
 	First    []name.Rel
 
-	// last is the child counted last; guests and hosts tell whether guests and others have data there.
+	// guests and hosts tell whether guests and others have data at last, the last child.
 	last          name.Rel
 	guests, hosts bool
 }

@@ -13,10 +13,10 @@ import (
 )
 
 // Holding is the fact at a name (view, fqdn): its zone, and that zone's rarely changing facts. Every write of the zone
-// compares its revision. The stored form is a flat JSON object.
+// compares the revision of this fact. The stored form is a flat JSON object.
 type Holding struct {
 	Ref
-	// Target is the zone of zoneRef. If that is replaced, this zone is decided again (Scan.RefersFrom).
+	// Target is the zone of zoneRef. If that zone is replaced, this zone is decided again (Scan.RefersFrom).
 	Target *Ref `json:"target,omitempty"`
 	Ancestry
 	ApexNames
@@ -56,7 +56,8 @@ type SerialMarks struct {
 }
 
 type Outstanding struct {
-	// Works are the unfinished cascades, decisions in steps after a change. They unsettle the zone (S7.2).
+	// Works are the unfinished cascades, decisions in steps after a change. Until they finish, the zone is not settled
+	// (S7.2).
 	Works []CascadeMark `json:"works,omitempty"`
 }
 
@@ -74,21 +75,20 @@ type Deliverable struct {
 // CascadeMark marks a cascade at a zone.
 type CascadeMark struct {
 	ID string `json:"id"`
-	// Losing is the uid of the zone that loses records to this one.
+	// Losing is the uid of the zone that loses records to this zone.
 	Losing string `json:"losing,omitempty"`
 	// Locks is a name that is locked, with all below, until all records have come (S2.10).
 	Locks name.Name `json:"locks,omitzero"`
 	Since int64     `json:"since"`
 	By    string    `json:"by,omitempty"`
-	// Own is true if By is the zone's own namespace.
-	Own bool `json:"own,omitempty"`
+	Own   bool      `json:"own,omitempty"`
 	// Replaces marks a lock of WithReplacement (S2.14).
 	Replaces bool `json:"replaces,omitempty"`
-	// TakesIn is true while Delegations wait for a new zone (S4.22).
+	// TakesIn is true until the Delegations that waited for a new zone are decided (S4.22).
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
-// TakesIn reports whether a work has TakesIn.
+// TakesIn reports whether Delegations that waited for the zone are still undecided (S4.22).
 func (h *Holding) TakesIn() bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.TakesIn })
 }
@@ -110,8 +110,8 @@ type Origin struct {
 	Name name.Name `json:"name"`
 }
 
-// Origins returns the removed zones whose records are on their way here, but for the enclosing zone, which exists or
-// has a cascade of its own.
+// Origins returns the removed zones whose records are on their way here, except the enclosing zone, which exists or has
+// a cascade of its own.
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
 		o := Origin{w.Losing, w.Locks}
@@ -122,7 +122,7 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins adds a lock of the cascade for each origin, to which the limit on CountGained then applies.
+// WithOrigins adds to the cascade a lock on the name of each removed zone in from. CountGained counts these zones, too.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
@@ -151,19 +151,20 @@ func (h *Holding) HasLockedBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// IsLockedBy reports whether a cascade has a lock. Only such a cascade brings records to locked names, all in one order
-// (S2.9), with those on their way to a removed zone (Origins).
+// IsLockedBy reports whether the cascade has a lock. Only such a cascade brings records to locked names, in one order
+// (S2.9), with records on their way to a removed zone (Origins).
 func (h *Holding) IsLockedBy(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// Gains reports whether a cascade may bring records to n: one caused by own, such as by restored rules, or a move at,
-// above or below n (S2.10).
+// Gains reports whether a cascade may bring records to n: a cascade of the zone's own namespace (restored rules), or a
+// move at, above or below n (S2.10).
 func (h *Holding) Gains(n name.Name) bool {
 	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
 
-// WithReplacement locks a name that a namespace left, until the Records waiting there are decided (S2.14).
+// WithReplacement locks a name that namespace "by" left, until the cascade id has decided the Records waiting there
+// (S2.14).
 func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Holding {
 	out := h.WithMove(id, h.Namespace, by, "", locks, now)
 	if out != h {
@@ -172,7 +173,7 @@ func (h *Holding) WithReplacement(id, by string, locks name.Name, now int64) *Ho
 	return out
 }
 
-// CountReplacements counts a namespace's replacement locks.
+// CountReplacements counts a namespace's locks of WithReplacement.
 func (h *Holding) CountReplacements(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Replaces {
@@ -182,7 +183,7 @@ func (h *Holding) CountReplacements(by string) (n int) {
 	return n
 }
 
-// WithoutReplacement removes a replacement lock for its own cascade.
+// WithoutReplacement returns h without the replacement lock of the cascade id, to let the cascade pass.
 func (h *Holding) WithoutReplacement(id string) *Holding {
 	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
 		return h
@@ -190,7 +191,7 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade that namespace "by" caused (S7.2). Without id, or if marked, it returns h.
+// WithWork adds the mark of a cascade that namespace "by" caused (S7.2). If id is "" or already marked, it returns h.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
@@ -213,15 +214,15 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	return &out
 }
 
-// MaxRemovals bounds a namespace's removed zones with cascades, and its replacement locks, at a zone. Each is a mark in
-// the holding, written with every change.
+// MaxRemovals bounds a namespace's unfinished cascades of removed zones, and its replacement locks, at a zone. Each is
+// a mark in the holding, written with every change.
 const MaxRemovals = 16
 
 // MaxEnds bounds removed and ended zones together. It is higher, so that a namespace cannot keep its zones from ending
 // by removals (S3.5).
 const MaxEnds = 2 * MaxRemovals
 
-// CountGained counts the zones whose records cascades of a namespace bring.
+// CountGained counts the zones whose records move here by cascades of a namespace.
 func (h *Holding) CountGained(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Losing != "" {
@@ -240,8 +241,8 @@ func (h *Holding) WithoutWork(id string) *Holding {
 	return &out
 }
 
-// Seconds until a zone is delivered in spite of others' cascades, or its own. Others' do not unsettle it for Waiver
-// afterwards (S7.2).
+// Seconds until a zone is delivered in spite of cascades of other namespaces, or of its own. Cascades of others do not
+// unsettle the zone for Waiver afterwards (S7.2).
 const (
 	timeoutForeign = 60
 	timeoutOwn     = 600
@@ -268,7 +269,7 @@ func (h *Holding) OverdueAt(now int64) bool {
 	return since >= timeout || -since > timeout // the latter if a clock was ahead
 }
 
-// Held is a zone's hold after a mass deletion (S7.5).
+// Held is a zone's hold after a mass deletion (S7.5). Serial is the serial delivered meanwhile, Had the stock before.
 type Held struct {
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`
@@ -277,8 +278,9 @@ type Held struct {
 	NameServers bool `json:"nameServers,omitempty"`
 }
 
-// HostsNamedByApex returns the names of ApexHosts and ApexNS in the zone (S4.10), without the apex. A tenant's MX takes
-// no name from a third namespace. Its NS, which a rule must name (S4.5), has the whole zone.
+// HostsNamedByApex returns the names of ApexHosts and ApexNS in the zone (S4.10), without the apex. So hosts of a
+// tenant's NS are included: a rule must name this type (S4.5), and the server has the whole zone. A tenant's MX takes
+// no name from a third namespace.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil
@@ -294,7 +296,7 @@ func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	return out
 }
 
-// CountHosts adds n, 1 or -1, for each host of an own MX, SVCB or HTTPS record at the apex.
+// CountHosts adds n, 1 or -1, for each host of c, an own MX, SVCB or HTTPS record at the apex.
 func (h *Holding) CountHosts(c *Contribution, n int) {
 	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
 		return

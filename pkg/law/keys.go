@@ -7,7 +7,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Kind of a fact, which determines its Go type. "Zone" is the Key field with a zone's uid.
+// Kind is the kind of a fact, which determines its Go type, given after the colon. Zone and other capitalised words are
+// fields of Key.
 type Kind uint8
 
 const (
@@ -15,7 +16,7 @@ const (
 	KindHolding Kind = iota + 1
 	// KindZone is the zone object (Namespace, Object): *Zone.
 	KindZone
-	// KindOwner is Owner in Zone: *Owner.
+	// KindOwner is the name Owner in Zone: *Owner.
 	KindOwner
 	// KindCount is the number of Namespace's records in Zone: *Count.
 	KindCount
@@ -26,7 +27,7 @@ const (
 	// KindZonesBelow lists the zones at or below (View, Name): *ZonesBelow.
 	KindZonesBelow
 	// KindLastSerial is the last serial of a removed zone at (View, Name): *LastSerial. Without a name, it is the floor
-	// after a restore.
+	// of FloorKey.
 	KindLastSerial
 	// KindCut is the cut that Zone counts for the delegated child with uid Object: *CountedCut.
 	KindCut
@@ -112,14 +113,14 @@ func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
 }
 
-// Awaited tells whether objects wait.
+// Awaited tells whether there is any object of KindAwaited or KindTouched.
 type Awaited struct{ Any bool }
 
-// FloorKey is the key of the first serial after a restore.
+// FloorKey is the key of the floor: after a restore, the serial from which zones without a last serial go on.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey returns the key of a Withdrawal. Its own revision is compared: zones below write it with their own
-// object.
+// WithdrawalKey returns the key of a Withdrawal. Transactions compare the revision of the key itself: zones below write
+// it with their own object.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }

@@ -20,7 +20,7 @@ import (
 // Digest is a SHA-256, mostly of a value's text.
 type Digest [sha256.Size]byte
 
-// MarshalText writes raw base64: every owner key has digests.
+// MarshalText writes base64 without padding.
 func (d Digest) MarshalText() ([]byte, error) {
 	return base64.RawStdEncoding.AppendEncode(nil, d[:]), nil
 }
@@ -38,13 +38,13 @@ func (d *Digest) UnmarshalText(text []byte) error {
 // DigestOf hashes rdata.
 func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
 
-// OwnerValue is a distinct (type, rdata, ttl). Count is the number of objects with it.
+// OwnerValue counts the Records at a name with the same type, rdata and ttl.
 type OwnerValue struct {
 	Type   rdata.Type `json:"t"`
 	Digest Digest     `json:"d"`
 	TTL    *uint32    `json:"l,omitempty"`
 	Count  int        `json:"c"`
-	// Guests is the part of Count by tenants' underscore rules (S4.14).
+	// Guests is the part of Count that tenants' underscore rules admitted (S4.14).
 	Guests int `json:"g,omitempty"`
 	// Size is in octets on the wire.
 	Size int  `json:"s"`
@@ -54,7 +54,8 @@ type OwnerValue struct {
 // Owner is the data and claims of a name in a zone.
 type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
-	// Cut has the values of children's cuts (S6.3), without sizes. A moving record and a cut may give the same RRset.
+	// Cut has the values that cuts of child zones have at this name (S6.3), without sizes. A moving record and a cut
+	// may give the same RRset.
 	Cut []OwnerValue `json:"x,omitempty"`
 	// Claims counts the records with this base name (S4.7). Claims and Named are here because every decision reads the
 	// owners above its name.
@@ -81,7 +82,7 @@ func (o *Owner) IsNamedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n, 1 or -1. It returns false if a removed Delegation was not counted.
+// CountNaming adds n, 1 or -1, for a namespace. It returns false if a removed Delegation was not counted.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
@@ -95,7 +96,7 @@ func (o *Owner) CountNaming(namespace string, n int) bool {
 	return all
 }
 
-// Fact returns the stored form; nil if empty.
+// Fact returns the value to store; nil, for deletion, if o is empty.
 func (o *Owner) Fact() any {
 	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own+o.Pointers == 0 {
 		return nil
@@ -103,7 +104,8 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts a namespace's records by kind of rule (S4.17), without tenants' by underscore rules (S4.14).
+// Claim counts a namespace's records by the kind of the admitting rule (S4.17). A tenant's records by underscore rules
+// claim nothing (S4.14).
 type Claim struct {
 	Namespace  string `json:"n"`
 	Plain      int    `json:"p,omitempty"`
@@ -127,7 +129,7 @@ type Member struct {
 type OwnersBelow struct {
 	Names  int
 	Claims []Claim
-	// Named counts the names with Naming, NamedFor by namespace.
+	// Named counts the names that Delegations reserve, NamedFor those for each namespace.
 	Named    int
 	NamedFor []Naming
 	// Pointed has the first MaxPointed names with Pointers and no records.
@@ -144,7 +146,7 @@ func (b *OwnersBelow) NamesOthers(namespace string) bool {
 	return b.Named > 0 && (i < 0 || b.NamedFor[i].Count < b.Named)
 }
 
-// Add counts the owner at a name below up. Owners come in key order.
+// Add counts the owner at a name below up. Callers add owners in key order.
 func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	b.countOwner(up, at, o)
 	if len(o.Values) > 0 {
@@ -205,19 +207,19 @@ func (o *Owner) HasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// SharesType reports whether contributions besides c, which is counted, have its type.
+// SharesType reports whether records other than that of c, which o counts, have the type of c.
 func (o *Owner) SharesType(c *Contribution) bool {
 	others := o.Clone()
 	others.RemoveContribution(c, 0)
 	return others.HasType(c.Type)
 }
 
-// HasOtherSPF reports whether another value is an SPF policy.
+// HasOtherSPF reports whether a value other than d is an SPF policy.
 func (o *Owner) HasOtherSPF(d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.SPF && v.Digest != d })
 }
 
-// HasOther reports whether the type has another value.
+// HasOther reports whether the type has a value other than d.
 func (o *Owner) HasOther(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest != d })
 }
@@ -295,7 +297,7 @@ func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 	return ttlOf(slices.Concat(o.Values, o.Cut), t)
 }
 
-// CountCut adds n, 1 or -1, to each value of s.
+// CountCut adds n, 1 or -1, to the count of each value of s.
 func (o *Owner) CountCut(s content.RRset, n int) {
 	ttl := s.TTL.Seconds
 	for _, data := range s.Data {
@@ -390,7 +392,7 @@ func (c *Claim) counted(a rules.Admission) *int {
 	return &c.Plain
 }
 
-// Names reports whether the claim counts records besides those at underscore names.
+// Names reports whether the claim counts records besides own records at underscore names.
 func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
 // CountClaim adds n, 1 or -1, to a claim; own is true for the zone's own namespace. It returns false if a removed

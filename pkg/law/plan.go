@@ -20,7 +20,8 @@ type Outcome struct {
 	Need []Key
 }
 
-// Plan is the set of writes of a decision. Nil fields write nothing, but a nil Record or Delegation means deletion.
+// Plan is the set of writes of a decision. Nil fields write nothing, except that a nil Record, in a decision about a
+// Record, deletes it; likewise a nil Delegation.
 type Plan struct {
 	Record      *Placement
 	Zone        *ZoneChange
@@ -86,11 +87,12 @@ type ZoneChange struct {
 	Delegated, Servable *Condition
 	Step                *content.Step
 	Gone                bool
-	// TakesOver is true if a new zone has names or zones of the zone above.
+	// TakesOver is true if a new zone takes names or zones from the zone above.
 	TakesOver bool
 	// Ended is the former zone, if it ends and becomes pending (S3.5).
 	Ended *Zone
-	// Held is true if the change begins a hold (S7.5). Young has removals that would if the RRsets were older.
+	// Held is true if the change begins a hold (S7.5). Young has removals that would begin a hold if the RRsets were
+	// older.
 	Held  bool
 	Young *Excess
 	// Notices has Events for namespaces other than the client's.
@@ -106,7 +108,7 @@ const (
 	NoticeHostTaken = "HostTaken"
 )
 
-// Notice is an Event about the effect on a name of another namespace's step, or of a cascade.
+// Notice is an Event for a namespace whose name is affected by a step of another namespace, or of a cascade.
 type Notice struct {
 	Reason string
 	Name   name.Name
@@ -121,7 +123,7 @@ func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settl
 // Condition has a Status "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
-// AddPendingCut adds a pending cut of the child if parent is not nil.
+// AddPendingCut has the parent, unless nil, count the child's cut again.
 func (p *Plan) AddPendingCut(parent *Ref, child Ref, view string, fqdn name.Name) {
 	if parent != nil {
 		p.PendingCuts = append(p.PendingCuts, PendingCut{Parent: *parent, Child: child, View: view, FQDN: fqdn})

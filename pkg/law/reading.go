@@ -10,7 +10,7 @@ import (
 )
 
 // Reading gives a decision its facts. At the first missing fact, Get panics with lacking, which Decide recovers to
-// return a Need. No other code panics or recovers like this.
+// return a Need.
 type Reading struct {
 	seen  *Seen
 	needs []Key
@@ -18,7 +18,7 @@ type Reading struct {
 
 type lacking struct{}
 
-// Decide runs a decision. Facts in seen count as unused until read.
+// Decide runs the decision "by" on the facts in seen, which count as unused until read.
 func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
@@ -72,7 +72,7 @@ func (r *Reading) Reread() {
 	panic(lacking{})
 }
 
-// HoldingOf returns the holding of a zone with a name.
+// HoldingOf returns the holding of z, a zone with a name.
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if h == nil || h.UID != z.UID { // facts of two moments
@@ -116,7 +116,7 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 // RuledFor returns z with the rules of Delegations for a namespace.
 func (r *Reading) RuledFor(z *Zone, namespace string) *Zone { return r.RuledWithout(z, namespace, "") }
 
-// RuledWithout is RuledFor without a named Delegation.
+// RuledWithout is RuledFor without the rules of the named Delegation.
 func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	if z == nil || z.Pending {
 		return z
@@ -136,7 +136,7 @@ func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	return z.WithDelegated(list)
 }
 
-// ZoneKnownTo reports whether the namespace may know the zone (S1.8), by rules of Delegations, too.
+// ZoneKnownTo reports whether the namespace may know of the zone (S1.8), by rules of Delegations, too.
 func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
 	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
 }

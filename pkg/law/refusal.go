@@ -32,12 +32,12 @@ type Refusal struct {
 	// Field is the path in the object, for Invalid, Duplicate and Unmet.
 	Field string
 	Value any
-	// Reason is the condition's, if a cascade refuses.
+	// Reason is the reason of the object's condition, if a cascade refuses.
 	Reason  string
 	Message string
 	// Rule is the number that Message cites, as S4.8, or "".
 	Rule string
-	// Contact is that of the owner who can lift the refusal; "" if not told.
+	// Contact is that of the zone whose owner can lift the refusal; "" if the namespace may not know it.
 	Contact string
 }
 
@@ -75,7 +75,7 @@ func Cite(rule, text string) string {
 	return text + " (" + rule + ")"
 }
 
-// Reasons of the conditions Adopted and Delegated (S2.3, S2.5, S2.9, S3.1–S3.11).
+// Reasons of the conditions Adopted and Delegated.
 const (
 	ReasonAdopted             = "Adopted"
 	ReasonAccepted            = "Accepted"
@@ -122,7 +122,7 @@ func InView(view string) string {
 	return fmt.Sprintf(" of view %q", view)
 }
 
-// AbsentMessage does not tell whether a zone is absent, or the namespace may not know it (S2.3).
+// AbsentMessage returns a message that leaves open whether the zone is absent, or the namespace may not know it (S2.3).
 func AbsentMessage(target *Ref, namespace string) string {
 	if target.Namespace == namespace {
 		return fmt.Sprintf("zone %s/%s does not exist yet", target.Namespace, target.Name)
@@ -130,8 +130,8 @@ func AbsentMessage(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// RefuseMoving refuses a locked name. ReasonMoving is for Records that had a zone: an object refused in a cascade waits
-// like others.
+// RefuseMoving refuses a write at a locked name. The reason is NameHeld: Moving is for Records that had a zone, and an
+// object refused in a cascade waits like others.
 func RefuseMoving(n, zone name.Name) *Refusal {
 	return NewLater(ReasonNameHeld, "names at, above or below %s are locked in zone %s "+
 		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)

@@ -9,10 +9,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// NextSerial returns the serial after last (S6.8): last+1, or the day's first serial YYYYMMDD00 (UTC) if ahead, or
-// minimum if ahead and not equal to consumed, the minimum used last; usedMinimum is true then. last is 0 for none.
-// Being ahead is not transitive (RFC 1982 §3.2), so the result is ahead of last, too, and a minimum too far away has no
-// effect yet.
+// NextSerial returns the serial after last (0 for none), the furthest ahead of (S6.8):
+//   - last+1
+//   - the day's first serial, YYYYMMDD00 (UTC)
+//   - minimum, unless equal to consumed, the minimum used last; usedMinimum is true if minimum is the result
+//
+// The result is always ahead of last, too: being ahead is not transitive (RFC 1982 §3.2), so a minimum too far away has
+// no effect yet.
 func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (next serial.Serial, usedMinimum bool) {
 	next = last.Next()
 	ahead := func(s serial.Serial) bool { return s != 0 && s.Ahead(next) && (last == 0 || s.Ahead(last)) }
@@ -37,7 +40,7 @@ type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
 	// Left is the rest of this time, seconds.
 	Left int64 `json:"left,omitempty"`
-	// Jump, set for the floor, is the least increase of serials by restores.
+	// Jump, set in the floor alone (FloorKey), is the least increase of serials by restores.
 	Jump uint32 `json:"jump,omitempty"`
 	By   string `json:"by,omitempty"`
 	// From has the zones, removed or ended, whose records a new zone of the name takes in (S2.10).

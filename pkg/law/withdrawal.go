@@ -6,7 +6,7 @@ package law
 // Only the time in which servers run counts towards a withdrawalGracePeriod (S3.6): a clock that jumps ends nothing.
 //
 // An ended zone keeps its uid, a part of its internal keys. So no rule recreates the zone until the cascade has purged
-// them. Owners and journal stay until Delivery has withdrawn the zone.
+// them.
 
 // Withdrawal is the grace period of a namespace in a zone, counted from the last withdrawing write.
 type Withdrawal struct {
@@ -15,9 +15,9 @@ type Withdrawal struct {
 	// Grace is the period in seconds, Passed the part in which servers ran, as last written.
 	Grace  int64 `json:"grace,omitempty"`
 	Passed int64 `json:"passed,omitempty"`
-	// Cause is the Work.Cause of its cascade.
+	// Cause is the Work.Cause of the cascade that began the period.
 	Cause string `json:"cause,omitempty"`
-	// Now is true if own ends the period at once.
+	// Now is true if the zone's own namespace ends the period at once.
 	Now bool `json:"now,omitempty"`
 	// Records and Zones are digests of the namespace's rules when a cascade last met a withdrawn record or zone. Under
 	// other rules nothing is withdrawn: a change of rules has all data of the namespace decided again.
@@ -37,6 +37,6 @@ func (w *Withdrawal) IsCancelled(z *Zone, namespace string) bool {
 	return w.Records != z.DigestRules(namespace, false) && w.Zones != z.DigestRules(namespace, true)
 }
 
-// Uncounted reports whether releases do not count for mass deletion (S7.7): own could restore the rule, or ended the
-// period.
+// Uncounted reports whether releases do not count for mass deletion (S7.7): the zone's own namespace could restore the
+// rule, or ended the period.
 func (w *Withdrawal) Uncounted() bool { return w != nil && (w.Now || w.Grace > 0) }

@@ -58,11 +58,11 @@ type Work struct {
 	// Releases are the namespaces whose withdrawals in the zone with uid Releasing end with the work (S2.5).
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
-	// Yields is the base name where data that no rule allows gives way (S2.13).
+	// Yields is the base name at which data that no rule allows gives way to another namespace (S2.13).
 	Yields name.Rel `json:"yields,omitzero"`
 	// Had is the former header, for Delivery to withdraw.
 	Had *content.Header `json:"had,omitempty"`
-	// Left is a terminating namespace: the work waits until it comes back (S2.6).
+	// Left is a terminating namespace: the work waits until that namespace exists again (S2.6).
 	Left string `json:"left,omitempty"`
 	// Times counts extensions, each of which restarts the runner.
 	Times int `json:"times,omitempty"`
@@ -141,7 +141,7 @@ func (s *Scan) Of(namespace string) bool {
 }
 
 // Concerns reports whether a scan of zones includes b. above is the nearest zone above b within the scan; nil for none.
-// A zone known to be below another is decided with that one (S3.4).
+// A zone known to be below another is decided with the upper zone (S3.4).
 func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
 		return b.Enclosed != above.UID
@@ -156,13 +156,13 @@ func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 		(s.View != view || !s.Name.Encloses(fqdn))
 }
 
-// For reports whether a scan of namespaces looks for the keys.
+// For reports whether s, a ScanNamespaces, includes the waiting object.
 func (w *Waiting) For(s *Scan) bool {
 	return w.Zone != nil && s.Target != nil && w.Zone.Namespace == s.Target.Namespace && w.Zone.Name == s.Target.Name ||
 		!w.FQDN.IsZero() && w.View == s.View && s.Name.Encloses(w.FQDN)
 }
 
-// Release adds the release of namespaces from z.
+// Release adds to w the release of namespaces' withdrawn data from z.
 func (w *Work) Release(z *Zone, namespaces []string) {
 	w.Releasing = z.UID
 	w.Releases = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(w.Releases), namespaces...))))

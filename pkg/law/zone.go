@@ -22,7 +22,7 @@ type Ref struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// ZoneSettings are settings that take effect without a decision.
+// ZoneSettings are the settings that a decision copies from the Zone object unchanged.
 type ZoneSettings struct {
 	ZoneRules
 	MinimumSerial *uint32
@@ -205,7 +205,7 @@ func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	return DigestOf(strings.Join(texts, "\n"))
 }
 
-// IsOwn reports whether own has this base name by records not at underscore names.
+// IsOwn reports whether the zone's own namespace claims this base name (Claim.Names).
 func (o *Owner) IsOwn(z *Zone) bool {
 	c := o.ClaimOf(z.Namespace)
 	return c != nil && c.Names()
@@ -247,7 +247,7 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	return len(slices.Compact(types))
 }
 
-// Rules of Delegations have a key for each namespace (S4.3). The keys change only with the Zone object (I5).
+// The keys of Delegations' rules (S4.3) change only with the Zone object (I5).
 
 // RuleSet returns the rules of the Zone, and those of Delegations after RuledFor.
 func (z *Zone) RuleSet() *rules.Set {

@@ -20,10 +20,10 @@ import (
 // A write of a Delegation puts the object, its Zone with a new revision and the same content, the rules/ keys of the
 // namespaces, and an outbox item to decide their Records again (S4.3).
 
-// Delegations decorates the raw storage of Delegations. raw must use a client from StorageClient.
+// Delegations returns raw, decorated so that the ledger commits writes. raw must use a client from StorageClient.
 func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {
 	return &objectStorage[v1alpha1.Delegation, *v1alpha1.Delegation]{Interface: raw,
-		newCommitter: func(w *objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]) optimistic {
+		newStoreWrite: func(w *objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]) storeWrite {
 			return &delegationWrite{w, l}
 		}}
 }

@@ -118,7 +118,7 @@ func (m *migrating) Enqueue(ctx context.Context, z *law.Zone, reason string, sca
 	w := law.Work{ID: fmt.Sprintf("%s%d-%s", outbox.MigrationID, m.number, z.UID), Reason: reason, View: z.View, Scans: scans,
 		By: z.Namespace, Since: m.mem.Now().Unix()}
 	key := m.mem.Layout.Outbox(w.ID)
-	_, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.Absent(key)}, etcd.OpPut(key, layout.Encode(w)))
+	_, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.RevisionIs(key, 0)}, etcd.OpPut(key, layout.Encode(w)))
 	return err
 }
 
@@ -289,7 +289,7 @@ func (f CommitFunc) commitWrite(ctx context.Context, key string, expected int64,
 	return commit.Outcome{OK: ok, Rev: revision, KV: present}, err
 }
 
-func WithCommit(ctx context.Context, f CommitFunc) context.Context { return withCommitter(ctx, f) }
+func WithCommit(ctx context.Context, f CommitFunc) context.Context { return withStoreWrite(ctx, f) }
 
 func JournalOctets(n int) func(*Config) { return adjust(func(b *bounds) { b.journalOctets = n }) }
 

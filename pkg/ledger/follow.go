@@ -25,13 +25,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Base is a zone at the revision where a view of the zone starts.
+// Base is a zone at the revision where its view (the copy in a server's memory) starts.
 type Base struct {
 	Identity content.Identity
 	Zone     *law.Zone
 	Settled  bool
-	// Since has the steps after the delivered content, if that is earlier than Sets and the journal has them all (S7.2,
-	// S7.5).
+	// Since has the steps after the delivered content, if that is earlier than Sets and the journal has all of them
+	// (S7.2, S7.5).
 	Since []content.Step
 	// Hash is status.hash, which reveals a damaged header (S6.7).
 	Hash string
@@ -42,7 +42,7 @@ type Base struct {
 
 // Sink receives the zones from Follow, in sequential calls.
 type Sink interface {
-	// Reset begins a start: a Base or Unreadable for each zone, then Ready. Zones without either are gone.
+	// Reset begins a start: Base or Unreadable follows for each zone, then Ready. A zone without a call is gone.
 	Reset()
 	// Base passes a zone at the start.
 	Base(Base)
@@ -55,7 +55,7 @@ type Sink interface {
 }
 
 // Follow reports the content of all zones to sink until ctx ends: first each zone at a revision, then every journal
-// transaction in order (I2). If etcd has compacted the next revision, Follow begins another start.
+// transaction in order (I2). If etcd has compacted the next revision, Follow starts over.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		rev, err := l.readBase(ctx, sink)
@@ -113,8 +113,8 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	return r.rev, nil
 }
 
-// A damaged object stops no other: without the object, the content differs from the content state, so no view of its
-// zone is proven.
+// baseReader skips damaged objects: without the object, the zone's content does not match its content state, so only
+// this zone's view is unproven.
 type baseReader struct {
 	l     *Ledger
 	sink  Sink
@@ -200,7 +200,7 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 	})
 }
 
-// Without the steps, the zone is served again when settled.
+// readSince sets b.Since. If the journal lacks the steps, the zone is served again when it settles.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {
@@ -209,7 +209,7 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	_, b.Since, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
 	if errors.Is(err, rpctypes.ErrCompacted) {
 		// The present steps may still fit. If not, the journal cannot be followed from rev either, and Follow starts
-		// again.
+		// over.
 		if _, b.Since, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 		}

@@ -20,7 +20,7 @@ import (
 const (
 	// lockSeconds is the time for which a killed server keeps the lock.
 	lockSeconds = 10
-	// olderEnd is the time that older servers, which watch config, have to end.
+	// olderEnd is the time for older servers, which watch the key config, to end.
 	olderEnd = 5 * time.Second
 )
 
@@ -134,10 +134,10 @@ func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops .
 //   - Run never changes the content of a zone, as only decisions of the law change serials (I3). To have objects
 //     decided again, Run creates outbox items after it has written the zone's keys: a cascade skips members younger
 //     than its item.
-//   - OldersMayWrite is true if programs that know only the migration before may read and write the store during and
-//     after Run. Such a migration changes no key of a zone, as servers cache those keys at the zone's revision (I5).
-//     If false, leastReader is raised before Run begins: older programs refuse the store, and running servers end
-//     within olderEnd.
+//   - OldersMayWrite is true if programs that know only the previous migration may read and write the store during and
+//     after Run. Such a migration changes no key of a zone, as servers cache those keys at the zone's revision (I5). If
+//     false, leastReader is raised before Run begins: older programs refuse the store, and running servers end within
+//     olderEnd.
 //   - A new field of a stored object or internal value needs a migration with OldersMayWrite false, if only for its
 //     number: older programs would drop the field when they write the value.
 type migration struct {

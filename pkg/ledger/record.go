@@ -23,10 +23,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Records decorates the raw storage of Records. raw must use a client from StorageClient.
+// Records returns raw, decorated so that the ledger commits writes. raw must use a client from StorageClient.
 func (l *Ledger) Records(raw storage.Interface) storage.Interface {
 	return &recordStorage{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
-		newCommitter: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) optimistic {
+		newStoreWrite: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) storeWrite {
 			return &recordWrite{w, l}
 		}}}
 }
@@ -50,7 +50,7 @@ func (s *recordStorage) GuaranteedUpdate(ctx context.Context, key string, destin
 	_, c := s.begin()
 	w := c.(*recordWrite)
 	for {
-		if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, w), key, destination, ignoreNotFound, preconditions,
+		if err := s.Interface.GuaranteedUpdate(withStoreWrite(ctx, w), key, destination, ignoreNotFound, preconditions,
 			w.wrapUpdate(tryUpdate), cached); err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	return out, nil
 }
 
-// recordAsk also returns the key of the zone that probably changes.
+// recordAsk returns the request to the law, and the key of the zone that probably changes.
 func (l *Ledger) recordAsk(ctx context.Context, before, after *v1alpha1.Record,
 	read func(*v1alpha1.Record) (*law.Record, error)) (records.RecordAsk, string, error) {
 	ask := records.RecordAsk{Now: l.mem.Now(), WorkID: etcd.NewID(), By: commit.User(ctx)}

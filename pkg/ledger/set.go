@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Each write of a change set (S10.1) passes the ordinary storage (admission, preconditions, field managers) and waits
-// until all have arrived. Then each is decided on the result of the earlier writes. Waiting writes hold no lock, so a
-// set blocks no other write. The end of any write's context ends the set.
+// Each write of a change set (S10.1) passes through Kubernetes' storage (admission, preconditions, field managers) and
+// waits for the others. When all have arrived, each is decided on the result of the earlier writes. Waiting writes hold
+// no lock, so a set blocks no other write. The end of any write's context ends the set.
 
 // Set is a change set: writes of Records of a zone, committed as a whole or not at all. Its methods, except Require,
 // may be called concurrently.
@@ -44,8 +44,7 @@ type Set struct {
 	serial         int64
 }
 
-// setItem is the state of a write. left is true after the end of its request, came if the write has arrived at least
-// once.
+// setItem is the state of a write. left is true after the end of its request, came after its first arrival.
 type setItem struct {
 	waiting                        *commit.SetWrite // nil before the write arrives and after its answer
 	left, came, creates, unchanged bool
@@ -192,8 +191,8 @@ func (s *Set) abandonSet(cause error) {
 	}
 }
 
-// takeReady begins the decision and returns the writes if each has arrived or its request has ended, else nil. The
-// caller holds s.mu.
+// takeReady returns the waiting writes, and begins the decision, when each write of the set has arrived or its request
+// has ended; before it returns nil. The caller holds s.mu.
 func (s *Set) takeReady() (all []*commit.SetWrite) {
 	if s.over != nil || s.deciding {
 		return nil
@@ -238,7 +237,8 @@ func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	return <-w.Answered // from Abandon, or the decision, whose deadline is the same
 }
 
-// If objects have changed, decideSet answers only their writes, which come again.
+// decideSet commits the set and answers its writes. If objects have changed, it answers only their writes, which the
+// storage sends again.
 func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused

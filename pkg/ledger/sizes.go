@@ -79,7 +79,6 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 	sink.Counted()
 	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
 	defer cancel()
-	// events of other resources are skipped below
 	from, end := l.mem.Layout.Objects(sizedResources[0]),
 		clientv3.GetPrefixRangeEnd(l.mem.Layout.Objects(sizedResources[len(sizedResources)-1]))
 	for r := range l.mem.Client.Watch(ctx, from, clientv3.WithRange(end), clientv3.WithRev(rev+1), clientv3.WithPrevKV()) {

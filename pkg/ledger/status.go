@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -21,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
 const (
@@ -33,10 +35,11 @@ const (
 	leaseSeconds = 5
 )
 
-// RunElected calls run while this server is elected, and returns when ctx ends, or with an error when the lease ends.
-// After the loss of a lease, run may run in two servers for a moment.
+// RunElected calls run once this server is elected leader, and returns when run does. If the leader's lease in etcd
+// ends, run's context ends and RunElected returns an error; for a moment, two servers may then execute run.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
-	// The lease is returned after the end of ctx, within resignTimeout if etcd does not answer.
+	// After ctx ends, the lease is revoked, so that another server is elected at once. If etcd does not answer within
+	// resignTimeout, the lease expires.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(resignTimeout, end) })()
@@ -91,16 +94,38 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 	return members, err
 }
 
-// ChangeRecords writes those stored Records of a namespace for which change, which sets conditions, returns true. The
-// namespace is charged. Records that are absent or change meanwhile are omitted. changed counts the written Records,
-// after an error maybe too few.
+// ChangeRecords calls change, which sets conditions, for the named Records of a namespace, and writes those for which
+// it returns true. The namespace is charged. Records that are absent or change meanwhile are omitted. changed counts
+// the written Records, after an error maybe too few.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
+	return l.changeStatuses(ctx, statuses{codec: l.mem.Records, key: l.mem.Layout.Record,
+		fresh:  func() runtime.Object { return &v1alpha1.Record{} },
+		change: func(o runtime.Object) bool { return change(o.(*v1alpha1.Record)) }}, namespace, names)
+}
+
+// ChangeZone is ChangeRecords of a single Zone.
+func (l *Ledger) ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error) {
+	n, err := l.changeStatuses(ctx, statuses{codec: l.mem.Zones, key: l.mem.Layout.Zone,
+		fresh:  func() runtime.Object { return &v1alpha1.Zone{} },
+		change: func(o runtime.Object) bool { return change(o.(*v1alpha1.Zone)) }}, namespace, []string{name})
+	return n > 0, err
+}
+
+// statuses is a kind of object and a change of its conditions.
+type statuses struct {
+	codec  objects.ObjectCodec
+	key    func(namespace, name string) string
+	fresh  func() runtime.Object
+	change func(runtime.Object) bool
+}
+
+func (l *Ledger) changeStatuses(ctx context.Context, of statuses, namespace string, names []string) (changed int, err error) {
 	for len(names) > 0 {
 		page := names[:min(len(names), statusesAtOnce)]
 		names = names[len(page):]
 		began, clients := time.Now(), l.com.Clients.Load()
-		n, err := l.changePage(ctx, namespace, page, change)
+		n, err := l.changePage(ctx, of, namespace, page)
 		if changed += n; err != nil {
 			return changed, err
 		}
@@ -111,15 +136,14 @@ func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []st
 	return changed, ctx.Err()
 }
 
-func (l *Ledger) changePage(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
-	err error) {
+func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, names []string) (changed int, err error) {
 	reads := make([]clientv3.Op, len(names))
 	for i, name := range names {
-		reads[i] = clientv3.OpGet(l.mem.Layout.Record(namespace, name))
+		reads[i] = clientv3.OpGet(of.key(namespace, name))
 	}
 	r, err := l.mem.Client.Txn(ctx).Then(reads...).Commit()
 	if err != nil {
-		return 0, fmt.Errorf("reading Records: %w", err)
+		return 0, fmt.Errorf("reading objects to set their conditions: %w", err)
 	}
 	ctx = etcd.PaidBy(ctx, etcd.Payer{Namespace: namespace, Weight: 1})
 	var puts []statusPut
@@ -129,16 +153,16 @@ func (l *Ledger) changePage(ctx context.Context, namespace string, names []strin
 		if kv == nil {
 			continue
 		}
-		record := &v1alpha1.Record{}
-		if err := l.mem.Records.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, record); err != nil {
-			klog.FromContext(ctx).Error(err, "an unreadable Record keeps its conditions; run kubizone fsck", "record",
+		object := of.fresh()
+		if err := of.codec.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, object); err != nil {
+			klog.FromContext(ctx).Error(err, "an unreadable object keeps its conditions; run kubizone fsck", "object",
 				namespace+"/"+names[i])
 			continue
 		}
-		if !change(record) {
+		if !of.change(object) {
 			continue
 		}
-		data, err := l.mem.Records.Encode(ctx, string(kv.Key), record)
+		data, err := of.codec.Encode(ctx, string(kv.Key), object)
 		if err != nil {
 			return changed, err
 		}
@@ -172,7 +196,7 @@ func (l *Ledger) putStatuses(ctx context.Context, puts []statusPut) (written int
 		}
 		r, err := l.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(reads...).Commit()
 		if err != nil {
-			return 0, fmt.Errorf("writing the conditions of Records: %w", err)
+			return 0, fmt.Errorf("writing conditions: %w", err)
 		}
 		if r.Succeeded {
 			return len(puts), nil

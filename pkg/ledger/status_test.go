@@ -140,3 +140,86 @@ func TestRunElected_isOneServer(t *testing.T) {
 		t.Errorf("%d led at once", most.Load())
 	}
 }
+
+// S7.12: a cause is written into a Zone without a new serial, unless the Zone changed meanwhile. A content write keeps
+// the known cause of Zone and Record, and no other reason.
+func TestChangeZone_writesACause_S7_12(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	var meanwhile atomic.Pointer[func()]
+	s := st.Server(func(c *ledger.Config) {
+		c.DefaultClass = func(string, string) bool { return true }
+		c.Fault = func(point string) {
+			if do := meanwhile.Load(); point == "confirm" && do != nil && meanwhile.CompareAndSwap(do, nil) {
+				(*do)()
+			}
+		}
+	})
+	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	store.Must(s.CreateRecord(t.Context(), store.Record("infra", "www", "www.example.org.", "A", "192.0.2.1")))
+	name := func(reason string) func(*[]metav1.Condition) bool {
+		return func(conditions *[]metav1.Condition) bool {
+			return meta.SetStatusCondition(conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown,
+				Reason: reason, Message: "since noon"})
+		}
+	}
+	changeZone := func(reason string) bool {
+		t.Helper()
+		changed, err := s.Ledger.ChangeZone(t.Context(), "infra", "z", func(zone *v1alpha1.Zone) bool {
+			return name(reason)(&zone.Status.Conditions)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return changed
+	}
+	expect := func(want string, conditions []metav1.Condition, generation int64) {
+		t.Helper()
+		if of := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); of.Reason != want || of.ObservedGeneration > generation {
+			t.Errorf("%+v, want %s", of, want)
+		}
+	}
+	before := s.Zone("infra", "z")
+	expect(v1alpha1.ReasonPending, before.Status.Conditions, before.Generation)
+	change := func() {
+		store.Must(s.UpdateRecord(t.Context(), "infra", "www", func(o *v1alpha1.Record) { o.Spec.RData = "192.0.2.9" }))
+	}
+	meanwhile.Store(&change)
+	if changeZone(v1alpha1.ReasonNoController) {
+		t.Error("a Zone that changed meanwhile is written")
+	}
+	serial := s.Zone("infra", "z").Status.Serial
+	if !changeZone(v1alpha1.ReasonNoController) || changeZone(v1alpha1.ReasonNoController) {
+		t.Error("a Zone is written once for a reason")
+	}
+	if now := s.Zone("infra", "z"); now.Status.Serial != serial || serial == before.Status.Serial {
+		t.Errorf("serial %d after %d", now.Status.Serial, serial)
+	}
+	if n, err := s.Ledger.ChangeRecords(t.Context(), "infra", []string{"www"}, func(record *v1alpha1.Record) bool {
+		return name(v1alpha1.ReasonNoController)(&record.Status.Conditions)
+	}); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	change = func() {
+		store.Must(s.UpdateRecord(t.Context(), "infra", "www", func(o *v1alpha1.Record) { o.Spec.RData = "192.0.2.10" }))
+	}
+	change()
+	zone, record := s.Zone("infra", "z"), s.Record("infra", "www")
+	expect(v1alpha1.ReasonNoController, zone.Status.Conditions, zone.Generation)
+	expect(v1alpha1.ReasonNoController, record.Status.Conditions, record.Generation)
+	if of := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady); of.ObservedGeneration != record.Generation {
+		t.Errorf("observed generation %d of %d", of.ObservedGeneration, record.Generation)
+	}
+	if zone.Status.Serial == serial {
+		t.Error("the content write has no serial")
+	}
+	if n, err := s.Ledger.ChangeRecords(t.Context(), "infra", []string{"www"}, makeReady); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	change()
+	store.Must(s.UpdateRecord(t.Context(), "infra", "www", func(o *v1alpha1.Record) { o.Spec.RData = "192.0.2.11" }))
+	record = s.Record("infra", "www")
+	expect(v1alpha1.ReasonPending, record.Status.Conditions, record.Generation)
+	s.Run()
+	st.Settle()
+}

@@ -16,10 +16,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// StorageClient returns the client for Kubernetes' storage of our resources, in which the ledger commits the writes of
-// decorated storages: etcd3.store writes objects only through OptimisticPut and OptimisticDelete. versions, from
-// Versions(prefix), replace etcd's revisions; nil keeps the revisions, for a storage with one object in each
-// transaction. The caller must close client.
+// StorageClient returns the etcd client for Kubernetes' storage (etcd3) of our resources. etcd3.store writes objects
+// only through OptimisticPut and OptimisticDelete, which here pass the writes of decorated storages to the ledger.
+// versions, from Versions(prefix), replace etcd's revisions; nil keeps the revisions, for a storage that writes a
+// single object in each transaction. The caller must close client.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
 		// etcd3.New would ask the client's endpoints for progress notices. A versioned client has no endpoints.
@@ -30,23 +30,23 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 	return &kubernetes.Client{Client: client.Client, Kubernetes: hook{client.Kubernetes}}
 }
 
-type optimistic interface {
+type storeWrite interface {
 	// commitWrite writes or, if put is nil, deletes the key at its expected revision, 0 if absent. put is the store's
 	// encoding.
 	commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
 }
 
-type committerKey struct{}
+type storeWriteKey struct{}
 
-func withCommitter(ctx context.Context, c optimistic) context.Context {
-	return context.WithValue(ctx, committerKey{}, c)
+func withStoreWrite(ctx context.Context, c storeWrite) context.Context {
+	return context.WithValue(ctx, storeWriteKey{}, c)
 }
 
 type hook struct{ kubernetes.Interface }
 
 func (s hook) OptimisticPut(ctx context.Context, key string, data []byte, expected int64, opts kubernetes.PutOptions) (
 	kubernetes.PutResponse, error) {
-	c, _ := ctx.Value(committerKey{}).(optimistic)
+	c, _ := ctx.Value(storeWriteKey{}).(storeWrite)
 	if c == nil {
 		return s.Interface.OptimisticPut(ctx, key, data, expected, opts)
 	}
@@ -62,7 +62,7 @@ func (s hook) OptimisticPut(ctx context.Context, key string, data []byte, expect
 
 func (s hook) OptimisticDelete(ctx context.Context, key string, expected int64, opts kubernetes.DeleteOptions) (kubernetes.DeleteResponse,
 	error) {
-	c, _ := ctx.Value(committerKey{}).(optimistic)
+	c, _ := ctx.Value(storeWriteKey{}).(storeWrite)
 	if c == nil {
 		return s.Interface.OptimisticDelete(ctx, key, expected, opts)
 	}

@@ -25,7 +25,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The response to a write or dry run that takes rights away counts the objects concerned, as of the write (S2.16).
+// The response to a write or dry run that takes rights away has a Warning with the number of objects concerned, as of
+// the write (S2.16).
 
 const (
 	// maxTaken bounds the Records read for a response (S2.16), and takenWithin the time.
@@ -36,14 +37,14 @@ const (
 
 type taking struct {
 	zone string
-	// namespaces are those that may lose rights, nil for all. So may others at and below the given names, which are
+	// namespaces may lose rights anywhere in the zone (nil: all namespaces), others at and below names, which are
 	// relative to fqdn.
 	namespaces []string
 	names      []name.Rel
 	fqdn       name.Name
 	// takes returns the test for the objects that a namespace loses, given its rules from Delegations.
 	takes func(namespace string, delegated []law.DelegatedRule) (judge takes)
-	// children are the child zones before the write, and at is its revision, 0 for the newest.
+	// children are the child zones before the write. at is the write's revision, 0 for the newest.
 	children children
 	at       int64
 	describe func(what string, namespaces []string) string
@@ -274,7 +275,7 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 	return rules.List, nil
 }
 
-// existing has the child zones before the write, nil if unchanged.
+// warnOfZone warns of the effects of a Zone's write. existing has the child zones before the write, nil if unchanged.
 func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, existing children, at int64) {
 	if plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
 		return
@@ -302,9 +303,9 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, at)
 }
 
-// warnOfUnlisted warns the creator of a zone of established zones below that no rule lists (S3.4). Their names reveal
-// nothing private (S1.8): establishing needs a right to the name, and no tenant may establish above another namespace's
-// zone (S4.15).
+// warnOfUnlisted warns the creator of a zone about established zones below it that no rule lists (S3.4). Their names
+// reveal nothing private (S1.8): establishing needs a right to the name, and no tenant may establish above another
+// namespace's zone (S4.15).
 func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.takenWithin)
 	defer cancel()
@@ -338,7 +339,7 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 		"as before, and not Ready (NotDelegated) until a rule lists them, as by zones: [%q]", made.FQDN(), t, label)})
 }
 
-// takingOver leaves a DS at the new zone's name in the parent.
+// takingOver leaves a DS at the new zone's name to the zone above.
 func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
 	within := l.mem.Holdings(func(h *law.Holding) bool {
 		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == made.UID) && !h.Established && h.UID != made.UID
@@ -379,7 +380,7 @@ func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, 
 		}})
 }
 
-// warnOfElsewhere warns of new patterns without effect: zones below have all matching names.
+// warnOfElsewhere warns of new patterns of rules without effect, as zones below have all matching names.
 func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.Rule, below children) {
 	isZone := func(n name.Name) bool { return below[law.HoldingKey(zone.View, n)] != nil }
 	had := rules.FindElsewhere(before, zone.FQDN(), zone.Namespace, isZone)

@@ -22,11 +22,12 @@ type object[T any] interface {
 
 type objectStorage[T any, P object[T]] struct {
 	storage.Interface
-	// newCommitter returns the committer of a write, which the storage calls fill in.
-	newCommitter func(*objectWrite[T, P]) optimistic
+	// newStoreWrite returns the storeWrite for a write, whose fields the storage calls set.
+	newStoreWrite func(*objectWrite[T, P]) storeWrite
 }
 
-// The object in after belongs to the caller, so decisions are placed in a copy.
+// objectWrite is a write on its way through etcd3.store. The object in after belongs to the caller, so the decision's
+// status is written to a copy.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
 	copies                   bool
@@ -35,9 +36,9 @@ type objectWrite[T any, P object[T]] struct {
 	release func()
 }
 
-func (s *objectStorage[T, P]) begin() (*objectWrite[T, P], optimistic) {
+func (s *objectStorage[T, P]) begin() (*objectWrite[T, P], storeWrite) {
 	w := &objectWrite[T, P]{release: func() {}}
-	return w, s.newCommitter(w)
+	return w, s.newStoreWrite(w)
 }
 
 func (s *objectStorage[T, P]) Create(ctx context.Context, key string, obj, out runtime.Object, ttl uint64) error {
@@ -47,7 +48,7 @@ func (s *objectStorage[T, P]) Create(ctx context.Context, key string, obj, out r
 	w, c := s.begin()
 	defer w.release()
 	w.setAfter(obj)
-	if err := s.Interface.Create(withCommitter(ctx, c), key, obj, nil, 0); err != nil {
+	if err := s.Interface.Create(withStoreWrite(ctx, c), key, obj, nil, 0); err != nil {
 		return err
 	}
 	w.copyTo(out)
@@ -65,14 +66,14 @@ func (s *objectStorage[T, P]) Delete(ctx context.Context, key string, out runtim
 		w.before, _ = obj.(P)
 		return nil
 	}
-	return s.Interface.Delete(withCommitter(ctx, c), key, out, preconditions, v, cached, opts)
+	return s.Interface.Delete(withStoreWrite(ctx, c), key, out, preconditions, v, cached, opts)
 }
 
 func (s *objectStorage[T, P]) GuaranteedUpdate(ctx context.Context, key string, destination runtime.Object, ignoreNotFound bool,
 	preconditions *storage.Preconditions, tryUpdate storage.UpdateFunc, cached runtime.Object) error {
 	w, c := s.begin()
 	defer w.release()
-	if err := s.Interface.GuaranteedUpdate(withCommitter(ctx, c), key, destination, ignoreNotFound, preconditions, w.wrapUpdate(tryUpdate),
+	if err := s.Interface.GuaranteedUpdate(withStoreWrite(ctx, c), key, destination, ignoreNotFound, preconditions, w.wrapUpdate(tryUpdate),
 		cached); err != nil {
 		return err
 	}
@@ -110,8 +111,8 @@ func (w *objectWrite[T, P]) copyTo(out runtime.Object) {
 	}
 }
 
-// startCommit sets the payer, and refuses the deletion of an undecodable object. leaves names the keys that would
-// remain.
+// startCommit sets the payer, and refuses the deletion of an undecodable object. leaves describes, for the error, the
+// internal keys that would remain.
 func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key string, expected int64, put []byte, leaves string) (
 	context.Context, error) {
 	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {

@@ -19,10 +19,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Zones decorates the raw storage of Zones. raw must use a client from StorageClient.
+// Zones returns raw, decorated so that the ledger commits writes. raw must use a client from StorageClient.
 func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
 	return &objectStorage[v1alpha1.Zone, *v1alpha1.Zone]{Interface: raw,
-		newCommitter: func(w *objectWrite[v1alpha1.Zone, *v1alpha1.Zone]) optimistic {
+		newStoreWrite: func(w *objectWrite[v1alpha1.Zone, *v1alpha1.Zone]) storeWrite {
 			z := &zoneWrite{objectWrite: w, l: l}
 			w.copies, w.release = true, z.releaseLocks
 			return z

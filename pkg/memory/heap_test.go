@@ -50,3 +50,28 @@ func TestSpareHeap_followsTheHeap(t *testing.T) {
 	held = nil
 	reaches("more than 200 again", func(p uint64) bool { return p > 200 })
 }
+
+func TestHeap_isLooseWithGarbageAlone(t *testing.T) {
+	for what, c := range map[string]struct {
+		heap heap
+		want bool
+	}{
+		"a small heap, with the spaces between its objects": {heap{20 << 20, 36 << 20}, false},
+		"a small heap after much work":                      {heap{20 << 20, 80 << 20}, true},
+		"a large heap, with the spaces between its objects": {heap{2 << 30, 3 << 30}, false},
+		"a large heap after much work":                      {heap{2 << 30, 4 << 30}, true},
+	} {
+		if got := c.heap.isLoose(); got != c.want {
+			t.Errorf("%s: %t", what, got)
+		}
+	}
+	held := make([]byte, 64<<20)
+	runtime.GC()
+	with := readHeap()
+	runtime.KeepAlive(held)
+	held = nil
+	runtime.GC()
+	if without := readHeap(); without.live+32<<20 > with.live || !without.isLoose() {
+		t.Errorf("with 64 MiB in use %+v, without %+v", with, without)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"time"
 )
 
 // Total returns the memory of the machine, or of the container if less, in octets; 0 if unknown.
@@ -48,25 +49,46 @@ const (
 	mostSpare  = 1 << 30
 )
 
+// quietTime is below the two minutes after which the runtime collects without need.
+const quietTime = 100 * time.Second
+
 // SpareHeap delays each garbage collection until the garbage reaches a sixteenth of the memory, between leastSpare and
 // mostSpare, or the live heap's size if larger. A write leaves some 100 KiB, and a collection scans the history of
-// watch caches: a server with few zones would spend a fifth of its CPU time. Call SpareHeap once. GOGC overrides.
+// watch caches: a server with few zones would spend a fifth of its CPU time. After quietTime without a collection,
+// spare memory goes back to the system. Call SpareHeap once, after the start, whose garbage would lie between objects
+// that stay. GOGC overrides.
 func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	spare := spareOf(Total())
-	set := 0
+	spare, set, last := spareOf(Total()), 0, time.Now()
 	callAfterCollections(func() {
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		metrics.Read(live)
-		percent := percentFor(spare, live[0].Value.Uint64())
+		heap := readHeap()
+		percent := percentFor(spare, heap.live)
 		if percent*10 > set*11 || percent*11 < set*10 { // the call stops the world
 			set = percent
 			debug.SetGCPercent(percent)
 		}
+		now := time.Now()
+		if now.Sub(last) >= quietTime && heap.isLoose() {
+			go debug.FreeOSMemory() // its collection calls this function again
+		}
+		last = now
 	})
 }
+
+// heap has octets: the objects found alive by the last collection, and all memory held for objects.
+type heap struct{ live, held uint64 }
+
+func readHeap() heap {
+	all := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
+	metrics.Read(all)
+	return heap{all[0].Value.Uint64(), all[1].Value.Uint64() + all[2].Value.Uint64() + all[3].Value.Uint64()}
+}
+
+// isLoose reports whether the return of memory is worth a collection.
+func (h heap) isLoose() bool { return h.held > h.live+h.live/2+8<<20 }
 
 func spareOf(total uint64) uint64 {
 	if total == 0 {

@@ -24,8 +24,8 @@ var (
 	notAllowed = regexp.MustCompile(`[^-a-z0-9]+`)
 )
 
-// OfZone returns two names for a Zone object: the readable "example.org" or "root", and, if another zone has that, a
-// name with a digest of name and view.
+// OfZone returns two names for a Zone object: the readable "example.org" or "root", and a name with a digest of name
+// and view, if another zone has the first.
 func OfZone(fqdn name.Name, view string) [2]string {
 	nice, exact := joinLabels(fqdn.Labels(), "root")
 	id := view + "|" + fqdn.String()

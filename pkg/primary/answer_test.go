@@ -241,7 +241,7 @@ func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 	}
 	row := content.Row{Owner: name.MustRel("www"), Type: rdata.A, Data: "192.0.2.1"}
 	ttl := content.Step{TTLs: []content.TTLChange{{Owner: row.Owner, Type: rdata.A}}}
-	short, long := []content.Step{{Added: []content.Row{row}}}, []content.Step{{}, {Removed: slices.Repeat([]content.Row{row}, 200)}}
+	short, long := []content.Step{{Added: []content.Row{row}}}, []content.Step{ttl, {Removed: slices.Repeat([]content.Row{row}, 200)}}
 	for what, test := range map[string]struct {
 		steps         []content.Step
 		overTCP       bool
@@ -250,6 +250,9 @@ func TestRespond_makesNoLongDifferenceBeforeItsPlace(t *testing.T) {
 		"short, over UDP": {short, false, 1, 0}, "long, over UDP": {long, false, 0, 0},
 		"two TTLs of 100 values, over UDP": {[]content.Step{ttl, ttl}, false, 0, 0},
 		"short, over TCP":                  {short, true, 0, 1}, "long, over TCP": {long, true, 0, 1},
+		// S6.11: the zone is sent whole.
+		"over a serial without change, over TCP": {append(short, content.Step{}), true, 0, 0},
+		"over a serial without change, over UDP": {append(short, content.Step{}), false, 0, 0},
 	} {
 		r := testResponder(t, serveZones(), Rules(local, nil))
 		zones := &steppedZones{Set: serveZones(makeSnapshot(t, "u", "", "example.org.", 100, values...)), steps: test.steps}

@@ -19,9 +19,9 @@
 //  6. Connections, transfers, messages and every wait are bounded (Config).
 //  7. The catalog zone of a class (RFC 9432) lists exactly the class's zones, its members, from the first serial on. A
 //     recreated or renamed zone is another member.
-//  8. Only UPDATEs (RFC 2136) signed by an update key are applied, each once, by package updates, and none signed
-//     before this primary began. An update key can read its own names, the SOA above them, and by AXFR the zones that
-//     its configuration allows.
+//  8. Only UPDATEs (RFC 2136) signed by an update key are handed to a Handler, each once, by package updates, and none
+//     signed before this primary began. An update key can read its own names, the SOA above them, and by AXFR the
+//     zones that its configuration allows.
 //  9. Until a message has a slot of its tenant, the work is linear in the octets of message and answer, so updates
 //     delay neither questions nor other tenants.
 //

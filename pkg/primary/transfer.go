@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"kubi.zone/kubizone/pkg/dns"
@@ -160,9 +161,16 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
+// readDifference reads an incremental transfer's records, or clears incremental to send the whole zone: over a serial
+// without change, every server transfers it whole (S6.11), from any address and primary.
 func (s *classes) readDifference(t *transfer) {
+	zones, since := s.zonesOf(t.zone), serial.Serial(t.request.serial)
 	if t.incremental {
-		d, err := s.zonesOf(t.zone).Difference(t.zone, serial.Serial(t.request.serial))
+		steps, err := zones.Changes(t.zone.Zone().UID, since, t.zone.Serial())
+		t.incremental = err == nil && !slices.ContainsFunc(steps, content.Step.Raises)
+	}
+	if t.incremental {
+		d, err := zones.Difference(t.zone, since)
 		if t.incremental = err == nil; t.incremental { // else the journal is too short
 			t.records, t.incremental = packDifference(t.zone, d)
 		}

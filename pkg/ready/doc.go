@@ -11,7 +11,8 @@
 //
 // Out of scope: the delivery of zones, and writes of conditions.
 //
-// Read first: index.go finds the objects, progress.go decides Ready of Records and judge.go that of their Zone,
-// stalled.go since when an object waits for a person; state.go has the form of a Delivery, public.go the words for
-// tenants, inforce.go the classes in force, frozen.go the zones whose content does not match their hash.
+// Read first: lag.go counts for a dead controller, index.go finds the objects, progress.go decides Ready of Records and
+// judge.go that of their Zone, cause.go why it is Pending, stalled.go since when an object waits for a person; state.go
+// has the form of a Delivery, public.go words for tenants, inforce.go the classes in force, frozen.go the zones with
+// content that does not match their hash.
 package ready

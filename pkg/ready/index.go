@@ -69,6 +69,8 @@ func KeyOf(one *v1alpha1.Delivery) delivery.Key {
 // Index finds the objects that decide Ready. Do not modify them.
 type Index struct {
 	Zones, Deliveries, Classes, Clusters cache.SharedIndexInformer
+	// Processes returns the lives of the processes; nil if unknown.
+	Processes func() Processes
 	// Namespaces is nil without a cluster: a namespace then has only its name as label.
 	Namespaces coreinformers.NamespaceInformer
 
@@ -334,11 +336,15 @@ type Report struct {
 func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report func(delivery.Key) Report,
 	targetOf func(class string) string) *Facts {
 	f := &Facts{Zone: zone, Force: force, Frozen: frozen}
+	if x.Processes != nil {
+		f.Processes = x.Processes()
+	}
 	of := func(key delivery.Key) ClassFacts {
 		r := report(key)
 		known := ClassFacts{Class: key.Class, State: r.State, Known: r.Known, Observed: r.Observed}
 		if one := x.ClassByName(key.Class); one != nil {
 			known.Message, known.NameServers = FaultOf(one), class.HasNameServers(&one.Spec)
+			known.Paused, known.Fetched = one.Spec.Paused, class.NeedsPrimary(&one.Spec)
 		}
 		return known
 	}

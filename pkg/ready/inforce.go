@@ -105,7 +105,8 @@ func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named fun
 
 // SameForZones reports whether a changed class keeps the classes in force, faults and targets of zones.
 func SameForZones(before, after *v1alpha1.DNSClass) bool {
-	return class.IsDefault(before) == class.IsDefault(after) && (before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
+	return class.IsDefault(before) == class.IsDefault(after) && before.Spec.Paused == after.Spec.Paused &&
+		(before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
 		reflect.DeepEqual(before.Spec.Namespaces, after.Spec.Namespaces) && slices.Equal(before.Spec.Views, after.Spec.Views) &&
 		FaultOf(before) == FaultOf(after) && before.Status.Target == after.Status.Target
 }

@@ -4,8 +4,10 @@
 package ready
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +28,10 @@ type Facts struct {
 	Classes []ClassFacts
 	// Remains are begun deliveries, of classes in force or not.
 	Remains []ClassFacts
+	// Processes are zero if unknown.
+	Processes Processes
+	// Since is when a class last changed anything of the zone, as in Progress; zero if not known.
+	Since time.Time
 }
 
 // ClassFacts are the facts of a zone at one class.
@@ -38,8 +44,9 @@ type ClassFacts struct {
 	Observed bool
 	// Message is the reason why the class delivers nothing; "" for none.
 	Message string
-	// NameServers: the class has own name servers.
-	NameServers bool
+	// NameServers: the class has own name servers. Paused: the class is paused. Fetched: its servers transfer zones
+	// from a primary.
+	NameServers, Paused, Fetched bool
 }
 
 // At returns f without a confirmation by another target, or of a zone under removal. An empty target is unknown.
@@ -129,7 +136,7 @@ func JudgeZone(f *Facts) Judgement {
 		case fault.Status != "":
 			return fault
 		case len(f.Remains) > 0:
-			return leaving
+			return f.unlessStays(cmp.Or(f.findDeadController(), leaving))
 		case held.Status != "":
 			return held
 		case !isSettled:
@@ -137,7 +144,7 @@ func JudgeZone(f *Facts) Judgement {
 		}
 		return noClass
 	}
-	waits := Judgement{}
+	waits, awaits := Judgement{}, Judgement{}
 	for _, of := range f.Classes {
 		state := &of.State
 		switch {
@@ -147,7 +154,11 @@ func JudgeZone(f *Facts) Judgement {
 			return Judgement{metav1.ConditionFalse, string(state.Ready.Reason),
 				ShortenMessage(PublicFault(of.Class, state.Ready.Reason, state.Ready.Message))}
 		case !of.Known || state.Serial == 0 || int64(state.Serial) != zone.Status.Serial || state.Ready.Status != delivery.True:
-			if waits = pending; !of.Known || state.Error == nil {
+			if waits.Status == "" || waits == pending {
+				waits = cmp.Or(f.findCause(&of), pending)
+			}
+			awaits = cmp.Or(awaits, awaitClass(of.Class, ReadyOf(zone.Status.Conditions), f.Since))
+			if !of.Known || state.Error == nil {
 				if fault := of.findFault(); fault.Status != "" {
 					return fault
 				}
@@ -157,12 +168,22 @@ func JudgeZone(f *Facts) Judgement {
 	switch {
 	case held.Status != "":
 		return held
+	case waits == pending:
+		return f.unlessStays(cmp.Or(awaits, pending))
 	case waits.Status != "":
-		return waits
+		return f.unlessStays(waits)
 	case zone.Annotations[v1alpha1.AnnotationPaused] == "true" || isSettled:
 		return confirmedBy(serial.Serial(zone.Status.Serial))
 	}
 	return settling
+}
+
+// unlessStays returns j, or zero while the cause in the Zone's Ready may still hold.
+func (f *Facts) unlessStays(j Judgement) Judgement {
+	if f.Processes.stays(ReadyOf(f.Zone.Status.Conditions)) {
+		return Judgement{}
+	}
+	return j
 }
 
 // findRemovalFault returns why a class still has a zone that is deleted, or without a class in force; zero for none.

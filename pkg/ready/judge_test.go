@@ -285,6 +285,7 @@ func TestJudge_showsNoTenantTheTextOfTheProvider(t *testing.T) {
 	for _, reason := range []delivery.Reason{
 		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
 		delivery.ReasonZoneNotFound, delivery.ReasonRateLimited, delivery.ReasonQuotaExceeded, delivery.ReasonSerialBehind, delivery.ReasonInternalError,
+		delivery.ReasonContentDiffers,
 	} {
 		failed := makeState(6, delivery.False, reason)
 		failed.Ready.Message = message

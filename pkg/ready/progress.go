@@ -4,8 +4,10 @@
 package ready
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -33,6 +35,10 @@ type Progress struct {
 	// held is the Ready of a Record changed after settled; zero unless the zone is held (S7.5).
 	held    Judgement
 	settled serial.Serial
+	// processes are those of the Facts.
+	processes Processes
+	// since is when this process first saw a Progress like this, zero before Follow.
+	since time.Time
 }
 
 type classProgress struct {
@@ -41,6 +47,8 @@ type classProgress struct {
 	serial serial.Serial
 	// fault is the reason why the class confirms no more; zero while the delivery is under way.
 	fault Judgement
+	// cause is the known cause of a delivery under way that does not end; zero for none.
+	cause Judgement
 }
 
 // has reports whether the class has confirmed a serial. known is false if the serials are not comparable (RFC 1982
@@ -86,9 +94,19 @@ func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	return names
 }
 
+// Follow sets and returns the time of the last change of a zone's Progress: that of before if both are the same, else
+// now. before may be nil.
+func (s *Progress) Follow(before *Progress) time.Time {
+	if s.since = time.Now(); before != nil && s.Same(before) {
+		s.since = before.since
+	}
+	return s.since
+}
+
 // Same reports whether s and other judge each Record alike.
 func (s *Progress) Same(other *Progress) bool {
 	return s.fault == other.fault && s.silent == other.silent && s.confirmed == other.confirmed && s.unlisted == other.unlisted &&
+		s.processes == other.processes &&
 		s.held == other.held && (s.held == Judgement{} || s.settled == other.settled) && slices.Equal(s.classes, other.classes) &&
 		slices.EqualFunc(s.digests, other.digests, slices.Equal[[]uint64]) &&
 		maps.EqualFunc(s.missing, other.missing, func(a, b *delivery.Error) bool {
@@ -99,7 +117,7 @@ func (s *Progress) Same(other *Progress) bool {
 // ProgressOf decides the Progress of a zone.
 func ProgressOf(f *Facts) *Progress {
 	s := progressOf(f)
-	s.serial = serial.Serial(f.Zone.Status.Serial)
+	s.serial, s.processes = serial.Serial(f.Zone.Status.Serial), f.Processes
 	return s
 }
 
@@ -121,7 +139,7 @@ func progressOf(f *Facts) *Progress {
 	var least serial.Serial
 	for i := range f.Classes {
 		known := &f.Classes[i]
-		of := classProgress{class: known.Class, serial: known.State.Serial, fault: known.findFault()}
+		of := classProgress{class: known.Class, serial: known.State.Serial, fault: known.findFault(), cause: f.findCause(known)}
 		if f.Frozen {
 			of.fault = frozen
 		}
@@ -129,7 +147,7 @@ func progressOf(f *Facts) *Progress {
 			least = of.serial
 		}
 		if known.State.Intent != nil && known.State.Intent.Holder == "" {
-			s.addMissing(&known.State)
+			s.addMissing(&known.State, of.fault)
 		}
 	}
 	s.confirmed = confirmedBy(least)
@@ -147,11 +165,16 @@ func progressOf(f *Facts) *Progress {
 	return s
 }
 
-func (s *Progress) addMissing(of *delivery.State) {
+// addMissing is told why the class confirms no more, zero for no reason.
+func (s *Progress) addMissing(of *delivery.State, fault Judgement) {
+	var failure *delivery.Error
+	if fault.Status != "" {
+		failure = &delivery.Error{Reason: delivery.Reason(fault.Reason), Message: fault.Message}
+	}
 	listed := of.Failed > 0 && len(of.Refused)+len(of.Digests) >= of.Failed
 	s.unlisted = s.unlisted || !listed && (of.Intent.Unlisted || len(of.Intent.RRsets) == 0)
 	for _, rrset := range of.Intent.RRsets {
-		s.missing[rrset] = nil
+		s.missing[rrset] = failure
 	}
 }
 
@@ -162,7 +185,7 @@ func progressWithoutClass(f *Facts) *Progress {
 	case fault.Status != "":
 		return &Progress{fault: fault}
 	case len(f.Remains) > 0:
-		return &Progress{fault: leaving}
+		return &Progress{fault: cmp.Or(f.findDeadController(), leaving)}
 	}
 	s := &Progress{classes: []classProgress{{}}, confirmed: noClass, settled: serial.Serial(zone.Status.SettledSerial)}
 	if heldBy(zone).Status != "" {
@@ -173,6 +196,13 @@ func progressWithoutClass(f *Facts) *Progress {
 		s.classes[0].serial = serial.Serial(zone.Status.SettledSerial)
 	}
 	return s
+}
+
+// IsHeldByPlatform reports whether the platform ends a known cause at a class of the zone. No tenant begins such a one.
+func (s *Progress) IsHeldByPlatform() bool {
+	return slices.ContainsFunc(s.classes, func(of classProgress) bool {
+		return of.cause.Status != "" && of.cause.Reason != v1alpha1.ReasonPaused
+	})
 }
 
 // Knows reports whether the serial of a Record is not ahead of the zone's. Else a later content write has set Ready,
@@ -190,7 +220,8 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 	if s.fault.Status != "" {
 		return s.fault, "", true
 	}
-	waits := false
+	before := ReadyOf(record.Status.Conditions)
+	waits, awaits := Judgement{}, Judgement{}
 	for _, of := range s.classes {
 		has, known := of.has(taken)
 		switch {
@@ -199,15 +230,20 @@ func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError strin
 		case has:
 		case of.fault.Status != "":
 			return of.fault, "", true
-		default:
-			waits = true
+		case waits.Status == "", waits == pending:
+			waits, awaits = cmp.Or(of.cause, pending), cmp.Or(awaits, awaitClass(of.class, before, s.since))
 		}
 	}
 	switch {
-	case waits && s.held.Status != "" && taken.Ahead(s.settled):
+	case waits.Status == "":
+	case s.held.Status != "" && taken.Ahead(s.settled):
 		return s.held, "", true
-	case waits:
-		return pending, "", true
+	case s.processes.stays(before):
+		return Judgement{}, "", false
+	case waits == pending:
+		return cmp.Or(awaits, pending), "", true
+	default:
+		return waits, "", true
 	}
 	switch failure, missing := s.findMissing(record); {
 	case failure != nil:

@@ -25,6 +25,7 @@ var faults = map[delivery.Reason]string{
 	delivery.ReasonRateLimited:          "its server limits requests, and the zone is retried",
 	delivery.ReasonQuotaExceeded:        "the quota at its provider is used up, and fewer records may fit",
 	delivery.ReasonSerialBehind:         "a server of it has a later serial than the zone",
+	delivery.ReasonContentDiffers:       "a server of it has other data than the zone at the same serial",
 	delivery.ReasonInternalError:        "its provider failed at this zone",
 }
 

@@ -28,7 +28,8 @@ var waitsForPerson = map[string]bool{
 	v1alpha1.ReasonNoNameServers: true, v1alpha1.ReasonNameServerWithoutAddress: true, v1alpha1.ReasonNameServerIsAlias: true,
 	v1alpha1.ReasonTooManyNameServers:     true,
 	v1alpha1.ReasonNotDelegatedOrServable: true, v1alpha1.ReasonFrozen: true, v1alpha1.ReasonSerialBehind: true,
-	v1alpha1.ReasonMassDeletion:    true,
+	v1alpha1.ReasonMassDeletion: true, v1alpha1.ReasonContentDiffers: true,
+	v1alpha1.ReasonPaused: true, v1alpha1.ReasonClassPaused: true, v1alpha1.ReasonNoController: true, v1alpha1.ReasonNoPrimary: true,
 	string(ReasonDNSClassNotFound): true, string(delivery.ReasonSecretNotFound): true, string(delivery.ReasonAuthenticationFailed): true,
 	string(delivery.ReasonInvalidConfiguration): true, string(delivery.ReasonConflict): true, string(delivery.ReasonQuotaExceeded): true,
 }
@@ -58,7 +59,7 @@ func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, wai
 	again func(time.Duration)) *metav1.Condition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if waits == nil || waits.Status != metav1.ConditionFalse || !waitsForPerson[waits.Reason] {
+	if waits == nil || waits.Status == metav1.ConditionTrue || !waitsForPerson[waits.Reason] {
 		delete(s.begins, of.UID)
 		return nil
 	}

@@ -38,25 +38,24 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 	for _, digest := range state.Digests {
 		status.RefusedDigests = binary.BigEndian.AppendUint64(status.RefusedDigests, digest)
 	}
-	goal := state.Serial
 	if intent := state.Intent; intent != nil {
-		goal = intent.Serial
 		status.Intent = &v1alpha1.DeliveryIntent{Serial: int64(intent.Serial), From: int64(intent.From), Holder: intent.Holder,
 			Time: metav1.NewTime(intent.Time), Unlisted: intent.Unlisted}
 		status.Intent.RRsets = textOf(intent.RRsets)
 	}
+	behind := state.Behind()
 	for _, server := range state.Servers {
 		row := v1alpha1.DeliveryServer{Name: server.Name, Serial: int64(server.Serial), LastProbeTime: timeFor(server.At),
-			Message: ShortenMessage(server.Note)}
+			Message: ShortenMessage(server.Note), Content: v1alpha1.ServerContent(server.Content), DiffersSince: int64(server.Since)}
 		switch {
 		case server.Err != nil && server.Err.Reason == delivery.ReasonSerialBehind:
 			row.State, row.Message = v1alpha1.ServerAhead, ShortenMessage(server.Err.Message)
 		case server.Err != nil:
 			row.State, row.Message = v1alpha1.ServerFailed, ShortenMessage(server.Err.Message)
-		case server.Serial == goal && goal != 0:
-			row.State = v1alpha1.ServerCurrent
-		default:
+		case slices.Contains(behind, server.Name):
 			row.State = v1alpha1.ServerBehind
+		default:
+			row.State = v1alpha1.ServerCurrent
 		}
 		status.Servers = append(status.Servers, row)
 	}
@@ -150,12 +149,16 @@ func StateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 		return delivery.State{}, fault("drift", err)
 	}
 	for _, row := range status.Servers {
-		server := delivery.Server{Name: row.Name, Serial: serial.Serial(row.Serial), At: timeOf(row.LastProbeTime)}
+		server := delivery.Server{Name: row.Name, Serial: serial.Serial(row.Serial), At: timeOf(row.LastProbeTime),
+			Content: delivery.Content(row.Content), Since: serial.Serial(row.DiffersSince)}
 		switch row.State {
 		case v1alpha1.ServerAhead:
 			server.Err = &delivery.Error{Reason: delivery.ReasonSerialBehind, Message: row.Message}
 		case v1alpha1.ServerFailed:
 			server.Err = &delivery.Error{Reason: delivery.ReasonServerError, Message: row.Message}
+			if server.Content == delivery.ContentDiffers {
+				server.Err.Reason = delivery.ReasonContentDiffers
+			}
 		default:
 			server.Note = row.Message
 		}

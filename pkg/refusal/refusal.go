@@ -93,8 +93,8 @@ func Messages(all []Refusal) string {
 
 const rulePrefix = "kubi.zone/"
 
-// AddRule adds, for each cause of an answer, a cause with the rule, if any. Without causes, the message becomes the
-// first.
+// AddRule adds a cause with the rule, unless "", for each cause of an answer. In an answer without causes, the message
+// becomes the first.
 func AddRule(status *metav1.Status, rule string) {
 	if rule == "" {
 		return
@@ -111,7 +111,7 @@ func AddRule(status *metav1.Status, rule string) {
 	}
 }
 
-// ByRule returns the answer with the rule cited by the message.
+// ByRule returns the answer after AddRule, for the rule cited in its message.
 func ByRule(rule string, answer *apierrors.StatusError) *apierrors.StatusError {
 	AddRule(&answer.ErrStatus, rule)
 	return answer
@@ -130,7 +130,7 @@ func NewInvalid(kind schema.GroupKind, name string, errs field.ErrorList) *apier
 	return answer
 }
 
-// AddCited adds a cause with the rule of Cite for each cause of an answer that is in errs.
+// AddCited adds, for each cause of an answer to errs, a cause with the rule that Cite put into the error.
 func AddCited(status *metav1.Status, errs field.ErrorList) {
 	if status.Details == nil {
 		return

@@ -56,7 +56,7 @@ func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 	return append(gone, changes...)
 }
 
-// sameSpec ignores the order of values and the description.
+// sameSpec reports whether specs are equal, but for the order of values and the description.
 func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	left, right := have.DeepCopy(), want.DeepCopy()
 	left.Description = right.Description
@@ -65,7 +65,8 @@ func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-// The owner has created or patched the spec. An apply counts as another manager's, since its manifest decides.
+// ownership reports whether the owner has created or patched the spec, and lists the others. An apply counts as another
+// manager's, since its manifest decides.
 func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	for _, entry := range r.ManagedFields {
 		switch {

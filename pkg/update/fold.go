@@ -12,7 +12,7 @@ import (
 
 // Present is a namespace's data at a name.
 type Present struct {
-	// Share has the RRsets made by updates, Records those of other Records.
+	// Share has the RRsets made by updates, Records those of its other Records.
 	Share   []RRset
 	Records []RRset
 	// Made has the RRsets of spec.nameServers, if the namespace owns the zone.
@@ -58,7 +58,7 @@ type folding struct {
 	order []name.Name
 }
 
-// before and now are the dynamic share, "order" its types.
+// foldedName is a name in Fold. before and now are its dynamic share by type, "order" the types.
 type foldedName struct {
 	before, now map[rdata.Type]RRset
 	order       []rdata.Type
@@ -100,7 +100,7 @@ func (n *foldedName) put(set RRset) {
 	}
 }
 
-// findFixed returns why updates may not change the value, or any value for "", or "" if they may.
+// findFixed returns the reason why updates may not change a value (any value for ""); "" if they may.
 func (n *foldedName) findFixed(t rdata.Type, value string) (reason string) {
 	for _, set := range n.fixed {
 		if set.Type == t && (value == "" || slices.Contains(set.Values, value)) {
@@ -176,4 +176,12 @@ func (f *folding) listChanges() (changes []Change) {
 		}
 	}
 	return changes
+}
+
+func sameValues(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(a, b)
 }

@@ -93,7 +93,7 @@ func (m *Message) UpdatedNames() (names []name.Name) {
 	return names
 }
 
-// Failure is why a message changes nothing.
+// Failure is the reason why a message changes nothing.
 type Failure struct {
 	RCode RCode
 	// Name and Type of the record; may be zero.

@@ -41,34 +41,3 @@ func (m *Message) ListPrerequisites() []Prerequisite {
 	}
 	return append(all, valued...)
 }
-
-// Judge returns NoError if sets meet the requirement, else the RCODE (RFC 2136 §3.2.5).
-func (p Prerequisite) Judge(sets []RRset) RCode {
-	var there *RRset
-	for i := range sets {
-		if sets[i].Type == p.Type || p.Type == rdata.ANY {
-			there = &sets[i]
-		}
-	}
-	switch {
-	case p.Exists && there == nil && p.Type == rdata.ANY:
-		return NXDomain
-	case !p.Exists && there != nil && p.Type == rdata.ANY:
-		return YXDomain
-	case p.Exists && there == nil:
-		return NXRRset
-	case !p.Exists && there != nil:
-		return YXRRset
-	case p.Values != nil && !sameValues(p.Values, there.Values):
-		return NXRRset
-	}
-	return NoError
-}
-
-func sameValues(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
-	return slices.Equal(a, b)
-}

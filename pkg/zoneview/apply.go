@@ -31,7 +31,8 @@ func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	return s.applyContent(step)
 }
 
-// applyContent checks only the content of step; the caller checks the rest.
+// applyContent returns the definition after step. It checks only rows, TTLs and content state; the caller checks
+// number, serial and header.
 func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	next, err := s.editRRsets(step.N, step.Removed, step.Added, step.TTLs)
 	if err != nil {
@@ -95,7 +96,7 @@ func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	return s, nil
 }
 
-// setVersion keeps the header if header is nil.
+// setVersion sets header, serial, number and state. A nil header stays.
 func (s *Snapshot) setVersion(header *content.Header, sn serial.Serial, n uint64, state sethash.State) {
 	s.serial, s.n, s.state = sn, n, state
 	if header != nil {

@@ -22,7 +22,8 @@ type Difference struct {
 }
 
 // Difference returns the net change from the serial since to the snapshot after. Its cost grows with the steps in
-// between. The error is ErrTrimmed if the kept steps do not reach both, or the zone's name or TTL changed in between.
+// between. The error is ErrTrimmed if the kept steps do not reach both serials, or the zone's name or TTL changed in
+// between.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
 	steps, err := v.Changes(after.zone.UID, since, after.serial)
 	if err != nil {

@@ -39,7 +39,7 @@ type Config struct {
 	Age int64
 }
 
-// Within returns the Config of a process with that memory, in octets or 0 if unknown: an eighth is for steps.
+// Within returns a Config by which steps take an eighth of the process's memory (octets; 0: unknown).
 func Within(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -55,11 +55,11 @@ type Set struct {
 	changing sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*held
-	// sum is the octets of all zones' steps, swept the newest step's time at the last search for old steps.
+	// sum is the octets of all zones' steps. swept is the time of the newest step when old steps were last searched.
 	sum   int
 	swept int64
 	names map[inView]string // UIDs by settled name
-	// hidden has other zones settled under a name, next to get it.
+	// hidden has the UIDs of other zones settled under a name, next to get that name.
 	hidden  map[inView][]string
 	waiting map[string]*waiters
 	subs    map[*subscriber]struct{}
@@ -95,8 +95,8 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put replaces a zone by a listing's snapshot. Its steps are kept if they lead there, and its settled snapshot if this
-// is unsettled.
+// Put replaces a zone by a listing's snapshot. The zone keeps its steps if they lead to the snapshot, and its settled
+// snapshot if the new one is unsettled.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -123,8 +123,8 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 }
 
 // Apply applies a transaction of the journal. Steps up to the zone's N are skipped. If the first step creates the zone,
-// first is its identity. The error is ErrMisfit, or ErrUnknown for a zone neither in the Set nor created. Then the
-// caller puts a listing.
+// first is its identity. The error is ErrMisfit, or ErrUnknown for a zone neither in the Set nor created. After an
+// error the caller puts a listing.
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -215,8 +215,8 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 // ageEvery is in seconds.
 const ageEvery = 3600
 
-// boundSteps drops steps too old relative to now, the time of the newest step, and beyond Total the oldest of all
-// zones. An eighth more goes, so that few steps search all zones.
+// boundSteps drops steps older than Age at now, the time of the newest step. Above Total the oldest steps of all zones
+// go, and an eighth more, so that few steps search all zones.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -465,6 +465,13 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	return steps, err
+}
+
+// Raised reports whether the serial rises without a change (S6.11) after since, up to until, or the steps between are
+// not kept. A server with since then transfers the zone whole: its content may be another.
+func (v *Set) Raised(uid string, since, until serial.Serial) bool {
+	steps, err := v.Changes(uid, since, until)
+	return err != nil || slices.ContainsFunc(steps, content.Step.Raises)
 }
 
 func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []content.Step, error) {

@@ -206,7 +206,7 @@ func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	return *set, true
 }
 
-// published returns an RRset, with nameServers' (S6.2).
+// published returns an RRset merged with that of nameServers (S6.2).
 func (s *Snapshot) published(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.RRset(owner, t)
 	for _, made := range s.made {
@@ -225,8 +225,8 @@ func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom yields the entries at and after the name n, to continue a listing; all for the zero Name, the apex and
-// names before.
+// EntriesFrom yields the entries at and after the name n, to continue a listing; all entries if n is zero, the apex or
+// before it.
 func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()

@@ -18,8 +18,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Zones in one namespace delegate all names to Records of another, a platform team and a tenant: the longer way through
-// the rules.
+// Zones in one namespace delegate all names to Records of another, the longer way through the rules.
 const (
 	zoneNamespace   = "platform"
 	recordNamespace = "tenant"
@@ -37,7 +36,7 @@ type arm struct {
 	batch        func(label string, n int) (batch, error)
 }
 
-// batch is n Records, all created, then all updated, then all deleted.
+// batch is n Records, all created, updated, then deleted.
 type batch interface {
 	create(ctx context.Context, i int) error
 	update(ctx context.Context, i int) error
@@ -67,7 +66,6 @@ func newBackend(ctx context.Context, dir string, plain bool, slow time.Duration,
 	if err != nil {
 		return nil, err
 	}
-	// The client's rate limit must not be measured.
 	config.QPS, config.UserAgent = -1, "kubizone-bench"
 	b.client, err = versioned.NewForConfig(config)
 	return &b, err
@@ -117,7 +115,7 @@ func makeAddress(net, n int) string {
 type apiBatch struct {
 	client  versioned.Interface
 	records []*v1alpha1.Record
-	last    []*v1alpha1.Record // as answered
+	last    []*v1alpha1.Record
 }
 
 func (b *backend) makeBatch(zones []string) func(string, int) (batch, error) {
@@ -156,7 +154,7 @@ func (w *apiBatch) between(ctx context.Context) error {
 	}
 	_, err := w.client.KubizoneV1alpha1().Records(recordNamespace).Get(ctx, youngest.Name, metav1.GetOptions{ResourceVersion: youngest.ResourceVersion})
 	if apierrors.IsNotFound(err) {
-		return nil // a deleted object: the cache is newer than requested
+		return nil // a deleted object in a newer cache
 	}
 	return err
 }

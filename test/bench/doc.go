@@ -1,18 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bench (`make bench`) measures the cost of the ledger: it compares writes with those to a server without a
-// ledger.
+// Command bench (`make bench`) compares writes to the ledger with those to a server without a ledger.
 //
 // Guarantees:
 //
 // (1) Ratios are of pairs: the compared servers (arms) alternate within every round, each with a separate etcd on the
-// same disk, and the medians of rounds are reported. A time alone describes only the machine.
+// same disk, and the medians of rounds are reported.
 //
 // (2) Times are accompanied by counts that other processes cannot disturb: transactions, fsyncs, log bytes, allocations
 // and CPU time for each write.
 //
-// (3) The server is a separate process, reached by client-go over HTTPS in JSON; etcd is another.
+// (3) Server and etcd are separate processes; client-go uses HTTPS and JSON.
 //
 // (4) Measurements are kept as JSON lines and compared with the last kept run.
 //

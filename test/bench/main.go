@@ -17,7 +17,7 @@ func main() {
 	if played, err := playRole(); played {
 		exitWith(err)
 	}
-	quietLog("FATAL") // failures are returned
+	quietLog("FATAL")
 	plan := defaultPlan()
 	flag.IntVar(&plan.Rounds, "rounds", plan.Rounds, "rounds of the write benchmarks")
 	flag.DurationVar(&plan.Time, "time", plan.Time, "start no further round after this long; three are made in any case")
@@ -41,7 +41,7 @@ func main() {
 	}
 	results.Header.Seconds = int(time.Since(began).Seconds())
 	report{Results: results, slow: plan.SlowDisk > 0}.printReport(os.Stdout)
-	if plan.SlowDisk > 0 { // not comparable with other runs
+	if plan.SlowDisk > 0 {
 		exitWith(nil)
 	}
 	exitWith(results.Finish(plan.Results, *keep, os.Stdout))

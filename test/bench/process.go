@@ -83,7 +83,7 @@ func startProcess(ctx context.Context, r role) (*process, error) {
 	return p, nil
 }
 
-// findProgram returns the role's command, for a slower disk under strace, which delays each wait for the disk.
+// findProgram returns the role's command, under strace for a slower disk.
 func (r role) findProgram(self string) ([]string, error) {
 	if r.SlowDisk == 0 {
 		return []string{self}, nil
@@ -99,7 +99,7 @@ func (r role) findProgram(self string) ([]string, error) {
 func (p *process) stop() {
 	_ = p.input.Close()
 	force := time.AfterFunc(30*time.Second, func() { _ = p.command.Process.Kill() })
-	_ = p.command.Wait() // stopped as told
+	_ = p.command.Wait()
 	force.Stop()
 }
 

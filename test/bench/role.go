@@ -35,10 +35,10 @@ const roleVariable = "KUBIZONE_BENCH_ROLE"
 type role struct {
 	Kind string // "etcd" or "server"
 	Dir  string
-	Etcd string // for a server
+	Etcd string
 	// SlowDisk delays each wait for the disk.
 	SlowDisk time.Duration
-	// Plain is true for a server without the ledger.
+	// Plain is a server without the ledger.
 	Plain bool
 }
 
@@ -83,7 +83,7 @@ func quietLog(least string) {
 	flags := flag.NewFlagSet("klog", flag.PanicOnError)
 	klog.InitFlags(flags)
 	for name, value := range map[string]string{"logtostderr": "false", "stderrthreshold": least} {
-		_ = flags.Set(name, value) // klog defines both
+		_ = flags.Set(name, value)
 	}
 	klog.SetOutput(io.Discard)
 }
@@ -153,7 +153,7 @@ func (r role) runServer(ctx context.Context, stop context.CancelCauseFunc) error
 	return ended()
 }
 
-// runTogether runs all functions until ctx ends or one fails. The returned function waits and returns the cause.
+// The returned function waits and returns the cause.
 func runTogether(ctx context.Context, stop context.CancelCauseFunc, runs ...func(context.Context) error) func() error {
 	done := make(chan struct{}, len(runs))
 	for _, run := range runs {
@@ -229,7 +229,7 @@ func countUses() counters {
 	return counters{Mallocs: m.Mallocs, AllocBytes: m.TotalAlloc, CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano())}
 }
 
-// collectGarbage runs twice: objects with a finalizer or cleanup are freed the second time.
+// Objects with a finalizer or cleanup are freed the second time.
 func collectGarbage() {
 	runtime.GC()
 	runtime.GC()

@@ -19,7 +19,7 @@ import (
 type plan struct {
 	Rounds int
 	Time   time.Duration
-	// Load has each round's writes, those of a lone caller first.
+	// Load has each round's writes, a lone caller's first.
 	Load                   []load
 	Profiled               int
 	Dir, Profiles, Results string
@@ -78,7 +78,7 @@ func (p plan) runPlan(ctx context.Context, log io.Writer) (_ *figures.Results, e
 	return results, nil
 }
 
-// measureWrites begins each round with a different arm: disturbances of the machine affect all.
+// Each round begins with a different arm, so that disturbances of the machine affect all.
 func (s *stage) measureWrites(ctx context.Context, p plan, into *figures.Results, printf func(string, ...any)) error {
 	began := time.Now()
 	for round := range p.Rounds + 1 {

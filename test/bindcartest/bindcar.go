@@ -30,7 +30,7 @@ type Bindcar struct {
 	Control interface {
 		Call(ctx context.Context, command string) (string, error)
 	}
-	// Limit bounds the rate of requests, without a Retry-After. nil means no limit.
+	// Limit bounds the rate of requests, without a Retry-After. nil: no limit.
 	Limit *rate.Limiter
 
 	mu        sync.Mutex
@@ -84,7 +84,7 @@ func (b *Bindcar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case rest == "status" && r.Method == http.MethodGet:
 		text, err := b.Control.Call(r.Context(), "zonestatus "+zone)
 		var failure *rndc.Failure
-		if errors.As(err, &failure) && failure.Err == "not found" { // bindcar answers 500 for a zone that is not loaded
+		if errors.As(err, &failure) && failure.Err == "not found" { // bindcar answers 500 for a zone not loaded
 			refuseRequest(w, http.StatusNotFound, "Zone not found")
 			return
 		}

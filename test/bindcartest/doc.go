@@ -1,17 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bindcartest is a test double of bindcar (an agent of BIND) in front of a real named. The crate takes minutes
-// to build.
+// Package bindcartest is a test double of bindcar (an agent of BIND) in front of a real named, because building the
+// crate takes minutes.
 //
 // Guarantees:
 //
-//	D1. The double has the defects that clients must handle: a POST of an existing zone destroys file and journal,
-//	    a DELETE of an unknown zone is 500 before 0.9, /ready is always 200, and a request over the limit is 429.
-//
+//	D1. The double has the defects that clients must handle: a POST of an existing zone destroys file and journal, a
+//	    DELETE of an unknown zone is 500 before 0.9, /ready is always 200, and a request over the limit is 429.
 //	D2. The double counts destroyed zones.
 //
-// Out of scope: the routes of records and DNSSEC, which Kubizone's client does not call.
+// Out of scope: the routes of records and DNSSEC.
 //
 // Read bindcar.go.
 package bindcartest

@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cluster tests `kubizone apiserver` behind a real kube-apiserver: stories for users, attacks on identity,
-// webhooks, replicas, etcd's security, and outages of server or kube-apiserver.
+// webhooks, replicas, etcd's security, and outages.
 //
 // Guarantees:
-//  1. Every story in testdata runs through the aggregator, as system:masters and again as a tenant with rights in two
+//
+//  1. Every story in testdata runs through the aggregator, as system:masters and as a tenant with rights in two
 //     namespaces.
-//  2. A story has its own namespaces and domain.
+//  2. A story has its own namespaces and domain, waits for observable facts, and never sleeps.
 //  3. A test that stops a server runs alone and restarts it.
 //  4. Server and tenants have only the rights of artifacts/deploy.
-//  5. A story waits for observable facts, and never sleeps.
 //
-// Out of scope: the packages of the module but test/rig. The tests build cmd/kubizone.
+// Out of scope: the packages of the module but test/rig.
 //
 // Read cluster_test.go for the setup, story_test.go for the commands of stories, then testdata/delegate.txtar.
 package cluster

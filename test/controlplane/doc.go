@@ -7,9 +7,9 @@
 // Guarantees:
 //
 //  1. When ready, the command prints the path of the administrator's kubeconfig.
-//  2. Each line of input is a command, answered with "done" or the error. "stop" ends Kubizone's server, "start"
-//     starts it again on the same data. "secondary ZONE" starts a hidden primary and a BIND that transfers the
-//     zone; the BIND's address follows "done".
+//  2. Each line of input is a command, answered with "done" or the error. "stop" ends Kubizone's server, "start" starts
+//     it again on the same data. "secondary ZONE" starts a hidden primary and a BIND that transfers the zone; the
+//     BIND's address follows "done".
 //  3. The end of input ends all processes and removes the files.
 //
 // Out of scope: the code under test.

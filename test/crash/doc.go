@@ -6,15 +6,15 @@
 //
 // Guarantees:
 //
-//  1. Every fault has a number (F1 to F31). numbers_test.go names the test of each.
-//  2. After each fault, fsck is clean and nothing is owed, no acknowledged write is lost, no serial was used
-//     twice, and all servers and a primary show the same zones.
-//  3. If a fault has to occur at an exact place, the servers have the build tag faultpoints.
-//  4. The ordinary run has a round of each fault. `make soak` runs for -soak with choices by -seed, which a
-//     failure prints.
-//  5. Processes are ended by their own ids, and everything listens on loopback.
+//  1. Every fault has a number (F1 to F31), and numbers_test.go names its test.
+//  2. After each fault, fsck is clean without pending work, no acknowledged write is lost, no serial was used twice,
+//     and all servers and a primary show the same zones.
+//  3. For a fault at an exact place, the servers have the build tag faultpoints.
+//  4. The ordinary run has a round of each fault. `make soak` runs for -soak with choices by -seed, which a failure
+//     prints.
+//  5. Processes are ended by id, and everything listens on loopback.
 //
-// Out of scope: the packages of the server. The tests build cmd/kubizone, and speak the API, DNS and etcd's protocol.
+// Out of scope: the packages of the server. The tests speak the API, DNS and etcd's protocol.
 //
 // Read load_test.go for the clients, check_test.go for the invariants, then windows_test.go.
 package crash

@@ -183,7 +183,6 @@ func (e *exam) expectContent(want content, gone ...delivery.RRset) {
 	}
 }
 
-// writeCanonically takes data with absolute names.
 func (e *exam) writeCanonically(set delivery.RRset) delivery.RRset {
 	data := make([]string, len(set.Data))
 	for i, text := range set.Data {
@@ -204,7 +203,7 @@ func ReadRRsets(t *testing.T, text io.Reader, origin name.Name) (sets []delivery
 	at := map[delivery.RRsetKey]int{}
 	for rr, err := range zonefile.Read(text, zonefile.ReadOptions{Origin: origin}) {
 		if err != nil && strings.Contains(err.Error(), "TSIG") {
-			continue // the TSIG line is no record
+			continue // TSIG is no record
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Server is the DNS server behind Memory. Any number of providers share a Server.
+// Server is the DNS server behind Memory, shared by any number of providers.
 type Server struct {
 	mu    sync.Mutex
 	zones map[name.Name]*zoneData
@@ -100,14 +100,14 @@ type Point struct {
 	Method string
 	Zone   name.Name
 	Serial serial.Serial
-	// Set is the RRset about to be written. It may be zero.
+	// Set is the RRset about to be written, or zero.
 	Set delivery.RRset
 	// Applied is true while the write is applied and the answer pending.
 	Applied bool
 }
 
-// Memory is a provider that writes to a Server, RRset by RRset, with a fence and a call each. Set the fields before
-// use; Change sets them later.
+// Memory is a provider that writes to a Server, RRset by RRset, with a fence and a call each. After the first use,
+// Change sets the fields.
 type Memory struct {
 	Server *Server
 	// Fault, if not nil, is called before and after each write, and the provider returns its error. Before the write,

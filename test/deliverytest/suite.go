@@ -24,25 +24,23 @@ type Subject struct {
 	// New returns a further provider of the same server, as after a restart.
 	New  func(t *testing.T) delivery.Provider
 	Zone func(t *testing.T) name.Name
-	// Inspect returns a zone's RRsets in absolute presentation form, with or without the SOA. It does not use the
-	// provider.
+	// Inspect returns a zone's RRsets in absolute presentation form, with or without the SOA, not by the provider.
 	Inspect func(t *testing.T, zone name.Name) []delivery.RRset
 	// Disturb writes or, without Data, deletes an RRset as another client would; nil if no other client can.
 	Disturb func(t *testing.T, zone name.Name, set delivery.RRset)
-	// Offer is called with the plan before each Deliver, for a provider that gets content by another way. It may be
-	// nil.
+	// Offer, if not nil, is called with the plan before each Deliver, for a provider that gets content by another way.
 	Offer func(t *testing.T, plan delivery.Plan)
 	// Refused is the leftmost label of a TXT RRset that is refused alone, or empty.
 	Refused string
-	// Unsupported selects RRsets that the provider counts in Skipped, or its server always refuses. nil selects none.
+	// Unsupported selects RRsets that the provider counts in Skipped, or its server always refuses. nil: none.
 	Unsupported func(set delivery.RRset) bool
-	// Keeps is true if foreign data in the zone's RRsets stays and is a Conflict, instead of being replaced.
+	// Keeps is true if foreign data in the zone's RRsets stays and is a Conflict.
 	Keeps bool
-	// Timeout bounds the server's time to follow a change. 0 means 20 s.
+	// Timeout bounds the server's time to follow a change. 0: 20 s.
 	Timeout time.Duration
 }
 
-// Run makes a subtest for each part.
+// Run has a subtest for each part.
 func Run(t *testing.T, subject Subject) {
 	if subject.Timeout == 0 {
 		subject.Timeout = 20 * time.Second
@@ -102,13 +100,13 @@ func examineLifecycle(e *exam) {
 	e.deliverPlan(e.provider, makePlan(&second, third))
 	e.expectContent(third, old, www)
 
-	// Deliver over several serials, by a provider that has seen none of them.
+	// A provider delivers several serials, having seen none of them.
 	fourth := e.makeContent(zone, 40, mail, www)
 	e.deliverPlan(e.New(e.T), makePlan(&third, fourth))
 	e.expectContent(fourth, more)
 }
 
-// examineValues covers attack 26: names and values that end a line, a string, a path or a document, octet by octet.
+// examineValues covers attack 26: names and values that end a line, a string, a path or a document.
 func examineValues(e *exam) {
 	zone := e.Zone(e.T)
 	long := `"` + string(slices.Repeat([]byte("a"), 255)) + `" "` + string(slices.Repeat([]byte("b"), 255)) + `" "c"`
@@ -350,8 +348,8 @@ func (e *exam) expectConflict(report delivery.Report, keys ...delivery.RRsetKey)
 	}
 }
 
-// examineTaken has foreign data at names before delivery. If the provider keeps such data, the answer is the same
-// after a restart, a withdrawal leaves the data, and the RRset is delivered once the data is gone.
+// Foreign data exists before delivery. If the provider keeps such data, the answer is the same after a restart, a
+// withdrawal leaves the data, and the RRset is delivered once the data is gone.
 func examineTaken(e *exam) {
 	if e.Disturb == nil {
 		e.Skip("no other client can write there")
@@ -375,7 +373,7 @@ func examineTaken(e *exam) {
 	}
 	e.expectConflict(report, www.Key(), mail.Key())
 	e.expectContent(isPresent(first))
-	// The next process has the owed RRsets, not the reason.
+	// The next process has the undelivered RRsets, not the reason.
 	p := makePlan(&first, first)
 	p.Changes = []delivery.Change{{Before: mail, After: mail}, {Before: www, After: www}}
 	markPending(&p)
@@ -432,7 +430,7 @@ func (e *exam) makeManyRRsets(zone name.Name, s serial.Serial, data string) cont
 	return e.makeContent(zone, s, sets...)
 }
 
-// fenceAfter returns a fence that passes n times. after counts later calls.
+// after counts calls after the first n, which pass.
 func fenceAfter(n int64) (fence delivery.Fence, after *atomic.Int64) {
 	var calls atomic.Int64
 	after = &atomic.Int64{}
@@ -528,8 +526,7 @@ func examineChangedBack(e *exam) {
 	if _, err := e.provider.Deliver(context.Background(), makePlan(&first, second), fence); err != nil && !errors.Is(err, delivery.ErrFenced) {
 		e.Fatal(err)
 	}
-	// The zone has the confirmed content again, under a third serial. The plan still has the RRsets changed in
-	// between.
+	// The zone has the confirmed content again, but the plan still has the RRsets changed in between.
 	third := content{zone, 3, first.sets}
 	p := makePlan(&first, third)
 	p.History = makeHistory(first, second, third)

@@ -93,18 +93,42 @@ func renderFiles(t *testing.T) map[string]string {
 		}
 	}
 	for _, form := range forms {
-		add(renderTemplate(t, "mode="+form, etcdServers), map[string]string{"apiserver": form})
+		directories := map[string]string{"apiserver": form}
+		if form == "embedded" {
+			directories["controller"] = form
+		}
+		add(renderTemplate(t, formValues(form), etcdServers), directories)
 	}
+	add(renderTemplate(t, formValues("embedded"), components["primary"]), map[string]string{"primary": "primary-embedded"})
 	all := map[string]string{}
 	for _, directory := range []string{"base", "controller", "fleet", "primary", "monitoring"} {
 		all[directory] = directory
 	}
-	add(renderTemplate(t, components["controller"], components["fleet"], components["primary"], components["monitoring"]), all)
+	add(renderTemplate(t, "mode=ha", components["controller"], components["fleet"], components["primary"], components["monitoring"]), all)
 	add(renderTemplate(t, components["cert-manager"]), map[string]string{"cert-manager": "cert-manager"})
 	return files
 }
 
 const etcdServers = `externalEtcd.servers={https://etcd-0.etcd.etcd.svc:2379,https://etcd-1.etcd.etcd.svc:2379,https://etcd-2.etcd.etcd.svc:2379}`
+
+// formValues are the values of an overlay of kustomize; embedded has the controller in its pod.
+func formValues(form string) string {
+	if form == "embedded" {
+		return "mode=embedded,controller.enabled=true"
+	}
+	return "mode=" + form
+}
+
+// componentOf returns the component of kustomize for an entry of components, or "" if the form includes it.
+func componentOf(form, name string) string {
+	switch {
+	case form == "embedded" && name == "controller":
+		return ""
+	case form == "embedded" && name == "primary":
+		return "primary-embedded"
+	}
+	return name
+}
 
 var components = map[string]string{
 	"aggregate-roles": "aggregateRoles=true",
@@ -153,9 +177,11 @@ func TestChart_isEqualToTheKustomizeForms(t *testing.T) {
 			}
 		}
 		for _, set := range sets {
-			text, values := "", []string{"mode=" + form, etcdServers}
+			text, values := "", []string{formValues(form), etcdServers}
 			for _, name := range set {
-				text += "- DEPLOY/" + name + "\n"
+				if component := componentOf(form, name); component != "" {
+					text += "- DEPLOY/" + component + "\n"
+				}
 				values = append(values, components[name])
 			}
 			if text != "" {
@@ -232,7 +258,7 @@ func TestChart_isEqualToTheShownFleet(t *testing.T) {
 		return parts
 	}
 	got := of(renderKustomization(t, dir))
-	want := of(decodeObjects(t, renderTemplate(t, components["primary"], "image.repository=registry.example/kubizone",
+	want := of(decodeObjects(t, renderTemplate(t, "mode=ha", components["primary"], "image.repository=registry.example/kubizone",
 		"fleet.enabled=true,fleet.namespaces={dns-system,team-dns}")))
 	if len(want) != 4 || !reflect.DeepEqual(got, want) {
 		t.Errorf("by kustomize %v\nby helm %v", got, want)
@@ -271,7 +297,7 @@ func TestChart_takesAnIssuerThatIsThere(t *testing.T) {
 // Every program accepts the extras of pod and account that the chart can give.
 func TestChart_givesEachProgramItsExtras(t *testing.T) {
 	programs := []string{"apiserver", "controller", "fleet", "primary"}
-	values := []string{components["controller"], components["fleet"], components["primary"]}
+	values := []string{"mode=ha", components["controller"], components["fleet"], components["primary"]}
 	for _, name := range programs {
 		for _, value := range []string{
 			"podAnnotations.a=annotation", "podLabels.l=label", "serviceAccountAnnotations.s=account", "extraEnv[0].name=HTTPS_PROXY",

@@ -16,7 +16,7 @@ import (
 
 func withController(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
-	return renderKustomization(t, writeKustomization(t, "embedded", "components: [DEPLOY/controller]\n"))
+	return renderKustomization(t, writeKustomization(t, "ha", "components: [DEPLOY/controller]\n"))
 }
 
 // M3, and the flags open every port of a probe.

@@ -6,18 +6,18 @@
 //
 // Guarantees:
 //
-//	M1. Grants, and their subjects, change only together with testdata/rbac.golden.
+//	M1. Grants and their subjects change only together with testdata/rbac.golden.
 //	M2. A single apply works before the server runs, and so does every further apply. None removes caBundle.
 //	M3. The server runs with only the manifests' flags and rights.
-//	M4. The documented uninstall leaves nothing, and no namespace hangs afterwards.
+//	M4. The documented uninstall leaves nothing, and no namespace hangs.
 //	M5. The commands that docs/operations.md runs in a pod name the image's binary and the manifests' directory.
 //	M6. The manifests are rendered from the chart: each form with each component equals the chart with its values.
 //	M7. helm installs, upgrades, rolls back and removes the chart, also while its API has no server. Data is kept.
 //	M8. Alerts fire on faults and only then, by promtool; the dashboard shows each metric.
 //	M9. The commands of README.md install Kubizone, delegate a name and query it at a BIND.
 //	M10. The pictures of docs/images name the chart's processes and ports.
-//	M11. A rolling restart or upgrade of the three servers of the form ha causes no error to a client that obeys
-//	    Retry-After. Any server may be killed, while the others accept writes.
+//	M11. In the form ha, a rolling restart or upgrade causes no error to a client that obeys Retry-After. Any server
+//	    may be killed, while the others accept writes.
 //
 // Out of scope: a kubelet. The Service points to a process beside kube-apiserver.
 //

@@ -32,8 +32,10 @@ func TestDoctor_knowsTheRulesThatAreGranted(t *testing.T) {
 		}
 	}
 	const granted, asked = 1, 2
-	for _, object := range renderKustomization(t, filepath.Join(manifests, "ha")) { // the form with most grants
-		if object.GetName() != kuberig.ServerName && object.GetName() != "kubizone-etcd" {
+	every := slices.Concat(renderKustomization(t, filepath.Join(manifests, "ha")), renderEmbedded(t))
+	for _, object := range every {
+		name := object.GetName()
+		if name != kuberig.ServerName && name != "kubizone-etcd" && !strings.HasPrefix(name, kuberig.ServerName+"-as-") {
 			continue
 		}
 		switch object.GetKind() {

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -53,7 +52,7 @@ apiserver:
   resources: {limits: {memory: 4Gi}}
   nodeSelector: {kubernetes.io/os: linux}
   tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]
-controller: {replicas: 1, extraArgs: [--lease-duration=20s], priorityClassName: system-cluster-critical}
+controller: {extraArgs: [--lease-duration=20s]}
 primary:
   transferAllow: [192.0.2.0/24]
   transferTo: [192.0.2.53, "192.0.2.54:5353"]
@@ -156,26 +155,18 @@ func (r *release) waitForKinds() {
 	}
 }
 
-func (r *release) startReady(objects []*unstructured.Unstructured, name string) (log *buffer, stop func()) {
+// waitReady waits until a sub-command beside the server is ready, and returns the rest of its line.
+func (r *release) waitReady(name string) string {
 	r.t.Helper()
-	for _, object := range objects {
-		if object.GetKind() != "Deployment" || object.GetName() != name {
-			continue
+	line := regexp.MustCompile(`(?m)^` + name + `: ready: (.*)$`)
+	for start := time.Now(); ; rig.Pause(start) {
+		if found := line.FindStringSubmatch(r.log.String()); found != nil {
+			return found[1]
 		}
-		var further []string
-		if name == "kubizone-controller" {
-			further = append(further, rig.LongLease)
+		if time.Since(start) > waitTimeout {
+			r.t.Fatalf("%s is not ready:\n%s", name, r.log)
 		}
-		log, stop := r.startProgram(name, convertTo[appsv1.Deployment](r.t, object).Spec.Template.Spec.Containers[0].Args, further...)
-		for start := time.Now(); !strings.Contains("\n"+log.String(), "\nready"); rig.Pause(start) {
-			if time.Since(start) > waitTimeout {
-				r.t.Fatalf("%s is not ready:\n%s", name, log)
-			}
-		}
-		return log, stop
 	}
-	r.t.Fatalf("no Deployment %s", name)
-	return nil, nil
 }
 
 // M7: the life of a release.
@@ -212,8 +203,8 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	r.waitForKinds()
 	key := &rig.TSIGKey{Name: "transfer.example.", Algorithm: "hmac-sha256", Secret: "c2VjcmV0IG9mIHRoZSB0ZXN0"}
 	must.Succeed(t, os.WriteFile(filepath.Join(r.data, "key"), []byte(key.Statement()), 0o600))
-	_, stopController := r.startReady(objects, "kubizone-controller")
-	primary, stopPrimary := r.startReady(objects, "kubizone-primary")
+	r.waitReady("controller")
+	primary := strings.TrimPrefix(r.waitReady("primary"), "DNS on ")
 	if out, stderr, err := r.runKubectl(strings.Replace(zone, "z.example.}", "z.example., nameServers: [{name: ns.example.net.}]}", 1),
 		"create", "-f", "-"); err != nil {
 		t.Fatal(out, stderr)
@@ -233,11 +224,8 @@ func TestHelm_untilUninstalled(t *testing.T) {
 	r.waitForDiagnosis("with what helm made again", 0, map[string]string{"apiservice": "OK", "clocks": "OK"})
 
 	// The primary transfers the zone only with the key of its Secret.
-	found := regexp.MustCompile(`ready: DNS on (\S+)`).FindStringSubmatch(primary.String())
-	if found == nil {
-		t.Fatalf("the primary does not say where it serves:\n%s", primary)
-	}
-	for _, dig := range []rig.Dig{{Server: netip.MustParseAddrPort(found[1]), Key: key}, {Server: netip.MustParseAddrPort(found[1])}} {
+	server := netip.MustParseAddrPort(primary)
+	for _, dig := range []rig.Dig{{Server: server, Key: key}, {Server: server}} {
 		var out string
 		for start := time.Now(); time.Since(start) < waitTimeout; rig.Pause(start) {
 			if out, _ = dig.Run(r.withTimeout(), "+noall", "+answer", "z.example.", "AXFR"); strings.Contains(out, "ns.example.net.") ||
@@ -267,8 +255,6 @@ func TestHelm_untilUninstalled(t *testing.T) {
 
 	t.Run("an upgrade", r.expectUpgrade)
 
-	stopController()
-	stopPrimary()
 	r.log.forgiveLines(true) // without its roles, the server may be refused any request until its end
 	r.mustHelm("uninstall", "kubizone")
 	stop()
@@ -435,9 +421,9 @@ func (r *release) expectUpgrade(t *testing.T) {
 	if got := r.mustKubectl("get", "apiservice", kuberig.APIServiceName, "-o", caBundleOf); got != bundle || got == "" {
 		t.Errorf("the upgrade changed caBundle from %.20s… to %.20s…", bundle, got)
 	}
-	if got := r.mustKubectl("get", "deployment", "-n", kuberig.InstallNamespace, "kubizone-controller", "-o",
-		"jsonpath={.spec.replicas}"); got != "1" {
-		t.Errorf("%s controllers", got)
+	if got := r.mustKubectl("get", "statefulset", "-n", kuberig.InstallNamespace, kuberig.ServerName, "-o",
+		"jsonpath={..containers[0].args}"); !strings.Contains(got, "--lease-duration=20s") {
+		t.Errorf("the controller is started with %s", got)
 	}
 	if got := r.mustKubectl("get", "statefulset", "-n", kuberig.InstallNamespace, kuberig.ServerName, "-o",
 		`jsonpath={..env[?(@.name=="GOMEMLIMIT")].value}`); got != "3400MiB" {
@@ -506,6 +492,11 @@ func TestChart_refusesWrongValues(t *testing.T) {
 
 		`fleet.podLabels.app\.kubernetes\.io/name=other`: "at '/fleet/podLabels/app.kubernetes.io~1name'",
 		"primary.extraEnv[0].name=GOMEMLIMIT":            "at '/primary/extraEnv/0/name'",
+		"controller.resources.limits=null":               "at '/controller/resources': missing property 'limits'",
+		"apiserver.resources.limits.memory=2":            "at '/apiserver/resources/limits/memory'",
+
+		"controller.nodeSelector.a=b": "in the server's pod: set apiserver.nodeSelector",
+		"primary.enabled=true,primary.extraEnv[0].name=A,primary.extraEnv[0].value=b": "primary.extraEnv: in the mode embedded",
 
 		"gardener.enabled=true":                         "at '/gardener/namespaces': minItems",
 		"gardener.enabled=true,gardener.namespaces={*}": "at '/gardener/namespaces/0'",

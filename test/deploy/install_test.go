@@ -121,26 +121,39 @@ func (i *installation) makePatches() string {
 
 func (i *installation) startServer(objects []*unstructured.Unstructured) (stop func()) {
 	i.t.Helper()
-	i.log, stop = i.startProgram(kuberig.ServerName, findPodTemplate(i.t, objects).Spec.Containers[0].Args, "--bind-address=127.0.0.1")
+	i.log, stop = i.startProgram(kuberig.ServerName, findPodTemplate(i.t, objects).Spec.Containers[0].Args)
 	return stop
 }
 
 // startProgram runs the binary as the pod would, with arguments in place of the pod's environment.
-func (i *installation) startProgram(account string, arguments []string, further ...string) (log *buffer, stop func()) {
+func (i *installation) startProgram(account string, arguments []string) (log *buffer, stop func()) {
 	t := i.t
 	t.Helper()
 	kubeconfig := must.Get(i.kube.ServiceAccount(i.withTimeout(), kuberig.InstallNamespace, account))(t)
 	replacer := strings.NewReplacer(
 		"$(POD_NAMESPACE)", kuberig.InstallNamespace, "/var/lib/kubizone", i.data, "--secure-port=10250", "--secure-port="+i.port,
 		"--shutdown-delay-duration=10s", "--shutdown-delay-duration=0s",
-		"--health-listen=:8080", "--health-listen=127.0.0.1:0", "--dns-listen=:5353", "--dns-listen=127.0.0.1:0", "/run/kubizone/tsig", i.data,
+		"--health-listen=:8080", "--health-listen=127.0.0.1:0", "--health-listen=:8081", "--health-listen=127.0.0.1:0",
+		"--dns-listen=:5353", "--dns-listen=127.0.0.1:0", "/run/kubizone/tsig", i.data,
 	)
 	var all []string
-	for _, argument := range arguments {
-		all = append(all, replacer.Replace(argument))
+	for _, arguments := range splitCommands(arguments) {
+		if len(all) > 0 {
+			all = append(all, "--")
+		}
+		for _, argument := range arguments {
+			all = append(all, replacer.Replace(argument))
+		}
+		all = append(all, "--kubeconfig="+kubeconfig)
+		switch arguments[0] {
+		case "apiserver":
+			all = append(all, "--bind-address=127.0.0.1")
+		case "controller":
+			all = append(all, rig.LongLease)
+		}
 	}
 	log = &buffer{}
-	command := exec.Command(i.binary, slices.Concat(all, further, []string{"--kubeconfig=" + kubeconfig})...)
+	command := exec.Command(i.binary, all...)
 	command.Stdout, command.Stderr = log, log
 	must.Succeed(t, command.Start())
 	ended := make(chan error, 1)

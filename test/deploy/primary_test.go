@@ -18,7 +18,7 @@ import (
 
 func withPrimary(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
-	return renderKustomization(t, writeKustomization(t, "embedded", "components: [DEPLOY/primary]\n"))
+	return renderKustomization(t, writeKustomization(t, "ha", "components: [DEPLOY/primary]\n"))
 }
 
 // M3, and the flags open every port of a probe, the Service and the policy.

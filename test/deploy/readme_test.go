@@ -23,7 +23,7 @@ import (
 
 // M9: the commands of README.md and docs/install.md that install the chart, delegate a name to a tenant and query a
 // BIND do as documented. The test acts as kubelet, load balancer and administrator of the BIND: it runs the
-// Deployments' programs, and writes this machine's addresses into artifacts/start.
+// pod's program, and writes this machine's addresses into artifacts/start.
 func TestReadme_installs(t *testing.T) {
 	t.Parallel()
 	commands := must.Get(rig.ReadConsole("../../docs/install.md", "The first name at a BIND of yours"))(t)
@@ -49,7 +49,7 @@ func TestReadme_installs(t *testing.T) {
 	}
 	environment := append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH")+":/usr/sbin", "HOME="+dir, "KUBECONFIG="+r.kube.AdminKubeconfig(), "HELM_PLUGINS="+r.plugins)
 	here := strings.NewReplacer("@192.0.2.1", "@127.0.0.1 -p "+port)
-	var primary *buffer
+	var primary string
 	for _, c := range commands {
 		command := exec.CommandContext(r.withTimeout(), "bash", "-c", here.Replace(c.Line))
 		command.Dir, command.Env = dir, environment
@@ -66,14 +66,10 @@ func TestReadme_installs(t *testing.T) {
 			objects := r.listObjects()
 			r.startServer(objects)
 			r.waitForKinds()
-			r.startReady(objects, "kubizone-controller")
-			primary, _ = r.startReady(objects, "kubizone-primary")
+			r.waitReady("controller")
+			primary = r.waitReady("primary")
 		case strings.HasPrefix(c.Line, "kubectl get service"):
-			found := regexp.MustCompile(`ready: DNS on \S+:(\d+)`).FindStringSubmatch(primary.String())
-			if found == nil {
-				t.Fatalf("the primary does not say where it serves:\n%s", primary)
-			}
-			startNamed(t, dir, port, found[1])
+			startNamed(t, dir, port, primary[strings.LastIndex(primary, ":")+1:])
 		}
 	}
 	if !slices.ContainsFunc(commands, func(c rig.Command) bool { return strings.HasPrefix(c.Line, "dig ") && c.Output != "" }) {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -99,17 +100,19 @@ func TestRBAC_isWhatTheGoldenFileSays(t *testing.T) {
 	fmt.Fprintf(&got, "# embedded with cert-manager\n%s\n",
 		listGrants(t, renderKustomization(t, writeKustomization(t, "embedded", "components: [DEPLOY/cert-manager]\n"))))
 	fmt.Fprintf(&got, "# controller, primary, Secrets of two classes, those of agents, and Prometheus\n%s",
-		listGrants(t, decodeObjects(t, renderTemplate(t,
+		listGrants(t, decodeObjects(t, renderTemplate(t, "mode=ha",
 			components["controller"], components["primary"], components["monitoring"], "monitoring.prometheus.serviceAccount=prometheus",
 			"classes.both.transfer=true,classes.both.secrets.dns={transfer},classes.one.secrets.dns={hook,update},classes.agents.secrets.dns={edge-0-agent}",
 		))))
 	fmt.Fprintf(&got, "\n# fleet, in one namespace, with a primary, and an account for Gardener\n%s",
-		listGrants(t, decodeObjects(t, renderTemplate(t,
+		listGrants(t, decodeObjects(t, renderTemplate(t, "mode=ha",
 			components["primary"], "fleet.enabled=true,fleet.namespaces={dns-system}",
 			"gardener.enabled=true,gardener.namespaces={gardener}",
 		))))
 	fmt.Fprintf(&got, "\n# fleet, in all namespaces\n%s",
-		listGrants(t, decodeObjects(t, renderTemplate(t, "fleet.enabled=true,fleet.namespaces={*},primary.enabled=true"))))
+		listGrants(t, decodeObjects(t, renderTemplate(t, "mode=ha", "fleet.enabled=true,fleet.namespaces={*},primary.enabled=true"))))
+	fmt.Fprintf(&got, "\n# embedded, with a primary\n%s",
+		listGrants(t, decodeObjects(t, renderTemplate(t, formValues("embedded"), components["primary"]))))
 	fmt.Fprintf(&got, "\n# the webhook provider of external-dns\n%s",
 		listGrants(t, decodeObjects(t, renderTemplate(t, "externalDNS.enabled=true"))))
 	fmt.Fprintf(&got, "\n# the solver of challenges, with the caBundle of its registration\n%s",
@@ -222,8 +225,8 @@ func describeRule(rule rbacv1.PolicyRule) string {
 // neither classes nor the verbs that give rights away).
 func TestTenantRoles_holdNoEstablishAndNoStatus(t *testing.T) {
 	for name, objects := range map[string][]*unstructured.Unstructured{
-		"plain":      renderKustomization(t, filepath.Join(manifests, "embedded")),
-		"aggregated": renderKustomization(t, writeKustomization(t, "embedded", "components: [DEPLOY/aggregate-roles]\n")),
+		"plain":      renderKustomization(t, filepath.Join(manifests, "ha")),
+		"aggregated": renderKustomization(t, writeKustomization(t, "ha", "components: [DEPLOY/aggregate-roles]\n")),
 	} {
 		into := map[string][]string{}
 		for _, object := range objects {
@@ -281,14 +284,36 @@ func TestArgs_areFlagsOfTheBinary(t *testing.T) {
 func checkArgs(t *testing.T, form string, containers []corev1.Container) {
 	t.Helper()
 	for _, container := range containers {
-		command, rest, err := cmd.New().Find(container.Args)
-		if err != nil {
-			t.Fatalf("%s: %v", form, err)
-		}
-		if err := command.ParseFlags(rest); err != nil || command.Flags().NArg() > 0 || !command.Runnable() {
-			t.Errorf("%s: container %s: %v, arguments %q", form, container.Name, err, command.Flags().Args())
+		for _, arguments := range splitCommands(container.Args) {
+			if command := parseCommand(t, arguments); command.Flags().NArg() > 0 || !command.Runnable() {
+				t.Errorf("%s: container %s: arguments %q", form, container.Name, command.Flags().Args())
+			}
 		}
 	}
+}
+
+// splitCommands returns the sub-commands of a container, which "--" divides.
+func splitCommands(arguments []string) (all [][]string) {
+	for len(arguments) > 0 {
+		end := slices.Index(arguments, "--")
+		if end < 0 {
+			return append(all, arguments)
+		}
+		all, arguments = append(all, arguments[:end]), arguments[end+1:]
+	}
+	return all
+}
+
+func parseCommand(t *testing.T, arguments []string) *cobra.Command {
+	t.Helper()
+	command, rest, err := cmd.New().Find(arguments)
+	if err == nil {
+		err = command.ParseFlags(rest)
+	}
+	if err != nil {
+		t.Fatalf("%q: %v", arguments, err)
+	}
+	return command
 }
 
 func TestAPIService_trustsWhatTheServerWritesAlone(t *testing.T) {

@@ -5,12 +5,13 @@
 // DNS answers.
 //
 // Guarantees:
-//  1. A story uses the real programs: the kubizone binary in a process, kubectl, kstatus and argohealth from
-//     hack/build-kube.sh and hack/build-gitops.sh, and the distribution's dig and named.
-//  2. A story has its own data directory and ports, and all its processes end with it.
+//
+//  1. A story uses the real programs: the kubizone binary, kubectl, kstatus and argohealth from hack/build-kube.sh and
+//     hack/build-gitops.sh, and the distribution's dig and named.
+//  2. A story has its own data directory and ports, and its processes end with it.
 //  3. A story waits for observable facts, and never sleeps.
 //
-// Out of scope: the packages of the module. The tests use cmd/kubizone's interfaces for users.
+// Out of scope: the packages of the module.
 //
 // Read e2e_test.go for the commands beyond testscript's, then testdata/refuse.txtar.
 package e2e

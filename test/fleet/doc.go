@@ -1,15 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fleet runs pkg/bind9/fleet against a real kube-apiserver, with Kubernetes' workload controllers and
-// `kubizone apiserver`. Without a kubelet, a test sets the status of pods, or runs processes from their specs.
+// Package fleet runs pkg/bind9/fleet against a real kube-apiserver, with Kubernetes' workload controllers and `kubizone
+// apiserver`. Without a kubelet, a test sets the status of pods, or runs processes from their specs.
 //
 // Guarantees:
+//
 //  1. Commands, files and keys of a pod are read from the cluster.
 //  2. A test has its own namespaces, and shares only the servers.
 //  3. A test waits for observable facts, never for a time.
 //
-// Out of scope: the rendering of objects, which golden files of pkg/bind9/fleet/render test.
+// Out of scope: the rendering of objects.
 //
 // Read fleet_test.go for the setup, kubelet_test.go for pods as processes.
 package fleet

@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package house checks the repository's rules: imports between packages, names of packages and files, and references
-// in documents.
+// Package house checks the repository's rules: imports, names of packages and files, and references in documents.
 //
 // Guarantees:
-//  1. Every package of the module has exactly one row in the import table, with the reason for its imports.
+//
+//  1. Every package has exactly one row in the import table, with the reason for its imports.
 //  2. A row or an allowance that matches nothing is an error, so the table cannot become stale.
-//  3. Every sentence of docs/semantics.md that a file cites (S2.3) exists.
+//  3. Every cited sentence of docs/semantics.md (S2.3) exists.
 //
 // Out of scope: the behaviour of code, beyond imports, names and comments.
 //

@@ -234,15 +234,21 @@ var table = []row{
 		why: "certificates are made for a server, its administrator and its peers alike, and no server is known here",
 	},
 	{
-		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/ready", "pkg/delivery", "pkg/etcd/maintenance", "pkg/pki", "pkg/registry/...",
+		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/heartbeat", "pkg/ready", "pkg/delivery",
+			"pkg/etcd/maintenance", "pkg/pki", "pkg/registry/...",
 			"pkg/ledger/...", "api/...", "pkg/apis/...", "pkg/generated/...", "pkg/law/...", "pkg/dns/...", "pkg/zoneview/...",
 			"pkg/authorization", "pkg/admission/...", "pkg/inprocess", "pkg/refusal", "pkg/version"},
 		avoid: []string{miekg},
 		why:   "wiring of registry and ledger into the generic server; who serves or delivers the zones is not its business",
 	},
 	{
-		pkg: "pkg/ready", may: []string{"pkg/delivery", "pkg/apis/kubizone/class", "pkg/dns/...", "api/..."}, avoid: []string{etcd, miekg},
+		pkg: "pkg/ready", may: []string{"pkg/delivery", "pkg/heartbeat", "pkg/apis/kubizone/class", "pkg/dns/...", "api/..."},
+		avoid: []string{etcd, miekg},
 		why: "controller and server judge Ready by the same function of the objects",
+	},
+	{
+		pkg: "pkg/heartbeat", may: []string{}, avoid: []string{etcd, miekg},
+		why: "every process tells of itself, whatever its work is",
 	},
 	{
 		pkg: "pkg/version", never: impure, avoid: blocking, calls: clock,
@@ -346,7 +352,8 @@ var table = []row{
 	},
 	{
 		pkg: "pkg/controller/...", may: []string{"pkg/controller/...", "pkg/delivery", "pkg/delivery/lease", "pkg/delivery/plan",
-			"pkg/delivery/schedule", "pkg/ready", "pkg/zoneview/...", "api/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
+			"pkg/delivery/schedule", "pkg/heartbeat", "pkg/ready",
+			"pkg/zoneview/...", "api/...", "pkg/apis/...", "pkg/dns/...", "pkg/precedence"},
 		avoid: []string{etcd, miekg},
 		why:   "it turns objects into running deliveries and back; which providers there are, pkg/cmd says",
 	}, {

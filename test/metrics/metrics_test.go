@@ -38,6 +38,7 @@ var registering = []struct {
 	{func(r metrics.KubeRegistry) { maintenance.NewMetrics(r) }, []string{"apiserver", "up"}},
 	{func(r metrics.KubeRegistry) { class.NewMetrics(r) }, []string{"controller", "up"}},
 	{func(r metrics.KubeRegistry) { confirm.NewMetrics(r) }, []string{"apiserver", "up"}},
+	{func(r metrics.KubeRegistry) { confirm.NewLagMetrics(r) }, []string{"apiserver"}},
 	{func(r metrics.KubeRegistry) { dnsserving.NewMetrics(r, nil) }, []string{"primary", "up"}},
 	{func(r metrics.KubeRegistry) { fromapi.NewMetrics(r) }, []string{"controller", "primary"}},
 }

@@ -9,8 +9,7 @@
 //  1. Every shell block of the document runs, in order, against a real kube-apiserver with v0's CRDs.
 //  2. The document's "before" objects are applied as custom resources, and the migration must produce the "after"
 //     objects.
-//  3. The same holds for docs/migration-bindy.md and bindy's custom resources, with a BIND that serves bindy's
-//     zones.
+//  3. The same holds for docs/migration-bindy.md, with bindy's custom resources and a BIND with its zones.
 //  4. Going back restores the custom resources.
 //
 // Out of scope: the working of an import. Of a CRD's controller only the statuses are simulated.

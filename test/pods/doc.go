@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package pods installs the charts on a cluster with pods, and follows zones through a fleet's life. Every part of
-// Kubizone runs as in its manifest, in namespaces with Pod Security "restricted", and users have the chart's roles.
-// Other tests use the administrator's kubeconfig, which hides missing rights.
+// Kubizone runs as in its manifest, in namespaces with Pod Security "restricted", and users have the chart's roles, so
+// that missing rights show.
 //
 // Guarantees:
 //

@@ -37,6 +37,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
@@ -195,10 +196,11 @@ func (w *world) checkParts(t *testing.T) {
 			if line := refused.FindString(log); line != "" {
 				t.Errorf("%s/%s was refused something: %s", namespace, container, line)
 			}
+			ends := `(?m)^(ended: .*|panic: .*|.*A part of the server has ended.*)$`
 			if _, killed := w.killed.Load(container); killed {
-				continue
+				ends = `(?m)^(panic: .*)$`
 			}
-			if line := regexp.MustCompile(`(?m)^(ended: .*|panic: .*)$`).FindString(log); line != "" {
+			if line := regexp.MustCompile(ends).FindString(log); line != "" {
 				t.Errorf("%s/%s %s", namespace, container, line)
 			}
 		}
@@ -322,6 +324,7 @@ func TestChart_carriesAFleetThroughItsLife(t *testing.T) {
 		t.Run("Gardener asks for a name", w.servesGardener)
 	})
 	t.Run("the primary is lost", w.losesPrimary)
+	t.Run("processes end", w.namesCauses)
 }
 
 func mustAddress(t *testing.T, w *world, service string) string {
@@ -450,7 +453,7 @@ func (w *world) waitsForServers(t *testing.T) {
 	t.Parallel()
 	w.waitReady(t, "late", "False|Unknown")
 	attempts := func() (n int) {
-		for _, log := range w.node.Logs(kuberig.InstallNamespace, "kubizone-controller") {
+		for _, log := range w.node.Logs(kuberig.InstallNamespace, kuberig.ServerName) {
 			n += len(selectsNone.FindAllString(log, -1))
 		}
 		return n
@@ -631,10 +634,10 @@ func (w *world) losesProcesses(t *testing.T) {
 	}
 }
 
-// losesPrimary: the only hidden primary is killed, and the next sends no NOTIFY before its Service leads to it: BIND
-// queries at once, and holds back later NOTIFYs while such a query is unanswered.
+// losesPrimary: the process with the only hidden primary is killed, and the next sends no NOTIFY before its Service
+// leads to it: BIND queries at once, and holds back later NOTIFYs while such a query is unanswered.
 func (w *world) losesPrimary(t *testing.T) {
-	const server, zone, primary = "dying-secondary-0", "dying", "kubizone-primary"
+	const server, zone = "dying-secondary-0", "dying"
 	w.waitQuiet(t, zone)
 	alice := w.clientAs(t, "alice").KubizoneV1alpha1()
 	failures := func() (lines []string) {
@@ -645,14 +648,18 @@ func (w *world) losesPrimary(t *testing.T) {
 		}
 		return lines
 	}
-	for container := range w.node.Logs(kuberig.InstallNamespace, primary) {
+	for container := range w.node.Logs(kuberig.InstallNamespace, kuberig.ServerName) {
 		w.killed.Store(container, true)
 	}
 	for round := range 3 {
 		before, address := len(failures()), fmt.Sprintf("192.0.2.%d", 90+round)
-		must.Succeed(t, syscall.Kill(must.Get(w.node.Processes(kuberig.InstallNamespace, primary, "primary"))(t)[0], syscall.SIGKILL))
-		must.Get(alice.Records(team).Patch(w.ctx, "dying-www", types.MergePatchType, []byte(`{"spec":{"rdata":"`+address+`"}}`),
-			metav1.PatchOptions{}))(t)
+		pod := must.Get(w.node.Processes(kuberig.InstallNamespace, kuberig.ServerName, "apiserver"))(t)
+		must.Succeed(t, syscall.Kill(pod[0], syscall.SIGKILL))
+		w.waitUntil(t, "the API answers again", func() error {
+			_, err := alice.Records(team).Patch(w.ctx, "dying-www", types.MergePatchType, []byte(`{"spec":{"rdata":"`+address+`"}}`),
+				metav1.PatchOptions{})
+			return err
+		})
 		w.waitAnswer(t, []string{server}, "www.dying.example.", dns.TypeA, address)
 		if all := failures(); len(all) > before {
 			t.Errorf("the secondary asked in vain: %q", all[before:])
@@ -720,4 +727,68 @@ func (w *world) servesGardener(t *testing.T) {
 		return nil
 	})
 	w.waitAnswer(t, []string{"main-primary-0", "main-secondary-0"}, "api.one.shoots.example.", dns.TypeA, "192.0.2.90")
+}
+
+// namesCauses: while a zone is paused, or primary or controller have no pod, Zone and Record name that within a minute,
+// by the Leases that the chart's rights allow (S7.12). Afterwards they are Ready.
+func (w *world) namesCauses(t *testing.T) {
+	const zone, record = "dying", "dying-www"
+	alice := w.clientAs(t, "alice").KubizoneV1alpha1()
+	annotate := func(value string) func() {
+		return func() {
+			must.Get(alice.Zones(team).Patch(w.ctx, zone, types.MergePatchType,
+				[]byte(`{"metadata":{"annotations":{"kubi.zone/paused":`+value+`}}}`), metav1.PatchOptions{}))(t)
+		}
+	}
+	scale := func(deployment string, replicas int) func() {
+		return func() {
+			for container := range w.node.Logs(kuberig.InstallNamespace, deployment) {
+				w.killed.Store(container, true)
+			}
+			must.Get(w.core.AppsV1().Deployments(kuberig.InstallNamespace).Patch(w.ctx, deployment, types.MergePatchType,
+				[]byte(fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)), metav1.PatchOptions{}))(t)
+			w.waitUntil(t, fmt.Sprintf("%s has %d ready pods", deployment, replicas), func() error {
+				of, err := w.core.AppsV1().Deployments(kuberig.InstallNamespace).Get(w.ctx, deployment, metav1.GetOptions{})
+				if err == nil && (int(of.Status.ReadyReplicas) != replicas || int(of.Status.Replicas) != replicas) {
+					return fmt.Errorf("%+v", of.Status)
+				}
+				return err
+			})
+		}
+	}
+	readReasons := func() string {
+		one := must.Get(alice.Zones(team).Get(w.ctx, zone, metav1.GetOptions{}))(t)
+		www := must.Get(alice.Records(team).Get(w.ctx, record, metav1.GetOptions{}))(t)
+		ofZone, ofRecord := ready.ReadyOf(one.Status.Conditions), ready.ReadyOf(www.Status.Conditions)
+		return fmt.Sprintf("%s %s %s %s: %s", ofZone.Status, ofZone.Reason, ofRecord.Status, ofRecord.Reason, ofRecord.Message)
+	}
+	waitFor := func(want string) time.Duration {
+		begin := time.Now()
+		w.waitUntil(t, "Zone and Record say "+want, func() error {
+			if got := readReasons(); !strings.HasPrefix(got, want) {
+				return errors.New(got)
+			}
+			return nil
+		})
+		return time.Since(begin)
+	}
+	for i, test := range []struct {
+		reason     string
+		begin, end func()
+	}{
+		{v1alpha1.ReasonPaused, annotate(`"true"`), annotate("null")},
+		{v1alpha1.ReasonNoPrimary, scale("kubizone-primary", 0), scale("kubizone-primary", 1)},
+		{v1alpha1.ReasonNoController, scale("kubizone-controller", 0), scale("kubizone-controller", 2)},
+	} {
+		waitFor("True Delivered True Delivered")
+		test.begin()
+		must.Get(alice.Records(team).Patch(w.ctx, record, types.MergePatchType,
+			[]byte(fmt.Sprintf(`{"spec":{"rdata":"192.0.2.%d"}}`, 120+i)), metav1.PatchOptions{}))(t)
+		if took := waitFor(fmt.Sprintf("Unknown %[1]s Unknown %[1]s", test.reason)); took > time.Minute {
+			t.Errorf("%s is named after %s", test.reason, took)
+		}
+		t.Log(readReasons())
+		test.end()
+		waitFor("True Delivered True Delivered")
+	}
 }

@@ -14,12 +14,12 @@
 //	R4. The SBOM of a platform has every module of its programs. Archive and image have the modules' licences.
 //	R5. Packaged twice, the same programs give the same octets.
 //	R6. The pushed image has the digest in the manifests.
-//	R7. The image pushed by the commands of README.md has this digest too.
+//	R7. So has the image pushed by the commands of README.md.
 //	R8. go installs the server from its module, and a client of the API module has no server in its module graph.
 //	R9. The chart for Gardener is an OCI layout too, and Gardener's manifests name that chart and the image.
 //	R10. kubeconform accepts the JSON schemas: the examples are valid, unknown fields are not.
 //
-// Out of scope: a public registry. The tests use a registry on this machine.
+// Out of scope: a public registry.
 //
 // Read release_test.go, then image_test.go.
 package release

@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// Authority is a certificate authority: one for a cluster's server and users, one for the front proxy.
+// Authority is a certificate authority.
 type Authority struct {
-	PEM []byte // of the authority's certificate
+	PEM []byte
 
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -62,7 +62,7 @@ func (a *Authority) Serving(hosts ...string) (Pair, error) {
 	return a.issueLeaf(template)
 }
 
-// Client issues a certificate: the common name is the user, the organizations are the groups.
+// Client issues a certificate for a user and groups.
 func (a *Authority) Client(user string, groups ...string) (Pair, error) {
 	return a.issueLeaf(x509.Certificate{
 		Subject: pkix.Name{CommonName: user, Organization: groups}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Balancer replaces a Service with several pods: new connections go in turn to the backends with a passing probe.
-// Open connections stay.
+// Balancer replaces a Service with several pods: new connections go in turn to the backends with a passing probe. Open
+// connections stay.
 type Balancer struct {
 	Addr netip.AddrPort
 
@@ -27,19 +27,19 @@ type Balancer struct {
 	mu       sync.Mutex
 	backends []netip.AddrPort
 	ready    []netip.AddrPort
-	unready  bool // by SendToUnready
+	unready  bool
 	next     int
 	open     map[net.Conn]struct{}
 }
 
-// probeInterval is shorter than a kubelet's, so that tests do not wait.
+// A kubelet's interval is longer, but tests would wait.
 const probeInterval = 100 * time.Millisecond
 
-// probeTimeout is longer than a kubelet's, which tolerates several late answers. A stopping server fails the probe at
-// once or closes its port.
+// A kubelet's timeout is shorter, but tolerates several late answers. A stopping server fails the probe at once or
+// closes its port.
 const probeTimeout = 10 * time.Second
 
-// StartBalancer starts a Balancer without backends. The caller calls Close.
+// StartBalancer starts a Balancer without backends.
 func StartBalancer() (*Balancer, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,8 +48,7 @@ func StartBalancer() (*Balancer, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	b := &Balancer{
 		Addr: listener.Addr().(*net.TCPAddr).AddrPort(), listener: listener, stop: stop, open: map[net.Conn]struct{}{},
-		// Like a kubelet's, a probe verifies no certificate. Each probe uses a new connection, which notices a closed
-		// listener.
+		// Like a kubelet's, a probe verifies no certificate. A new connection for each probe notices a closed listener.
 		prober: &http.Client{Timeout: probeTimeout, Transport: &http.Transport{
 			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		}},
@@ -66,8 +65,8 @@ func (b *Balancer) Set(backends ...netip.AddrPort) {
 	b.backends = backends
 }
 
-// SendToUnready sets whether unready backends get connections too: endpoints lag behind a quick restart, and
-// publishNotReadyAddresses and ExternalName ignore readiness.
+// SendToUnready sets whether unready backends get connections too, as by endpoints that lag, publishNotReadyAddresses
+// and ExternalName.
 func (b *Balancer) SendToUnready(yes bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -133,7 +132,7 @@ func (b *Balancer) acceptConnections() {
 	}
 }
 
-// Without a ready backend the client is refused, as by a Service without endpoints.
+// Without a ready backend the client is refused, as by a Service.
 func (b *Balancer) carryConnection(client net.Conn) {
 	defer client.Close()
 	at, ok := b.pickBackend()

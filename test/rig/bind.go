@@ -22,7 +22,7 @@ type TSIGKey struct {
 	Secret    string // base64
 }
 
-// Statement returns the key in named.conf's syntax.
+// Statement returns the key for named.conf.
 func (k TSIGKey) Statement() string {
 	return fmt.Sprintf("key %q {\n\talgorithm %s;\n\tsecret %q;\n};\n", k.Name, k.Algorithm, k.Secret)
 }
@@ -37,11 +37,11 @@ type SecondaryZone struct {
 // PrimaryZone is a zone from a master file. With a key, it accepts updates.
 type PrimaryZone struct {
 	Zone      string // absolute
-	Text      string // master file
-	UpdateKey string // key that may update and transfer; empty: no updates, and every loopback client transfers
+	Text      string
+	UpdateKey string // key that may update and transfer; empty: no updates, and loopback clients transfer
 }
 
-// Control is a control channel for a program other than the rig's rndc.
+// Control is a control channel for other programs than rndc.
 type Control struct {
 	Addr netip.AddrPort
 	Key  TSIGKey // not in Keys
@@ -54,7 +54,7 @@ type BINDConfig struct {
 	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
 	Primaries   []PrimaryZone
 	Controls    []Control
-	Notify      bool   // to a zone's also-notify at once
+	Notify      bool   // to also-notify at once
 	Options     string // further lines of the options block
 	Statements  string // further statements of named.conf
 }
@@ -65,7 +65,7 @@ type BIND struct {
 	control netip.AddrPort
 }
 
-// StartBIND waits until named answers. The caller calls Close.
+// StartBIND waits until named answers.
 func StartBIND(ctx context.Context, c BINDConfig) (*BIND, error) {
 	named, err := Find("named", installBIND)
 	if err != nil {
@@ -177,7 +177,7 @@ func (b *BIND) Rndc(ctx context.Context, args ...string) (string, error) {
 	return runProgram(ctx, b.dir, "", b.rndc, append([]string{"-c", filepath.Join(b.dir, "rndc.conf")}, args...)...)
 }
 
-// RndcCommand returns the program and first arguments for another process.
+// RndcCommand returns rndc's command for another process.
 func (b *BIND) RndcCommand() []string {
 	return []string{b.rndc, "-c", filepath.Join(b.dir, "rndc.conf")}
 }

@@ -28,7 +28,7 @@ func BindcarProgram() (string, error) {
 	return findBuilt("bindcar", "hack/build-bindcar.sh")
 }
 
-// StartBindcar waits for an answer. The caller calls Close.
+// StartBindcar waits for an answer.
 func StartBindcar(ctx context.Context, c BindcarConfig) (*Bindcar, error) {
 	program, err := BindcarProgram()
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// Command is a page's command, lines joined, with the output shown.
+// Command is a page's command, in a single line, with the output shown.
 type Command struct{ Line, Output string }
 
-// ReadConsole reads the console blocks of a page, or of the section heading: "$ " begins a command, "> " continues the
-// command, other lines are output.
+// ReadConsole reads the console blocks of a page, or of the section heading: "$ " begins a command, "> " continues it,
+// other lines are output.
 func ReadConsole(path, heading string) ([]Command, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

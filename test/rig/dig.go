@@ -17,10 +17,10 @@ import (
 	"strings"
 )
 
-// Dig queries a server with BIND's dig: it shares no code with the server under test.
+// Dig queries a server with BIND's dig, which shares no code with the server under test.
 type Dig struct {
 	Server netip.AddrPort
-	Source netip.Addr // zero: chosen by the system; on Linux, any address of 127.0.0.0/8 works
+	Source netip.Addr // zero: chosen by the system; on Linux, any of 127.0.0.0/8 works
 	Key    *TSIGKey   // nil: unsigned
 }
 
@@ -91,7 +91,7 @@ func (d Dig) Serials(ctx context.Context, zones []string) (map[string]uint32, er
 	return serials, nil
 }
 
-// Transfers returns master files, without zones of an incomplete transfer.
+// Transfers returns master files of the complete transfers.
 func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, error) {
 	out, err := d.askEach(ctx, zones, "+tcp", "+tries=1", "+nocomments", "+nostats", "+nocmd", "AXFR")
 	if err != nil {
@@ -145,7 +145,7 @@ func Delv(ctx context.Context, server netip.AddrPort, anchors string, args ...st
 	if err != nil {
 		return "", err
 	}
-	// delv reports a bogus answer on standard error and exits with 0.
+	// For a bogus answer, delv writes to standard error and exits with 0.
 	out, err := exec.CommandContext(ctx, delv, append([]string{"@" + server.Addr().String(), "-p", strconv.Itoa(int(server.Port())), "-a", anchors}, args...)...).CombinedOutput()
 	return string(out), err
 }
@@ -172,8 +172,8 @@ func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script s
 	return runProgram(ctx, "", fmt.Sprintf("server %s %d\n%s", server.Addr(), server.Port(), script), nsupdate, args...)
 }
 
-// Canonical returns the records of a master file with absolute names as a sorted list in named-compilezone's form:
-// equal zones have equal lists. The syntax is checked, the integrity is not.
+// Canonical returns the records of a master file with absolute names, sorted, in named-compilezone's form: equal zones
+// have equal lists. The syntax is checked, the integrity is not.
 func Canonical(ctx context.Context, zone, text string) ([]string, error) {
 	compile, err := Find("named-compilezone", installBIND)
 	if err != nil {
@@ -204,7 +204,6 @@ func Canonical(ctx context.Context, zone, text string) ([]string, error) {
 	return lines, nil
 }
 
-// oneSpaced puts single spaces around owner, TTL, class and type, and keeps those of the data.
 func oneSpaced(line string) string {
 	parts := make([]string, 0, 5)
 	for range 4 {
@@ -217,7 +216,6 @@ func oneSpaced(line string) string {
 	return strings.Join(append(parts, strings.TrimLeft(line, " \t")), " ")
 }
 
-// The error has both outputs.
 func runProgram(ctx context.Context, dir, stdin, path string, args ...string) (string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, args...)

@@ -8,8 +8,8 @@ import (
 	"runtime/debug"
 )
 
-// SpareGarbage collects garbage a quarter as often, unless GOGC is set: with etcd or a server in the process,
-// collection takes a tenth of the CPU time.
+// SpareGarbage collects garbage a quarter as often, unless GOGC is set: beside etcd or a server, collection takes a
+// tenth of the CPU time.
 func SpareGarbage() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

@@ -18,23 +18,21 @@ const installKnot = "apt-get install knot"
 
 type KnotConfig struct {
 	Addr netip.AddrPort // zero: a free loopback port
-	// Key signs transfers, and is required for them. nil lets every loopback client transfer.
+	// Key is required for transfers. nil lets every loopback client transfer.
 	Key   *TSIGKey
 	Zones []PrimaryZone // UpdateKey is Key's name or empty
 	// Secondaries are not waited for.
 	Secondaries []SecondaryZone // Key is Key's name or empty
 	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
-	// ForwardKeys may update Secondaries; updates are forwarded to the primaries.
+	// ForwardKeys may update Secondaries, which forward to the primaries.
 	ForwardKeys []TSIGKey
-	// Notify maps a zone in Zones to the server that gets NOTIFY, nil for none.
-	Notify map[string]netip.AddrPort
-	// Template has further lines of the default template, like "zonefile-sync: -1".
+	// Notify maps a zone in Zones to the server for NOTIFY, nil for none.
+	Notify   map[string]netip.AddrPort
 	Template []string
-	// UpdateOwners are the names, relative to the zone, at and below which Key may update, nil for all.
+	// UpdateOwners are the relative names at and below which Key may update, nil for all.
 	UpdateOwners []string
 	// Workers is the number of TCP, UDP and background workers each, 1 if zero.
-	Workers int
-	// Sections are further sections of knot.conf.
+	Workers  int
 	Sections string
 }
 
@@ -42,7 +40,7 @@ type Knot struct {
 	peer
 }
 
-// StartKnot waits until the zones are served. The caller calls Close.
+// StartKnot waits until the zones are served.
 func StartKnot(ctx context.Context, c KnotConfig) (*Knot, error) {
 	knotd, err := Find("knotd", installKnot)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 var cachedKube = sync.OnceValue(func() string { return findCached("hack/build-kube.sh") })
 
-// findCached returns the path of a program built before, as a script prints it, or "".
+// findCached returns the path of a program built before, or "".
 func findCached(script string, arguments ...string) string {
 	out, err := runScript(context.Background(), script, append(arguments, "--cached")...)
 	if err != nil {
@@ -25,7 +25,7 @@ func findCached(script string, arguments ...string) string {
 	return out
 }
 
-// findBuilt is findCached with a *Missing if the program is not built or not selected for this run (Long).
+// findBuilt returns a *Missing if the program is not built or not selected for this run (Long).
 func findBuilt(program, script string, arguments ...string) (string, error) {
 	if path := findCached(script, arguments...); path != "" && !ofLongAlone(program) {
 		return path, nil
@@ -35,7 +35,7 @@ func findBuilt(program, script string, arguments ...string) (string, error) {
 }
 
 func runScript(ctx context.Context, script string, arguments ...string) (string, error) {
-	// A test runs in the package's directory. Source paths in the binary are trimmed.
+	// Source paths in the binary are trimmed, and a test runs in the package's directory.
 	root, err := os.Getwd()
 	if err != nil {
 		return "", err
@@ -59,10 +59,7 @@ func runScript(ctx context.Context, script string, arguments ...string) (string,
 	return strings.TrimSpace(string(out)), nil
 }
 
-// GitOpsProgram returns the path of a hack/tools module's program in the cache of hack/build-gitops.sh, or a
-// *Missing. gitops has kstatus and argohealth, which compute objects' health; flux has fluxapply and argo argosync,
-// which apply and prune; lego has lego5 and cert-manager has certmanager, which get certificates. solverconformance
-// (cert-manager) runs the solver suite, webhookprovider (external-dns-webhook) serves external-dns providers.
+// GitOpsProgram returns the path of a hack/tools module's program in the cache of hack/build-gitops.sh, or a *Missing.
 func GitOpsProgram(module, program string) (string, error) {
 	dir, err := findBuilt(program, "hack/build-gitops.sh", module)
 	if err != nil {
@@ -71,12 +68,12 @@ func GitOpsProgram(module, program string) (string, error) {
 	return filepath.Join(dir, program), nil
 }
 
-// PythonPrograms returns the directory of Python, octoDNS and Ansible from hack/build-python.sh, or a *Missing.
+// PythonPrograms returns the directory of Python, octoDNS and Ansible, or a *Missing.
 func PythonPrograms() (string, error) {
 	return findBuilt("octodns-sync", "hack/build-python.sh")
 }
 
-// Tool returns the path of a program of hack/tools, such as helm, from hack/build-tool.sh, or a *Missing.
+// Tool returns the path of a program of hack/tools, such as helm, or a *Missing.
 func Tool(program string) (string, error) {
 	return findBuilt(program, "hack/build-tool.sh", program)
 }
@@ -94,8 +91,7 @@ func KubeProgram(program string) (string, error) {
 	return path, nil
 }
 
-// Earlier returns kubizone at an earlier revision, built once by hack/build-earlier.sh, or a *Missing if this clone
-// lacks the revision.
+// Earlier returns kubizone at an earlier revision, built once, or a *Missing if this clone lacks the revision.
 func Earlier(ctx context.Context, revision string) (string, error) {
 	if ofLongAlone(earlier) {
 		return "", &Missing{Program: earlier, In: "the programs of this run", Install: "hack/build-earlier.sh " + revision}

@@ -8,12 +8,11 @@ import (
 	"slices"
 )
 
-// Long reports whether tests take their long form: `make test-long`, once a week and before a release. The long form
-// runs the same lines with larger numbers. No test asks Long whether to run at all, except those listed with a reason
-// in test/house.
+// Long reports whether tests take their long form: the same lines with larger numbers, by `make test-long`, once a week
+// and before a release. Only tests listed in test/house ask Long whether to run at all.
 //
-// `make test` leaves out the tests of longPrograms, which take minutes to build or install; `make test-long` builds
-// them and fails if any is missing; `go test` runs the tests whose programs are built.
+// `make test` leaves out the tests of longPrograms, which take minutes to build; `make test-long` builds them and fails
+// if any is missing; `go test` runs the tests whose programs are built.
 func Long() bool { return os.Getenv("KUBIZONE_TEST_LONG") != "" }
 
 var longPrograms = []string{

@@ -18,11 +18,11 @@ import (
 	"github.com/miekg/dns"
 )
 
-// PebbleConfig describes an ACME server and its challenges' zone on a hidden primary.
+// PebbleConfig has the challenges' zone on a hidden primary.
 type PebbleConfig struct {
 	Zone    string // absolute
 	Primary netip.AddrPort
-	// From is the source of queries to the hidden primary, distinct from that of updating clients.
+	// From is the source of queries to the hidden primary, other than updating clients'.
 	From string
 	// Serial returns the zone's serial in the API.
 	Serial func() (uint32, error)
@@ -32,10 +32,10 @@ type PebbleConfig struct {
 type Pebble struct {
 	peer
 
-	// Directory is the ACME directory URL; Root is a file with the CA certificate.
+	// Directory is the ACME directory's URL, Root a file with the CA certificate.
 	Directory, Root string
-	// Resolver is pebble's, and open to clients. It waits until the hidden primary has the API's serial: tests neither
-	// sleep for a transfer nor fail if a transfer takes longer.
+	// Resolver waits until the hidden primary has the API's serial: tests neither sleep for a transfer nor fail if a
+	// transfer takes longer.
 	Resolver netip.AddrPort
 
 	config   PebbleConfig
@@ -43,7 +43,7 @@ type Pebble struct {
 	stop     context.CancelFunc
 }
 
-// StartPebble also starts the resolver, and waits until pebble answers. The caller calls Close.
+// StartPebble waits until pebble and the resolver answer.
 func StartPebble(ctx context.Context, c PebbleConfig) (*Pebble, error) {
 	program, err := Find("pebble", "hack/install-peers.sh")
 	if err != nil {

@@ -16,12 +16,12 @@ type peer struct {
 
 	name, dir string
 	process   *Process
-	command   []string // program and arguments
+	command   []string
 	checkUp   func(ctx context.Context) error
 	timeout   time.Duration // added to startTimeout
 }
 
-// launch starts the command of configure and waits for checkUp. After an error nothing is left behind.
+// launch waits for checkUp, and cleans up after an error.
 func (p *peer) launch(ctx context.Context, at netip.AddrPort, configure func() (command []string, err error)) (err error) {
 	if p.dir, err = os.MkdirTemp("", "kubizone-"+p.name+"-"); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (p *peer) Start(ctx context.Context) error {
 	return p.wait(ctx, func() error { return p.checkUp(ctx) })
 }
 
-// wait returns when fact succeeds. Otherwise the error has fact's last error and the log.
+// The error has fact's last error and the log.
 func (p *peer) wait(ctx context.Context, fact func() error) error {
 	for {
 		err := fact()

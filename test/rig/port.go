@@ -16,8 +16,7 @@ import (
 	"syscall"
 )
 
-// Ports are outside of the random ports: the kernel's for outgoing connections and port 0 begin at 32768
-// (ip_local_port_range), PowerDNS queries from 10000 to 19999.
+// Ports are outside of the kernel's random ports, from 32768 (ip_local_port_range), and PowerDNS', 10000 to 19999.
 const (
 	firstPort = 20000
 	ports     = 32768 - firstPort
@@ -26,7 +25,7 @@ const (
 // FreePort reserves a loopback port, free for TCP and UDP, until this process ends.
 func FreePort() (netip.AddrPort, error) { return reservations.reservePort() }
 
-// OutsidePort is FreePort at an address of this machine other than loopback, for classes without allowLocalAddresses.
+// OutsidePort is FreePort beyond loopback, for classes without allowLocalAddresses.
 func OutsidePort() (netip.AddrPort, error) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -45,14 +44,14 @@ func OutsidePort() (netip.AddrPort, error) {
 
 var reservations = reserved{path: filepath.Join(os.TempDir(), "kubizone-test-ports"), next: rand.IntN(ports), left: ports}
 
-// reserved holds a process's ports. A reservation is a lock on an octet of a file shared by all test processes of
-// this machine, released by the kernel at any end of the process.
+// reserved holds a process's ports. A reservation is a lock on an octet of a file shared by all test processes of this
+// machine. The kernel releases the lock at any end of the process.
 type reserved struct {
 	path string
 
 	mu   sync.Mutex
 	file *os.File
-	next int // random at first, so that processes seldom try the same port
+	next int // random at first: processes seldom try the same port
 	left int
 }
 
@@ -82,7 +81,7 @@ func (r *reserved) reservePort() (netip.AddrPort, error) {
 	return netip.AddrPort{}, fmt.Errorf("no port from %d to %d is left: they are reserved or in use", firstPort, firstPort+ports-1)
 }
 
-// openReservations also opens a file of another user, which the kernel refuses with O_CREATE in a sticky directory.
+// The kernel refuses a file of another user with O_CREATE in a sticky directory.
 func openReservations(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +93,7 @@ func openReservations(path string) (*os.File, error) {
 	return file, file.Chmod(0o666)
 }
 
-// isUnused reports whether nothing listens, such as a program without reservations or a process left by a test.
+// isUnused is false for listeners without reservations, such as a process left by a test.
 func isUnused(at netip.AddrPort) bool {
 	// A process forked meanwhile would inherit these sockets until exec, and keep the port in use.
 	syscall.ForkLock.RLock()

@@ -35,7 +35,7 @@ type PowerDNS struct {
 	API string
 }
 
-// StartPowerDNS waits until pdns_server answers. The caller calls Close.
+// StartPowerDNS waits until pdns_server answers.
 func StartPowerDNS(ctx context.Context, c PowerDNSConfig) (*PowerDNS, error) {
 	programs := map[string]string{"pdns_server": "", "pdnsutil": "", "sqlite3": ""}
 	for program := range programs {
@@ -56,7 +56,7 @@ func StartPowerDNS(ctx context.Context, c PowerDNSConfig) (*PowerDNS, error) {
 }
 
 func (p *PowerDNS) writeConfig(ctx context.Context, programs map[string]string, c PowerDNSConfig) error {
-	// Without caches, changes are visible at once. xfr-cycle-interval is a second instead of a minute.
+	// Without caches, changes are visible at once.
 	conf := fmt.Sprintf(`launch=gsqlite3
 gsqlite3-database=%[1]s/pdns.sqlite3
 gsqlite3-pragma-synchronous=0
@@ -89,7 +89,7 @@ loglevel=6
 	if err := os.WriteFile(filepath.Join(p.dir, "pdns.conf"), []byte(conf), 0o600); err != nil {
 		return err
 	}
-	// Write the rows of pdnsutil's create-secondary-zone, set-kind and set-meta in one process for all zones.
+	// One process writes the rows of pdnsutil's create-secondary-zone, set-kind and set-meta for all zones.
 	var script strings.Builder
 	// PowerDNS' IXFR is a transaction that fails after a concurrent write: a single thread retrieves zones, and WAL
 	// keeps readers from locking.

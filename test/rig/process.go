@@ -22,7 +22,7 @@ var searched = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/
 type Missing struct {
 	Program string
 	In      string // empty: PATH and searched
-	Install string // the installing command
+	Install string
 }
 
 func (m *Missing) Error() string {
@@ -50,7 +50,7 @@ func Find(program, install string) (string, error) {
 	return "", &Missing{Program: program, Install: install}
 }
 
-// TB is the part of *testing.T and *testing.B used here.
+// TB is the used part of *testing.T and *testing.B.
 type TB interface {
 	Helper()
 	Cleanup(func())
@@ -86,7 +86,7 @@ func Need[T any](value T, err error) func(TB) T {
 	}
 }
 
-// NeedServer is Need, and also closes the server when the test ends.
+// NeedServer is Need, and closes the server when the test ends.
 func NeedServer[T io.Closer](server T, err error) func(TB) T {
 	return func(t TB) T {
 		t.Helper()
@@ -100,11 +100,11 @@ func NeedServer[T io.Closer](server T, err error) func(TB) T {
 type Process struct {
 	cmd   *exec.Cmd
 	out   *tail
-	ended chan struct{} // after the wait
-	err   error         // valid once ended is closed
+	ended chan struct{}
+	err   error // valid once ended is closed
 }
 
-// StartProcess starts a program in dir. env is added to this process's.
+// StartProcess starts a program in dir, with env beside this process's.
 func StartProcess(env []string, dir, path string, args ...string) (*Process, error) {
 	command := exec.Command(path, args...)
 	command.Dir = dir
@@ -136,8 +136,7 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
 
-// Pause stops the process until SIGCONT, with open connections. It returns once all threads are stopped, later on a
-// busy machine.
+// Pause stops the process until SIGCONT, with open connections. It returns once all threads are stopped.
 func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err

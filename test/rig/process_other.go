@@ -7,8 +7,7 @@ package rig
 
 import "syscall"
 
-// setAttributes makes a new process group: Ctrl-C reaches only the test. Only Linux ends the process with a killed
-// test.
+// The new process group keeps Ctrl-C to the test. Only Linux ends the process with a killed test.
 func setAttributes(a *syscall.SysProcAttr) { a.Setpgid = true }
 
 func isStopped(int) bool { return true }

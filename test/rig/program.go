@@ -13,22 +13,22 @@ import (
 	"syscall"
 )
 
-// Programs is the variable with the directory of built programs, shared by the packages of a `make test`.
+// Programs is the variable with the directory of built programs, shared by a `make test`.
 const Programs = "KUBIZONE_BIN"
 
-// LongLease is for the only controller of a test: a controller exits after half of this time without a renewal, and
-// other tests can delay a renewal by seconds.
+// LongLease is for a test's only controller, which exits after half of this time without a renewal: other tests can
+// delay a renewal by seconds.
 const LongLease = "--lease-duration=1m"
 
-// RetrySoon makes programs of this process retry failed deliveries after a second.
+// RetrySoon makes programs retry failed deliveries after a second.
 func RetrySoon() {
 	if err := os.Setenv("DNS_RECORD_RETRY_BASE_DELAY", "1s"); err != nil {
 		panic(err)
 	}
 }
 
-// Kubizone returns the program's path: shared by the packages of this run, or else built into dir. The build tag
-// faultpoints enables fault injection.
+// Kubizone returns the program's path, shared by this run, or else built into dir. The tag faultpoints enables fault
+// injection.
 func Kubizone(ctx context.Context, dir, tag string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/kubizone", tag)
 }
@@ -38,17 +38,17 @@ func Client(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/kubectl-kubizone", "")
 }
 
-// WebhookServer returns the webhook protocol's reference server, built like Kubizone.
+// WebhookServer returns the webhook protocol's reference server.
 func WebhookServer(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/webhook-server", "")
 }
 
-// Publish returns the example Go client, built like Kubizone.
+// Publish returns the example Go client.
 func Publish(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "api/examples/publish", "")
 }
 
-// Gardener returns the path of kubizone-gardener, built into dir: a separate module, whose first build takes minutes
+// Gardener returns the path of kubizone-gardener, built into dir. The first build of this separate module takes minutes
 // and the Go module proxy.
 func Gardener(ctx context.Context, dir string) (string, error) {
 	program := filepath.Join(dir, "kubizone-gardener")

@@ -9,10 +9,10 @@
 //  1. TestAttacks has a sub-test for each number, which runs the attack against a real server behind a real
 //     kube-apiserver, or names the tests in other packages (-everywhere runs them).
 //  2. The attacker has only a tenant's rights: kubizone-zone-admin in one namespace.
-//  3. Texts of refusals are checked: none names the victim's namespace, objects or user.
+//  3. No refusal names the victim's namespace, objects or user.
 //  4. After all attacks, the store is intact (fsck).
 //
-// Out of scope: the packages of the server. The tests send requests as tenants do.
+// Out of scope: the packages of the server.
 //
 // Read attacks_test.go for the table, then arena_test.go for the tenants.
 package security

@@ -18,7 +18,7 @@ import (
 
 const (
 	document   = "docs/semantics.md"
-	situations = "docs/situations.md" // each story is a test of the rules in its heading
+	situations = "docs/situations.md" // each story is a test
 )
 
 var (
@@ -31,8 +31,8 @@ var (
 )
 
 type table struct {
-	order []string            // in the document's order
-	text  map[string]string   // first words by sentence
+	order []string            // as in the document
+	text  map[string]string   // first words, by sentence
 	tests map[string][]string // sorted, by sentence, even if unknown
 }
 
@@ -111,7 +111,7 @@ func (t *table) addClaims(test, text string) {
 }
 
 // readPackage follows each test through the package's functions, methods and variables. Methods are found by name only,
-// perhaps too many of them.
+// perhaps too many.
 func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 	declared := map[string][]ast.Node{}
 	comments := map[ast.Node]string{} // above and inside of tests and their parts
@@ -197,7 +197,7 @@ func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 	return nil
 }
 
-// noteMessages notes the texts in a call's arguments, because a failure message makes no claim.
+// A failure message makes no claim.
 func noteMessages(arg ast.Expr, reported map[ast.Node]bool) {
 	switch arg := arg.(type) {
 	case *ast.BasicLit:

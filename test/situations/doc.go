@@ -7,8 +7,8 @@
 // Guarantees:
 //
 //  1. Each situation has a number, the rules that answer it, a story and an answer.
-//  2. Each story begins with the story of the page's zone.
-//  3. Answers of the law and of a server are reduced to the page's short words.
+//  2. Each story begins with that of the page's zone.
+//  3. Answers are reduced to the page's short words.
 //
 // Out of scope: the meaning of commands.
 //

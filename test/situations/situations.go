@@ -59,7 +59,7 @@ func Read(file string) (all []Situation, err error) {
 	return all, nil
 }
 
-// outcomes match the beginnings of answers, with the page's words. $1 is the reason.
+// outcomes match the beginnings of answers. $1 is the reason.
 var outcomes = []struct {
 	answer *regexp.Regexp
 	words  string
@@ -72,7 +72,7 @@ var outcomes = []struct {
 }
 
 // Shorten reduces a command's answer to the page's words: the outcome, a refusal's first rule, and the rules of
-// warnings. A server's answer to a deletion shows only success.
+// warnings.
 func Shorten(command, answer string) string {
 	if command != "zone" && command != "record" && command != "delegation" && command != "delete" {
 		return ""

@@ -53,7 +53,7 @@ func runTests(args []string) error {
 	return err
 }
 
-// event is a line of `go test -json` (go doc test2json).
+// event is a line of `go test -json`.
 type event struct {
 	Action, Package, Test, Output string
 	Elapsed                       float64 // seconds
@@ -70,7 +70,7 @@ type taken struct {
 	name    string
 }
 
-// listed bounds the printed packages, and the printed tests.
+// listed bounds the printed packages, and tests.
 const listed = 15
 
 type report struct {
@@ -170,7 +170,7 @@ func (r *report) endPackage(p *pkg, e event) {
 	}
 }
 
-// printSummary prints times that do not add up to the run's, since tests run in parallel.
+// The times do not add up to the run's, since tests run in parallel.
 func (r *report) printSummary() {
 	for _, list := range []struct {
 		of  string

@@ -8,8 +8,7 @@
 //  1. Start returns a ready server and stops it at the end of the test. A server's error fails the test.
 //  2. Ports are free loopback ports; all files are in a directory of the test.
 //
-// Out of scope: the code under test. Tests that need real processes, to kill a server or to read metrics, use
-// test/e2e or test/rig.
+// Out of scope: real processes, to kill a server or to read metrics; use test/e2e or test/rig.
 //
 // Read standalone.go.
 package standalone

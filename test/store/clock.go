@@ -13,5 +13,5 @@ type Clock struct{ ahead atomic.Int64 }
 
 func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
-// PassPeriods advances the clock by half an hour. Every existing record then counts in a mass deletion (S7.5).
+// PassPeriods advances the clock by half an hour, so that every existing record counts in a mass deletion (S7.5).
 func (c *Clock) PassPeriods() { c.ahead.Add(int64(30 * time.Minute)) }

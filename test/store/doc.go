@@ -5,9 +5,9 @@
 // with the decorated storage), and objects to write.
 //
 // Guarantees: (1) Each Store has a prefix: tests share only the member. (2) fsck checks every Store after the test,
-// unless damaged on purpose. (3) Two servers of a Store have two connections and share no memory.
+// unless damaged on purpose. (3) Two servers of a Store share no connection or memory.
 //
-// Out of scope: HTTP, admission and DNS. Writes go straight to the storage.
+// Out of scope: HTTP, admission and DNS.
 //
 // Read first: store.go, then objects.go.
 package store

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The shared member of the binary. home also contains the directories of Fresh.
+// The binary's shared member. home also has the directories of Fresh.
 var (
 	member *Etcd
 	home   string
@@ -70,8 +70,7 @@ func Fresh(t testing.TB, change ...func(*embed.Config)) *Etcd {
 
 type Etcd struct{ Endpoint string }
 
-// StartEtcd runs a member on dir, perhaps with data, until this process ends. There is no fsync: a killed process loses
-// nothing.
+// StartEtcd runs a member on dir until this process ends, without fsync.
 func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	var urls [2]url.URL
 	for i := range urls {
@@ -84,7 +83,7 @@ func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	c := embed.NewConfig()
 	c.Dir, c.UnsafeNoFsync = dir, true
 	c.MaxTxnOps = 512 // as in pkg/etcd/embed
-	// A member that purges old files every 30 s would end the process when Main removes the directory.
+	// A member that purges old files would end the process when Main removes the directory.
 	c.MaxSnapFiles, c.MaxWalFiles = 0, 0
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
 	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]

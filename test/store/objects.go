@@ -138,7 +138,7 @@ func (s *Server) DeleteRecord(ctx context.Context, ns, name string) error {
 	return s.Records.Delete(ctx, Key("records", ns, name), &v1alpha1.Record{}, nil, validateNothing, nil, storage.DeleteOptions{})
 }
 
-// DeleteZone sets the annotation first if other namespaces have objects in the zone (S8.1).
+// DeleteZone sets the annotation if other namespaces have objects in the zone (S8.1).
 func (s *Server) DeleteZone(ns, name string) error {
 	err := s.TryDeleteZone(ns, name)
 	if !apierrors.HasStatusCause(err, law.ReasonInUse) {
@@ -198,7 +198,7 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Fatalf("not within a minute: %s", what)
 }
 
-// Must panics on an error, which is possible only in a wrong test.
+// Must panics on an error, possible only in a wrong test.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		panic(fmt.Sprintf("%+v", err))

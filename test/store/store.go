@@ -132,7 +132,7 @@ func (s *Store) Settle() {
 	s.T.Fatalf("not settled within two minutes: %s", Text(s.Fsck()))
 }
 
-// SetFormat sets format and leastReader in the config key, as a program of that format would.
+// SetFormat sets format and leastReader in the config key.
 func (s *Store) SetFormat(format int) {
 	s.T.Helper()
 	key, all := layout.Keys{Prefix: s.Prefix}.Config(), map[string]any{}
@@ -151,7 +151,7 @@ func (s *Store) SetFormat(format int) {
 	}
 }
 
-// Together calls the package's function Together once.
+// Together calls the function Together once.
 func (s *Store) Together(keys ...string) {
 	s.T.Helper()
 	client, err := s.Connect()
@@ -164,9 +164,9 @@ func (s *Store) Together(keys ...string) {
 	}
 }
 
-// Together rewrites objects unchanged, a number of times, each time all in a transaction: they share a revision, and
-// watches see the same as after a batch of the ledger. Each object except the last of a resource then has a prefix
-// octet before its value. The function after is called after each transaction. client must have no other use.
+// Together rewrites objects unchanged, a number of times, each time in one transaction, as a batch of the ledger does.
+// Each object except the last of a resource then has a prefix octet before its value. after is called after each
+// transaction. client must have no other use.
 func Together(ctx context.Context, client *clientv3.Client, prefix string, times int, after func(), keys ...string) error {
 	ledger.Versions(prefix).Wrap(client)
 	at, values := make([]int64, len(keys)), make([]string, len(keys))
@@ -214,7 +214,7 @@ func Text(r fsck.Report) string {
 	return b.String()
 }
 
-// Server is an API server's part of a store: a ledger with a connection, and the decorated storage.
+// Server is a ledger with a connection, and the decorated storage.
 type Server struct {
 	T       testing.TB
 	Ctx     context.Context

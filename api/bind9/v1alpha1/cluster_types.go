@@ -12,44 +12,43 @@ import (
 // +genclient:method=UpdateScale,verb=update,subresource=scale,input=k8s.io/api/autoscaling/v1.Scale,result=k8s.io/api/autoscaling/v1.Scale
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Bind9Cluster is a set of BIND 9 servers with the same settings: a Bind9Instance for each primary and secondary.
+// Bind9Cluster is a set of BIND 9 servers with equal settings, each a Bind9Instance.
 type Bind9Cluster struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is the desired state of the cluster.
+	// spec is the desired state.
 	Spec Bind9ClusterSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status is the observed state of the cluster. The fleet controller writes it.
+	// status is the observed state. The fleet controller writes it.
 	// +optional
 	Status Bind9ClusterStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
 // Bind9ClusterSpec is the desired state of a cluster.
 type Bind9ClusterSpec struct {
-	// ServerSettings of every server of the cluster.
 	ServerSettings `json:",inline" protobuf:"bytes,1,opt,name=serverSettings"`
 	// primary configures the primaries, NAME-primary-0 and so on. Absent: none.
 	// +optional
 	Primary *RoleSettings `json:"primary,omitempty" protobuf:"bytes,2,opt,name=primary"`
-	// secondary configures the secondaries, NAME-secondary-0 and so on. Absent: none. The subresource scale has their
+	// secondary configures the secondaries, NAME-secondary-0 and so on. Absent: none. The subresource scale sets their
 	// number.
 	// +optional
 	Secondary *RoleSettings `json:"secondary,omitempty" protobuf:"bytes,3,opt,name=secondary"`
-	// dnssec has the cluster sign zones with spec.dnssec, on an additional server NAME-signer-0; the other servers
-	// transfer signed zones from there. Absent: no signing.
+	// dnssec has the cluster sign zones with spec.dnssec, on an additional server NAME-signer-0, from which the others
+	// transfer. Absent: no signing.
 	// +optional
 	DNSSEC *ClusterDNSSEC `json:"dnssec,omitempty" protobuf:"bytes,4,opt,name=dnssec"`
 }
 
 // ClusterDNSSEC configures signing.
 type ClusterDNSSEC struct {
-	// storage of the signer, of type PersistentVolumeClaim: the only place of the keys. The claim outlives the
-	// signer. Absent: the cluster's storage.
+	// storage of the signer, of type PersistentVolumeClaim: the only place of the keys. The claim outlives the signer.
+	// Absent: the cluster's storage.
 	// +optional
 	Storage *Storage `json:"storage,omitempty" protobuf:"bytes,1,opt,name=storage"`
-	// policies for Zones to choose from, besides "default": BIND's default policy, a single key without rollover.
+	// policies for Zones, besides BIND's "default", a single key without rollover.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -57,9 +56,9 @@ type ClusterDNSSEC struct {
 	Policies []DNSSECPolicy `json:"policies,omitempty" protobuf:"bytes,2,rep,name=policies"`
 }
 
-// DNSSECPolicy configures the keys of signed zones: a key-signing key (KSK) and a zone-signing key (ZSK).
+// DNSSECPolicy configures the keys of zones: a key-signing key (KSK) and a zone-signing key (ZSK).
 type DNSSECPolicy struct {
-	// name in spec.dnssec.policy of Zones: a DNS label. "default", "insecure" and "none" are reserved by BIND.
+	// name in spec.dnssec.policy of Zones: a DNS label, except BIND's own "default", "insecure" and "none".
 	// +k8s:validation:minLength=1
 	// +k8s:validation:maxLength=63
 	// +k8s:validation:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
@@ -76,7 +75,7 @@ type DNSSECPolicy struct {
 	// nsec3 denies names by their hashes (NSEC3, 0 iterations, no salt, RFC 9276). Defaults to false: NSEC.
 	// +optional
 	NSEC3 bool `json:"nsec3,omitempty" protobuf:"varint,5,opt,name=nsec3"`
-	// timing has the waiting times of rollovers. Absent: BIND's.
+	// timing has the times of rollovers. Absent: BIND's.
 	// +optional
 	Timing *DNSSECTiming `json:"timing,omitempty" protobuf:"bytes,6,opt,name=timing"`
 }
@@ -94,10 +93,10 @@ const (
 
 // DNSSECTiming has the times of a BIND dnssec-policy, in whole seconds.
 type DNSSECTiming struct {
-	// dnskeyTTL is the TTL of the DNSKEY records. Absent: 1h.
+	// dnskeyTTL is the TTL of DNSKEY records. Absent: 1h.
 	// +optional
 	DNSKEYTTL *metav1.Duration `json:"dnskeyTTL,omitempty" protobuf:"bytes,1,opt,name=dnskeyTTL"`
-	// maxZoneTTL is the longest TTL in the zones: resolvers cache former answers for that time. Absent: 24h.
+	// maxZoneTTL is the longest TTL in the zones, for which resolvers cache former answers. Absent: 24h.
 	// +optional
 	MaxZoneTTL *metav1.Duration `json:"maxZoneTTL,omitempty" protobuf:"bytes,2,opt,name=maxZoneTTL"`
 	// parentDSTTL is the TTL of DS records in parent zones. Absent: 24h.
@@ -106,7 +105,7 @@ type DNSSECTiming struct {
 	// zonePropagationDelay is the maximum time until all servers of the zone have a change. Absent: 5m.
 	// +optional
 	ZonePropagationDelay *metav1.Duration `json:"zonePropagationDelay,omitempty" protobuf:"bytes,4,opt,name=zonePropagationDelay"`
-	// parentPropagationDelay is the same for servers of the parent zone. Absent: 1h.
+	// parentPropagationDelay is the same for the parent zone. Absent: 1h.
 	// +optional
 	ParentPropagationDelay *metav1.Duration `json:"parentPropagationDelay,omitempty" protobuf:"bytes,5,opt,name=parentPropagationDelay"`
 	// publishSafety is an additional delay before a new key is used. Absent: 1h.
@@ -131,7 +130,7 @@ type RoleSettings struct {
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=100
 	Replicas int32 `json:"replicas,omitempty" protobuf:"varint,1,opt,name=replicas"`
-	// labels of the Bind9Instances, in addition to the cluster's, for selectors of DNSClasses.
+	// labels of the Bind9Instances, added to the cluster's.
 	// +optional
 	Labels map[string]string `json:"labels,omitempty" protobuf:"bytes,2,rep,name=labels"`
 	// service of each server. Absent: ClusterIP.
@@ -144,7 +143,7 @@ type RoleSettings struct {
 
 // Bind9ClusterStatus is the observed state of a cluster.
 type Bind9ClusterStatus struct {
-	// observedGeneration is the metadata.generation described by the status.
+	// observedGeneration is the generation described by the status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 	// primaries counts the primaries.
@@ -160,10 +159,10 @@ type Bind9ClusterStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,4,rep,name=conditions"`
-	// tsigKey has the dates of the key for signing transfers and NOTIFY.
+	// tsigKey has the dates of the key for transfers and NOTIFY.
 	// +optional
 	TSIGKey *KeyRotation `json:"tsigKey,omitempty" protobuf:"bytes,5,opt,name=tsigKey"`
-	// target identifies the place to which zones of this class are delivered, as in the status of a DNSClass.
+	// target as in the status of a DNSClass.
 	// +optional
 	Target string `json:"target,omitempty" protobuf:"bytes,6,opt,name=target"`
 }
@@ -183,7 +182,7 @@ type ServerCount struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Bind9ClusterList is a list of Bind9Clusters.
+// Bind9ClusterList lists Bind9Clusters.
 type Bind9ClusterList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard list metadata.

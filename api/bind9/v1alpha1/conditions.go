@@ -9,14 +9,13 @@ const (
 	ConditionReady = "Ready"
 	// ConditionProgressing: True while servers are created, changed or removed.
 	ConditionProgressing = "Progressing"
-	// ConditionDegraded: True while a formerly ready server is not ready, the agent of a server does not answer, or
-	// another manager's object is in the way.
+	// ConditionDegraded: True while a formerly ready server is not ready, an agent does not answer, or another
+	// manager's object is in the way.
 	ConditionDegraded = "Degraded"
 	// ConditionConfigValid: False while BIND's check rejects the configuration, which is then not applied.
 	ConditionConfigValid = "ConfigValid"
-	// ConditionDelivering of a Bind9Cluster used as a class (S11.30): the condition Ready of a DNSClass, False while
-	// the cluster cannot deliver zones. The delivery controller writes it, and removes it when no zone names the
-	// cluster.
+	// ConditionDelivering of a Bind9Cluster used as a class (S11.30): False while the cluster cannot deliver zones. The
+	// delivery controller writes it, and removes it when no zone names the cluster.
 	ConditionDelivering = "Delivering"
 )
 

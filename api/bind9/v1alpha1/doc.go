@@ -1,15 +1,15 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 defines the API of bind9.kubi.zone/v1alpha1: ClusterBind9Provider, Bind9Cluster and Bind9Instance,
-// the BIND 9 servers for zones.
+// Package v1alpha1 defines the API of bind9.kubi.zone/v1alpha1, for BIND 9 servers: ClusterBind9Provider, Bind9Cluster
+// and Bind9Instance.
 //
-// Guarantees: (1) `kubectl explain` prints the comment of a field, with format, unit, default and source; (2) every
-// condition type and label of this group has a constant in conditions.go; (3) the JSON of an accepted object keeps its
-// meaning; (4) exported names change only as docs/support.md allows.
+// Guarantees: (1) `kubectl explain` prints each field's format, unit, default and source; (2) every condition type and
+// label has a constant in conditions.go; (3) the JSON of an accepted object keeps its meaning; (4) exported names
+// change only as docs/support.md allows.
 //
-// Out of scope: BIND, and parses, validates and decides nothing. The server sets defaults, on every write. The only
-// import is apimachinery, because clients vendor this package.
+// Out of scope: parsing, validation, decisions, and defaults, which the server sets on every write. The only import is
+// apimachinery, because clients vendor this package.
 //
 // Read instance_types.go first, then cluster_types.go and provider_types.go.
 //

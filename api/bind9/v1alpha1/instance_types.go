@@ -10,24 +10,24 @@ import (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Bind9Instance is one BIND 9 server: a pod in the cluster, or an external server (spec.external).
+// Bind9Instance is one BIND 9 server: a pod, or an external server (spec.external).
 type Bind9Instance struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is the desired state of the server.
+	// spec is the desired state.
 	Spec Bind9InstanceSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status is the observed state of the server. The fleet controller writes it.
+	// status is the observed state. The fleet controller writes it.
 	// +optional
 	Status Bind9InstanceStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
 // Bind9InstanceSpec is the desired state of a server.
 type Bind9InstanceSpec struct {
-	// role is Primary, Secondary or Signer. Every role transfers its zones; a Signer signs zones for the other
-	// servers of its cluster, and serves no clients. Immutable.
+	// role of the server. Every role transfers its zones; a Signer signs zones for the other servers of its cluster,
+	// and serves no clients. Immutable.
 	Role Role `json:"role" protobuf:"bytes,1,opt,name=role,casttype=Role"`
 	// clusterRef names the server's Bind9Cluster, in this namespace. Absent: none. Immutable.
 	// +optional
@@ -37,16 +37,15 @@ type Bind9InstanceSpec struct {
 	// +default=ref(DefaultInstanceReplicas)
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=1
-	Replicas *int32 `json:"replicas,omitempty" protobuf:"varint,3,opt,name=replicas"`
-	// ServerSettings of the server. Absent blocks default to the cluster's.
+	Replicas       *int32 `json:"replicas,omitempty" protobuf:"varint,3,opt,name=replicas"`
 	ServerSettings `json:",inline" protobuf:"bytes,4,opt,name=serverSettings"`
-	// service of the server. Absent: as for its role in the cluster.
+	// service of the server. Absent: the cluster's for its role.
 	// +optional
 	Service *Service `json:"service,omitempty" protobuf:"bytes,5,opt,name=service"`
-	// resources of the BIND container. Absent: as for its role in the cluster.
+	// resources of the BIND container. Absent: the cluster's for its role.
 	// +optional
 	Resources *Resources `json:"resources,omitempty" protobuf:"bytes,6,opt,name=resources"`
-	// external describes a server run elsewhere: the fleet creates nothing for it. zoneNamespaces is the only other
+	// external describes a server run elsewhere, for which the fleet creates nothing. zoneNamespaces is the only other
 	// setting allowed. Authors need permission to create bind9instances/external.
 	// +optional
 	External *ExternalServer `json:"external,omitempty" protobuf:"bytes,7,opt,name=external"`
@@ -84,17 +83,17 @@ type ExternalServer struct {
 	// +k8s:validation:pattern="^[Hh][Tt][Tt][Pp][Ss]?://."
 	// +k8s:validation:maxLength=2048
 	AgentURL string `json:"agentURL" protobuf:"bytes,2,opt,name=agentURL"`
-	// allowPlainHTTP allows http in agentURL. Every host on the way can read the token.
+	// allowPlainHTTP allows http in agentURL. Hosts on the way can read the token.
 	// +optional
 	AllowPlainHTTP bool `json:"allowPlainHTTP,omitempty" protobuf:"varint,3,opt,name=allowPlainHTTP"`
-	// caBundle are PEM certificates of authorities for verifying the agent's certificate. Absent: the system's.
+	// caBundle are PEM certificates of authorities for the agent's certificate. Absent: the system's.
 	// +optional
 	CABundle []byte `json:"caBundle,omitempty" protobuf:"bytes,4,opt,name=caBundle"`
 	// tokenSecretRef names the agent's bearer token, in a Secret of this namespace.
 	// +optional
 	TokenSecretRef *SecretKeyReference `json:"tokenSecretRef,omitempty" protobuf:"bytes,5,opt,name=tokenSecretRef"`
-	// tsigSecretName is a Secret of this namespace with the server's key for transfers and updates: data name,
-	// algorithm and secret, as for tsigSecretRef of a DNSClass.
+	// tsigSecretName is a Secret of this namespace with the server's key for transfers and updates, with data as for
+	// tsigSecretRef of a DNSClass.
 	// +optional
 	// +k8s:validation:maxLength=253
 	TSIGSecretName string `json:"tsigSecretName,omitempty" protobuf:"bytes,6,opt,name=tsigSecretName"`
@@ -114,7 +113,7 @@ type SecretKeyReference struct {
 
 // Bind9InstanceStatus is the observed state of a server.
 type Bind9InstanceStatus struct {
-	// observedGeneration is the metadata.generation described by the status.
+	// observedGeneration is the generation described by the status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 	// addresses for queries, from the Service: "192.0.2.1:53".
@@ -134,7 +133,7 @@ type Bind9InstanceStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,5,rep,name=conditions"`
-	// tsigKey has the dates of the server's own TSIG key. A cluster's key is in the status of the cluster.
+	// tsigKey has the dates of the server's own TSIG key; those of a cluster's key are in the cluster's status.
 	// +optional
 	TSIGKey *KeyRotation `json:"tsigKey,omitempty" protobuf:"bytes,6,opt,name=tsigKey"`
 }
@@ -151,7 +150,7 @@ type KeyRotation struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Bind9InstanceList is a list of Bind9Instances.
+// Bind9InstanceList lists Bind9Instances.
 type Bind9InstanceList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard list metadata.

@@ -18,14 +18,14 @@ type ClusterBind9Provider struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is the desired state of the clusters.
+	// spec is the desired state.
 	Spec ClusterBind9ProviderSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status is the observed state of the clusters. The fleet controller writes it.
+	// status is the observed state. The fleet controller writes it.
 	// +optional
 	Status ClusterBind9ProviderStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
-// ClusterBind9ProviderSpec is the desired state of the clusters of a provider.
+// ClusterBind9ProviderSpec is the desired state of a provider's clusters.
 type ClusterBind9ProviderSpec struct {
 	// namespaces of the Bind9Clusters. Absent, without namespaceSelector: dns-system.
 	// +optional
@@ -37,20 +37,18 @@ type ClusterBind9ProviderSpec struct {
 	// namespaceSelector selects further namespaces by label.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty" protobuf:"bytes,2,opt,name=namespaceSelector"`
-	// Bind9ClusterSpec is the spec of each cluster.
-	Bind9ClusterSpec `json:",inline" protobuf:"bytes,3,opt,name=cluster"`
+	Bind9ClusterSpec  `json:",inline" protobuf:"bytes,3,opt,name=cluster"`
 }
 
-// DefaultProviderNamespace is the namespace of a provider without namespaces and namespaceSelector.
+// DefaultProviderNamespace is for providers without namespaces and namespaceSelector.
 const DefaultProviderNamespace = "dns-system"
 
-// ClusterBind9ProviderStatus is the observed state of the clusters of a provider.
+// ClusterBind9ProviderStatus is the observed state of a provider's clusters.
 type ClusterBind9ProviderStatus struct {
-	// observedGeneration is the metadata.generation described by the status.
+	// observedGeneration is the generation described by the status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
-	// clusters are the Bind9Clusters, by namespace. If the status has no room for all, ready clusters are left out
-	// first.
+	// clusters are the Bind9Clusters, by namespace. If there is no room for all, ready clusters are left out first.
 	// +optional
 	// +listType=map
 	// +listMapKey=namespace
@@ -75,14 +73,14 @@ type ProvidedCluster struct {
 	// ready is true if the Bind9Cluster exists and is ready.
 	// +optional
 	Ready bool `json:"ready,omitempty" protobuf:"varint,2,opt,name=ready"`
-	// message is the reason for ready being false.
+	// message is the reason if ready is false.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,3,opt,name=message"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ClusterBind9ProviderList is a list of ClusterBind9Providers.
+// ClusterBind9ProviderList lists ClusterBind9Providers.
 type ClusterBind9ProviderList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard list metadata.

@@ -12,8 +12,8 @@ import (
 )
 
 // Quantity is an amount of a resource as written: "1Gi", "500m", or a number. It is a string, because Kubernetes
-// computes its own Quantity while decoding: an exponent of ten digits would keep the API server busy for hours,
-// before validation.
+// computes its own Quantity while decoding, before validation: an exponent of ten digits would keep the API server busy
+// for hours.
 type Quantity string
 
 // quantityForm bounds the computation.
@@ -40,11 +40,11 @@ func (q *Quantity) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// OpenAPISchemaType returns the type for the OpenAPI generator.
+// OpenAPISchemaType is for the OpenAPI generator.
 func (Quantity) OpenAPISchemaType() []string { return []string{"string"} }
 
-// OpenAPISchemaFormat returns the format for the OpenAPI generator.
+// OpenAPISchemaFormat is for the OpenAPI generator.
 func (Quantity) OpenAPISchemaFormat() string { return "" }
 
-// OpenAPIV3OneOfTypes returns the types for the OpenAPI 3 generator.
+// OpenAPIV3OneOfTypes is for the OpenAPI 3 generator.
 func (Quantity) OpenAPIV3OneOfTypes() []string { return []string{"string", "number"} }

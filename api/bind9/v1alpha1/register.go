@@ -12,13 +12,13 @@ import (
 // GroupName is the API group.
 const GroupName = "bind9.kubi.zone"
 
-// SchemeGroupVersion is the API group and version.
+// SchemeGroupVersion is group and version.
 var SchemeGroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 
 var (
-	// SchemeBuilder registers the types of this version.
+	// SchemeBuilder registers this version's types.
 	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
-	// AddToScheme adds the types of this version to a scheme.
+	// AddToScheme adds this version's types to a scheme.
 	AddToScheme = SchemeBuilder.AddToScheme
 )
 

@@ -3,7 +3,7 @@
 
 package v1alpha1
 
-// Field selectors of Bind9Instances, besides metadata.name and metadata.namespace.
+// Field selectors of Bind9Instances besides metadata.name and metadata.namespace.
 const (
 	FieldInstanceClusterRefName = "spec.clusterRef.name"
 	FieldInstanceRole           = "spec.role"

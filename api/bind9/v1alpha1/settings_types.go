@@ -7,39 +7,37 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ServerSettings configure servers. Each block set in a Bind9Instance replaces the block of its Bind9Cluster.
+// ServerSettings configure servers. A block set in a Bind9Instance replaces the block of its Bind9Cluster.
 type ServerSettings struct {
 	// version is the release series of BIND: 9.18 or 9.20. Absent: 9.20.
 	// +optional
 	// +k8s:validation:pattern="^9\\.(18|20)$"
 	Version string `json:"version,omitempty" protobuf:"bytes,1,opt,name=version"`
-	// image of BIND. Absent: the server's default image for version.
+	// image of BIND. Absent: the server's default for version.
 	// +optional
 	Image *Image `json:"image,omitempty" protobuf:"bytes,2,opt,name=image"`
-	// config has the configurable part of BIND's configuration. Absent: an authoritative server for all clients.
+	// config configures BIND. Absent: an authoritative server for all clients.
 	// +optional
 	Config *Config `json:"config,omitempty" protobuf:"bytes,3,opt,name=config"`
-	// agent is the program next to BIND for adding and removing zones. Absent: kubizone bind-agent.
+	// agent adds and removes zones in BIND. Absent: kubizone bind-agent.
 	// +optional
 	Agent *Agent `json:"agent,omitempty" protobuf:"bytes,4,opt,name=agent"`
 	// storage is the volume for BIND's zones. Absent: an emptyDir, empty in each new pod.
 	// +optional
 	Storage *Storage `json:"storage,omitempty" protobuf:"bytes,5,opt,name=storage"`
-	// placement restricts the nodes of the pods. Absent: spread over zones and nodes if possible.
+	// placement restricts the pods' nodes. Absent: spread over zones and nodes if possible.
 	// +optional
 	Placement *Placement `json:"placement,omitempty" protobuf:"bytes,6,opt,name=placement"`
-	// zoneNamespaces are the namespaces whose zones the servers accept, in addition to their own namespace's. Absent:
-	// none.
+	// zoneNamespaces are the namespaces whose zones the servers accept, besides their own. Absent: none.
 	// +optional
 	ZoneNamespaces *NamespaceSelection `json:"zoneNamespaces,omitempty" protobuf:"bytes,7,opt,name=zoneNamespaces"`
-	// tsigKey configures the key for signing transfers and NOTIFY, shared by all servers of a cluster. Not for
-	// instances with a clusterRef. Absent: a key without rotation.
+	// tsigKey configures the key for transfers and NOTIFY, shared by all servers of a cluster. Not for instances with a
+	// clusterRef. Absent: a key without rotation.
 	// +optional
 	TSIGKey *TSIGKey `json:"tsigKey,omitempty" protobuf:"bytes,8,opt,name=tsigKey"`
 }
 
-// Image names a container image in a repository allowed by the server (kubizone apiserver
-// --bind9-image-repositories).
+// Image names a container image, in a repository of kubizone apiserver --bind9-image-repositories.
 type Image struct {
 	// repository is the image with registry, without tag and digest: "docker.io/internetsystemsconsortium/bind9".
 	// +k8s:validation:minLength=1
@@ -53,10 +51,10 @@ type Image struct {
 	// +optional
 	// +k8s:validation:pattern="^sha256:[0-9a-f]{64}$"
 	Digest string `json:"digest,omitempty" protobuf:"bytes,3,opt,name=digest"`
-	// pullPolicy is Always, IfNotPresent or Never. Absent: kubelet's default for the tag.
+	// pullPolicy decides when kubelet pulls the image. Absent: kubelet's default for the tag.
 	// +optional
 	PullPolicy PullPolicy `json:"pullPolicy,omitempty" protobuf:"bytes,4,opt,name=pullPolicy,casttype=PullPolicy"`
-	// pullSecrets are names of Secrets in this namespace for pulling the image.
+	// pullSecrets are Secrets in this namespace for pulling.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=10
@@ -73,9 +71,9 @@ const (
 	PullNever        PullPolicy = "Never"
 )
 
-// Config is the configurable part of BIND's configuration. The servers are authoritative only, without recursion.
-// Address lists have elements of BIND's address_match_list: any, none, localhost, localnets, an IP address, or a
-// prefix such as 192.0.2.0/24; a leading ! excludes the element.
+// Config configures BIND. The servers are authoritative only, without recursion. Address lists are BIND's
+// address_match_list: any, none, localhost, localnets, an IP address, or a prefix such as 192.0.2.0/24; a leading !
+// excludes the element.
 type Config struct {
 	// allowQuery is the address list of clients allowed to query. Absent: any.
 	// +optional
@@ -83,21 +81,21 @@ type Config struct {
 	// +k8s:validation:maxItems=256
 	// +k8s:validation:items:minLength=1
 	AllowQuery []string `json:"allowQuery,omitempty" protobuf:"bytes,1,rep,name=allowQuery"`
-	// allowTransfer is the address list of servers allowed to transfer zones. Absent: only servers of the cluster, by
-	// their key.
+	// allowTransfer is the address list of servers allowed to transfer zones. Absent: the cluster's servers, by their
+	// key.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=256
 	// +k8s:validation:items:minLength=1
 	AllowTransfer []string `json:"allowTransfer,omitempty" protobuf:"bytes,2,rep,name=allowTransfer"`
-	// queryLog logs each query in the container's log. Defaults to false.
+	// queryLog logs queries in the container's log. Defaults to false.
 	// +optional
 	QueryLog bool `json:"queryLog,omitempty" protobuf:"varint,3,opt,name=queryLog"`
 	// rateLimit enables response rate limiting. Absent: no limit.
 	// +optional
 	RateLimit *RateLimit `json:"rateLimit,omitempty" protobuf:"bytes,4,opt,name=rateLimit"`
-	// updateForwarding is the address list of clients whose dynamic updates the servers forward to the zone's
-	// primary, which checks the signature. Absent: none.
+	// updateForwarding is the address list of clients whose dynamic updates the servers forward to the zone's primary,
+	// which checks the signature. Absent: none.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=256
@@ -119,13 +117,13 @@ type RateLimit struct {
 	ExemptClients []string `json:"exemptClients,omitempty" protobuf:"bytes,2,rep,name=exemptClients"`
 }
 
-// Agent is the program next to BIND for adding and removing zones.
+// Agent configures the agent.
 type Agent struct {
-	// kind is Kubizone, for kubizone bind-agent, or Bindcar. Defaults to Kubizone.
+	// kind of the agent: Kubizone for kubizone bind-agent. Defaults to Kubizone.
 	// +optional
 	// +default=ref(AgentKubizone)
 	Kind AgentKind `json:"kind,omitempty" protobuf:"bytes,1,opt,name=kind,casttype=AgentKind"`
-	// image of the agent. Absent: the server's default image for kind.
+	// image of the agent. Absent: the server's default for kind.
 	// +optional
 	Image *Image `json:"image,omitempty" protobuf:"bytes,2,opt,name=image"`
 	// resources of the agent's container.
@@ -133,7 +131,7 @@ type Agent struct {
 	Resources *Resources `json:"resources,omitempty" protobuf:"bytes,3,opt,name=resources"`
 }
 
-// AgentKind is a program for adding and removing zones in BIND.
+// AgentKind is a kind of agent.
 // +enum
 type AgentKind string
 
@@ -142,9 +140,9 @@ const (
 	AgentBindcar  AgentKind = "Bindcar"
 )
 
-// TSIGKey configures the key for signing transfers and NOTIFY.
+// TSIGKey configures a TSIG key.
 type TSIGKey struct {
-	// algorithm is hmac-sha256, hmac-sha384 or hmac-sha512. Defaults to hmac-sha256. A change replaces the key.
+	// algorithm of the key. Defaults to hmac-sha256. A change replaces the key.
 	// +optional
 	// +default=ref(KeyHMACSHA256)
 	Algorithm KeyAlgorithm `json:"algorithm,omitempty" protobuf:"bytes,1,opt,name=algorithm,casttype=KeyAlgorithm"`
@@ -164,9 +162,9 @@ const (
 	KeyHMACSHA512 KeyAlgorithm = "hmac-sha512"
 )
 
-// Storage is the volume for BIND's zones.
+// Storage is a volume.
 type Storage struct {
-	// type is EmptyDir or PersistentVolumeClaim.
+	// type of the volume.
 	Type StorageType `json:"type" protobuf:"bytes,1,opt,name=type,casttype=StorageType"`
 	// capacity of the volume: required with PersistentVolumeClaim, the limit of an emptyDir.
 	// +optional
@@ -207,20 +205,20 @@ type Placement struct {
 	PriorityClassName string `json:"priorityClassName,omitempty" protobuf:"bytes,4,opt,name=priorityClassName"`
 }
 
-// Toleration tolerates a taint, as in a pod.
+// Toleration is a toleration of a pod.
 type Toleration struct {
 	// key of the taint. Empty, with operator Exists: all taints.
 	// +optional
 	// +k8s:validation:maxLength=316
 	Key string `json:"key,omitempty" protobuf:"bytes,1,opt,name=key"`
-	// operator is Equal or Exists. Absent: Equal.
+	// operator matches the taint. Absent: Equal.
 	// +optional
 	Operator TolerationOperator `json:"operator,omitempty" protobuf:"bytes,2,opt,name=operator,casttype=TolerationOperator"`
 	// value of the taint, with Equal.
 	// +optional
 	// +k8s:validation:maxLength=63
 	Value string `json:"value,omitempty" protobuf:"bytes,3,opt,name=value"`
-	// effect is NoSchedule, PreferNoSchedule or NoExecute. Absent: all.
+	// effect of the taint. Absent: all.
 	// +optional
 	Effect TaintEffect `json:"effect,omitempty" protobuf:"bytes,4,opt,name=effect,casttype=TaintEffect"`
 	// tolerationSeconds is the time in seconds before eviction, with NoExecute. Absent: no eviction.
@@ -271,15 +269,15 @@ type Amounts struct {
 
 // Service configures the Service of an instance.
 type Service struct {
-	// type is ClusterIP, NodePort or LoadBalancer. Defaults to ClusterIP.
+	// type of the Service. Defaults to ClusterIP.
 	// +optional
 	// +default=ref(ServiceClusterIP)
 	Type ServiceType `json:"type,omitempty" protobuf:"bytes,1,opt,name=type,casttype=ServiceType"`
 	// annotations of the Service.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty" protobuf:"bytes,2,rep,name=annotations"`
-	// externalTrafficPolicy is Cluster or Local. With Local, BIND sees the addresses of clients. Absent: Cluster. Not
-	// with ClusterIP.
+	// externalTrafficPolicy as in a Service: with Local, BIND sees the addresses of clients. Absent: Cluster. Not with
+	// ClusterIP.
 	// +optional
 	ExternalTrafficPolicy TrafficPolicy `json:"externalTrafficPolicy,omitempty" protobuf:"bytes,3,opt,name=externalTrafficPolicy,casttype=TrafficPolicy"`
 	// loadBalancerSourceRanges are the prefixes of clients allowed at a LoadBalancer. Absent: all.

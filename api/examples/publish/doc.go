@@ -4,7 +4,7 @@
 // Command publish sets the addresses of a name, and returns when every name server of the zone serves them. It is the
 // example of docs/clients.md for the typed client, server-side apply, and an informer.
 //
-// Guarantees: (1) to write a single Record, and only the applied fields; (2) to end with the server's message if the
+// Guarantees: (1) it writes a single Record, and only the applied fields; (2) it ends with the server's message if the
 // write is refused.
 //
 // Out of scope: zones: the server finds the zone of the name, and decides whether the namespace may write there.

@@ -62,7 +62,7 @@ func publish(ctx context.Context, kubeconfig, namespace, name, fqdn string, addr
 		return fmt.Errorf("no zone has it: %s", adopted.Message)
 	}
 
-	// The condition Ready is True when the name servers have confirmed.
+	// Ready is True when the name servers have confirmed.
 	one := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()
 	factory := externalversions.NewSharedInformerFactoryWithOptions(client, 0, externalversions.WithNamespace(namespace),
 		externalversions.WithTweakListOptions(func(options *metav1.ListOptions) { options.FieldSelector = one }))

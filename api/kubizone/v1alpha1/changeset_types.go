@@ -13,21 +13,21 @@ import (
 const (
 	// MaxChangeSetItems is the maximum number of items.
 	MaxChangeSetItems = 100
-	// MaxChangeSetOctets is the maximum size of all items together, in octets of JSON.
+	// MaxChangeSetOctets bounds all items together, in octets of JSON.
 	MaxChangeSetOctets = 256 << 10
 )
 
-// CauseWritesTooFast is the cause of a 429 for the write rate of a namespace. Its message is constant, so clients can
-// keep the message in a status.
+// CauseWritesTooFast is the cause of a 429 for a namespace's write rate. Its message is constant, so clients can keep
+// the message in a status.
 const CauseWritesTooFast metav1.CauseType = "NamespaceWritesTooFast"
 
-// StatusReasonChangeSetEnded is the reason in the answer to an item of a ChangeSet that was not written.
+// StatusReasonChangeSetEnded is the reason for an item not written because its ChangeSet was not.
 const StatusReasonChangeSetEnded metav1.StatusReason = "ChangeSetEnded"
 
-// StatusReasonPrerequisiteFailed is the reason in the answer (412) to a ChangeSet with an unmet prerequisite.
+// StatusReasonPrerequisiteFailed is the reason (412) for a ChangeSet with an unmet prerequisite.
 const StatusReasonPrerequisiteFailed metav1.StatusReason = "PrerequisiteFailed"
 
-// Outcomes of an item: values of status.items[].operation.
+// Values of status.items[].operation.
 const (
 	OperationCreated   = "Created"
 	OperationUpdated   = "Updated"
@@ -40,8 +40,8 @@ const (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // ChangeSet changes Records of one namespace and zone: all in one transaction, with one new serial of the zone, or
-// none. The server answers a create and stores nothing of it. Each item is authorized, admitted and counted like an
-// apply or delete of its Record.
+// none. The ChangeSet itself is not stored. Each item is authorized, admitted and counted like an apply or delete of
+// its Record.
 type ChangeSet struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata needs no name and is not stored.
@@ -57,7 +57,7 @@ type ChangeSet struct {
 
 // ChangeSetSpec has the changes.
 type ChangeSetSpec struct {
-	// items are the changes: at most 100, in at most 256 KiB of JSON together, each of another Record.
+	// items are the changes: at most 100, together at most 256 KiB of JSON, each of another Record.
 	// +required
 	// +listType=atomic
 	// +k8s:validation:minItems=1
@@ -87,7 +87,7 @@ type ChangeSetPrerequisite struct {
 	// type of the RRset. Absent: any RRset at the name.
 	// +optional
 	Type string `json:"type,omitempty" protobuf:"bytes,2,opt,name=type"`
-	// exists requires that the RRset, or any at the name, exists (true) or does not (false).
+	// exists requires the RRset, or any at the name, to exist (true) or not (false).
 	// +optional
 	Exists *bool `json:"exists,omitempty" protobuf:"varint,3,opt,name=exists"`
 	// values are the complete values of the RRset, in any order, as in a Record. The TTL does not count.
@@ -99,8 +99,8 @@ type ChangeSetPrerequisite struct {
 
 // ChangeSetItem is a change, in exactly one of its fields.
 type ChangeSetItem struct {
-	// apply is a Record for server-side apply: apiVersion, kind, metadata.name and the manager's fields. If
-	// metadata.uid or metadata.resourceVersion is set and differs from the Record's, the item is refused.
+	// apply is a Record for server-side apply: apiVersion, kind, metadata.name and the manager's fields. Refused if
+	// metadata.uid or metadata.resourceVersion is set and not the Record's.
 	// +optional
 	Apply *runtime.RawExtension `json:"apply,omitempty" protobuf:"bytes,1,opt,name=apply"`
 	// delete names a Record to delete.
@@ -111,7 +111,7 @@ type ChangeSetItem struct {
 	Create *runtime.RawExtension `json:"create,omitempty" protobuf:"bytes,3,opt,name=create"`
 }
 
-// ChangeSetDelete names a Record to delete. A ChangeSet cannot delete a Record with finalizers.
+// ChangeSetDelete names a Record without finalizers.
 type ChangeSetDelete struct {
 	// name of the Record.
 	// +required
@@ -127,10 +127,10 @@ type ChangeSetDelete struct {
 
 // ChangeSetStatus has the outcome.
 type ChangeSetStatus struct {
-	// zoneRef is the zone of the items.
+	// zoneRef names the zone.
 	// +optional
 	ZoneRef *AdoptingZone `json:"zoneRef,omitempty" protobuf:"bytes,1,opt,name=zoneRef"`
-	// serial of the zone with the changes. If they do not change the zone's content, the previous serial.
+	// serial of the zone with the changes; the previous serial if they do not change its content.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,2,opt,name=serial"`
 	// items in the order of spec.items.
@@ -139,7 +139,7 @@ type ChangeSetStatus struct {
 	Items []ChangeSetItemStatus `json:"items,omitempty" protobuf:"bytes,3,rep,name=items"`
 }
 
-// ChangeSetItemStatus is the outcome of an item.
+// ChangeSetItemStatus is an item's outcome.
 type ChangeSetItemStatus struct {
 	// name of the Record.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`

@@ -7,70 +7,66 @@ package v1alpha1
 const (
 	// ConditionAdopted of a Record: True while its data is part of a zone.
 	ConditionAdopted = "Adopted"
-	// ConditionReady of a Record: True when every class in force has confirmed a serial at or after status.serial. Of
-	// a Zone: True when Delegated, Servable and Settled are True and its serial is delivered everywhere. Of a
-	// Delegation: same as Accepted.
+	// ConditionReady of a Record: True when every class in force has confirmed status.serial or a later serial. Of a
+	// Zone: True when Delegated, Servable and Settled are True and its serial is delivered everywhere. Of a Delegation:
+	// same as Accepted.
 	ConditionReady = "Ready"
-	// ConditionStalled of a Zone, a Record or a DNSClass: True after two minutes of waiting for a person (S7.4), else
-	// absent.
+	// ConditionStalled: True after two minutes of waiting for a person (S7.4), else absent.
 	ConditionStalled = "Stalled"
-	// ConditionDelegated of a Zone: True while its parent delegates it, or while it is standalone and established.
+	// ConditionDelegated of a Zone: True while its parent delegates it, or it is standalone and established.
 	ConditionDelegated = "Delegated"
-	// ConditionServable of a Zone: True when name servers accept its content: NS at the apex, with addresses for
-	// hosts in the zone; or when every class has its own name servers.
+	// ConditionServable of a Zone: True when the zone has name servers, with addresses of those in the zone, or every
+	// class has its own (S6.15).
 	ConditionServable = "Servable"
 	// ConditionSettled of a Zone: False while a change still cascades (S7.2), or a mass deletion is held (S7.5).
 	ConditionSettled = "Settled"
 )
 
-// ConditionAccepted of a Delegation: True while its rule is in force in its Zone.
+// ConditionAccepted of a Delegation: True while its rule is in force.
 const ConditionAccepted = "Accepted"
 
 // ConditionDrifted of a Delivery: True while the provider's records differ from those confirmed, Unknown while they
 // cannot be compared.
 const ConditionDrifted = "Drifted"
 
-// ReasonAccepted of the condition Accepted: the rule is in force. Other reasons: ZoneNotFound for a missing or
-// pending Zone, LimitExceeded for a namespace at its limit of rules (S4.4).
+// ReasonAccepted: the rule is in force. Others: ZoneNotFound for a missing or pending Zone, LimitExceeded for a
+// namespace at its limit of rules (S4.4).
 const ReasonAccepted = "Accepted"
 
-// ReasonKeyNameTaken of the condition Ready of an UpdateKey: the TSIG key's name belongs to another key or namespace,
-// or differs from the name at first use (S13.3).
+// ReasonKeyNameTaken: the name of an UpdateKey's TSIG key belongs to another key or namespace, or is not the name at
+// first use (S13.3).
 const ReasonKeyNameTaken = "KeyNameTaken"
 
 // Reasons of the condition Adopted.
 const (
-	// ReasonAdopted: the zone's rules allow the Record, and the zone has its data.
 	ReasonAdopted = "Adopted"
-	// ReasonNoEnclosingZone: no Zone of the view encloses the Record's name (S2.3).
+	// ReasonNoEnclosingZone: no Zone of the view encloses the name (S2.3).
 	ReasonNoEnclosingZone = "NoEnclosingZone"
 	// ReasonBelowZoneCut: a zone below the Zone of zoneRef encloses the name (S2.1).
 	ReasonBelowZoneCut = "BelowZoneCut"
-	// ReasonNameHeld: another namespace holds the name; retried when the name is free (S2.7, S4.8).
+	// ReasonNameHeld: another namespace holds the name; retried when free (S2.7, S4.8).
 	ReasonNameHeld = "NameHeld"
-	// ReasonCNAMEConflict: the Record and other data at the name exclude each other; retried when the other data is
-	// gone (S2.7, S5.6).
+	// ReasonCNAMEConflict: other data at the name excludes the Record; retried when gone (S2.7, S5.6).
 	ReasonCNAMEConflict = "CNAMEConflict"
-	// ReasonLimitExceeded: the name, the RRset, the zone or the namespace is at a limit (S5.8).
+	// ReasonLimitExceeded: the name, RRset, zone or namespace is at a limit (S5.8).
 	ReasonLimitExceeded = "LimitExceeded"
-	// ReasonNameTooLong: the absolute name would exceed 255 octets (S1.3).
+	// ReasonNameTooLong: the absolute name exceeds 255 octets (S1.3).
 	ReasonNameTooLong = "NameTooLong"
-	// ReasonMoving: the Record has left its zone, and adoption by the next is in progress (S2.9).
+	// ReasonMoving: the Record has left its zone for another (S2.9).
 	ReasonMoving = "Moving"
-	// ReasonZoneTerminating: the zone is being deleted and adopts no Records (S8.2).
+	// ReasonZoneTerminating: the zone is being deleted (S8.2).
 	ReasonZoneTerminating = "ZoneTerminating"
-	// ReasonTerminating: the Record or its namespace is being deleted, so no zone adopts the Record (S2.6).
+	// ReasonTerminating: the Record or its namespace is being deleted (S2.6).
 	ReasonTerminating = "Terminating"
-	// ReasonValidationFailed: some DNS server would reject the zone because of the data (S5.11); rewrite the data.
+	// ReasonValidationFailed: some DNS server would reject the data (S5.11).
 	ReasonValidationFailed = "ValidationFailed"
-	// ReasonInvalid: the rules for zone content refuse the Record; the message has the reason.
+	// ReasonInvalid: the rules for zone content refuse the Record.
 	ReasonInvalid = "Invalid"
 )
 
 // Reasons shared by Adopted and Delegated.
 const (
-	// ReasonZoneNotFound: the Zone of zoneRef does not exist, or delegates nothing to the object's namespace (S2.3,
-	// S3.2).
+	// ReasonZoneNotFound: the Zone of zoneRef does not exist, or delegates nothing to the namespace (S2.3, S3.2).
 	ReasonZoneNotFound = "ZoneNotFound"
 	// ReasonDelegationWithdrawn: the zone no longer allows the object (S2.5, S3.5).
 	ReasonDelegationWithdrawn = "DelegationWithdrawn"
@@ -78,33 +74,32 @@ const (
 
 // Reasons of the condition Delegated.
 const (
-	// ReasonDelegated: the parent delegates the zone and lists its name servers.
 	ReasonDelegated = "Delegated"
-	// ReasonStandalone: no zone encloses this zone; a user with permission established it (S3.3).
+	// ReasonStandalone: no zone encloses the zone, which is established (S3.3).
 	ReasonStandalone = "Standalone"
 	// ReasonNotDelegated: a newer zone above does not list this zone (S3.4).
 	ReasonNotDelegated = "NotDelegated"
-	// ReasonParentRenamed: the Zone of spec.zoneRef was recreated with another name, and this zone keeps its name;
-	// the message has the way to follow the parent (S1.6).
+	// ReasonParentRenamed: the Zone of spec.zoneRef was recreated with another name, and this zone keeps its own
+	// (S1.6).
 	ReasonParentRenamed = "ParentRenamed"
 )
 
 // Reasons of the condition Servable.
 const (
 	ReasonServable = "Servable"
-	// ReasonClassNameServers: every class has its own name servers for the zone, for example by apexNS: Skip.
+	// ReasonClassNameServers: every class has its own name servers, for example by apexNS: Skip.
 	ReasonClassNameServers = "ClassNameServers"
 	ReasonNoNameServers    = "NoNameServers"
-	// ReasonNameServerWithoutAddress: the host of an apex NS is in this zone, without A or AAAA.
+	// ReasonNameServerWithoutAddress: a host of an apex NS, in this zone, has no A or AAAA.
 	ReasonNameServerWithoutAddress = "NameServerWithoutAddress"
-	// ReasonNameServerIsAlias: the host of an apex NS is in this zone, with a CNAME (RFC 2181 §10.3).
+	// ReasonNameServerIsAlias: a host of an apex NS, in this zone, has a CNAME (RFC 2181 §10.3).
 	ReasonNameServerIsAlias = "NameServerIsAlias"
-	// ReasonTooManyNameServers: the name servers in this zone have more names than a decision can read.
+	// ReasonTooManyNameServers: the hosts in this zone, with the names above them, are too many to check (S6.15).
 	ReasonTooManyNameServers = "TooManyNameServers"
 )
 
-// Reasons of Warnings, sent as warn-agent if another write may resolve the Warning. Reasons of conditions, such as
-// NoNameServers, occur too. Clients can drop a Warning resolved by another of their writes.
+// Reasons of Warnings that another write may resolve, sent as warn-agent. Reasons of conditions, such as NoNameServers,
+// occur too. Clients can drop a Warning resolved by another of their writes.
 const (
 	// WarningNoRules: a new Zone has neither rules nor Delegations.
 	WarningNoRules = "NoRules"
@@ -112,7 +107,7 @@ const (
 	WarningUnnamedGlue = "UnnamedGlue"
 	// WarningUnclaimedHost: records name a host not claimed by any namespace.
 	WarningUnclaimedHost = "UnclaimedHost"
-	// WarningAbsentHost: a Record names a host of its zone, and the host has no records yet.
+	// WarningAbsentHost: a Record names a host of its zone that has no records yet.
 	WarningAbsentHost = "AbsentHost"
 	// WarningTakesAway: the write takes names or records from others, or withdraws zones from servers.
 	WarningTakesAway = "TakesAway"
@@ -120,37 +115,42 @@ const (
 
 // Reasons of the condition Settled.
 const (
-	// ReasonSettled: every cascade is finished.
 	ReasonSettled = "Settled"
 	// ReasonCascading: Records or zones are being adopted or released.
 	ReasonCascading = "Cascading"
-	// ReasonMassDeletion: the zone's own namespace has removed so much that later content is not delivered (S7.5).
+	// ReasonMassDeletion: the zone's own namespace has removed so much that delivery stops (S7.5).
 	ReasonMassDeletion = "MassDeletion"
 )
 
 // Reasons of the condition Ready.
 const (
-	// ReasonPending: written into the zone, not yet confirmed by every class in force (S6.13). Of other objects: not
-	// yet judged by a controller (S7.11).
+	// ReasonPending: not yet confirmed by every class in force (S6.13), or not yet judged by a controller (S7.11).
 	ReasonPending = "Pending"
-	// ReasonNoClass: no class is in force for the zone, so it is not delivered, and is withdrawn from former classes
-	// (S6.13).
+	// ReasonPaused, instead of Pending: the annotation kubi.zone/paused of the Zone stops delivery. ReasonClassPaused:
+	// spec.paused of a class does. ReasonNoController: no controller works. ReasonNoPrimary: servers of a class
+	// transfer from primaries, and none works. ReasonAwaitsClass: a class does not confirm, without a known fault.
+	ReasonPaused       = "Paused"
+	ReasonClassPaused  = "ClassPaused"
+	ReasonNoController = "NoController"
+	ReasonNoPrimary    = "NoPrimary"
+	ReasonAwaitsClass  = "AwaitsClass"
+	// ReasonNoClass: no class is in force, so the zone is withdrawn from former classes (S6.13).
 	ReasonNoClass   = "NoClass"
 	ReasonDelivered = "Delivered"
-	// ReasonAllInstancesConfigured of a Delivery: every Bind9Instance of the class has confirmed the serial.
+	// ReasonAllInstancesConfigured: every Bind9Instance has confirmed the serial.
 	ReasonAllInstancesConfigured = "AllInstancesConfigured"
 	ReasonNotAdopted             = "NotAdopted"
-	// ReasonNotDelegatedOrServable: another condition of the zone prevents delivery.
 	ReasonNotDelegatedOrServable = "NotDelegatedOrServable"
 	// ReasonSerialBehind: a secondary serves a serial ahead of the zone's (S6.11).
 	ReasonSerialBehind = "SerialBehind"
-	// ReasonFrozen: the stored content of the zone does not match its hash; the last proven content is served, or
-	// none.
+	// ReasonContentDiffers: a secondary has the zone's serial with other data (S6.11).
+	ReasonContentDiffers = "ContentDiffers"
+	// ReasonFrozen: the zone's stored content does not match its hash; the last proven content is served, or none.
 	ReasonFrozen = "Frozen"
 )
 
-// LabelParentZone of an adopted object is `<zone>.<namespace>`, shortened with a hash above 63 characters. Output
-// only: setting the label has no effect (S6.12).
+// LabelParentZone of an adopted object is `<zone>.<namespace>`, shortened with a hash above 63 characters. Setting the
+// label has no effect (S6.12).
 const LabelParentZone = "kubi.zone/parent-zone"
 
 // LabelDynamic is "true" on Records made by updates (RFC 2136). AnnotationUpdateKey names the UpdateKey of the last
@@ -163,7 +163,7 @@ const (
 
 // LabelExternalDNS is the owner on Records made for external-dns. LabelCluster names their cluster if it is another,
 // and marks namespaces that cluster may use. AnnotationExternalDNSResource is KIND/NAMESPACE/NAME of the Record's
-// source, AnnotationExternalDNSTexts the content of external-dns's TXT registry for the Record.
+// source, AnnotationExternalDNSTexts the content of external-dns's TXT registry.
 const (
 	LabelExternalDNS              = "kubi.zone/external-dns"
 	LabelCluster                  = "kubi.zone/cluster"
@@ -177,21 +177,20 @@ const FinalizerDelivery = "kubi.zone/delivery"
 // AnnotationAcceptSerial of a Zone accepts a jump of its serial by more than 2²⁴ to a secondary's (S6.11).
 const AnnotationAcceptSerial = "kubi.zone/accept-serial"
 
-// AnnotationPublishDeletions of a Zone names a serial of the zone. A change of the value delivers deletions by the
-// zone's own namespace since that serial, and during the next ten minutes (S7.9).
+// AnnotationPublishDeletions of a Zone names a serial of the zone. Changing the value delivers deletions by the zone's
+// own namespace since that serial, and during the next ten minutes (S7.9).
 const AnnotationPublishDeletions = "kubi.zone/publish-deletions"
 
-// AnnotationReleaseNow of a Zone or a Delegation names at most 16 namespaces, as "team-a,team-b". A namespace newly
-// named loses at once the Records and zones no longer allowed by the rules, before the end of the
-// withdrawalGracePeriod (S3.6).
+// AnnotationReleaseNow of a Zone or a Delegation names at most 16 namespaces, as "team-a,team-b". A newly named
+// namespace loses at once the Records and zones that the rules no longer allow (S3.6).
 const AnnotationReleaseNow = "kubi.zone/release-now"
 
-// AnnotationDelete of a Zone has the Zone's uid. Deletion of a Zone with Records or child zones of other namespaces
-// needs the annotation (S8.1).
+// AnnotationDelete of a Zone, with the Zone's uid, allows deletion despite Records or child zones of other namespaces
+// (S8.1).
 const AnnotationDelete = "kubi.zone/delete"
 
-// AnnotationOnConflict of a Record, "wait": if data at its name refuses the creation, the Record is stored and waits
-// for the data to go (S2.14). For tools that create new objects before deleting old.
+// AnnotationOnConflict of a Record, "wait": if data at its name refuses the creation, the Record waits for the data to
+// go (S2.14).
 const AnnotationOnConflict = "kubi.zone/on-conflict"
 
 const OnConflictWait = "wait"
@@ -203,9 +202,9 @@ const AnnotationDefaultClass = "kubi.zone/is-default-class"
 // "stored=1Gi,written=4Mi,clusters=50"; "unlimited" is a value of each (S9.3).
 const AnnotationBudget = "kubi.zone/budget"
 
-// AnnotationPaused of a Zone, "true": nothing of the zone is delivered while set.
+// AnnotationPaused of a Zone, "true": nothing of the zone is delivered.
 const AnnotationPaused = "kubi.zone/paused"
 
-// AnnotationVerifyRequestedAt of a Zone requests an immediate comparison with its providers and a retry of failures.
-// Each new value is a new request; status.lastVerifyRequest of a Delivery is the last completed.
+// AnnotationVerifyRequestedAt of a Zone requests, with each new value, an immediate comparison with its providers and a
+// retry of failures.
 const AnnotationVerifyRequestedAt = "kubi.zone/verify-requested-at"

@@ -5,8 +5,7 @@ package v1alpha1
 
 import "time"
 
-// Defaults in seconds (S6.6), named by the `+default` markers. The ttl has no marker, because a class may set a
-// default.
+// Defaults in seconds (S6.6), named by the `+default` markers. The ttl has none, because a class may set a default.
 const (
 	DefaultTTL                   int32 = 360
 	DefaultRefresh               int32 = 86400
@@ -15,11 +14,11 @@ const (
 	DefaultNegativeResponseCache int32 = 360
 )
 
-// DefaultWithdrawalGracePeriod is the default withdrawalGracePeriod of a Zone (S3.6).
+// DefaultWithdrawalGracePeriod is the withdrawalGracePeriod of a Zone (S3.6).
 const DefaultWithdrawalGracePeriod = 24 * time.Hour
 
-// DefaultMaxDeletePercent is the default of spec.limits.maxDeletePercent (S7.5). The minimum of ten RRsets and the
-// period of ten minutes are constants in pkg/law/deletions.go.
+// DefaultMaxDeletePercent is the default of spec.limits.maxDeletePercent (S7.5). Its other constants are in
+// pkg/law/deletions.go.
 const DefaultMaxDeletePercent = 30
 
 // MaxDeletePercentOf returns the maxDeletePercent of limits, or the default if nil or unset.
@@ -30,7 +29,7 @@ func MaxDeletePercentOf(limits *ZoneLimits) int64 {
 	return int64(*limits.MaxDeletePercent)
 }
 
-// DefaultDriftInterval is the default driftInterval of a DNSClass.
+// DefaultDriftInterval is the driftInterval of a DNSClass.
 const DefaultDriftInterval = time.Hour
 
 // RRClass is a DNS class.
@@ -40,5 +39,5 @@ type RRClass string
 // ClassIN is the only supported DNS class (S5.5).
 const ClassIN RRClass = "IN"
 
-// DefaultWebhookTimeout is the default timeout of a webhook request, in seconds.
+// DefaultWebhookTimeout of a request, in seconds.
 const DefaultWebhookTimeout int32 = 30

@@ -11,8 +11,8 @@ import (
 // +genclient:noStatus
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Delegation is a rule for a Zone of its namespace, as a separate object: names and types, or child zones, for up to
-// 16 namespaces. The rules of all Delegations of a Zone apply together with its spec.delegations.
+// Delegation is a rule for a Zone of its namespace, as a separate object, for up to 16 namespaces. All Delegations of a
+// Zone apply together with its spec.delegations.
 type Delegation struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -21,18 +21,18 @@ type Delegation struct {
 
 	// spec is the rule.
 	Spec DelegationSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status is the observed state of the Delegation. The server writes it, and ignores values from clients.
+	// status is the observed state. Only the server writes it.
 	// +optional
 	Status DelegationStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
 // DelegationSpec is a rule for a Zone.
 type DelegationSpec struct {
-	// zoneRef names the Zone, in the namespace of the Delegation. Immutable.
+	// zoneRef names the Zone, in this namespace. Immutable.
 	ZoneRef DelegatedZone `json:"zoneRef" protobuf:"bytes,1,opt,name=zoneRef"`
 
-	// namespaces of the rule, 1 to 16. Records at a wildcard such as "*.apps" need a rule for a single namespace, or
-	// a shared rule, and a rule for the wildcard's base name.
+	// namespaces of the rule, 1 to 16. Records at a wildcard such as "*.apps" need a rule for a single namespace, or a
+	// shared rule, and a rule for the wildcard's base name.
 	// +listType=set
 	// +k8s:validation:minItems=1
 	// +k8s:validation:maxItems=16
@@ -46,15 +46,14 @@ type DelegationSpec struct {
 	// +k8s:validation:maxItems=1000
 	Records []RecordDelegation `json:"records,omitempty" protobuf:"bytes,3,rep,name=records"`
 
-	// zones are patterns of the allowed child zones, in the syntax of records[].pattern.
+	// zones are patterns of the allowed child zones, as in records[].pattern.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=1000
 	// +k8s:validation:items:minLength=1
 	Zones []string `json:"zones,omitempty" protobuf:"bytes,4,rep,name=zones"`
 
-	// ds has the zone include the DS records in status.dnssec.ds of the allowed child zones. Otherwise, DS records
-	// need Records.
+	// ds adds the DS records in status.dnssec.ds of the allowed child zones. If false, DS records need Records.
 	// +optional
 	DS bool `json:"ds,omitempty" protobuf:"varint,5,opt,name=ds"`
 }
@@ -70,7 +69,7 @@ type DelegatedZone struct {
 
 // DelegationStatus is the observed state of a Delegation.
 type DelegationStatus struct {
-	// observedGeneration is the metadata.generation described by the status.
+	// observedGeneration is the generation described by the status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 	// zoneRef names the Zone in which the rule is in force. Absent: none.
@@ -80,7 +79,7 @@ type DelegationStatus struct {
 	// seconds.
 	// +optional
 	Records int64 `json:"records,omitempty" protobuf:"varint,3,opt,name=records"`
-	// conditions: Accepted is True while the rule is in force in the Zone; Ready has the same value.
+	// conditions: Accepted is True while the rule is in force; Ready has the same value.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -91,7 +90,7 @@ type DelegationStatus struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// DelegationList is a list of Delegations.
+// DelegationList lists Delegations.
 type DelegationList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard list metadata.

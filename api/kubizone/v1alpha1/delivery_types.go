@@ -11,8 +11,8 @@ import (
 // +genclient
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Delivery is the progress of delivering one zone to one class. The controller creates it in the zone's namespace,
-// named `<zone>-<hash>` and owned by the Zone; tenants read it.
+// Delivery is the progress of delivering a zone to a class. The controller creates it in the zone's namespace, named
+// `<zone>-<hash>`.
 type Delivery struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -21,14 +21,14 @@ type Delivery struct {
 
 	// spec names the zone and the class. Immutable.
 	Spec DeliverySpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status is the progress of the delivery.
+	// status is the progress.
 	// +optional
 	Status DeliveryStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
 // DeliverySpec names a zone and a class.
 type DeliverySpec struct {
-	// zone names the delivered Zone, in this namespace.
+	// zone names the Zone, in this namespace.
 	Zone DeliveredZone `json:"zone" protobuf:"bytes,1,opt,name=zone"`
 	// classRef names the class.
 	ClassRef DNSClassReference `json:"classRef" protobuf:"bytes,2,opt,name=classRef"`
@@ -38,7 +38,7 @@ type DeliverySpec struct {
 type DeliveredZone struct {
 	// name of the Zone.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// uid of the Zone. A Zone recreated under the same name has another uid.
+	// uid of the Zone.
 	UID types.UID `json:"uid" protobuf:"bytes,2,opt,name=uid,casttype=k8s.io/apimachinery/pkg/types.UID"`
 	// fqdn of the zone at the start of delivery.
 	FQDN string `json:"fqdn" protobuf:"bytes,3,opt,name=fqdn"`
@@ -52,28 +52,27 @@ type DeliveryStatus struct {
 	// hash is the zone's hash at serial.
 	// +optional
 	Hash string `json:"hash,omitempty" protobuf:"bytes,2,opt,name=hash"`
-	// lastSyncTime is the time of the confirmation of serial.
+	// lastSyncTime is the time of the confirmation.
 	// +optional
 	LastSyncTime *metav1.Time `json:"lastSyncTime,omitempty" protobuf:"bytes,3,opt,name=lastSyncTime"`
-	// lastDriftCheckTime is the time of the last comparison of provider and zone.
+	// lastDriftCheckTime is the time of the last comparison with the provider.
 	// +optional
 	LastDriftCheckTime *metav1.Time `json:"lastDriftCheckTime,omitempty" protobuf:"bytes,4,opt,name=lastDriftCheckTime"`
-	// intent is the write in progress, stored before the first call and checked before each later call. Absent: no
-	// write in progress.
+	// intent is the write in progress, stored before the first call. Absent: none.
 	// +optional
 	Intent *DeliveryIntent `json:"intent,omitempty" protobuf:"bytes,5,opt,name=intent"`
-	// servers has a row for each server or instance of the class, if any.
+	// servers has a row for each server of the class, if any.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Servers []DeliveryServer `json:"servers,omitempty" protobuf:"bytes,6,rep,name=servers"`
-	// error is the last failure. Absent after a success.
+	// error is the last failure. Absent after success.
 	// +optional
 	Error *DeliveryError `json:"error,omitempty" protobuf:"bytes,7,opt,name=error"`
 	// failedRecords counts the RRsets refused by the provider.
 	// +optional
 	FailedRecords int32 `json:"failedRecords,omitempty" protobuf:"varint,8,opt,name=failedRecords"`
-	// skippedRecords counts the RRsets not supported by the provider.
+	// skippedRecords counts the RRsets that the provider does not support.
 	// +optional
 	SkippedRecords int32 `json:"skippedRecords,omitempty" protobuf:"varint,9,opt,name=skippedRecords"`
 	// conditions: Ready; Drifted is True while the provider's records differ from those confirmed, Unknown while they
@@ -87,31 +86,30 @@ type DeliveryStatus struct {
 	// fqdn is the zone's name at the provider. Absent: nothing was ever written there.
 	// +optional
 	FQDN string `json:"fqdn,omitempty" protobuf:"bytes,11,opt,name=fqdn"`
-	// target identifies the target that confirmed serial. If the class delivers to another target now, serial and
-	// hash do not count.
+	// target identifies the target that confirmed serial. If the class has another target now, serial and hash do not
+	// count.
 	// +optional
 	Target string `json:"target,omitempty" protobuf:"bytes,12,opt,name=target"`
-	// holder is the worker that confirmed serial, and may deliver the next serial without an intent. Other workers
-	// store an intent first.
+	// holder is the worker that confirmed serial. Only this worker may deliver the next serial without an intent.
 	// +optional
 	Holder string `json:"holder,omitempty" protobuf:"bytes,13,opt,name=holder"`
-	// drift lists RRsets, as "name type", found missing or different at the provider by the last comparison and not
-	// repaired. At most 256.
+	// drift lists RRsets, as "name type", found missing or different by the last comparison and not repaired. At most
+	// 256.
 	// +optional
 	// +listType=atomic
 	Drift []string `json:"drift,omitempty" protobuf:"bytes,15,rep,name=drift"`
 	// lastVerifyRequest is the last completed value of the Zone's annotation kubi.zone/verify-requested-at.
 	// +optional
 	LastVerifyRequest string `json:"lastVerifyRequest,omitempty" protobuf:"bytes,16,opt,name=lastVerifyRequest"`
-	// refused are RRsets that the provider refused in the last attempt, 256 at most. Their Records are not Ready.
+	// refused are RRsets that the provider refused in the last attempt, at most 256. Their Records are not Ready.
 	// +optional
 	// +listType=atomic
 	Refused []DeliveryRefusal `json:"refused,omitempty" protobuf:"bytes,17,rep,name=refused"`
-	// failedWhole: the last attempt failed for more than single RRsets, so error concerns the whole zone.
+	// failedWhole is true if error concerns the whole zone, not single RRsets.
 	// +optional
 	FailedWhole bool `json:"failedWhole,omitempty" protobuf:"varint,18,opt,name=failedWhole"`
-	// refusedDigests has the first eight octets of the SHA-256 of "name type" of each RRset refused beyond refused, in
-	// ascending order, 8192 at most.
+	// refusedDigests has the first eight octets of the SHA-256 of "name type" of each RRset refused beyond refused,
+	// ascending, at most 8192.
 	// +optional
 	RefusedDigests []byte `json:"refusedDigests,omitempty" protobuf:"bytes,19,opt,name=refusedDigests"`
 }
@@ -122,15 +120,15 @@ type DeliveryRefusal struct {
 	RRset string `json:"rrset" protobuf:"bytes,1,opt,name=rrset"`
 	// reason is the kind of the refusal, as in error.
 	Reason string `json:"reason" protobuf:"bytes,2,opt,name=reason"`
-	// code is the code of the provider or its protocol, such as an RCODE.
+	// code of the provider or its protocol, such as an RCODE.
 	// +optional
 	Code string `json:"code,omitempty" protobuf:"bytes,3,opt,name=code"`
-	// message says what is wrong with the RRset, in 256 characters at most.
+	// message explains the refusal, in at most 256 characters.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,4,opt,name=message"`
 }
 
-// DeliveryIntent is a write in progress. Calls of the worker in an intent may still arrive at the provider.
+// DeliveryIntent is a write in progress. Calls of its holder may still arrive at the provider.
 type DeliveryIntent struct {
 	// serial is the serial being delivered.
 	Serial int64 `json:"serial" protobuf:"varint,1,opt,name=serial"`
@@ -147,43 +145,60 @@ type DeliveryIntent struct {
 	// has no room for all refused RRsets.
 	// +optional
 	From int64 `json:"from,omitempty" protobuf:"varint,5,opt,name=from"`
-	// unlisted is true if more RRsets than listed are being written: the provider may have partial writes of any
-	// change since from.
+	// unlisted is true if more RRsets than listed are being written: the provider may have partial writes of any change
+	// since from.
 	// +optional
 	Unlisted bool `json:"unlisted,omitempty" protobuf:"varint,6,opt,name=unlisted"`
 }
 
-// DeliveryServer is a server or instance of a class.
+// DeliveryServer is the progress of a server.
 type DeliveryServer struct {
-	// name is the server's name in the class.
+	// name of the server in the class.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// serial is the last serial confirmed by the server, 0 for none. For a server with signs or signer, message has
-	// the serial in its answers.
+	// serial is the last serial confirmed by the server, 0 for none. For a server with signs or signer, message has the
+	// serial in its answers.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,2,opt,name=serial"`
-	// state is Current, Behind, Ahead or Failed.
+	// state compares the server with the zone.
 	// +optional
 	State ServerState `json:"state,omitempty" protobuf:"bytes,3,opt,name=state,casttype=ServerState"`
-	// lastProbeTime is the time of the last query to the server.
+	// lastProbeTime is the time of the last query.
 	// +optional
 	LastProbeTime *metav1.Time `json:"lastProbeTime,omitempty" protobuf:"bytes,4,opt,name=lastProbeTime"`
-	// message explains the state, for people.
+	// message explains the state.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,5,opt,name=message"`
+	// content is Differs or NotCompared. Absent: equal to the zone at the last comparison, or not compared yet.
+	// +optional
+	Content ServerContent `json:"content,omitempty" protobuf:"bytes,6,opt,name=content,casttype=ServerContent"`
+	// differsSince is the zone's serial at which content Differs was found first.
+	// +optional
+	DiffersSince int64 `json:"differsSince,omitempty" protobuf:"varint,7,opt,name=differsSince"`
 }
+
+// ServerContent compares the data of a server with the zone's at its serial.
+// +enum
+type ServerContent string
+
+const (
+	// ContentDiffers: the server has other data than the zone at the same serial (S6.11).
+	ContentDiffers ServerContent = "Differs"
+	// ContentNotCompared: the server refuses transfers to the controller, or transferred no whole zone in time.
+	ContentNotCompared ServerContent = "NotCompared"
+)
 
 // ServerState compares a server with the zone.
 // +enum
 type ServerState string
 
 const (
-	// ServerCurrent: the server has the zone's settled serial.
+	// ServerCurrent: the server has the settled serial.
 	ServerCurrent ServerState = "Current"
 	// ServerBehind: the server has an earlier serial, or none yet.
 	ServerBehind ServerState = "Behind"
 	// ServerAhead: the server has a serial ahead of the zone's (S6.11).
 	ServerAhead ServerState = "Ahead"
-	// ServerFailed: the server does not answer, or does not have the zone.
+	// ServerFailed: the server does not answer, does not have the zone, or has other data.
 	ServerFailed ServerState = "Failed"
 )
 
@@ -192,18 +207,18 @@ type DeliveryError struct {
 	// code is the provider's error code: an RCODE or an HTTP status.
 	// +optional
 	Code string `json:"code,omitempty" protobuf:"bytes,1,opt,name=code"`
-	// message has the fault and the next step, for people.
+	// message has the fault and the next step.
 	Message string `json:"message" protobuf:"bytes,2,opt,name=message"`
-	// timestamp is the time of the first in the unbroken series of failures with this reason.
+	// timestamp is the time of the first failure in the unbroken series with this reason.
 	Timestamp metav1.Time `json:"timestamp" protobuf:"bytes,3,opt,name=timestamp"`
-	// reason is the reason of the condition Ready at the time of the failure.
+	// reason is the reason of the condition Ready at the failure.
 	// +optional
 	Reason string `json:"reason,omitempty" protobuf:"bytes,4,opt,name=reason"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// DeliveryList is a list of Deliveries.
+// DeliveryList lists Deliveries.
 type DeliveryList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard list metadata.

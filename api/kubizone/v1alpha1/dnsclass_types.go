@@ -12,32 +12,32 @@ import (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // DNSClass configures the delivery of zones to name servers, in exactly one provider block. Cluster admins write
-// classes; tenants name them in spec.dnsClassRefs of zones.
+// classes; Zones name them in spec.dnsClassRefs.
 type DNSClass struct {
 	metav1.TypeMeta `json:",inline"`
-	// Standard object's metadata. With the annotation kubi.zone/is-default-class: "true", the class delivers every
-	// zone without dnsClassRefs.
+	// Standard object's metadata. With the annotation kubi.zone/is-default-class: "true", the class delivers every zone
+	// without dnsClassRefs.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is the desired state of the class.
+	// spec is the desired state.
 	Spec DNSClassSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status is the observed state of the class. The controller writes it.
+	// status is the observed state. The controller writes it.
 	// +optional
 	Status DNSClassStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
 // DNSClassSpec is the desired state of a class.
 type DNSClassSpec struct {
-	// defaultTTL is set in new Zones of the class without a ttl: seconds, 0 to 2147483647. A change affects no
-	// existing Zone. Absent: the default of Zones.
+	// defaultTTL is the ttl of new Zones without a ttl, in seconds, 0 to 2147483647. Existing Zones keep theirs.
+	// Absent: the default of Zones.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=2147483647
 	DefaultTTL *int32 `json:"defaultTTL,omitempty" protobuf:"varint,1,opt,name=defaultTTL"`
 
-	// nameServers are set in new Zones of the class without any. A change affects no existing Zone. Only names
-	// relative to the zone may have addresses.
+	// nameServers are set in new Zones without any. Existing Zones keep theirs. Only names relative to the zone may
+	// have addresses.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=100
@@ -49,7 +49,7 @@ type DNSClassSpec struct {
 	Namespaces *NamespaceSelection `json:"namespaces,omitempty" protobuf:"bytes,2,opt,name=namespaces"`
 
 	// views are the views of delivered zones: "" is the default view, "*" every view. Absent or empty: the default
-	// view alone. Among zones of one name the class delivers the default view's, else the first.
+	// view. Among zones of one name the class delivers the default view's, else the first.
 	// +optional
 	// +listType=set
 	// +k8s:validation:maxItems=100
@@ -60,7 +60,7 @@ type DNSClassSpec struct {
 	// +optional
 	AllowLocalAddresses bool `json:"allowLocalAddresses,omitempty" protobuf:"varint,3,opt,name=allowLocalAddresses"`
 
-	// paused stops the delivery of every zone of the class. Delivered content stays.
+	// paused stops delivery of the class's zones. Delivered content stays.
 	// +optional
 	Paused bool `json:"paused,omitempty" protobuf:"varint,4,opt,name=paused"`
 
@@ -71,10 +71,9 @@ type DNSClassSpec struct {
 	// +k8s:validation:maximum=10000
 	RequestsPerSecond *int32 `json:"requestsPerSecond,omitempty" protobuf:"varint,5,opt,name=requestsPerSecond"`
 
-	// driftInterval is the interval between comparisons of a zone with the provider's records, and, with transfer and
-	// bind9, between checks for the confirmed serial on each server. Whole seconds from 1m to 168h. Differences are
-	// repaired. Comparisons use at most half of requestsPerSecond, and take longer intervals if necessary. Absent:
-	// 1h; with transfer and bind9 1m.
+	// driftInterval is the interval of comparisons with the provider's records, and, with transfer and bind9, of checks
+	// for the confirmed serial on each server. Differences are repaired. Whole seconds from 1m to 168h; longer if
+	// comparisons would take more than half of requestsPerSecond. Absent: 1h; with transfer and bind9 1m.
 	// +optional
 	DriftInterval *metav1.Duration `json:"driftInterval,omitempty" protobuf:"bytes,13,opt,name=driftInterval"`
 
@@ -91,17 +90,16 @@ type DNSClassSpec struct {
 	// +optional
 	Webhook *WebhookProvider `json:"webhook,omitempty" protobuf:"bytes,8,opt,name=webhook"`
 
-	// bind9 delivers to BIND 9 servers declared as objects: the Bind9Instances of a Bind9Cluster, or selected by
-	// labels.
+	// bind9 delivers to Bind9Instances: of a Bind9Cluster, or selected by labels.
 	// +optional
 	Bind9 *Bind9Provider `json:"bind9,omitempty" protobuf:"bytes,15,opt,name=bind9"`
 
 	// allowRetain allows deletionPolicy Retain for Zones of the class: their data stays at the provider, even under a
-	// later zone of the name. Absent: a new Zone with Retain is refused, an existing zone withdrawn as with Delete.
+	// later zone of the name. If false, a new Zone with Retain is refused, an existing zone withdrawn as with Delete.
 	// +optional
 	AllowRetain bool `json:"allowRetain,omitempty" protobuf:"varint,11,opt,name=allowRetain"`
 
-	// deletionProtection refuses deletion of the class while true. Deletion withdraws all its zones from its servers.
+	// deletionProtection refuses deletion of the class, which would withdraw all its zones from its servers.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty" protobuf:"varint,14,opt,name=deletionProtection"`
 }
@@ -145,8 +143,8 @@ type SecretKeyReference struct {
 
 // TransferProvider configures the hidden primary.
 type TransferProvider struct {
-	// secondaries are the name servers for the zones. A zone is Ready when every secondary answers with its serial,
-	// or, with signs or signer, has the data of that serial.
+	// secondaries are name servers. A zone is Ready when every secondary answers with its serial, or, with signs or
+	// signer, has the data of that serial.
 	// +optional
 	// +listType=map
 	// +listMapKey=address
@@ -160,18 +158,17 @@ type TransferProvider struct {
 	// +k8s:validation:maxItems=100
 	AlsoNotify []string `json:"alsoNotify,omitempty" protobuf:"bytes,2,rep,name=alsoNotify"`
 
-	// tsigSecretRef names the Secret with the class's TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or
-	// hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND). Absent: only the addresses of secondaries
-	// may transfer.
+	// tsigSecretRef names the Secret with the class's TSIG key: data name, algorithm (hmac-sha256, the default,
+	// hmac-sha384 or hmac-sha512) and secret (base64, as in BIND). Absent: secondaries may transfer by address alone.
 	// +optional
 	TSIGSecretRef *SecretReference `json:"tsigSecretRef,omitempty" protobuf:"bytes,3,opt,name=tsigSecretRef"`
 
-	// catalogZone is the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none.
+	// catalogZone is the catalog zone (RFC 9432), absolute with a trailing dot. Absent: none.
 	// +optional
 	CatalogZone string `json:"catalogZone,omitempty" protobuf:"bytes,4,opt,name=catalogZone"`
 }
 
-// Secondary is a name server that transfers zones.
+// Secondary is a secondary name server.
 type Secondary struct {
 	// address is the server's IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53".
 	// +k8s:validation:minLength=1
@@ -179,59 +176,58 @@ type Secondary struct {
 	// tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.
 	// +optional
 	TSIGSecretRef *SecretReference `json:"tsigSecretRef,omitempty" protobuf:"bytes,2,opt,name=tsigSecretRef"`
-	// catalog is Follow or Ignore: whether the server follows the class's catalog zone. With Ignore, its own
-	// configuration has the zones, and it gets no NOTIFY for the catalog. Defaults to Follow.
+	// catalog is the use of the catalog zone. Defaults to Follow.
 	// +optional
 	// +default=ref(CatalogFollow)
 	Catalog CatalogUse `json:"catalog,omitempty" protobuf:"bytes,3,opt,name=catalog,casttype=CatalogUse"`
-	// signs marks a server that signs transferred zones (DNSSEC) under its own serials, which are not compared with
-	// the zone's and never raise it. The server counts as having a serial when its data, without DNSSEC records,
-	// equals the data of that serial. To compare, the controller transfers the zone from the server: allow this for
-	// its TSIG key, or without a key for the controller's address.
+	// signs marks a server that signs transferred zones (DNSSEC) under its own serials, which never raise the zone's.
+	// The server has a serial when its data, without DNSSEC records, equals the data of that serial. To compare them,
+	// the server must allow the controller transfers, by its TSIG key, or without a key by address.
 	// +optional
 	Signs bool `json:"signs,omitempty" protobuf:"varint,4,opt,name=signs"`
-	// signer is the address of a secondary in this list with signs, in the same spelling, from which the server
-	// transfers its zones. The server counts as having a serial when its answers have a serial under which the signer
-	// has that data; it gets NOTIFY for the catalog zone alone. Absent: the server transfers from Kubizone.
+	// signer is the address, in the same spelling, of a secondary with signs, from which the server transfers its
+	// zones. The server has a serial when its answers have a serial under which the signer has that data. It gets
+	// NOTIFY for the catalog zone alone. Absent: the server transfers from Kubizone.
 	// +optional
 	Signer string `json:"signer,omitempty" protobuf:"bytes,5,opt,name=signer"`
 }
 
-// CatalogUse decides about a secondary's use of the class's catalog zone.
+// CatalogUse is a secondary's use of the catalog zone.
 // +enum
 type CatalogUse string
 
 const (
 	CatalogFollow CatalogUse = "Follow"
+	// CatalogIgnore: the server has the zones in its own configuration, and gets no NOTIFY for the catalog.
 	CatalogIgnore CatalogUse = "Ignore"
 )
 
-// Bind9Provider is a set of BIND 9 servers: those selected by clusterRef or instancesFrom that accept the zones of
-// every namespace the class may deliver (spec.zoneNamespaces of the Bind9Instance or its Bind9Cluster). A zone is
-// Ready when every server answers with its serial.
+// Bind9Provider is the set of BIND 9 servers selected by clusterRef or instancesFrom that accept the zones of every
+// namespace the class may deliver (spec.zoneNamespaces of the Bind9Instance or its Bind9Cluster). A zone is Ready when
+// every server answers with its serial.
 type Bind9Provider struct {
 	// clusterRef selects the Bind9Instances of a Bind9Cluster.
 	// +optional
 	ClusterRef *Bind9ClusterReference `json:"clusterRef,omitempty" protobuf:"bytes,1,opt,name=clusterRef"`
 
-	// instancesFrom select Bind9Instances by namespace and label.
+	// instancesFrom select Bind9Instances.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=16
 	InstancesFrom []Bind9InstanceSelection `json:"instancesFrom,omitempty" protobuf:"bytes,2,rep,name=instancesFrom"`
 
-	// catalogZone is the class's catalog zone (RFC 9432), absolute with a trailing dot. Required in mode Catalog,
-	// refused in others.
+	// catalogZone is the catalog zone (RFC 9432), absolute with a trailing dot. Required in mode Catalog, refused in
+	// others.
 	// +optional
 	CatalogZone string `json:"catalogZone,omitempty" protobuf:"bytes,3,opt,name=catalogZone"`
 
-	// mode selects how servers get zones. Immutable: a zone must leave a server by the mode that added it. Defaults
-	// to Catalog.
+	// mode selects how servers get zones. Immutable: a zone must leave a server by the mode that added it. Defaults to
+	// Catalog.
 	// +optional
 	// +default=ref(Bind9ModeCatalog)
 	Mode Bind9Mode `json:"mode,omitempty" protobuf:"bytes,4,opt,name=mode,casttype=Bind9Mode"`
 
-	// primaries are the hidden primary's IP addresses as reached by the servers, with or without a port (53):
+	// primaries are the hidden primary's IP addresses as the servers reach them, with or without a port (53):
 	// "192.0.2.1", "[2001:db8::1]:5353". Required in mode Transfer, refused in others.
 	// +optional
 	// +listType=set
@@ -239,17 +235,17 @@ type Bind9Provider struct {
 	Primaries []string `json:"primaries,omitempty" protobuf:"bytes,5,rep,name=primaries"`
 }
 
-// Bind9Mode selects how BIND 9 servers get zones.
+// Bind9Mode selects how servers get zones.
 // +enum
 type Bind9Mode string
 
 const (
-	// Bind9ModeCatalog: the servers follow the catalog zone of the class.
+	// Bind9ModeCatalog: servers follow the catalog zone.
 	Bind9ModeCatalog Bind9Mode = "Catalog"
 	// Bind9ModeTransfer: each server's agent configures each zone as a secondary of the hidden primary.
 	Bind9ModeTransfer Bind9Mode = "Transfer"
-	// Bind9ModeUpdate: the agent of each server with role Primary creates the zone, and dynamic updates (RFC 2136)
-	// write its records. Servers with role Secondary transfer from these.
+	// Bind9ModeUpdate: the agent of each Primary creates the zone, and dynamic updates (RFC 2136) write its records.
+	// Secondaries transfer from Primaries.
 	Bind9ModeUpdate Bind9Mode = "Update"
 )
 
@@ -269,39 +265,39 @@ type Bind9ClusterReference struct {
 type Bind9InstanceSelection struct {
 	// selector selects Bind9Instances by label. Empty selects all of the namespaces.
 	Selector metav1.LabelSelector `json:"selector" protobuf:"bytes,1,opt,name=selector"`
-	// namespaces of the instances. Instances of other namespaces are never selected: servers get all zones of the
-	// class, and authors of an instance choose its labels.
+	// namespaces of the instances. Others are never selected: servers get all zones of the class, and authors of an
+	// instance choose its labels.
 	// +listType=set
 	// +k8s:validation:minItems=1
 	// +k8s:validation:maxItems=64
 	Namespaces []string `json:"namespaces" protobuf:"bytes,2,rep,name=namespaces"`
 }
 
-// RFC2136Provider is a primary for dynamic updates.
+// RFC2136Provider is a primary.
 type RFC2136Provider struct {
 	// server is the host name or IP address for updates, over TCP, with or without a port (53).
 	// +k8s:validation:minLength=1
 	Server string `json:"server" protobuf:"bytes,1,opt,name=server"`
-	// transferServer is the server for zone transfers, used in comparisons. Absent: server.
+	// transferServer is the server for zone transfers, for comparisons. Absent: server.
 	// +optional
 	TransferServer string `json:"transferServer,omitempty" protobuf:"bytes,2,opt,name=transferServer"`
-	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or
-	// hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND).
+	// tsigSecretRef names the Secret with the TSIG key, with data as for transfer.tsigSecretRef.
 	TSIGSecretRef SecretReference `json:"tsigSecretRef" protobuf:"bytes,3,opt,name=tsigSecretRef"`
-	// foreignRecords is Keep or Replace: the treatment of foreign records with a name and type of the zone. With Keep
-	// they stay, and the zone is not Ready (reason Conflict); Replace overwrites them. Foreign records of other names
-	// or types always stay. Defaults to Keep.
+	// foreignRecords is the treatment of foreign records with a name and type of the zone. All others stay. Defaults to
+	// Keep.
 	// +optional
 	// +default=ref(ForeignRecordsKeep)
 	ForeignRecords ForeignRecords `json:"foreignRecords,omitempty" protobuf:"bytes,4,opt,name=foreignRecords,casttype=ForeignRecords"`
 }
 
-// ForeignRecords is the treatment of foreign records with a name and type of the zone.
+// ForeignRecords is the treatment of foreign records.
 // +enum
 type ForeignRecords string
 
 const (
-	ForeignRecordsKeep    ForeignRecords = "Keep"
+	// ForeignRecordsKeep keeps them; the zone is not Ready (reason Conflict).
+	ForeignRecordsKeep ForeignRecords = "Keep"
+	// ForeignRecordsReplace overwrites them.
 	ForeignRecordsReplace ForeignRecords = "Replace"
 )
 
@@ -320,29 +316,30 @@ type WebhookProvider struct {
 	// hmacAuth signs requests.
 	// +optional
 	HMACAuth *HMACAuth `json:"hmacAuth,omitempty" protobuf:"bytes,3,opt,name=hmacAuth"`
-	// tls configures TLS authentication of server and client.
+	// tls configures TLS authentication.
 	// +optional
 	TLS *WebhookTLS `json:"tls,omitempty" protobuf:"bytes,4,opt,name=tls"`
 	// bearerTokenFrom names a token for the Authorization header; https only.
 	// +optional
 	BearerTokenFrom *SecretKeyReference `json:"bearerTokenFrom,omitempty" protobuf:"bytes,5,opt,name=bearerTokenFrom"`
-	// apexNS is Deliver or Skip: whether the NS RRset at the apex is delivered. Skip never sends, removes or compares
-	// it; for providers with their own apex NS, or without support for NS. Defaults to Deliver.
+	// apexNS decides about delivery of the apex NS RRset. Defaults to Deliver.
 	// +optional
 	// +default=ref(ApexNSDeliver)
 	ApexNS ApexNS `json:"apexNS,omitempty" protobuf:"bytes,6,opt,name=apexNS,casttype=ApexNS"`
 }
 
-// ApexNS decides about delivery of the NS RRset at the apex.
+// ApexNS decides about delivery of the apex NS RRset.
 // +enum
 type ApexNS string
 
 const (
 	ApexNSDeliver ApexNS = "Deliver"
-	ApexNSSkip    ApexNS = "Skip"
+	// ApexNSSkip never sends, removes or compares the RRset, for providers with their own apex NS, or without support
+	// for NS.
+	ApexNSSkip ApexNS = "Skip"
 )
 
-// HMACAuth signs requests with a shared secret, in exactly one of secretRef and secret.
+// HMACAuth has the shared secret in exactly one of secretRef and secret.
 type HMACAuth struct {
 	// secretRef names the shared secret.
 	// +optional
@@ -351,7 +348,7 @@ type HMACAuth struct {
 	// --allow-inline-secrets accepts it.
 	// +optional
 	Secret string `json:"secret,omitempty" protobuf:"bytes,2,opt,name=secret"`
-	// algorithm is SHA256 or SHA512. Defaults to SHA256.
+	// algorithm of the HMAC. Defaults to SHA256.
 	// +optional
 	// +default=ref(HMACAlgorithmSHA256)
 	Algorithm HMACAlgorithm `json:"algorithm,omitempty" protobuf:"bytes,3,opt,name=algorithm,casttype=HMACAlgorithm"`
@@ -366,25 +363,25 @@ const (
 	HMACAlgorithmSHA512 HMACAlgorithm = "SHA512"
 )
 
-// WebhookTLS configures TLS authentication of server and client.
+// WebhookTLS configures TLS authentication.
 type WebhookTLS struct {
-	// caBundle are PEM certificates of authorities for verifying the server's certificate. Absent: the system's.
+	// caBundle are PEM certificates of authorities for the server's certificate. Absent: the system's.
 	// +optional
 	CABundle []byte `json:"caBundle,omitempty" protobuf:"bytes,1,opt,name=caBundle"`
-	// clientSecretRef names a Secret of type kubernetes.io/tls with the client's certificate and key.
+	// clientSecretRef names a Secret of type kubernetes.io/tls for the client.
 	// +optional
 	ClientSecretRef *SecretReference `json:"clientSecretRef,omitempty" protobuf:"bytes,2,opt,name=clientSecretRef"`
 }
 
 // DNSClassStatus is the observed state of a class.
 type DNSClassStatus struct {
-	// observedGeneration is the metadata.generation described by the status.
+	// observedGeneration is the generation described by the status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 	// lastHealthCheck is the time of the provider's last health check.
 	// +optional
 	LastHealthCheck *metav1.Time `json:"lastHealthCheck,omitempty" protobuf:"bytes,2,opt,name=lastHealthCheck"`
-	// health is the result of the last health check. Delivery does not depend on it.
+	// health is the result of this check, without effect on delivery.
 	// +optional
 	Health *ClassHealth `json:"health,omitempty" protobuf:"bytes,3,opt,name=health"`
 	// conditions: Ready and Stalled.
@@ -394,8 +391,8 @@ type DNSClassStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,4,rep,name=conditions"`
-	// keyNames are the names of TSIG keys in use by transfer. Another class with a different key of the same name is
-	// not served, even if older. Names are kept while the class is paused or its Secrets are missing.
+	// keyNames are the names of TSIG keys in use by transfer, also while the class is paused or its Secrets are
+	// missing. Another class with a different key of the same name is not served, even if older.
 	// +optional
 	// +listType=atomic
 	KeyNames []string `json:"keyNames,omitempty" protobuf:"bytes,5,rep,name=keyNames"`
@@ -417,19 +414,19 @@ const (
 
 // ClassHealth is the result of a health check.
 type ClassHealth struct {
-	// status is Healthy, Unhealthy or Unknown.
+	// status is the result.
 	Status HealthStatus `json:"status" protobuf:"bytes,1,opt,name=status,casttype=HealthStatus"`
-	// lastCheck is the time of the health check.
+	// lastCheck is the time of the check.
 	// +optional
 	LastCheck *metav1.Time `json:"lastCheck,omitempty" protobuf:"bytes,2,opt,name=lastCheck"`
-	// message explains the status, for people.
+	// message explains the status.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,3,opt,name=message"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// DNSClassList is a list of DNSClasses.
+// DNSClassList lists DNSClasses.
 type DNSClassList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard list metadata.

@@ -4,12 +4,12 @@
 // Package v1alpha1 defines the API of kubi.zone/v1alpha1: Zone, Record, Delegation, DNSClass, Delivery, UpdateKey; the
 // computed subresources ZoneEntries and ZoneChanges; the requests ChangeSet, NameReview and UpdateRequest.
 //
-// Guarantees: (1) `kubectl explain` prints the comment of a field, with format, unit, default and source; (2) every
-// condition type and reason of this group has a constant in conditions.go; (3) the JSON of an accepted object keeps its
-// meaning; (4) exported names change only as docs/support.md allows.
+// Guarantees: (1) `kubectl explain` prints each field's format, unit, default and source; (2) every condition type and
+// reason has a constant in conditions.go; (3) the JSON of an accepted object keeps its meaning; (4) exported names
+// change only as docs/support.md allows.
 //
-// Out of scope: DNS, and parses, validates and decides nothing. The server sets defaults, on every write. The only
-// import is apimachinery, because clients vendor this package.
+// Out of scope: parsing, validation, decisions, and defaults, which the server sets on every write. The only import is
+// apimachinery, because clients vendor this package.
 //
 // Read record_types.go first, then zone_types.go.
 //

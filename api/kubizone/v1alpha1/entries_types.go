@@ -9,14 +9,13 @@ import (
 
 // Forms of ZoneEntries and ZoneChanges.
 const (
-	// FormEntries is the default: resolved entries with absolute names, served TTLs, SOA and glue.
+	// FormEntries, the default: resolved entries with absolute names, served TTLs, SOA and glue.
 	FormEntries = "entries"
-	// FormDefinition is the zone's definition: header and RRsets, names relative to the zone. It can feed another
-	// view.
+	// FormDefinition: header and RRsets as defined, with names relative to the zone. It can feed another view.
 	FormDefinition = "definition"
 )
 
-// Formats for query parameters, for clients that cannot set a header.
+// Values of the query parameter format.
 const (
 	FormatText  = "text"
 	FormatJSON  = "json"
@@ -34,12 +33,12 @@ type ZoneEntries struct {
 
 	// fqdn is the zone's name.
 	FQDN string `json:"fqdn" protobuf:"bytes,2,opt,name=fqdn"`
-	// view is the zone's view, empty for the default view.
+	// view of the zone, empty for default.
 	// +optional
 	View string `json:"view,omitempty" protobuf:"bytes,3,opt,name=view"`
 	// serial of the whole answer.
 	Serial int64 `json:"serial" protobuf:"varint,4,opt,name=serial"`
-	// hash is the zone's hash at serial.
+	// hash of the zone at serial.
 	Hash string `json:"hash" protobuf:"bytes,5,opt,name=hash"`
 
 	// entries of the zone, in form `entries`.
@@ -47,13 +46,13 @@ type ZoneEntries struct {
 	// +listType=atomic
 	Entries []Entry `json:"entries,omitempty" protobuf:"bytes,6,rep,name=entries"`
 
-	// contentGeneration is the zone's status.contentGeneration at serial, in form `definition`.
+	// contentGeneration of the zone at serial, in form `definition`.
 	// +optional
 	ContentGeneration int64 `json:"contentGeneration,omitempty" protobuf:"varint,7,opt,name=contentGeneration"`
 	// contentState is the set hash of rrsets, in form `definition`.
 	// +optional
 	ContentState string `json:"contentState,omitempty" protobuf:"bytes,8,opt,name=contentState"`
-	// header is the source of the SOA and of the zone's own name servers, in form `definition`.
+	// header of the zone, in form `definition`.
 	// +optional
 	Header *ZoneHeader `json:"header,omitempty" protobuf:"bytes,9,opt,name=header"`
 	// rrsets are the RRsets as defined, in form `definition`.
@@ -62,7 +61,7 @@ type ZoneEntries struct {
 	RRsets []RRset `json:"rrsets,omitempty" protobuf:"bytes,10,rep,name=rrsets"`
 }
 
-// ZoneViewMeta names the Zone of an answer, in fields of object metadata and `continue` of list metadata.
+// ZoneViewMeta is the metadata of an answer.
 type ZoneViewMeta struct {
 	// name of the Zone.
 	// +optional
@@ -85,11 +84,11 @@ type Entry struct {
 	FQDN string `json:"fqdn" protobuf:"bytes,1,opt,name=fqdn"`
 	// type is the RR type.
 	Type string `json:"type" protobuf:"bytes,2,opt,name=type"`
-	// class is the DNS class, IN.
+	// class is IN.
 	Class string `json:"class" protobuf:"bytes,3,opt,name=class"`
-	// ttl is the time to live in seconds.
+	// ttl in seconds.
 	TTL int64 `json:"ttl" protobuf:"varint,4,opt,name=ttl"`
-	// rdata is the data in presentation format with absolute names.
+	// rdata in presentation format, with absolute names.
 	RData string `json:"rdata" protobuf:"bytes,5,opt,name=rdata"`
 	// sources are the Records of the entry, with `sources=true`. Empty for entries made by the zone.
 	// +optional
@@ -133,7 +132,7 @@ type ZoneHeader struct {
 
 // RRset is an RRset as defined.
 type RRset struct {
-	// owner is the owner name relative to the zone, "@" for the zone's own name.
+	// owner is relative to the zone, "@" for the zone's own name.
 	Owner string `json:"owner" protobuf:"bytes,1,opt,name=owner"`
 	// type is the RR type.
 	Type string `json:"type" protobuf:"bytes,2,opt,name=type"`
@@ -155,7 +154,7 @@ type ZoneChanges struct {
 
 	// fqdn is the zone's name.
 	FQDN string `json:"fqdn" protobuf:"bytes,2,opt,name=fqdn"`
-	// view is the zone's view, empty for the default view.
+	// view of the zone, empty for default.
 	// +optional
 	View string `json:"view,omitempty" protobuf:"bytes,3,opt,name=view"`
 	// since is the serial before the first change.
@@ -167,7 +166,7 @@ type ZoneChanges struct {
 	// +optional
 	// +listType=atomic
 	Changes []ZoneChange `json:"changes,omitempty" protobuf:"bytes,6,rep,name=changes"`
-	// steps are the changes of the definition in order, one for each serial, in form `definition`.
+	// steps are the changes of the definition, in form `definition`.
 	// +optional
 	// +listType=atomic
 	Steps []ZoneStep `json:"steps,omitempty" protobuf:"bytes,7,rep,name=steps"`
@@ -190,17 +189,17 @@ type ZoneChange struct {
 	// +optional
 	// +listType=atomic
 	Added []Entry `json:"added,omitempty" protobuf:"bytes,5,rep,name=added"`
-	// by is the user who made the change, with `sources=true`, for callers with permission to list Records.
+	// by is the user who made the change, with `sources=true`.
 	// +optional
 	By string `json:"by,omitempty" protobuf:"bytes,6,opt,name=by"`
-	// record is the Record written, with `sources=true`, for callers with permission to list Records.
+	// record is the Record written, with `sources=true`.
 	// +optional
 	Record *RecordReference `json:"record,omitempty" protobuf:"bytes,7,opt,name=record"`
 }
 
-// ZoneStep is the difference of the definition between a serial and the next. Steps can be applied and undone.
+// ZoneStep is the difference of the definition between a serial and the next.
 type ZoneStep struct {
-	// contentGeneration is the zone's status.contentGeneration after the step, one more than before.
+	// contentGeneration after the step, one more than before.
 	ContentGeneration int64 `json:"contentGeneration" protobuf:"varint,1,opt,name=contentGeneration"`
 	// serial after the step.
 	Serial int64 `json:"serial" protobuf:"varint,2,opt,name=serial"`
@@ -209,10 +208,10 @@ type ZoneStep struct {
 	// time of the commit.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty" protobuf:"bytes,4,opt,name=time"`
-	// headerBefore is the header before the step, if changed.
+	// headerBefore is the former header, if changed.
 	// +optional
 	HeaderBefore *ZoneHeader `json:"headerBefore,omitempty" protobuf:"bytes,5,opt,name=headerBefore"`
-	// headerAfter is the header after the step, if changed.
+	// headerAfter is the new header, if changed.
 	// +optional
 	HeaderAfter *ZoneHeader `json:"headerAfter,omitempty" protobuf:"bytes,6,opt,name=headerAfter"`
 	// removed values.
@@ -223,7 +222,7 @@ type ZoneStep struct {
 	// +optional
 	// +listType=atomic
 	Added []Row `json:"added,omitempty" protobuf:"bytes,8,rep,name=added"`
-	// ttls are changes of RRsets' ttl.
+	// ttls are the changes of RRsets' ttl.
 	// +optional
 	// +listType=atomic
 	TTLs []TTLChange `json:"ttls,omitempty" protobuf:"bytes,9,rep,name=ttls"`
@@ -231,7 +230,7 @@ type ZoneStep struct {
 
 // Row is a value as defined.
 type Row struct {
-	// owner is the owner name relative to the zone, "@" for the zone's own name.
+	// owner as in RRset.
 	Owner string `json:"owner" protobuf:"bytes,1,opt,name=owner"`
 	// type is the RR type.
 	Type string `json:"type" protobuf:"bytes,2,opt,name=type"`
@@ -241,14 +240,14 @@ type Row struct {
 
 // TTLChange is a change of an RRset's ttl.
 type TTLChange struct {
-	// owner is the owner name relative to the zone.
+	// owner as in RRset.
 	Owner string `json:"owner" protobuf:"bytes,1,opt,name=owner"`
 	// type is the RR type.
 	Type string `json:"type" protobuf:"bytes,2,opt,name=type"`
-	// before is the ttl before, as in RRset. Absent: no such RRset before.
+	// before is the former ttl, as in RRset. Absent: no such RRset.
 	// +optional
 	Before string `json:"before,omitempty" protobuf:"bytes,3,opt,name=before"`
-	// after is the ttl after. Absent: no such RRset after.
+	// after is the new ttl. Absent: no such RRset.
 	// +optional
 	After string `json:"after,omitempty" protobuf:"bytes,4,opt,name=after"`
 }
@@ -259,7 +258,7 @@ type TTLChange struct {
 type ZoneEntriesOptions struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// limit is the maximum number of entries, 0 for all. metadata.continue is set if there are more.
+	// limit is the maximum number of entries, 0 for all. If there are more, metadata.continue is set.
 	// +optional
 	Limit int64 `json:"limit,omitempty" protobuf:"varint,1,opt,name=limit"`
 	// continue is the token from the previous answer.
@@ -297,15 +296,15 @@ type ZoneChangesOptions struct {
 	// sources adds user and Record to each change. Needs permission to list Records in all namespaces.
 	// +optional
 	Sources bool `json:"sources,omitempty" protobuf:"varint,3,opt,name=sources"`
-	// form is `entries` (the default) or `definition`.
+	// form as in ZoneEntriesOptions.
 	// +optional
 	Form string `json:"form,omitempty" protobuf:"bytes,4,opt,name=form"`
-	// format is `json`, `table` or `text`, for clients that cannot set the Accept header.
+	// format as in ZoneEntriesOptions.
 	// +optional
 	Format string `json:"format,omitempty" protobuf:"bytes,5,opt,name=format"`
 	// watch continues with new changes until client or server ends the watch. Each change is a metav1.WatchEvent of
-	// type MODIFIED with a ZoneChanges of one serial. An event of type ERROR has a Status with the reason for the
-	// end: 410 if the serial is no longer held.
+	// type MODIFIED with a ZoneChanges of one serial. An ERROR has a Status with the reason for the end: 410 if the
+	// serial is no longer held.
 	// +optional
 	Watch bool `json:"watch,omitempty" protobuf:"varint,6,opt,name=watch"`
 }

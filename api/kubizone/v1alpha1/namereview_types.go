@@ -7,16 +7,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MaxNameReviewRules is the maximum number of rules in the answer to a NameReview without a name.
+// MaxNameReviewRules limits the rules in the answer to a NameReview without a name.
 const MaxNameReviewRules = 500
 
 // +genclient
 // +genclient:onlyVerbs=create
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// NameReview answers whether its namespace may have a Record of a name and type, like a dry run of the creation: the
-// rule that allows it, or the reason for a refusal. The server answers a create and stores nothing. Needs permission
-// to create Records in the namespace.
+// NameReview asks whether its namespace may have a Record of a name and type, like a dry run of the creation. The
+// answer, not stored, has the rule that allows it, or the reason for a refusal. Needs permission to create Records in
+// the namespace.
 type NameReview struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata needs no name and is not stored.
@@ -60,13 +60,13 @@ const (
 	NameClaimUnclaimed NameClaim = "Unclaimed"
 )
 
-// NameReviewStatus is the answer. If no rule gives the namespace the name, the answer is the same as for a name
-// without a zone.
+// NameReviewStatus is the answer. If no rule gives the namespace the name, the answer is that for a name without a
+// zone.
 type NameReviewStatus struct {
-	// zone is the name of the zone for the Record. Absent: none.
+	// zone is the name of the Record's zone. Absent: none.
 	// +optional
 	Zone string `json:"zone,omitempty" protobuf:"bytes,1,opt,name=zone"`
-	// allowed is true if the zone would accept the Record, as far as its data does not matter.
+	// allowed is true if the zone would accept the Record, apart from its data.
 	Allowed bool `json:"allowed" protobuf:"varint,2,opt,name=allowed"`
 	// rule is the pattern of the rule that allows the Record.
 	// +optional
@@ -74,14 +74,14 @@ type NameReviewStatus struct {
 	// reason for a refusal, with rule number and next step.
 	// +optional
 	Reason string `json:"reason,omitempty" protobuf:"bytes,4,opt,name=reason"`
-	// claimed is the holder of the name, or of a name above or below that comes with it: Mine, Another or Unclaimed.
-	// Absent: no rule gives the namespace the name the Record would claim.
+	// claimed is the holder of the name, or of a name above or below that comes with it. Absent: no rule gives the
+	// namespace the name the Record would claim.
 	// +optional
 	Claimed NameClaim `json:"claimed,omitempty" protobuf:"bytes,5,opt,name=claimed,casttype=NameClaim"`
 	// contact is spec.contact of the Zone.
 	// +optional
 	Contact string `json:"contact,omitempty" protobuf:"bytes,6,opt,name=contact"`
-	// warnings of the creation, as far as the data does not matter.
+	// warnings of the creation, apart from the data.
 	// +optional
 	// +listType=atomic
 	Warnings []string `json:"warnings,omitempty" protobuf:"bytes,7,rep,name=warnings"`
@@ -89,13 +89,12 @@ type NameReviewStatus struct {
 	// +optional
 	// +listType=atomic
 	Rules []NameReviewRule `json:"rules,omitempty" protobuf:"bytes,8,rep,name=rules"`
-	// remaining is the number of rules left out.
+	// remaining counts the rules left out.
 	// +optional
 	Remaining int64 `json:"remaining,omitempty" protobuf:"varint,9,opt,name=remaining"`
 }
 
-// NameReviewRule has the records or zones that a zone's rule gives a namespace. Names at and below a child zone
-// belong to the child.
+// NameReviewRule has the records or zones that a zone's rule gives a namespace, except names at and below child zones.
 type NameReviewRule struct {
 	// zone is the name of the zone.
 	Zone string `json:"zone" protobuf:"bytes,1,opt,name=zone"`
@@ -113,7 +112,7 @@ type NameReviewRule struct {
 	// contact of the zone.
 	// +optional
 	Contact string `json:"contact,omitempty" protobuf:"bytes,5,opt,name=contact"`
-	// elsewhere is true if these patterns give no name, because delegated zones have all matching names.
+	// elsewhere is true if the patterns give no name, because delegated zones have all matching names.
 	// +optional
 	Elsewhere bool `json:"elsewhere,omitempty" protobuf:"varint,6,opt,name=elsewhere"`
 }

@@ -3,7 +3,7 @@
 
 package v1alpha1
 
-// Field selectors of Zones, Records, Delegations and Deliveries, besides metadata.name and metadata.namespace.
+// Field selectors besides metadata.name and metadata.namespace.
 const (
 	FieldZoneFQDN = "status.fqdn"
 	FieldZoneView = "spec.view"

@@ -11,8 +11,7 @@ import (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // UpdateKey allows messages signed with one TSIG key to write Records of its namespace by dynamic update (RFC 2136),
-// within spec.records and the zone's rules for the namespace. Write access to the Secret gives this right, and no
-// other.
+// within spec.records and the zone's rules. Write access to the Secret gives this right, and no other.
 type UpdateKey struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -21,15 +20,15 @@ type UpdateKey struct {
 
 	// spec is the key and its permissions.
 	Spec UpdateKeySpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status is the observed state of the key and of its last updates.
+	// status is the observed state.
 	// +optional
 	Status UpdateKeyStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
 // UpdateKeySpec is a key and its permissions.
 type UpdateKeySpec struct {
-	// tsigSecretRef names the Secret with the key, in the namespace of the UpdateKey. Data as written by tsig-keygen:
-	// name, algorithm (default hmac-sha256) and secret, in base64.
+	// tsigSecretRef names the Secret with the key, in this namespace. Data as written by tsig-keygen: name, algorithm
+	// (default hmac-sha256) and secret, in base64.
 	TSIGSecretRef UpdateKeySecret `json:"tsigSecretRef" protobuf:"bytes,1,opt,name=tsigSecretRef"`
 	// view of the updated zones. Empty: the default view. Immutable.
 	// +optional
@@ -41,8 +40,7 @@ type UpdateKeySpec struct {
 	// +k8s:validation:minItems=1
 	// +k8s:validation:maxItems=16
 	Records []UpdateKeyRecords `json:"records" protobuf:"bytes,3,rep,name=records"`
-	// transfer is the permission for AXFR: None; Own, Records of the namespace made by updates, of names the key may
-	// write; Zone, each zone of the namespace. Defaults to None.
+	// transfer is the permission for AXFR. Defaults to None.
 	// +optional
 	// +default=ref(UpdateTransferNone)
 	Transfer UpdateTransfer `json:"transfer,omitempty" protobuf:"bytes,4,opt,name=transfer,casttype=UpdateTransfer"`
@@ -65,8 +63,8 @@ type UpdateKeyRecords struct {
 	// matches one or more labels, any other "*" exactly one.
 	// +k8s:validation:minLength=1
 	Pattern string `json:"pattern" protobuf:"bytes,1,opt,name=pattern"`
-	// types are RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type except NS, DS, DNSKEY,
-	// CDS, CDNSKEY, CSYNC and DNAME, which need an explicit mention.
+	// types are RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type except NS, DS, DNSKEY, CDS,
+	// CDNSKEY, CSYNC and DNAME.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=100
@@ -78,7 +76,7 @@ type UpdateKeyRecords struct {
 type UpdateTransfer string
 
 const (
-	// UpdateTransferNone: none.
+	// UpdateTransferNone refuses AXFR.
 	UpdateTransferNone UpdateTransfer = "None"
 	// UpdateTransferOwn: Records of the namespace made by updates, of names the key may write.
 	UpdateTransferOwn UpdateTransfer = "Own"
@@ -86,9 +84,9 @@ const (
 	UpdateTransferZone UpdateTransfer = "Zone"
 )
 
-// UpdateKeyStatus is the observed state of an UpdateKey, written by a primary.
+// UpdateKeyStatus is the state of an UpdateKey, written by a primary.
 type UpdateKeyStatus struct {
-	// observedGeneration is the metadata.generation described by the condition.
+	// observedGeneration is the generation described by the condition.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 	// keyName is the name of the TSIG key at first use. A Secret with another name is not accepted.
@@ -123,13 +121,13 @@ type UpdateKeyRefusal struct {
 	Time metav1.Time `json:"time" protobuf:"bytes,1,opt,name=time"`
 	// rcode of the answer.
 	RCode string `json:"rcode" protobuf:"bytes,2,opt,name=rcode"`
-	// message is the reason for the refusal.
+	// message is the reason.
 	Message string `json:"message" protobuf:"bytes,3,opt,name=message"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// UpdateKeyList is a list of UpdateKeys.
+// UpdateKeyList lists UpdateKeys.
 type UpdateKeyList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard list metadata.
@@ -149,14 +147,14 @@ type UpdateRequest struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is the content of the message.
+	// spec is the message.
 	Spec UpdateRequestSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
 	// status has the outcome, in the answer.
 	// +optional
 	Status UpdateRequestStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
-// UpdateRequestSpec is the content of a message.
+// UpdateRequestSpec is the message.
 type UpdateRequestSpec struct {
 	// zone of the message, absolute.
 	// +k8s:validation:minLength=1
@@ -164,16 +162,16 @@ type UpdateRequestSpec struct {
 	// from is the sender's address.
 	// +optional
 	From string `json:"from,omitempty" protobuf:"bytes,2,opt,name=from"`
-	// prerequisites are the records of the Prerequisite section (RFC 2136 §2.4).
+	// prerequisites are the Prerequisite section (RFC 2136 §2.4).
 	// +optional
 	// +listType=atomic
 	Prerequisites []UpdateRequestRecord `json:"prerequisites,omitempty" protobuf:"bytes,3,rep,name=prerequisites"`
-	// updates are the records of the Update section (RFC 2136 §2.5).
+	// updates are the Update section (RFC 2136 §2.5).
 	// +optional
 	// +listType=atomic
 	Updates []UpdateRequestRecord `json:"updates,omitempty" protobuf:"bytes,4,rep,name=updates"`
-	// id identifies the signed octets: a repeated message has the same id. Records written by the message carry the
-	// id in the annotation kubi.zone/update-id.
+	// id identifies the signed octets: a repeated message has the same id. Records written by the message have the
+	// annotation kubi.zone/update-id.
 	// +optional
 	// +k8s:validation:maxLength=64
 	ID string `json:"id,omitempty" protobuf:"bytes,5,opt,name=id"`
@@ -190,7 +188,7 @@ type UpdateRequestRecord struct {
 	// ttl in seconds.
 	// +optional
 	TTL int64 `json:"ttl,omitempty" protobuf:"varint,4,opt,name=ttl"`
-	// data in presentation format. Absent if the record has none.
+	// data in presentation format, if any.
 	// +optional
 	Data string `json:"data,omitempty" protobuf:"bytes,5,opt,name=data"`
 }
@@ -199,14 +197,13 @@ type UpdateRequestRecord struct {
 type UpdateRequestStatus struct {
 	// rcode of the answer, such as NOERROR or REFUSED.
 	RCode string `json:"rcode" protobuf:"bytes,1,opt,name=rcode"`
-	// message is the reason for any other rcode than NOERROR.
+	// message is the reason for another rcode than NOERROR.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,2,opt,name=message"`
 	// serial of the zone with the update. Absent if nothing changed.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,3,opt,name=serial"`
-	// share has the records made by updates in the zone, of names the key may write, in the answer of
-	// updatekeys/share.
+	// share has the records made by updates in the zone, of names the key may write, for updatekeys/share.
 	// +optional
 	// +listType=atomic
 	Share []UpdateRequestRecord `json:"share,omitempty" protobuf:"bytes,4,rep,name=share"`

@@ -11,33 +11,31 @@ import (
 // +genclient:method=GetEntries,verb=get,subresource=entries,result=ZoneEntries
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Zone is a DNS zone: its name, rules for Records and child zones, and SOA parameters. The subresource entries has
-// its content (`kubectl get zone NAME --subresource=entries`).
+// Zone is a DNS zone: its name, rules for Records and child zones, and SOA parameters. `kubectl get zone NAME
+// --subresource=entries` lists its content.
 type Zone struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty" protobuf:"bytes,1,opt,name=metadata"`
 
-	// spec is the desired state of the zone.
+	// spec is the desired state.
 	Spec ZoneSpec `json:"spec" protobuf:"bytes,2,opt,name=spec"`
-	// status is the observed state of the zone. The server writes it in the transaction that changes the zone, and
-	// ignores clients' values.
+	// status is the observed state. Only the server writes it.
 	// +optional
 	Status ZoneStatus `json:"status,omitempty" protobuf:"bytes,3,opt,name=status"`
 }
 
 // ZoneSpec is the desired state of a zone.
 type ZoneSpec struct {
-	// domainName is the zone's name: absolute with a trailing dot ("example.org.", "." for the root), otherwise
-	// ("dev") relative to the zone of zoneRef, which is then required. Once the zone has a name, domainName, view and
-	// zoneRef are immutable.
+	// domainName is the zone's name: absolute with a trailing dot ("example.org.", "." for the root), otherwise ("dev")
+	// relative to zoneRef, which is then required. Immutable once the zone has a name, as are view and zoneRef.
 	// +k8s:validation:minLength=1
 	// +k8s:validation:pattern="^[^\\s\"\\\\$;]+$"
 	DomainName string `json:"domainName" protobuf:"bytes,1,opt,name=domainName"`
 
-	// view is the zone's view (split horizon): an RFC 1123 label, empty for the default view. With a zoneRef, view is
-	// empty or the view of that zone. Immutable.
+	// view is the zone's view (split horizon): an RFC 1123 label, empty for default. With a zoneRef, only empty or that
+	// zone's view.
 	// +optional
 	// +k8s:validation:maxLength=63
 	// +k8s:validation:pattern="^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
@@ -47,23 +45,22 @@ type ZoneSpec struct {
 	// +optional
 	ZoneRef *ZoneReference `json:"zoneRef,omitempty" protobuf:"bytes,3,opt,name=zoneRef"`
 
-	// delegations are the rules for Records and child zones. Names, types and zones without a rule are refused, even
-	// to the zone's own namespace.
+	// delegations are the rules for Records and child zones. Without a rule, even the zone's own namespace may have
+	// none.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=1000
 	Delegations []DelegationRule `json:"delegations,omitempty" protobuf:"bytes,4,rep,name=delegations"`
 
-	// nameServers become NS records at the apex and, for hosts in the zone, address records; no rule is needed. NS
-	// Records at "@" add to them. Absent: the nameServers of the zone's first class, copied here at creation. []:
-	// none.
+	// nameServers become NS records at the apex, with address records for hosts in the zone; no rule is needed. NS
+	// Records at "@" add to them. Absent: copied from the zone's first class at creation. []: none.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=100
 	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,5,rep,name=nameServers"`
 
-	// ttl is the TTL in seconds of the SOA and of Records without ttl, 0 to 2147483647 (RFC 2181 §8). Absent: the
-	// defaultTTL of the zone's first class, else 360, copied here at creation.
+	// ttl is the TTL in seconds of the SOA and of Records without ttl, 0 to 2147483647 (RFC 2181 §8). Absent: copied
+	// from defaultTTL of the zone's first class at creation, else 360.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=2147483647
@@ -77,24 +74,24 @@ type ZoneSpec struct {
 	// +k8s:validation:maximum=2147483647
 	Refresh *int32 `json:"refresh,omitempty" protobuf:"varint,7,opt,name=refresh"`
 
-	// retry is the delay in seconds before a secondary repeats a failed refresh (SOA RETRY); less than refresh.
-	// Defaults to 7200.
+	// retry is the delay in seconds before secondaries repeat a failed refresh (SOA RETRY); less than refresh. Defaults
+	// to 7200.
 	// +optional
 	// +default=ref(DefaultRetry)
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=2147483647
 	Retry *int32 `json:"retry,omitempty" protobuf:"varint,8,opt,name=retry"`
 
-	// expire is the time in seconds without a refresh after which a secondary stops serving the zone (SOA EXPIRE);
-	// more than refresh + retry. Defaults to 3600000.
+	// expire is the time in seconds after which secondaries without a refresh stop serving the zone (SOA EXPIRE); more
+	// than refresh + retry. Defaults to 3600000.
 	// +optional
 	// +default=ref(DefaultExpire)
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=2147483647
 	Expire *int32 `json:"expire,omitempty" protobuf:"varint,9,opt,name=expire"`
 
-	// negativeResponseCache is the time in seconds for which resolvers may cache negative answers (SOA MINIMUM, RFC
-	// 2308 §4). Defaults to 360.
+	// negativeResponseCache is the time in seconds for caching negative answers (SOA MINIMUM, RFC 2308 §4). Defaults to
+	// 360.
 	// +optional
 	// +default=ref(DefaultNegativeResponseCache)
 	// +k8s:validation:minimum=0
@@ -106,8 +103,8 @@ type ZoneSpec struct {
 	// +optional
 	PrimaryNameServer string `json:"primaryNameServer,omitempty" protobuf:"bytes,11,opt,name=primaryNameServer"`
 
-	// contact is the mailbox of the person responsible (SOA RNAME): a mail address ("hostmaster@example.org") or a
-	// domain name ("hostmaster.example.org."). Absent: hostmaster in the zone.
+	// contact is the zone's mailbox (SOA RNAME): a mail address ("hostmaster@example.org") or a domain name
+	// ("hostmaster.example.org."). Absent: hostmaster in the zone.
 	// +optional
 	// +k8s:validation:maxLength=1024
 	Contact string `json:"contact,omitempty" protobuf:"bytes,12,opt,name=contact"`
@@ -126,24 +123,23 @@ type ZoneSpec struct {
 	// +listMapKey=name
 	DNSClassRefs []DNSClassReference `json:"dnsClassRefs,omitempty" protobuf:"bytes,14,rep,name=dnsClassRefs"`
 
-	// limits bound other namespaces' Records, and deletions by the zone's own namespace.
+	// limits bound additions by other namespaces, and deletions by the zone's own.
 	// +optional
 	Limits *ZoneLimits `json:"limits,omitempty" protobuf:"bytes,15,opt,name=limits"`
 
-	// deletionProtection refuses deletion of the Zone while true.
+	// deletionProtection refuses deletion of the Zone.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty" protobuf:"varint,16,opt,name=deletionProtection"`
 
-	// deletionPolicy decides about the zone's data at providers when the Zone is deleted: Delete removes the data;
-	// Retain leaves the data, and needs spec.allowRetain of each DNSClass. Defaults to Delete.
+	// deletionPolicy decides about the data at providers when the Zone is deleted. Defaults to Delete.
 	// +optional
 	// +default=ref(DeletionPolicyDelete)
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty" protobuf:"bytes,17,opt,name=deletionPolicy,casttype=DeletionPolicy"`
 
-	// withdrawalGracePeriod is the time for which Records and child zones remain after the rules stop allowing them,
-	// 0s to 720h. Then Records are released, and child zones are pending until a rule delegates them again. Only time
-	// with a running server counts. A new value applies to later withdrawals. The annotation kubi.zone/release-now
-	// ends the period early. Defaults to 24h.
+	// withdrawalGracePeriod is the time for which Records and child zones remain after rules stop allowing them, 0s to
+	// 720h. Then Records are released, and child zones are pending until delegated again. Only time with a running
+	// server counts. A new value applies to later withdrawals. The annotation kubi.zone/release-now ends it early.
+	// Defaults to 24h.
 	// +optional
 	// +default="24h"
 	WithdrawalGracePeriod *metav1.Duration `json:"withdrawalGracePeriod,omitempty" protobuf:"bytes,18,opt,name=withdrawalGracePeriod"`
@@ -153,28 +149,27 @@ type ZoneSpec struct {
 	DNSSEC *ZoneDNSSEC `json:"dnssec,omitempty" protobuf:"bytes,19,opt,name=dnssec"`
 }
 
-// ZoneDNSSEC configures the signing of a zone.
+// ZoneDNSSEC configures signing.
 type ZoneDNSSEC struct {
-	// policy is the signing policy: default, BIND's own, or a policy of the Bind9Cluster of the zone's class.
+	// policy is the signing policy: "default", BIND's own, or a policy of the Bind9Cluster of the zone's class.
 	// +k8s:validation:minLength=1
 	// +k8s:validation:maxLength=63
 	// +k8s:validation:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 	Policy string `json:"policy" protobuf:"bytes,1,opt,name=policy"`
 }
 
-// DeletionPolicy decides about a zone's data at providers when the Zone is deleted.
+// DeletionPolicy decides about a deleted Zone's data.
 // +enum
 type DeletionPolicy string
 
 const (
-	// DeletionPolicyDelete removes the zone's data from providers.
+	// DeletionPolicyDelete removes the data.
 	DeletionPolicyDelete DeletionPolicy = "Delete"
-	// DeletionPolicyRetain leaves the zone's data at providers.
+	// DeletionPolicyRetain leaves the data, and needs spec.allowRetain of each DNSClass.
 	DeletionPolicyRetain DeletionPolicy = "Retain"
 )
 
-// DelegationRule allows namespaces Records by name and type, or child zones. A rule without namespaces applies to
-// every namespace.
+// DelegationRule allows Records by name and type, or child zones, to its namespaces; without namespaces, to all.
 type DelegationRule struct {
 	// records are the allowed Records.
 	// +optional
@@ -182,7 +177,7 @@ type DelegationRule struct {
 	// +k8s:validation:maxItems=1000
 	Records []RecordDelegation `json:"records,omitempty" protobuf:"bytes,1,rep,name=records"`
 
-	// zones are patterns of the allowed child zones, in the syntax of records[].pattern.
+	// zones are patterns of the allowed child zones, as in records[].pattern.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=1000
@@ -203,8 +198,7 @@ type DelegationRule struct {
 	// +k8s:validation:items:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 	Namespaces []string `json:"namespaces,omitempty" protobuf:"bytes,4,rep,name=namespaces"`
 
-	// ds has the zone include the DS records in status.dnssec.ds of the allowed child zones. Otherwise, DS records
-	// need Records.
+	// ds adds the DS records in status.dnssec.ds of the allowed child zones. If false, DS records need Records.
 	// +optional
 	DS bool `json:"ds,omitempty" protobuf:"varint,5,opt,name=ds"`
 }
@@ -212,8 +206,8 @@ type DelegationRule struct {
 // RecordDelegation allows Records by name and type.
 type RecordDelegation struct {
 	// pattern matches owner names: relative to the zone, absolute with a trailing dot, "@" alone or as last label for
-	// the zone's own name. A leading label "*" matches one or more labels, "*" as any other label exactly one, "*"
-	// within a label any part of it. No "*" matches the zone's own name.
+	// the zone's own name. A leading label "*" matches one or more labels, another label "*" exactly one, "*" within a
+	// label any part. No "*" matches the zone's own name.
 	// +k8s:validation:minLength=1
 	Pattern string `json:"pattern" protobuf:"bytes,1,opt,name=pattern"`
 
@@ -225,25 +219,24 @@ type RecordDelegation struct {
 	// +k8s:validation:items:pattern="^[A-Za-z][0-9A-Za-z-]*$"
 	Types []string `json:"types,omitempty" protobuf:"bytes,2,rep,name=types"`
 
-	// shared makes the namespaces one tenant: they may have Records at the same name, and below each other's names.
-	// Otherwise, a name, with all below, belongs to the namespace with Records there.
+	// shared allows the rule's namespaces Records at the same name, and below each other's names. Otherwise, a name,
+	// with all below, belongs to the namespace with Records there.
 	// +optional
 	Shared bool `json:"shared,omitempty" protobuf:"varint,3,opt,name=shared"`
 }
 
-// NameServer is a name server of a zone.
+// NameServer is a name server.
 type NameServer struct {
 	// name is the host name; without a trailing dot ("ns1"), relative to the zone.
 	// +k8s:validation:minLength=1
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// addresses are the IPv4 and IPv6 addresses of a host in the zone; Records may have them instead or too. Refused
-	// for other hosts.
+	// addresses are the IPv4 and IPv6 addresses of a host in the zone; Records may add others. Refused for other hosts.
 	// +optional
 	// +listType=atomic
 	Addresses []string `json:"addresses,omitempty" protobuf:"bytes,2,rep,name=addresses"`
 }
 
-// DNSClassReference names a class that delivers a zone.
+// DNSClassReference names a class.
 type DNSClassReference struct {
 	// kind is DNSClass, or Bind9Cluster for a cluster in the zone's own namespace. Defaults to DNSClass.
 	// +optional
@@ -256,7 +249,7 @@ type DNSClassReference struct {
 	Name string `json:"name" protobuf:"bytes,2,opt,name=name"`
 }
 
-// ClassKind is the kind of a class.
+// ClassKind is a kind of class.
 // +enum
 type ClassKind string
 
@@ -265,19 +258,18 @@ const (
 	KindBind9Cluster ClassKind = "Bind9Cluster"
 )
 
-// ZoneLimits bound additions by other namespaces and deletions by the zone's own.
+// ZoneLimits are limits of a zone.
 type ZoneLimits struct {
-	// recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1.
-	// Absent: no limit. Lowering it removes nothing.
+	// recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1. Absent:
+	// no limit. Lowering it removes nothing.
 	// +optional
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=2147483647
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty" protobuf:"varint,1,opt,name=recordsPerNamespace"`
 
 	// maxDeletePercent is the percentage of RRsets that the zone's own namespace may remove within ten minutes, 0 to
-	// 100. If it removes more from a zone of at least ten RRsets, or the last NS at any zone's apex, delivery stops
-	// until the annotation kubi.zone/publish-deletions allows the deletions, or enough RRsets are back. 100: no
-	// limit. Absent: 30.
+	// 100. Removing more from a zone of at least ten RRsets, or the last NS at any zone's apex, stops delivery until
+	// the annotation kubi.zone/publish-deletions allows the deletions, or enough are back. 100: no limit. Absent: 30.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=100
@@ -286,21 +278,20 @@ type ZoneLimits struct {
 
 // ZoneStatus is the observed state of a zone.
 type ZoneStatus struct {
-	// observedGeneration is the metadata.generation described by the status.
+	// observedGeneration is the generation described by the status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
-	// fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty without the Zone
-	// of zoneRef.
+	// fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty without the Zone of
+	// zoneRef.
 	// +optional
 	FQDN string `json:"fqdn,omitempty" protobuf:"bytes,2,opt,name=fqdn"`
 
-	// view is the zone's effective view.
+	// view in effect.
 	// +optional
 	View string `json:"view,omitempty" protobuf:"bytes,3,opt,name=view"`
 
-	// serial is the SOA serial, 1 to 4294967295, changed with each change of the content. 0 while the zone is
-	// pending.
+	// serial is the SOA serial, 1 to 4294967295, new with each change of the content. 0 while the zone is pending.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,4,opt,name=serial"`
 
@@ -308,8 +299,8 @@ type ZoneStatus struct {
 	// +optional
 	SettledSerial int64 `json:"settledSerial,omitempty" protobuf:"varint,5,opt,name=settledSerial"`
 
-	// hash is the SHA-256, in hexadecimal, of the zone's content in any order and its SOA parameters, without the
-	// serial. Zones of one name with equal hashes have equal content.
+	// hash is the hexadecimal SHA-256 of the zone's content, in any order, and its SOA parameters except the serial.
+	// Zones of one name with equal hashes have equal content.
 	// +optional
 	Hash string `json:"hash,omitempty" protobuf:"bytes,6,opt,name=hash"`
 
@@ -325,12 +316,11 @@ type ZoneStatus struct {
 	// +optional
 	EntryCount int64 `json:"entryCount,omitempty" protobuf:"varint,9,opt,name=entryCount"`
 
-	// parentRef names the zone that delegates this zone. Absent: no parent.
+	// parentRef names the parent Zone. Absent: none.
 	// +optional
 	ParentRef *ZoneParent `json:"parentRef,omitempty" protobuf:"bytes,10,opt,name=parentRef"`
 
-	// conditions: Delegated, Servable, Settled; Ready, if all three are True and every class has confirmed the
-	// serial.
+	// conditions: Delegated, Servable, Settled; Ready, if all three are True and every class has confirmed the serial.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -338,8 +328,7 @@ type ZoneStatus struct {
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,11,rep,name=conditions"`
 
-	// endsAt is the approximate end of a zone no longer delegated (Delegated=True, reason DelegationWithdrawn).
-	// Later, if no server runs meanwhile. Absent: no end.
+	// endsAt is the approximate end of a zone no longer delegated; later, if no server runs meanwhile. Absent: no end.
 	// +optional
 	EndsAt *metav1.Time `json:"endsAt,omitempty" protobuf:"bytes,12,opt,name=endsAt"`
 
@@ -347,52 +336,49 @@ type ZoneStatus struct {
 	// +optional
 	RRsetCount int64 `json:"rrsetCount,omitempty" protobuf:"varint,13,opt,name=rrsetCount"`
 
-	// dnssec is the progress of signing. A controller writes it by the subresource dnssec. Absent after the zone
-	// ends.
+	// dnssec is the progress of signing, written at the subresource dnssec. Absent after the zone ends.
 	// +optional
 	DNSSEC *ZoneDNSSECStatus `json:"dnssec,omitempty" protobuf:"bytes,14,opt,name=dnssec"`
 
-	// deletions are the counters for detecting mass deletions. Absent until the first count.
+	// deletions are counters of RRsets, for limits.maxDeletePercent. Absent until the first count.
 	// +optional
 	Deletions *ZoneDeletions `json:"deletions,omitempty" protobuf:"bytes,15,opt,name=deletions"`
 }
 
-// ZoneDeletions are the counters for detecting mass deletions.
+// ZoneDeletions are counters of RRsets.
 type ZoneDeletions struct {
-	// own is the number of RRsets added by the zone's own namespace minus those removed. May be negative.
+	// own is the number of RRsets added minus those removed by the zone's own namespace. May be negative.
 	Own int64 `json:"own" protobuf:"varint,1,opt,name=own"`
 
 	// periodStart is the start of the current ten-minute period, in seconds since 1970.
 	PeriodStart int64 `json:"periodStart" protobuf:"varint,2,opt,name=periodStart"`
 
-	// least are the minima of the current period, the previous, and the period before. The zone is held if own falls
-	// below own of one of the latter two by more than spec.limits.maxDeletePercent of its rrsets.
+	// least are the stocks at the minimum of own in the current period and in each of the two before.
 	// +listType=atomic
 	// +k8s:validation:maxItems=3
 	Least []ZoneStock `json:"least" protobuf:"bytes,3,rep,name=least"`
 
-	// most is the stock at the maximum of own in the current period. Absent if the annotation
-	// kubi.zone/publish-deletions allowed the period's deletions in advance.
+	// most is the stock at the period's maximum of own. Absent if the annotation kubi.zone/publish-deletions allowed
+	// the period's deletions in advance.
 	// +optional
 	Most *ZoneStock `json:"most,omitempty" protobuf:"bytes,4,opt,name=most"`
 }
 
-// ZoneStock is the stock of RRsets of a zone at one time.
+// ZoneStock counts RRsets at one time.
 type ZoneStock struct {
 	// rrsets is the number of RRsets.
 	RRsets int64 `json:"rrsets" protobuf:"varint,1,opt,name=rrsets"`
 
-	// own is as in ZoneDeletions.
+	// own as in ZoneDeletions.
 	Own int64 `json:"own" protobuf:"varint,2,opt,name=own"`
 }
 
-// ZoneDNSSECStatus is the progress of signing a zone.
+// ZoneDNSSECStatus is the progress of signing.
 type ZoneDNSSECStatus struct {
-	// fqdn is the name of the signed zone. A write with another name than the zone's is refused.
+	// fqdn is the name of the signed zone. Writes with a name other than the zone's are refused.
 	FQDN string `json:"fqdn" protobuf:"bytes,1,opt,name=fqdn"`
 
-	// phase is Signing and Moving until every server of the class has the signed zone, then Signed. After removal of
-	// spec.dnssec, phase is Withdrawing, Expiring and Returning, until every server has the unsigned zone again.
+	// phase is Signing, Moving, then Signed; after removal of spec.dnssec Withdrawing, Expiring, then Returning.
 	// +optional
 	Phase DNSSECPhase `json:"phase,omitempty" protobuf:"bytes,2,opt,name=phase,casttype=DNSSECPhase"`
 
@@ -400,7 +386,7 @@ type ZoneDNSSECStatus struct {
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,3,opt,name=message"`
 
-	// policy is the signing policy in use.
+	// policy in use.
 	// +optional
 	Policy string `json:"policy,omitempty" protobuf:"bytes,4,opt,name=policy"`
 
@@ -408,12 +394,12 @@ type ZoneDNSSECStatus struct {
 	// +optional
 	Signer *ZoneSigner `json:"signer,omitempty" protobuf:"bytes,5,opt,name=signer"`
 
-	// lastTransitionTime is the time of the last change of phase or ds.
+	// lastTransitionTime is the last change of phase or ds.
 	// +optional
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty" protobuf:"bytes,6,opt,name=lastTransitionTime"`
 
-	// ds are the DS records for the parent zone. A parent with ds: true in its rule includes them; otherwise, enter
-	// them there by hand.
+	// ds are the DS records for the parent zone. A parent with ds: true in its rule adds them; otherwise, enter them by
+	// hand.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=16
@@ -425,17 +411,17 @@ type ZoneDNSSECStatus struct {
 type DNSSECPhase string
 
 const (
-	// DNSSECSigning: the signer signs the zone; the servers of the class serve the unsigned zone.
+	// DNSSECSigning: the signer signs the zone; servers serve it unsigned.
 	DNSSECSigning DNSSECPhase = "Signing"
-	// DNSSECMoving: the servers of the class switch over to the signed zone, transferred from the signer.
+	// DNSSECMoving: servers switch to the signed zone.
 	DNSSECMoving DNSSECPhase = "Moving"
-	// DNSSECSigned: every server of the class serves the signed zone.
+	// DNSSECSigned: every server serves the signed zone.
 	DNSSECSigned DNSSECPhase = "Signed"
 	// DNSSECWithdrawing: the parent's servers drop the DS; the zone remains signed.
 	DNSSECWithdrawing DNSSECPhase = "Withdrawing"
-	// DNSSECExpiring: the DS expires in the caches of resolvers; the zone remains signed.
+	// DNSSECExpiring: the DS expires in resolvers' caches; the zone remains signed.
 	DNSSECExpiring DNSSECPhase = "Expiring"
-	// DNSSECReturning: the servers of the class switch to the unsigned zone.
+	// DNSSECReturning: servers switch to the unsigned zone.
 	DNSSECReturning DNSSECPhase = "Returning"
 )
 
@@ -449,7 +435,7 @@ type ZoneSigner struct {
 
 // DelegationSigner is the data of a DS record (RFC 4034 §5.1).
 type DelegationSigner struct {
-	// keyTag is the key tag of the DNSKEY, 0 to 65535.
+	// keyTag, 0 to 65535.
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=65535
 	KeyTag int32 `json:"keyTag" protobuf:"varint,1,opt,name=keyTag"`
@@ -459,7 +445,7 @@ type DelegationSigner struct {
 	Algorithm int32 `json:"algorithm" protobuf:"varint,2,opt,name=algorithm"`
 	// digestType is 1 for SHA-1, 2 for SHA-256 or 4 for SHA-384.
 	DigestType int32 `json:"digestType" protobuf:"varint,3,opt,name=digestType"`
-	// digest is the digest of the DNSKEY in hexadecimal: 40, 64 or 96 digits.
+	// digest of the DNSKEY in hexadecimal: 40, 64 or 96 digits.
 	// +k8s:validation:maxLength=96
 	// +k8s:validation:pattern="^[0-9A-Fa-f]+$"
 	Digest string `json:"digest" protobuf:"bytes,4,opt,name=digest"`
@@ -475,7 +461,7 @@ type ZoneParent struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ZoneList is a list of Zones.
+// ZoneList lists Zones.
 type ZoneList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard list metadata.

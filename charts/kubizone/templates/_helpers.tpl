@@ -55,6 +55,21 @@ metadata:
     {{- end }}
 {{- end -}}
 
+{{- define "kubizone.leases" -}}
+# Each replica renews a Lease of its own, by which conditions name a process that ended (S7.12). A process cannot write the
+# Leases of another, nor that of an election; RBAC cannot bound create by a name.
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames:
+  {{- range until 8 }}
+  - kubizone-{{ $ }}-{{ . }}
+  {{- end }}
+  verbs: [get, update]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create]
+{{- end -}}
+
 {{- define "kubizone.env" -}}
 # The collector works harder before the limit ends the process.
 - name: GOMEMLIMIT
@@ -107,6 +122,79 @@ from:
 {{- range . }}
 - ipBlock: {cidr: {{ . | quote }}}
 {{- end }}
+{{- end -}}
+
+{{- /* In the mode embedded, controller and primary run in the server's process, after "--" (docs/install.md). */ -}}
+{{- define "kubizone.controllerArgs" -}}
+- controller
+- --health-listen=:8080
+- --lease=$(POD_NAMESPACE)/kubizone-controller
+{{- if eq .Values.mode "embedded" }}
+- --as=system:serviceaccount:$(POD_NAMESPACE):kubizone-controller
+{{- else }}
+- -v=1
+{{- end }}
+{{- range .Values.controller.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{- define "kubizone.primaryArgs" -}}
+- primary
+- --dns-listen=:5353
+- --health-listen=:{{ ternary 8081 8080 (eq .Values.mode "embedded") }}
+# The first NOTIFY waits until this Service leads to the pod.
+- --service=kubizone-primary
+{{- if .Values.primary.tsigSecretName }}
+# By default from everywhere, with one of the keys.
+- --transfer-allow={{ join "," .Values.primary.transferAllow }}
+{{- with .Values.primary.transferTo }}
+- --transfer-to={{ join "," . }}
+{{- end }}
+- --tsig-key-file=/run/kubizone/tsig/key
+{{- else }}
+{{- if .Values.primary.transferTo }}
+{{- fail "primary.transferTo names secondaries, and without primary.tsigSecretName they may transfer nothing: name the Secret with their key, or list them in a DNSClass" }}
+{{- end }}
+# Zones go to the servers of DNSClasses alone.
+- --transfer-allow=
+{{- end }}
+{{- if eq .Values.mode "embedded" }}
+- --as=system:serviceaccount:$(POD_NAMESPACE):kubizone-primary
+{{- else }}
+- -v=1
+{{- end }}
+{{- range .Values.primary.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}
+
+{{- define "kubizone.primaryPorts" -}}
+- name: dns
+  containerPort: 5353
+  protocol: UDP
+- name: dns-tcp
+  containerPort: 5353
+  protocol: TCP
+{{- end -}}
+
+{{- define "kubizone.refuseOfOwnPod" -}}
+{{- range $part := list "controller" "primary" -}}
+{{- $of := index $.Values $part -}}
+{{- range $key := list "extraEnv" "priorityClassName" "nodeSelector" "tolerations" "affinity" "podAnnotations" "podLabels" -}}
+{{- if and $of.enabled (index $of $key) -}}
+{{- fail (printf "%s.%s: in the mode embedded the %s runs in the server's pod: set apiserver.%s, or mode=ha" $part $key $part $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "kubizone.apiserverResources" -}}
+{{- $usual := dict "requests" (dict "cpu" "200m" "memory" "512Mi") "limits" (dict "memory" "2Gi") -}}
+{{- if eq .Values.mode "embedded" -}}
+{{- $usual = dict "requests" (dict "cpu" "100m" "memory" "256Mi") "limits" (dict "memory" "512Mi") -}}
+{{- end -}}
+{{- toYaml (mergeOverwrite $usual (deepCopy .Values.apiserver.resources)) -}}
 {{- end -}}
 
 {{- /* What no upgrade can do is refused with the way to it, before anything is changed. */ -}}

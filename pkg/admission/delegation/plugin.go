@@ -17,17 +17,17 @@ import (
 // PluginName is the name in the admission configuration.
 const PluginName = "KubizoneDelegation"
 
-// AnnotationRule is a key of the audit event. A value is `zone example.org., pattern "*.dev"`.
+// AnnotationRule is an annotation of the audit event, such as `zone example.org., pattern "*.dev"`.
 const AnnotationRule = "delegation.kubi.zone/rule"
 
 // Decider decides a write before it begins.
 type Decider interface {
-	// EarlyRecord returns the rule that allows the Record, or "" if unknown, and the API error of the write, or nil in
-	// doubt. before is nil for a create. The objects are not changed.
+	// EarlyRecord returns the allowing rule, or the API error of the write; neither in doubt. before is nil for a
+	// create. The objects are not changed.
 	EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error)
 }
 
-// WantsDecider is a plugin with a Decider.
+// WantsDecider is a plugin that needs a Decider.
 type WantsDecider interface {
 	SetDecider(Decider)
 	admission.InitializationValidator
@@ -38,7 +38,7 @@ func Register(plugins *admission.Plugins) {
 	plugins.Register(PluginName, func(io.Reader) (admission.Interface, error) { return New(), nil })
 }
 
-// NewInitializer passes decider to plugins.
+// NewInitializer returns an initializer that passes decider to plugins.
 func NewInitializer(decider Decider) admission.PluginInitializer { return initializer{decider} }
 
 type initializer struct{ decider Decider }
@@ -76,7 +76,7 @@ func (p *Plugin) ValidateInitialization() error {
 	return nil
 }
 
-// Validate returns the Decider's refusal, or annotates the event.
+// Validate returns the Decider's refusal, or annotates the audit event.
 func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if a.GetResource().GroupResource() != v1alpha1.Resource("records") || a.GetSubresource() != "" {
 		return nil
@@ -90,7 +90,7 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admissi
 	if err != nil || rule == "" {
 		return err
 	}
-	// A retry may be allowed by another rule. The event keeps the first.
+	// A retry may be allowed by another rule. The event keeps the first rule.
 	if err := a.AddAnnotation(AnnotationRule, rule); err != nil {
 		klog.FromContext(ctx).V(4).Info("audit annotation not written", "key", AnnotationRule, "why", err.Error())
 	}

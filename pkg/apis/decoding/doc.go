@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package decoding explains which fields of a request body a decoder refuses, and why.
+// Package decoding explains why a decoder refuses fields of a request body.
 //
 // Guarantees: (1) an error names the field, its value and a right value, or for an unknown field the most similar known
 // field (S5.13); (2) a body is read only after a refusal, so valid writes cost no more; (3) at most ten fields are

@@ -36,9 +36,9 @@ type Config struct {
 	Limits Limits
 	// Quota returns etcd's quota in octets, or 0 if unknown.
 	Quota func() int64
-	// Override, if not nil, returns a namespace's annotation or "".
+	// Override, if not nil, returns a namespace's budget annotation or "".
 	Override func(namespace string) string
-	// Registry is private if nil.
+	// Registry gets the metrics; nil means a private registry.
 	Registry metrics.KubeRegistry
 }
 
@@ -57,7 +57,7 @@ type Budgets struct {
 
 type account struct {
 	stored int64
-	// charged counts the octets not yet forgiven when at was set.
+	// charged is the octets written, less those paid off at the rate Written until the time "at".
 	charged float64
 	at      time.Time
 	text    string
@@ -115,7 +115,7 @@ func (b *Budgets) quota() int64 {
 	return DefaultQuota
 }
 
-// Charge adds octets written by a namespace, up to twice the burst.
+// Charge adds octets that a namespace has written. At most twice the burst stays charged.
 func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -18,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/ready"
 )
 
@@ -29,6 +30,8 @@ const (
 	wrongRate = 1000
 	otherRate = 500
 	burst     = 1000
+	// zoneRate bounds the Zones a second that get or lose NoController, zoneBurst those at once.
+	zoneRate, zoneBurst = 10, 20
 	// frozenInterval is between checks for frozen zones, retryInterval after a lost election or watch.
 	frozenInterval = time.Second
 	// loudAfter is the number of successive failures logged as an error.
@@ -38,7 +41,11 @@ const (
 
 // New returns a Confirmer, and registers metrics in config.Registry.
 func New(config Config) *Confirmer {
-	return &Confirmer{config: config, Metrics: NewMetrics(config.Registry)}
+	c := &Confirmer{config: config, Metrics: NewMetrics(config.Registry)}
+	if config.Leases != nil {
+		c.lags = NewLagMetrics(config.Registry)
+	}
+	return c
 }
 
 // NewMetrics registers and returns metrics.
@@ -71,6 +78,7 @@ func (c *Confirmer) Run(ctx context.Context) error {
 func (c *Confirmer) runElected(ctx context.Context) {
 	l := &leader{Confirmer: c, index: c.config.NewIndex(), frozen: &ready.FrozenZones{Find: c.config.Frozen},
 		wrong: rate.NewLimiter(wrongRate, burst), others: rate.NewLimiter(otherRate, burst), tracker: newTracker(),
+		causes: newCauseLimit(), zoneWrites: rate.NewLimiter(zoneRate, zoneBurst),
 		changes: changes{added: make(chan struct{}, 1)},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond,
 			time.Minute))}
@@ -88,6 +96,17 @@ func (l *leader) run(ctx context.Context) error {
 	defer cancel()
 	if err := l.index.Prepare(); err != nil {
 		return fmt.Errorf("informers: %w", err)
+	}
+	if l.config.Leases != nil {
+		leases := l.config.Leases(func() {
+			l.index.EachZone(func(*v1alpha1.Zone) bool { return true }, func(zone *v1alpha1.Zone) { l.queue.Add(string(zone.UID)) })
+		})
+		l.index.Processes = func() ready.Processes {
+			return ready.Processes{Controller: leases.LifeOf(heartbeat.Controller), Primary: leases.LifeOf(heartbeat.Primary)}
+		}
+		running.Go(func() { leases.Run(ctx) })
+		l.lags.index.Store(l.index)
+		defer l.lags.index.Store(nil)
 	}
 	synced, err := l.index.WatchZones(func(zone *v1alpha1.Zone) { l.queue.Add(string(zone.UID)) })
 	deliveries, failed := ready.Watch(l.index.Deliveries, func(before, after *v1alpha1.Delivery) {

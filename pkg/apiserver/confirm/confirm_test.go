@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -25,6 +26,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/test/must"
@@ -35,7 +37,10 @@ type stored struct {
 	mu      sync.Mutex
 	records map[law.Ref]*v1alpha1.Record
 	written []law.Ref
-	fails   int // calls of ChangeRecords to fail
+	// transactions counts those that wrote Records, zone is the stored Zone.
+	transactions int
+	zone         *v1alpha1.Zone
+	fails        int // calls of ChangeRecords to fail
 }
 
 func (s *stored) RunElected(ctx context.Context, run func(context.Context)) error {
@@ -89,7 +94,24 @@ func (s *stored) ChangeRecords(_ context.Context, namespace string, names []stri
 			s.written = append(s.written, ref)
 		}
 	}
+	if len(names) > 128 {
+		return n, errors.New("the ledger would write several transactions")
+	}
+	if n > 0 {
+		s.transactions++
+	}
 	return n, nil
+}
+
+func (s *stored) ChangeZone(_ context.Context, _, _ string, change func(*v1alpha1.Zone) bool) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	zone := s.zone.DeepCopy()
+	if !change(zone) {
+		return false, nil
+	}
+	s.zone = zone
+	return true, nil
 }
 
 // newLeader returns a leader of a zone at serial 100 that the class main has confirmed up to a serial.
@@ -110,6 +132,7 @@ func newLeader(t *testing.T, of *stored, confirmed int64) *leader {
 	l := &leader{Confirmer: New(Config{Ledger: of, Registry: metrics.NewKubeRegistry()}), index: x,
 		frozen: &ready.FrozenZones{Find: func() []cache.ObjectName { return nil }},
 		wrong:  rate.NewLimiter(wrongRate, burst), others: rate.NewLimiter(otherRate, burst), tracker: newTracker(),
+		causes: newCauseLimit(), zoneWrites: rate.NewLimiter(zoneRate, zoneBurst),
 		queue: workqueue.NewTypedRateLimitingQueue(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second))}
 	t.Cleanup(l.queue.ShutDown)
@@ -192,7 +215,7 @@ func TestTurn_takesNamespacesInTurn(t *testing.T) {
 	if n := len(s.written); n > turnRecords+pageRecords {
 		t.Errorf("%d Records in a turn", n)
 	}
-	latest := s.records[s.written[0]].Status.Serial
+	latest := int64(100)
 	for _, ref := range s.written {
 		if at := s.records[ref].Status.Serial; ref.Namespace == "bulk" && at > latest {
 			t.Fatalf("serial %d after %d", at, latest)
@@ -253,5 +276,159 @@ func TestIsOpen(t *testing.T) {
 	record.Generation = 3
 	if !isOpen(record) {
 		t.Error("its Ready is of an older generation")
+	}
+}
+
+// startWorker processes the queue until the end of the bubble.
+func (l *leader) startWorker(t *testing.T) (stop func()) {
+	t.Helper()
+	go func() {
+		for l.workNext(t.Context()) {
+		}
+	}()
+	return func() { l.queue.ShutDown(); synctest.Wait() }
+}
+
+func passTime(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (s *stored) countReasons() map[string]int {
+	counts := map[string]int{}
+	for _, record := range s.records {
+		counts[ready.ReadyOf(record.Status.Conditions).Reason]++
+		if ready.StalledOf(record.Status.Conditions) != nil {
+			counts[v1alpha1.ConditionStalled]++
+		}
+	}
+	return counts
+}
+
+// S7.12: when no controller works, 40,000 Pending Records cost at most 60 transactions: the latest of each namespace
+// get the cause, and the Zone has it. It is taken back as far as it was written.
+func TestTurn_namesACauseInFewTransactions_S7_12(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
+		l := newLeader(t, s, 50)
+		zone := l.index.ZoneByUID("u")
+		meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionDelegated, Status: metav1.ConditionTrue})
+		meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionServable, Status: metav1.ConditionTrue})
+		meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown,
+			Reason: v1alpha1.ReasonPending})
+		s.zone = zone.DeepCopy()
+		var life heartbeat.Life
+		l.index.Processes = func() ready.Processes { return ready.Processes{Controller: life} }
+		l.queue.Add("u")
+		defer l.startWorker(t)()
+		passTime(time.Second)
+		for i := range 39_999 {
+			s.addRecord(l, "bulk", fmt.Sprint("r", i), int64(51+i%40), metav1.ConditionUnknown, v1alpha1.ReasonPending)
+		}
+		s.addRecord(l, "small", "www", 51, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+		passTime(20 * time.Second)
+		if len(s.written) != 0 {
+			t.Fatalf("%d Records are written while a controller works", len(s.written))
+		}
+		sync := func(queued time.Duration) {
+			must.Succeed(t, l.index.Zones.GetStore().Update(s.zone.DeepCopy()))
+			for _, ref := range s.written {
+				l.trackRecord(s.records[ref].DeepCopy(), false)
+			}
+			s.written = nil
+			l.queue.Add("u")
+			passTime(queued)
+		}
+		life = heartbeat.Life{Ended: time.Now()}
+		for second := range 15 {
+			sync(time.Second)
+			if n := s.transactions; n > 8+4*(second+1) {
+				t.Errorf("%d transactions in %d seconds", n, second+1)
+			}
+		}
+		if s.records[law.Ref{Namespace: "small", Name: "www"}].Status.Conditions[0].Reason != v1alpha1.ReasonNoController {
+			t.Error("the bulk of another namespace leaves a Record without the cause")
+		}
+		if c := ready.ReadyOf(s.zone.Status.Conditions); c.Reason != v1alpha1.ReasonNoController {
+			t.Errorf("the Zone says %s", c.Reason)
+		}
+		for range 15 {
+			sync(time.Minute)
+		}
+		counts := s.countReasons()
+		named, stalled := counts[v1alpha1.ReasonNoController], counts[v1alpha1.ConditionStalled]
+		if s.transactions > 60 || named < 25*pageRecords || stalled != named {
+			t.Errorf("%d transactions, %v", s.transactions, counts)
+		}
+		if ready.StalledOf(s.zone.Status.Conditions) == nil {
+			t.Error("the Zone is not Stalled")
+		}
+		life, s.transactions = heartbeat.Life{}, 0
+		for range 30 {
+			sync(time.Second)
+		}
+		counts = s.countReasons()
+		if counts[v1alpha1.ReasonPending] != 40_000 || counts[v1alpha1.ConditionStalled] != 0 || s.transactions > 60 {
+			t.Errorf("taken back in %d transactions: %v", s.transactions, counts)
+		}
+		conditions := s.zone.Status.Conditions
+		if ready.ReadyOf(conditions).Reason != v1alpha1.ReasonPending || ready.StalledOf(conditions) != nil {
+			t.Errorf("the Zone says %+v", s.zone.Status.Conditions)
+		}
+	})
+}
+
+// S7.12: an owner that pauses its zone uses up no cause of others.
+func TestTurn_limitsCausesOfAnOwnerByZone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
+		l := newLeader(t, s, 50)
+		l.index.ZoneByUID("u").Annotations = map[string]string{v1alpha1.AnnotationPaused: "true"}
+		l.queue.Add("u")
+		defer l.startWorker(t)()
+		passTime(time.Second)
+		for i := range 10_000 {
+			s.addRecord(l, "bulk", fmt.Sprint("r", i), 51, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+		}
+		passTime(time.Minute)
+		counts := s.countReasons()
+		paused := counts[v1alpha1.ReasonPaused]
+		if paused < causeRecords-pageRecords || paused > causeRecords+pageRecords || l.causes.Tokens() != causeRecords {
+			t.Errorf("%v; %v Records are left for others", counts, l.causes.Tokens())
+		}
+	})
+}
+
+// While no controller works, the elected server counts what the controller counted. Otherwise it counts nothing.
+func TestLagMetrics_countForADeadController(t *testing.T) {
+	registry := metrics.NewKubeRegistry()
+	m := NewLagMetrics(registry)
+	l := newLeader(t, &stored{records: map[law.Ref]*v1alpha1.Record{}}, 50)
+	zone := l.index.ZoneByUID("u")
+	meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown,
+		Reason: v1alpha1.ReasonPending, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour))})
+	var life heartbeat.Life
+	l.index.Processes = func() ready.Processes { return ready.Processes{Controller: life} }
+	readValues := func() map[string]float64 {
+		t.Helper()
+		values := map[string]float64{}
+		for _, family := range must.Get(registry.Gather())(t) {
+			for _, one := range family.GetMetric() {
+				values[family.GetName()+" "+one.GetLabel()[0].GetValue()] = one.GetGauge().GetValue()
+			}
+		}
+		return values
+	}
+	if got := readValues(); len(got) != 0 {
+		t.Errorf("a server that is not elected counts %v", got)
+	}
+	m.index.Store(l.index)
+	if got := readValues(); len(got) != 0 {
+		t.Errorf("while a controller works: %v", got)
+	}
+	life.Ended = time.Now()
+	got := readValues()
+	if age := got["kubizone_delivery_oldest_change_seconds main"]; age < 3599 || age > 3700 || len(got) != 2 {
+		t.Errorf("while none works: %v", got)
 	}
 }

@@ -10,9 +10,11 @@
 // first, then the latest changes, in pages of each namespace in turn. Writes of Records that did not change have a
 // bounded rate. (4) The server pauses between transactions while clients write. (5) A single server writes. If it dies,
 // another continues.
+// (6) Causes of a Pending Ready cost few transactions: the latest Records of each namespace get them, and the Zone. The
+// server writes a Zone only while no controller works (S7.12).
 //
 // Out of scope: providers, and the choice of the classes in force (package ready).
 //
-// Read first: confirm.go runs the elected server, write.go writes a zone's Records, tracker.go tracks waiting Records,
-// leader.go has the state.
+// Read first: confirm.go runs the elected server, write.go writes a zone's Records, cause.go names why they wait,
+// tracker.go tracks waiting Records, leader.go has the state, lag.go counts for a dead controller.
 package confirm

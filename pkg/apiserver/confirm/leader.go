@@ -18,9 +18,26 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ready"
 )
+
+// pageRecords bounds a namespace's Records before the next namespace's turn.
+const pageRecords = 128
+
+const (
+	// causeRecords are the Records that get the cause of their Pending at once. Another page follows each
+	// causeInterval. With Stalled two minutes later (S7.4) these are less than 60 transactions, for any number of
+	// Records. A page waits causeDelay to become full.
+	causeRecords  = 26 * pageRecords
+	causeInterval = 10 * time.Minute
+	causeDelay    = 2 * time.Second
+)
+
+func newCauseLimit() *rate.Limiter {
+	return rate.NewLimiter(rate.Every(causeInterval/pageRecords), causeRecords)
+}
 
 // Ledger reads and writes stored Records.
 type Ledger interface {
@@ -28,9 +45,10 @@ type Ledger interface {
 	Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error)
 	MembersAt(ctx context.Context, zone string, owner name.Rel) ([]law.Ref, error)
 	ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int, err error)
+	ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error)
 }
 
-// Config configures a Confirmer. All fields are required.
+// Config configures a Confirmer. All fields but the last two are required.
 type Config struct {
 	Ledger Ledger
 	// NewIndex returns an index whose informers, except that of Namespaces, are not started.
@@ -41,6 +59,10 @@ type Config struct {
 	// Frozen lists the zones whose content does not match their hash.
 	Frozen   func() []cache.ObjectName
 	Registry metrics.KubeRegistry
+	// Leases returns a Watcher of processes, which calls changed; nil if this server cannot know which processes work.
+	Leases func(changed func()) *heartbeat.Watcher
+	// Announce writes an Event of a Zone that waits for a person; nil: none.
+	Announce func(zone *v1alpha1.Zone, reason, message string)
 }
 
 type source interface {
@@ -59,6 +81,7 @@ func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinforme
 type Confirmer struct {
 	config Config
 	*Metrics
+	lags *LagMetrics // nil if this server cannot know which processes work
 }
 
 // Metrics are of a Confirmer.
@@ -77,19 +100,29 @@ type leader struct {
 	stalls ready.Stalls
 	// wrong and others limit writes of unchanged Records: of a wrong Ready, and of others.
 	wrong, others *rate.Limiter
+	// causes limits Records that get a cause of the platform, zoneWrites limits Zones that get or lose a cause.
+	causes, zoneWrites *rate.Limiter
 	tracker
 	changes changes
 }
 
 // judgeZone returns a zone's present Progress, or nil if gone or pending.
 func (l *leader) judgeZone(uid string) *ready.Progress {
+	if f := l.readFacts(uid); f != nil {
+		return ready.ProgressOf(f)
+	}
+	return nil
+}
+
+// readFacts returns nil if the zone is gone or pending.
+func (l *leader) readFacts(uid string) *ready.Facts {
 	zone := l.index.ZoneByUID(uid)
 	if zone == nil || zone.Status.Serial == 0 {
 		return nil
 	}
 	deliveries := l.index.DeliveriesOf(uid)
 	force, _ := l.index.InForce(zone)
-	return ready.ProgressOf(l.index.FactsOf(zone, force, l.frozen.Has(zone),
+	return l.index.FactsOf(zone, force, l.frozen.Has(zone),
 		func(key delivery.Key) ready.Report {
 			for _, one := range deliveries {
 				if ready.KeyOf(one) != key || one.Namespace != zone.Namespace {
@@ -106,7 +139,7 @@ func (l *leader) judgeZone(uid string) *ready.Progress {
 				return of.Status.Target
 			}
 			return ""
-		}))
+		})
 }
 
 // tracker has the open Records (not Ready), and Records to judge.
@@ -127,11 +160,12 @@ type zone struct {
 	progress *ready.Progress
 	// open are the Records not Ready, by trimRecord.
 	open map[law.Ref]*v1alpha1.Record
-	// due are Records to judge and write. pages are earlier ones, in writing order, and turn their namespaces, the next
-	// first.
-	due   map[law.Ref]bool
-	pages map[string][][]law.Ref
-	turn  []string
+	// due are Records to judge and write, unnamed those without the known cause of their Pending.
+	due, unnamed dueRecords
+	// unnamedSince is when the next page of unnamed began to wait. causes limits Records that get a cause of the zone's
+	// owner.
+	unnamedSince time.Time
+	causes       *rate.Limiter
 	// scans is true while all Ready Records must be judged; cursor continues Members.
 	scans  bool
 	cursor string
@@ -139,6 +173,19 @@ type zone struct {
 	stalls   waits
 	stalling map[law.Ref]bool
 }
+
+// dueRecords are Records to write. pages are earlier ones, in writing order, and turn their namespaces, the next first.
+type dueRecords struct {
+	fresh map[law.Ref]bool
+	pages map[string][][]law.Ref
+	turn  []string
+}
+
+func newDueRecords() dueRecords {
+	return dueRecords{fresh: map[law.Ref]bool{}, pages: map[string][][]law.Ref{}}
+}
+
+func (d *dueRecords) isEmpty() bool { return len(d.fresh)+len(d.pages) == 0 }
 
 // waits is a heap of Records by the time to judge them again.
 type waits []wait

@@ -22,7 +22,7 @@ import (
 // zoneOf creates a missing zone. The caller holds mu.
 func (t *tracker) zoneOf(uid string) *zone {
 	if t.zones[uid] == nil {
-		t.zones[uid] = &zone{open: map[law.Ref]*v1alpha1.Record{}, due: map[law.Ref]bool{}, pages: map[string][][]law.Ref{},
+		t.zones[uid] = &zone{open: map[law.Ref]*v1alpha1.Record{}, due: newDueRecords(), unnamed: newDueRecords(), causes: newCauseLimit(),
 			stalling: map[law.Ref]bool{}}
 	}
 	return t.zones[uid]
@@ -72,6 +72,7 @@ func (l *leader) resetTracker() {
 	l.open.Set(0)
 	for _, one := range l.index.AllZones() {
 		if s := l.judgeZone(string(one.UID)); s != nil {
+			s.Follow(nil)
 			l.zoneOf(string(one.UID)).progress = s
 		}
 	}
@@ -163,7 +164,8 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	ref, uid := refOf(record), zoneUID(record)
 	if at, was := l.in[ref]; was && (deleted || at != uid || !isOpen(record)) {
 		delete(l.zones[at].open, ref)
-		delete(l.zones[at].due, ref)
+		delete(l.zones[at].due.fresh, ref)
+		delete(l.zones[at].unnamed.fresh, ref)
 		delete(l.in, ref)
 		if at != "" {
 			l.open.Dec()
@@ -187,10 +189,22 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 		l.queue.Add(uid)
 		return
 	}
-	if _, differs := l.judgeRecord(uid, z, record); differs {
-		z.due[ref] = true
+	if l.markDue(uid, z, record) {
 		l.queue.Add(uid)
 	}
+}
+
+// markDue judges a Record and adds it to due or unnamed if its status differs. The caller holds mu.
+func (l *leader) markDue(uid string, z *zone, record *v1alpha1.Record) (marked bool) {
+	v, differs := l.judgeRecord(uid, z, record)
+	switch {
+	case !differs:
+	case v.names(record):
+		z.unnamed.fresh[refOf(record)] = true
+	default:
+		z.due.fresh[refOf(record)] = true
+	}
+	return differs
 }
 
 type verdict struct {
@@ -223,10 +237,20 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		return v, false
 	}
 	v.adopted = true
+	if v.ready.Reason == v1alpha1.ReasonPending && v.ready.Status == metav1.ConditionUnknown {
+		again(ready.AwaitAfter)
+	}
 	v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, v.ready.AsCondition(), again)
 	before := ready.ReadyOf(conditions)
 	return v, before == nil || before.Status != v.ready.Status || before.Reason != v.ready.Reason ||
 		before.ObservedGeneration != record.Generation ||
-		before.Message != v.ready.Message && v.ready.Status == metav1.ConditionFalse ||
+		before.Message != v.ready.Message && (v.ready.Status == metav1.ConditionFalse || ready.IsCause(v.ready.AsCondition())) ||
 		record.Status.LastDeliveryError != v.lastError || !ready.SameStall(conditions, v.stalled)
+}
+
+// names reports whether the verdict gives a Pending Record the cause. Without it the Record waits all the same.
+func (v *verdict) names(record *v1alpha1.Record) bool {
+	before := ready.ReadyOf(record.Status.Conditions)
+	return before != nil && before.Reason == v1alpha1.ReasonPending && before.ObservedGeneration == record.Generation &&
+		v.adopted && ready.IsCause(v.ready.AsCondition()) && v.lastError == record.Status.LastDeliveryError
 }

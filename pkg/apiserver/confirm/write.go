@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -21,19 +22,22 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-const (
-	// turnRecords bounds the Records of a turn, so other zones and later changes come in between.
-	turnRecords = 1024
-	// pageRecords bounds a namespace's Records before the next namespace's turn.
-	pageRecords = 128
-)
+// turnRecords bounds the Records of a turn, so other zones and later changes come in between.
+const turnRecords = 1024
 
 // processZone judges a zone, writes some due Records, and enqueues the zone if more are left.
 func (l *leader) processZone(ctx context.Context, uid string) error {
-	now := l.judgeZone(uid)
-	if uid != "" && now == nil {
-		l.dropZone(uid)
-		return nil
+	var now *ready.Progress
+	if uid != "" {
+		f := l.readFacts(uid)
+		if f == nil {
+			l.dropZone(uid)
+			return nil
+		}
+		if err := l.nameCauseOfZone(ctx, f); err != nil {
+			return err
+		}
+		now = ready.ProgressOf(f)
 	}
 	l.mu.Lock()
 	z := l.zoneOf(uid)
@@ -54,22 +58,29 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 		}
 	}
 	l.mu.Lock()
-	chosen := l.chooseDue(z)
+	chosen := z.choosePages(&z.due, turnRecords)
 	l.mu.Unlock()
 	for i, page := range chosen {
-		some, err := l.writePage(ctx, uid, z, page)
+		some, err := l.writePage(ctx, uid, z, &z.due, page)
 		left = left || some
 		if err != nil {
-			l.putBack(z, chosen[i:])
+			l.putBack(&z.due, chosen[i:])
 			return err
 		}
+	}
+	wait, err := l.nameCause(ctx, uid, z)
+	if err != nil {
+		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case len(z.due)+len(z.pages) == 0 && !z.scans:
-		if len(z.stalls) > 0 { // the queue keeps a single time for each zone
-			l.queue.AddAfter(uid, time.Until(z.stalls[0].at))
+	case z.due.isEmpty() && !z.scans && (z.unnamed.isEmpty() || wait > 0):
+		if len(z.stalls) > 0 && (wait == 0 || time.Until(z.stalls[0].at) < wait) { // the queue keeps a single time for each zone
+			wait = time.Until(z.stalls[0].at)
+		}
+		if wait > 0 || len(z.stalls) > 0 {
+			l.queue.AddAfter(uid, wait)
 		}
 	case left:
 		l.queue.AddAfter(uid, time.Second)
@@ -77,6 +88,22 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 		l.queue.Add(uid)
 	}
 	return nil
+}
+
+// nameCause writes a page of Records that lack the cause of their Pending, and returns the time until the next.
+func (l *leader) nameCause(ctx context.Context, uid string, z *zone) (wait time.Duration, err error) {
+	page, wait := l.chooseUnnamed(z)
+	if page == nil {
+		return wait, nil
+	}
+	left, err := l.writePage(ctx, uid, z, &z.unnamed, page)
+	if err != nil {
+		l.putBack(&z.unnamed, [][]law.Ref{page})
+	}
+	if left {
+		wait = time.Second
+	}
+	return wait, err
 }
 
 // findMissing adds the Records of newly missing RRsets to z.due: Ready Records are not tracked.
@@ -103,7 +130,7 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *read
 		if err != nil {
 			return err
 		}
-		l.putBack(z, [][]law.Ref{members})
+		l.putBack(&z.due, [][]law.Ref{members})
 	}
 	return nil
 }
@@ -112,14 +139,13 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *read
 func (l *leader) dropZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.stalls.Forget(types.UID(uid))
 	z := l.zones[uid]
 	if z == nil {
 		return
 	}
 	z.progress, z.scans = nil, false
-	clear(z.due)
-	clear(z.pages)
-	z.turn = nil
+	z.due, z.unnamed = newDueRecords(), newDueRecords()
 	if len(z.open) == 0 {
 		delete(l.zones, uid)
 	}
@@ -128,7 +154,9 @@ func (l *leader) dropZone(uid string) {
 // setProgress stores the Progress now, and marks Records as due if their status changes. The caller holds mu.
 func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	before := z.progress
-	z.progress = now
+	if z.progress = now; now != nil {
+		now.Follow(before)
+	}
 	if uid != "" && (before == nil || now.RevokesReady(before)) {
 		z.scans, z.cursor = true, ""
 	}
@@ -136,33 +164,30 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 		ref := heap.Pop(&z.stalls).(wait).ref
 		delete(z.stalling, ref)
 		if record := z.open[ref]; record != nil {
-			if _, differs := l.judgeRecord(uid, z, record); differs {
-				z.due[ref] = true
-			}
+			l.markDue(uid, z, record)
 		}
 	}
 	if uid == "" || before != nil && now.Same(before) {
 		return
 	}
-	for ref, record := range z.open {
-		if _, differs := l.judgeRecord(uid, z, record); differs {
-			z.due[ref] = true
-		}
+	z.unnamed = newDueRecords() // the cause may be another
+	for _, record := range z.open {
+		l.markDue(uid, z, record)
 	}
 }
 
-// chooseDue takes up to turnRecords Records: a page of each namespace in turn, the latest changes first. The caller
-// holds mu.
-func (l *leader) chooseDue(z *zone) (chosen [][]law.Ref) {
+// choosePages takes pages of about "most" Records, at least one page: of each namespace in turn, the latest changes
+// first. The caller holds mu.
+func (z *zone) choosePages(of *dueRecords, most int) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}
-	for ref := range z.due {
+	for ref := range of.fresh {
 		one := dueRecord{ref: ref}
 		if record := z.open[ref]; record != nil {
 			one.serial = record.Status.Serial
 		}
 		by[ref.Namespace] = append(by[ref.Namespace], one)
 	}
-	clear(z.due)
+	clear(of.fresh)
 	for namespace, all := range by {
 		slices.SortFunc(all, func(a, b dueRecord) int { return cmp.Compare(b.serial, a.serial) })
 		var pages [][]law.Ref
@@ -173,19 +198,19 @@ func (l *leader) chooseDue(z *zone) (chosen [][]law.Ref) {
 			}
 			pages = append(pages, refs)
 		}
-		if z.pages[namespace] == nil {
-			z.turn = append(z.turn, namespace)
+		if of.pages[namespace] == nil {
+			of.turn = append(of.turn, namespace)
 		}
-		z.pages[namespace] = append(pages, z.pages[namespace]...)
+		of.pages[namespace] = append(pages, of.pages[namespace]...)
 	}
-	for n := 0; n < turnRecords && len(z.turn) > 0; {
-		namespace := z.turn[0]
-		z.turn = z.turn[1:]
-		page := z.pages[namespace][0]
-		if z.pages[namespace] = z.pages[namespace][1:]; len(z.pages[namespace]) == 0 {
-			delete(z.pages, namespace)
+	for n := 0; n < most && len(of.turn) > 0; {
+		namespace := of.turn[0]
+		of.turn = of.turn[1:]
+		page := of.pages[namespace][0]
+		if of.pages[namespace] = of.pages[namespace][1:]; len(of.pages[namespace]) == 0 {
+			delete(of.pages, namespace)
 		} else {
-			z.turn = append(z.turn, namespace)
+			of.turn = append(of.turn, namespace)
 		}
 		chosen, n = append(chosen, page), n+len(page)
 	}
@@ -197,19 +222,19 @@ type dueRecord struct {
 	serial int64
 }
 
-func (l *leader) putBack(z *zone, pages [][]law.Ref) {
+func (l *leader) putBack(to *dueRecords, pages [][]law.Ref) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, page := range pages {
 		for _, ref := range page {
-			z.due[ref] = true
+			to.fresh[ref] = true
 		}
 	}
 }
 
-// writePage writes the page's Records whose status differs. If left, the rate allowed only some, and the rest is due
-// again.
-func (l *leader) writePage(ctx context.Context, uid string, z *zone, page []law.Ref) (left bool, err error) {
+// writePage writes the page's Records whose status differs. If left, the rate allowed only some, and the rest is in
+// "of" again.
+func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueRecords, page []law.Ref) (left bool, err error) {
 	names := make([]string, len(page))
 	for i, ref := range page {
 		names[i] = ref.Name
@@ -222,7 +247,7 @@ func (l *leader) writePage(ctx context.Context, uid string, z *zone, page []law.
 			return false
 		}
 		if !v.answers(record) && (left || !l.limitOf(&v, record).Allow()) {
-			z.due[refOf(record)], left = true, true
+			of.fresh[refOf(record)], left = true, true
 			return false
 		}
 		v.writeTo(record)
@@ -293,7 +318,7 @@ func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 // answers reports whether the verdict first confirms a Record's last change.
 func (v *verdict) answers(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
-	return before != nil && before.Reason == v1alpha1.ReasonPending && v.ready.Reason == v1alpha1.ReasonDelivered
+	return before != nil && before.Status == metav1.ConditionUnknown && v.ready.Reason == v1alpha1.ReasonDelivered
 }
 
 func (v *verdict) writeTo(record *v1alpha1.Record) {
@@ -304,9 +329,5 @@ func (v *verdict) writeTo(record *v1alpha1.Record) {
 		meta.SetStatusCondition(conditions, condition)
 		record.Status.LastDeliveryError = v.lastError
 	}
-	if v.stalled != nil {
-		meta.SetStatusCondition(conditions, *v.stalled)
-	} else {
-		meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
-	}
+	setStalled(conditions, v.stalled)
 }

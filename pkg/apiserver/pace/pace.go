@@ -21,7 +21,7 @@ import (
 // the 504 of a timeout waits for the blocked write. A few hundred stalled requests of a tenant took all seats, and
 // other users got 429.
 
-// clientTimeout bounds a stall. It is a third of the time that other requests wait for a seat.
+// clientTimeout bounds a stall, at a third of the time that other requests wait for a seat.
 const clientTimeout = 5 * time.Second
 
 // leastRate is the minimum rate in octets a second, after clientTimeout of waiting.
@@ -44,7 +44,7 @@ func (p *pace) end(octets int) {
 }
 
 // EndSlowClients ends requests of stalled clients. Long-running requests are exempt: they hold no seat and end stalled
-// readers themselves. It must be the outermost filter, to cover the responses of the others.
+// readers themselves. EndSlowClients must be the outermost filter, to cover the responses of the others.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

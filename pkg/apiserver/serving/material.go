@@ -137,7 +137,8 @@ func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settle
 	return &next, why, nil
 }
 
-// due is true after two thirds of the life, and before its beginning, as a clock was wrong.
+// due reports whether to renew a certificate: after two thirds of its life, or before its beginning, as a clock was
+// wrong.
 func due(cert *x509.Certificate, now time.Time) bool {
 	life := cert.NotAfter.Sub(cert.NotBefore)
 	return now.Before(cert.NotBefore) || !now.Before(cert.NotBefore.Add(life*2/3))

@@ -39,7 +39,7 @@ type pieces struct {
 	values        []string
 }
 
-// New returns a codec that decodes as codec does.
+// New wraps a codec.
 func New(codec runtime.Codec) Codec {
 	return Codec{codec, lru.New(sharedObjects), &parts{lru.New(sharedParts), lru.New(sharedParts)}}
 }

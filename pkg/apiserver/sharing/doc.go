@@ -3,10 +3,10 @@
 
 // Package sharing decodes objects for the watch caches, so that equal parts of objects are in memory once.
 //
-// Guarantees: (1) a decoded object equals the object of the plain codec; (2) successive versions of an object share
-// equal large fields; (3) objects of a resource share equal texts of conditions, managed fields and labels.
+// Guarantees: (1) decoding gives the same object as the wrapped codec; (2) successive versions of an object share equal
+// large fields; (3) objects of a resource share equal strings of conditions, managed fields and labels.
 //
-// Out of scope: writes. Decoded objects are read-only, and a write decodes with the plain codec.
+// Out of scope: writes. Decoded objects are read-only, and a write decodes with the wrapped codec itself.
 //
 // Read first: codec.go.
 package sharing

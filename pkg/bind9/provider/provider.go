@@ -166,7 +166,7 @@ func (f *fleet) listLeaving() []delivery.Server {
 // Deliver serves the zone, has agents create missing zones, and waits briefly for transfers.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	signed := p.config.Signed(plan.UID)
-	f, err := p.readFleet(plan.Servers, signed, p.config.Signing(plan.UID))
+	f, err := p.readFleet(plan.ServerNames(), signed, p.config.Signing(plan.UID))
 	if err != nil {
 		return delivery.Report{}, err
 	}
@@ -368,7 +368,7 @@ func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 // Remove removes the zone from all instances, then from the class (promise 5). In mode Catalog agents remove nothing:
 // the signer's zone of this name may belong to another Zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	f, err := p.readFleet(plan.Servers, p.config.Signed(plan.UID), p.config.Signing(plan.UID))
+	f, err := p.readFleet(plan.ServerNames(), p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {
 		return delivery.Report{}, err
 	}
@@ -402,7 +402,7 @@ func (f *fleet) listMade() []Instance {
 // Verify queries each instance once.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	signed := p.config.Signed(plan.UID)
-	f, err := p.readFleet(plan.Servers, signed, p.config.Signing(plan.UID))
+	f, err := p.readFleet(plan.ServerNames(), signed, p.config.Signing(plan.UID))
 	if err != nil {
 		return delivery.Drift{}, err
 	}

@@ -541,11 +541,11 @@ func TestWithdraw_leavesTheSigner_S12_9(t *testing.T) {
 	must.Succeed(t, s.instance.Agent.Ensure(t.Context(), plan.Zone, protocol.CreateZone{
 		ZoneType: protocol.Secondary, ZoneConfig: protocol.ZoneConfig{Primaries: []string{w.addr.String() + " key " + rigKey.Name}},
 	}, passFence))
-	for _, rows := range [][]string{nil, {s.instance.Name}} {
+	for _, rows := range [][]delivery.Server{nil, {{Name: s.instance.Name}}} {
 		w.storeMember("u", name.Name{}) // no class has the zone
 		plan.Servers = rows
 		if _, err := p.Remove(t.Context(), plan, passFence); err != nil || !s.hasZone(t, "example.org.") {
-			t.Errorf("rows %q: the signer has the zone: %v; %v", rows, s.hasZone(t, "example.org."), err)
+			t.Errorf("rows %v: the signer has the zone: %v; %v", rows, s.hasZone(t, "example.org."), err)
 		}
 	}
 }

@@ -144,7 +144,7 @@ func listLeft(targets []target) []delivery.Server {
 
 // Deliver writes the plan at every primary, creates missing zones, and then waits for the secondaries.
 func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
-	targets, err := u.readTargets(plan.Servers)
+	targets, err := u.readTargets(plan.ServerNames())
 	if err != nil {
 		return delivery.Report{}, err
 	}
@@ -282,7 +282,7 @@ func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) err
 // Remove removes our RRsets from every instance, and the zone if no foreign RRset is left.
 func (u *Updater) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	u.forget(plan.UID)
-	targets, err := u.readTargets(plan.Servers)
+	targets, err := u.readTargets(plan.ServerNames())
 	if err != nil {
 		return delivery.Report{}, err
 	}
@@ -324,7 +324,7 @@ func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, 
 
 // Verify compares the content of every primary, and each secondary's serial with its primary's.
 func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
-	targets, err := u.readTargets(plan.Servers)
+	targets, err := u.readTargets(plan.ServerNames())
 	if err != nil {
 		return delivery.Drift{}, err
 	}

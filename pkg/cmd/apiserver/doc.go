@@ -1,17 +1,19 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package apiserver is kubizone apiserver: it serves the aggregated API behind a kube-apiserver, on an etcd cluster or
-// an etcd member in the process.
+// Package apiserver is kubizone apiserver, which serves the aggregated API behind a kube-apiserver, on an etcd cluster
+// or an etcd member in the process.
 //
 // Guarantees:
 //
 //	P1. All errors in the flags are reported at once, before any change.
 //	P2. Flags of kube-apiserver have the same meaning, or are not offered.
-//	P3. Parts stop in the reverse order of their start: the API after its pending answers, the ledger (storage of
-//	    zones), etcd. A failed part stops all.
+//	P3. Parts stop in the reverse order of their start: sub-commands beside the API, the API after its pending
+//	    answers, the ledger (storage of zones), etcd. A failed part stops all, but a sub-command starts again.
+//	P4. A sub-command beside the API has the rights of its own user at kube-apiserver and at this server, and reads
+//	    the content of zones in the server's memory.
 //
 // Out of scope: decisions about requests.
 //
-// Read options.go first, then run.go.
+// Read options.go first, then run.go, and beside.go for sub-commands in the server's process.
 package apiserver

@@ -68,6 +68,8 @@ type Options struct {
 	Budgets budget.Limits
 	Metrics *metrics.Options
 	Logs    *logs.Options
+
+	beside []beside
 }
 
 var addLogGates = sync.OnceValue(func() error { return logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate) })
@@ -271,11 +273,18 @@ func NewCommand() *cobra.Command {
 		Short: "serve the API behind a kube-apiserver",
 		Long: `Serve zones and records as an aggregated API until SIGTERM: kube-apiserver authenticates and authorizes clients, and
 its namespaces, quotas, webhooks and policies hold. Objects are stored in an etcd cluster (--etcd-servers) that several
-servers may share, or in an etcd that runs in this process (--etcd-data-dir).`,
+servers may share, or in an etcd that runs in this process (--etcd-data-dir). After --, kubizone controller and kubizone
+primary run in this process too, each with its flags, and with the rights of the user of its --as.`,
 		Example: `  kubizone apiserver --etcd-servers https://etcd-0:2379 --etcd-cafile ca.crt --etcd-certfile c.crt --etcd-keyfile c.key \
     --tls-cert-file tls.crt --tls-private-key-file tls.key
-  kubizone apiserver --etcd-data-dir /var/lib/kubizone/data --kubeconfig cluster.kubeconfig`,
-		Args: cobra.NoArgs,
+  kubizone apiserver --etcd-data-dir /var/lib/kubizone/data --kubeconfig cluster.kubeconfig
+  kubizone apiserver --etcd-data-dir /var/lib/kubizone/data -- controller --as system:serviceaccount:kubizone-system:kubizone-controller`,
+		Args: func(command *cobra.Command, arguments []string) error {
+			if dash := command.ArgsLenAtDash(); dash != 0 { // -1: without --
+				return cobra.NoArgs(command, arguments)
+			}
+			return nil
+		},
 		// A server logs for operators; --v is upstream's.
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
 			flags := flag.NewFlagSet("klog", flag.ContinueOnError)
@@ -288,11 +297,13 @@ servers may share, or in an etcd that runs in this process (--etcd-data-dir).`,
 			klog.SetOutput(command.ErrOrStderr())
 			return nil
 		},
-		RunE: func(command *cobra.Command, _ []string) error {
+		RunE: func(command *cobra.Command, arguments []string) error {
 			if err := options.Complete(); err != nil {
 				return err
 			}
-			if err := options.Validate(); err != nil {
+			var besideErr error
+			options.beside, besideErr = parseBeside(arguments, command.OutOrStdout())
+			if err := errors.Join(options.Validate(), besideErr); err != nil {
 				return err
 			}
 			if err := logsapi.ValidateAndApply(options.Logs, utilfeature.DefaultFeatureGate); err != nil {

@@ -19,10 +19,9 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Run serves until ctx ends, then stops the parts in order (P3). It returns nil if only ctx ended the run. The options
+// Run serves until ctx ends, then stops the parts in order (P3), and returns nil if only ctx ended the run. The options
 // must be completed and validated.
 func (o *Options) Run(ctx context.Context) error {
-	memory.SpareHeap()
 	outer := ctx
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -67,18 +66,19 @@ func (o *Options) Run(ctx context.Context) error {
 func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptions) error {
 	ctx, fail := context.WithCancelCause(outer)
 	defer fail(nil)
+	views := zoneview.NewSet(zoneview.Within(memory.Total()))
 	server, err := apiserver.NewDelegated(ctx, apiserver.Delegated{
 		ServerRun: o.ServerRun, Etcd: etcd, SecureServing: o.SecureServing, Authentication: o.Authentication,
 		Authorization: o.Authorization,
 		Audit:         o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: o.Traces,
-		Zones: zoneview.NewSet(zoneview.Within(memory.Total())), Fleet: o.Fleet,
+		Zones: views, Fleet: o.Fleet,
 		Budgets: o.Budgets, ACME: o.ACME,
 	})
 	if err != nil {
 		return stopped(outer, err)
 	}
 	defer server.Close()
-	// The ledger ends after the API, whose pending requests need it.
+	// The API, whose pending requests need the ledger, ends first.
 	beyond, stopLedger := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
@@ -92,7 +92,16 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		}
 		ended <- err
 	}()
-	err = server.Run(ctx)
+	// The sub-commands end before the API, to which they write their outcomes.
+	serving, stopAPI := context.WithCancel(context.WithoutCancel(ctx))
+	besideEnded := make(chan error, 1)
+	go func() {
+		defer stopAPI()
+		besideEnded <- o.runBeside(ctx, server, views)
+	}()
+	err = server.Run(serving)
+	fail(err)
+	err = errors.Join(err, <-besideEnded)
 	stopLedger()
 	return errors.Join(err, <-ended)
 }

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/process"
 )
 
 // Options are the flags.
@@ -50,8 +51,10 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 // Config is the result of Complete.
 type Config struct {
 	delivering.Retries
-	HealthListen  netip.AddrPort
-	Client        *rest.Config
+	HealthListen netip.AddrPort
+	Client       *rest.Config
+	// Server is nil if the API server is another process, which Client reaches.
+	Server        *process.Server
 	Lease         types.NamespacedName
 	LeaseDuration time.Duration
 	Out           io.Writer

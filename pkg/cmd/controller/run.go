@@ -7,18 +7,15 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	coreinformers "k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 
@@ -30,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/process"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/memory"
-	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
@@ -85,19 +82,23 @@ func (c *Config) Run(ctx context.Context) error {
 }
 
 func (c *Config) newWorker(shell *process.Process) (*worker, error) {
-	host, err := os.Hostname()
+	identity, err := process.NewIdentity()
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{Config: c, Process: shell, identity: host + "_" + string(uuid.NewUUID())}
-	reach := rest.CopyConfig(c.Client)
-	reach.UserAgent = version.UserAgent(class.FieldManager)
-	// the server limits the rate by priority and fairness
-	reach.QPS = -1
-	client, err := versioned.NewForConfig(class.WithoutWaiting(reach))
+	w := &worker{Config: c, Process: shell, identity: identity}
+	api, set, frozen := c.Client, (*zoneview.Set)(nil), func() []cache.ObjectName { return w.Feed.Frozen() }
+	if c.Server != nil {
+		api, set, frozen = c.Server.API, c.Server.Views, c.Server.Frozen
+	} else {
+		set = zoneview.NewSet(zoneview.Within(memory.Total()))
+	}
+	client, err := versioned.NewForConfig(class.WithoutWaiting(process.Reach(api, class.FieldManager)))
 	if err != nil {
 		return nil, err
 	}
+	shell.Client = client.KubizoneV1alpha1().RESTClient()
+	reach := process.Reach(c.Client, class.FieldManager)
 	reach.ContentType = "application/vnd.kubernetes.protobuf"
 	if w.cluster, err = kubernetes.NewForConfig(reach); err != nil {
 		return nil, err
@@ -106,8 +107,9 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	// A cluster may lack the APIService of Bind9Instances.
 	servers := externalversions.NewSharedInformerFactory(client, 0)
 	remote := coreinformers.NewSharedInformerFactoryWithOptions(w.cluster, 0, coreinformers.WithTransform(trimNamespace))
+	w.RenewLease(heartbeat.Controller, c.Lease.Namespace, identity, w.cluster.CoordinationV1())
+	leases := w.cluster.CoordinationV1().Leases(c.Lease.Namespace)
 	w.recorder = events.NewBroadcaster(&events.EventSinkImpl{Interface: w.cluster.EventsV1()})
-	set := zoneview.NewSet(zoneview.Within(memory.Total()))
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	secrets := delivering.NewClusterSecrets(w.cluster.CoreV1())
 	agents, selected, zones := agents.New(secrets), transferclass.NewServers(servers), local.Kubizone().V1alpha1().Zones()
@@ -116,9 +118,10 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		Keys: &transferclass.Keys{},
 	}
 	w.controller, err = class.New(class.Config{
-		Identity: w.identity, Client: client, Informers: local, Views: set, Frozen: func() []cache.ObjectName { return w.Feed.Frozen() },
+		Identity: w.identity, Client: client, Informers: local, Views: set, Frozen: frozen,
 		Providers: sources.Constructors(), Servers: sources.ListServers,
 		Secrets: secrets, Namespaces: remote.Core().V1().Namespaces(), Clusters: servers.Bind9().V1alpha1().Bind9Clusters(),
+		Leases: func(changed func()) *heartbeat.Watcher { return heartbeat.NewWatcher(leases, changed) },
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry,
 		// The last holder released the Lease without calls in flight, or has not renewed it for longer than a call.
 		Lease: c.LeaseDuration, HealthInterval: c.HealthInterval, Backoff: c.Backoff,
@@ -126,9 +129,11 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.Feed, err = fromapi.New(fromapi.Config{Client: client.KubizoneV1alpha1().RESTClient(), Zones: zones, Set: set, Registry: w.Registry})
-	if err != nil {
-		return nil, err
+	if c.Server == nil {
+		w.Feed, err = fromapi.New(fromapi.Config{Client: shell.Client, Zones: zones, Set: set, Registry: w.Registry})
+		if err != nil {
+			return nil, err
+		}
 	}
 	w.signing, err = signing.New(signing.Config{
 		Client: client, Zones: zones, Deliveries: local.Kubizone().V1alpha1().Deliveries(),

@@ -69,6 +69,7 @@ func shownBy(of *v1alpha1.DNSClass, peers transferclass.Peers, sources Sources) 
 		Changes: func(uid string, since, until serial.Serial) ([]dns.Change, error) {
 			return sources.Views.EntryChanges(uid, since, until)
 		},
+		Raised: sources.Views.Raised,
 		Latest: func(ctx context.Context, uid string) (serial.Serial, error) {
 			zone, ok := sources.Views.Settled(uid)
 			if !ok {

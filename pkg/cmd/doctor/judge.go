@@ -353,6 +353,11 @@ func (f *facts) isMember() bool {
 	return slices.ContainsFunc(f.pods, func(pod corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.InitContainers, makesIt) })
 }
 
+func (f *facts) runsBeside(command string) bool {
+	runs := func(c corev1.Container) bool { return slices.Contains(c.Args, command) }
+	return slices.ContainsFunc(f.pods, func(pod corev1.Pod) bool { return slices.ContainsFunc(pod.Spec.Containers, runs) })
+}
+
 func (f *facts) judgePermissions() Finding {
 	const check = "permissions"
 	if f.refusedErr != nil {
@@ -360,7 +365,7 @@ func (f *facts) judgePermissions() Finding {
 	}
 	var texts []string
 	for _, rule := range f.refused {
-		if rule.Certificate && f.byCertManager() || rule.Peers && !f.isMember() {
+		if rule.Certificate && f.byCertManager() || rule.Peers && !f.isMember() || rule.Beside != "" && !f.runsBeside(rule.Beside) {
 			continue
 		}
 		texts = append(texts, strings.Join(rule.lacks, ", ")+": "+rule.Purpose)

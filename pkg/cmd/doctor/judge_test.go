@@ -295,6 +295,21 @@ func TestJudge_asksMembersAloneForTheRightsOfMembers(t *testing.T) {
 	}
 }
 
+// Only the pod of the mode embedded acts as the controller or the primary.
+func TestJudge_asksOnePodAloneForTheRightToActAsOthers(t *testing.T) {
+	f, _ := makeHealthyFacts(t)
+	f.refused = refuseAll(func(r Rule) bool { return r.Beside != "" })
+	if got := findCheck(t, judgeFacts(f, now), "permissions"); got.Status != OK || len(f.refused) != 2 {
+		t.Errorf("%+v", got)
+	}
+	f.pods[0].Spec.Containers = []corev1.Container{{Args: []string{"apiserver", "--", "controller"}}}
+	got := findCheck(t, judgeFacts(f, now), "permissions")
+	of := func(account string) bool { return strings.Contains(got.Message, account) }
+	if got.Status != Fail || !of("kubizone-controller") || of("kubizone-primary") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // D3
 func TestWrite_endsWithAnErrorForAFailAlone(t *testing.T) {
 	bad := []Finding{ok("a", "fine"), warn("b", "hm", "look"), fail("c", "broken", "mend")}

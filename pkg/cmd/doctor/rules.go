@@ -19,6 +19,8 @@ type Rule struct {
 	Certificate bool
 	// Peers is true if only several etcd members require the rule.
 	Peers bool
+	// Beside is the sub-command in the server's process that requires the rule, or "".
+	Beside string
 }
 
 // InstallNamespace means the namespace of the server.
@@ -63,5 +65,9 @@ func Rules() []Rule {
 			Purpose: "etcd members do not know each other", Peers: true},
 		{Namespace: InstallNamespace, PolicyRule: policy("", []string{"create"}, "secrets"), Purpose: "etcd members do not know each other",
 			Peers: true},
+		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"impersonate"}, "serviceaccounts"), "kubizone-controller"),
+			Purpose: "no zone is delivered", Beside: "controller"},
+		{Namespace: InstallNamespace, PolicyRule: named(policy("", []string{"impersonate"}, "serviceaccounts"), "kubizone-primary"),
+			Purpose: "the primary reads no Secret of a class", Beside: "primary"},
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/process"
 	"kubi.zone/kubizone/pkg/externaldns"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/version"
 )
 
@@ -147,6 +148,11 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	shell.Client = p.records.RESTClient()
+	identity, err := process.NewIdentity()
+	if err != nil {
+		return err
+	}
+	shell.RenewLease(heartbeat.ExternalDNS, heartbeat.PodNamespace(), identity, p.local)
 	return shell.Run(ctx, func(running, _ context.Context) error {
 		// external-dns has to close idle connections first, after 90 s: it exits after a POST on a closed connection.
 		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime,
@@ -170,7 +176,7 @@ func (c *Config) newProvider() (*provider, error) {
 	if err := errors.Join(noRecords, noCentral, noLocal, noObjects); err != nil {
 		return nil, err
 	}
-	return &provider{Mapping: c.Mapping, records: records.KubizoneV1alpha1(), central: central,
+	return &provider{Mapping: c.Mapping, records: records.KubizoneV1alpha1(), central: central, local: local.CoordinationV1(),
 		verdicts: cache.NewLRUExpireCache(maxRemembered),
 		reporter: &reporter{objects: objects, events: local.EventsV1(), recent: cache.NewLRUExpireCache(maxEvents)}}, nil
 }

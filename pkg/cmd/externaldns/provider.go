@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
@@ -50,6 +51,8 @@ type provider struct {
 	externaldns.Mapping
 	records typed.KubizoneV1alpha1Interface
 	central kubernetes.Interface
+	// local has the Lease of this process.
+	local coordinationclient.LeasesGetter
 	*reporter
 	kept     *snapshot
 	verdicts *cache.LRUExpireCache

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"sync"
 	"time"
 
@@ -16,9 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/events"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
@@ -28,9 +25,9 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/cmd/process"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/primary/tsig"
 	"kubi.zone/kubizone/pkg/transfer"
-	"kubi.zone/kubizone/pkg/version"
 )
 
 // errStandalone replaces an endless wait.
@@ -44,14 +41,11 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	defer shell.Close()
-	host, err := os.Hostname()
+	identity, err := process.NewIdentity()
 	if err != nil {
 		return err
 	}
-	reach := rest.CopyConfig(c.Client)
-	reach.UserAgent = version.UserAgent(fleet.FieldManager)
-	// the server limits the rate by priority and fairness
-	reach.QPS = -1
+	reach := process.Reach(c.Client, fleet.FieldManager)
 	client, err := versioned.NewForConfig(reach)
 	if err != nil {
 		return err
@@ -60,6 +54,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	shell.RenewLease(heartbeat.Fleet, c.Lease.Namespace, identity, cluster.CoordinationV1())
 	recorder := events.NewBroadcaster(&events.EventSinkImpl{Interface: cluster.EventsV1()})
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	servers, err := fleet.New(fleet.Config{
@@ -83,7 +78,6 @@ func (c *Config) Run(ctx context.Context) error {
 			return err
 		}
 		defer recorder.Shutdown()
-		identity := host + "_" + string(uuid.NewUUID())
 		shell.Printf("ready: waiting for Lease %s as %s", c.Lease, identity)
 		return shell.WorkWithLease(running, outlasting, process.Lease{
 			Of: c.Lease, Identity: identity, Name: fleet.FieldManager, Duration: leaseDuration, Client: cluster.CoordinationV1(),

@@ -70,6 +70,9 @@ func (o *Options) AddFlagsWithNamespace(flags *pflag.FlagSet) {
 // Namespace returns the value of -n, or "".
 func (o *Options) Namespace() string { return o.overrides.Context.Namespace }
 
+// User returns the value of --as, or "".
+func (o *Options) User() string { return o.overrides.AuthInfo.Impersonate }
+
 // Object parses an argument: NAMESPACE/NAME, or NAME in the namespace of Client.
 func (o *Options) Object(argument, namespace string) (types.NamespacedName, error) {
 	before, after, found := strings.Cut(argument, "/")
@@ -146,6 +149,9 @@ func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 			strings.Join(o.rules.GetLoadingPrecedence(), ", "))
 	case err != nil:
 		return nil, "", fmt.Errorf("--kubeconfig: %w; name a readable kubeconfig, by the flag or $KUBECONFIG, and an entry in it", err)
+	}
+	if user := o.overrides.AuthInfo; o.User() != "" { // client-go ignores --as in a pod
+		config.Impersonate = rest.ImpersonationConfig{UserName: o.User(), UID: user.ImpersonateUID, Groups: user.ImpersonateGroups}
 	}
 	config.UserAgent = version.UserAgent("kubizone")
 	return config, namespace, nil

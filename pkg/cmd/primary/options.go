@@ -17,6 +17,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/process"
 )
 
 // Options are the flags.
@@ -50,6 +51,8 @@ type Config struct {
 	dnsserving.Config
 	HealthListen netip.AddrPort
 	Client       *rest.Config
+	// Server is nil if the API server is another process, which Client reaches.
+	Server *process.Server
 	// SecretsDir is "" if Secrets are read from the cluster.
 	SecretsDir string
 	// Service leads secondaries to this process; may be zero.

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/client/informers/externalversions"
@@ -21,21 +21,23 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/controller/updatekey"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/memory"
-	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
 // Run returns nil when ctx has ended.
 func (c *Config) Run(ctx context.Context) error {
-	set := zoneview.NewSet(zoneview.Within(memory.Total()))
+	api, set := c.Client, (*zoneview.Set)(nil)
+	if c.Server != nil {
+		api, set = c.Server.API, c.Server.Views
+	} else {
+		set = zoneview.NewSet(zoneview.Within(memory.Total()))
+	}
 	updates := &updatekey.Poster{}
-	// The feed bounds its requests; the server limits the rate by priority and fairness.
-	reach := rest.CopyConfig(c.Client)
-	reach.QPS = -1
-	reach.UserAgent = version.UserAgent("kubizone-primary")
-	cluster, err := kubernetes.NewForConfig(reach)
+	const agent = "kubizone-primary"
+	cluster, err := kubernetes.NewForConfig(process.Reach(c.Client, agent))
 	if err != nil {
 		return err
 	}
@@ -56,14 +58,20 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	defer p.Close()
+	identity, err := process.NewIdentity()
+	if err != nil {
+		return err
+	}
+	p.RenewLease(heartbeat.Primary, heartbeat.PodNamespace(), identity, cluster.CoordinationV1())
 	for _, warning := range c.Warnings {
 		p.Printf("warning: %s", warning)
 	}
 
-	client, err := versioned.NewForConfig(reach)
+	client, err := versioned.NewForConfig(process.Reach(api, agent))
 	if err != nil {
 		return err
 	}
+	p.Client = client.KubizoneV1alpha1().RESTClient()
 	secrets := c.secrets(cluster)
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	// A cluster may lack the APIService of Bind9Instances.
@@ -72,20 +80,24 @@ func (c *Config) Run(ctx context.Context) error {
 	if err := zones.Informer().SetTransform(transferclass.Trim); err != nil {
 		return err
 	}
-	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
-	p.Feed, err = fromapi.New(fromapi.Config{
-		Client: client.KubizoneV1alpha1().RESTClient(), Zones: zones, Set: set,
-		Interest: func(zone *v1alpha1.Zone) bool {
-			return slices.Contains(c.DNSViews, zone.Status.View) || members.Any(string(zone.UID))
-		},
-		Registry: p.Registry,
-	})
-	if err != nil {
-		return err
+	members := transferclass.NewMembers(p.Client)
+	look := func(cache.ObjectName) {} // a Server reads every zone
+	if c.Server == nil {
+		p.Feed, err = fromapi.New(fromapi.Config{
+			Client: p.Client, Zones: zones, Set: set,
+			Interest: func(zone *v1alpha1.Zone) bool {
+				return slices.Contains(c.DNSViews, zone.Status.View) || members.Any(string(zone.UID))
+			},
+			Registry: p.Registry,
+		})
+		if err != nil {
+			return err
+		}
+		look = p.Feed.Look
 	}
 	classes, err := transferclass.New(transferclass.Config{
 		Primary: dns, Members: members, Classes: informers.Kubizone().V1alpha1().DNSClasses(), Zones: zones, Client: client,
-		Secrets: secrets, Joined: p.Feed.Look,
+		Secrets: secrets, Joined: look,
 		Servers: transferclass.NewServers(servers), GeneralKeys: c.Keys,
 	})
 	if err != nil {
@@ -96,7 +108,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	updates.Connect(client.KubizoneV1alpha1().RESTClient())
+	updates.Connect(p.Client)
 	dnsserving.NewMetrics(p.Registry, dns)
 	p.Informers = []process.Informers{informers, servers}
 	p.Background = []func(context.Context){members.Run, classes.Run, keys.Run}

@@ -1,7 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process runs sub-commands that work on zones apart from the API server, with probes and metrics.
+// Package process runs sub-commands that work on zones, apart from the API server or in its process, with
+// probes and metrics.
 //
 // Guarantees: (1) /livez answers while the process runs, /readyz tells whether it works or could work. Both need no
 // credentials and name no zone. (2) Work begins when every zone is read; the wait is logged. (3) Reading continues

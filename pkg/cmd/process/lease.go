@@ -7,18 +7,37 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
-	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
 // errLost is returned after the loss of the Lease: the caches may lack writes of the next holder.
 var errLost = errors.New("the Lease is another's, or could not be renewed in time")
+
+// ErrUnfinished is returned if the work goes on after the loss of the Lease: the process must exit.
+var ErrUnfinished = fmt.Errorf("%w; a part of the work does not stop", errLost)
+
+// RenewLease has Run renew a Lease while the process is ready (package heartbeat). It does nothing without a namespace.
+func (p *Process) RenewLease(process, namespace, identity string, client coordinationclient.LeasesGetter) {
+	if namespace != "" {
+		p.beat = &heartbeat.Beat{Leases: client.Leases(namespace), Process: process, Identity: identity}
+	}
+}
+
+// NewIdentity returns an identity of this process, unique forever, that begins with the name of its pod.
+func NewIdentity() (string, error) {
+	host, err := os.Hostname()
+	return host + "_" + string(uuid.NewUUID()), err
+}
 
 // Lease elects the working process.
 type Lease struct {
@@ -79,7 +98,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 			return err
 		}
 	case <-time.After(lease.Duration):
-		klog.Background().Error(errLost, "a part of the work does not stop; the process exits")
+		return ErrUnfinished
 	}
 	return errLost
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/component-base/metrics"
 
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
@@ -44,9 +45,9 @@ type Process struct {
 	// Informers and Background run until the work has ended.
 	Informers  []Informers
 	Background []func(ctx context.Context)
-	// Feed reads zones; may be nil.
+	// Feed reads zones; nil beside a Server, or if the work needs no zones.
 	Feed *fromapi.Source
-	// Client tests whether the API answers; by default Feed's client.
+	// Client tests whether the API answers.
 	Client rest.Interface
 	// WaitFirst waits for everything but zones; may be nil.
 	WaitFirst func(ctx context.Context) error
@@ -56,6 +57,7 @@ type Process struct {
 	out    io.Writer
 	health net.Listener
 	begun  chan struct{}
+	beat   *heartbeat.Beat // nil without a Lease
 }
 
 // Open binds the port of the probes. The caller calls Run or Close.
@@ -108,14 +110,15 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 		defer informers.Shutdown()
 	}
 	defer end()
+	if p.beat != nil {
+		parts.Go(func() { p.beat.Run(running, func() bool { return p.unready() == "" }) })
+	}
 	for _, run := range p.Background {
 		parts.Go(func() { run(outlasting) })
 	}
 	what := "zones"
 	if p.Feed == nil {
 		what = "objects"
-	} else if p.Client == nil {
-		p.Client = p.Feed.Client
 	}
 	p.Printf("health on %s, reading %s", p.health.Addr(), what)
 	parts.Go(func() { p.reportWaiting(running) })
@@ -176,25 +179,27 @@ func (p *Process) readZones(running, outlasting context.Context, parts *sync.Wai
 	return p.Feed.Wait(running)
 }
 
-func (p *Process) newHandler() http.Handler {
-	unready := func() string {
-		select {
-		case <-p.begun:
-		default:
-			// The port needs no credentials: names of zones are only logged.
-			return "data that the work needs is still being read; the log names zones that cannot be read"
-		}
-		if p.Unready == nil {
-			return ""
-		}
-		return p.Unready()
+// unready returns "" when ready.
+func (p *Process) unready() string {
+	select {
+	case <-p.begun:
+	default:
+		// The port needs no credentials: names of zones are only logged.
+		return "data that the work needs is still being read; the log names zones that cannot be read"
 	}
+	if p.Unready == nil {
+		return ""
+	}
+	return p.Unready()
+}
+
+func (p *Process) newHandler() http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range []string{"/livez", "/healthz"} { // the chart of external-dns probes /healthz
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	}
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if why := unready(); why != "" {
+		if why := p.unready(); why != "" {
 			http.Error(w, why, http.StatusServiceUnavailable)
 			return
 		}

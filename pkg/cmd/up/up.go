@@ -39,7 +39,6 @@ const shownZones = 12
 
 // Run stops the parts in order when ctx has ended (U4). It returns nil if only ctx ended the run.
 func (c *Config) Run(ctx context.Context) error {
-	memory.SpareHeap()
 	for _, warning := range c.Warnings {
 		c.printf("warning: %s", warning)
 	}
@@ -117,6 +116,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 	if err := all.runDuring(ctx, server.WaitForAPI); err != nil {
 		return err
 	}
+	memory.SpareHeap()
 	c.printf("API on https://%s, kubeconfig %s", listener.Addr(), kubeconfig)
 	if err := c.startController(ctx, all, kubeconfig, server, zones, dns, updates); err != nil {
 		return err

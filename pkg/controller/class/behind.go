@@ -14,10 +14,12 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// sighting is the last answer of a secondary ahead of a zone.
+// sighting is the last answer of a secondary ahead of a zone, or with other data at its serial.
 type sighting struct {
-	serial serial.Serial
-	at     time.Time
+	// serial is the one to pass, or that of differs: the next one of the zone.
+	serial  serial.Serial
+	differs bool
+	at      time.Time
 	// accepted is the zone's annotation accept-serial.
 	accepted string
 }
@@ -49,14 +51,40 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 	return furthest, furthest.serial != 0
 }
 
+// findDifferent returns the last comparison that found other data at the zone's serial, unless the secondary has
+// transferred the zone whole since: another serial would not help.
+func findDifferent(f *ready.Facts) (seen sighting, again bool) {
+	for _, of := range f.Classes {
+		for _, server := range of.State.Servers {
+			e := server.Err
+			if !of.Observed || e == nil || e.Reason != delivery.ReasonContentDiffers ||
+				server.Serial != serial.Serial(f.Zone.Status.Serial) {
+				continue
+			}
+			if again = again || e.Code == delivery.CodeWhole; e.Code != delivery.CodeWhole {
+				seen = sighting{serial: server.Serial.Next(), differs: true, at: server.At}
+			}
+		}
+	}
+	return seen, again && seen.serial == 0
+}
+
 // maxRepairJump bounds a repair without the annotation (S6.11).
 const maxRepairJump = 1 << 24
 
-// outlook returns the next step, for the message: the serial follows, waits (refused is true), or needs a person. The
-// API server decides.
-func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
+// askAgain is the time after which a refused serial is asked for again: data are compared again each minute.
+const askAgain = 10 * time.Minute
+
+// describeOutlook returns the next step, for the message: the serial follows, waits (refused is true), or needs a
+// person. The API server decides.
+func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
 	switch {
+	case s.differs && refused:
+		return "; the zone's serial was raised for a secondary less than a day ago, and is raised again after a day: have the secondary " +
+			"transfer the zone anew, or raise spec.minimumSerial"
+	case s.differs:
+		return "; the zone's serial is raised, and its secondaries transfer the zone whole"
 	case uint32(s.serial)-uint32(zone.Status.Serial) > maxRepairJump && accepted != uint64(s.serial):
 		return fmt.Sprintf("; that is too far ahead for the zone's serial to follow by itself: kubectl annotate zone %s -n %s %s=%d, or "+
 			"repair the secondary", zone.Name, zone.Namespace, v1alpha1.AnnotationAcceptSerial, s.serial)
@@ -67,19 +95,23 @@ func (s sighting) outlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the zone's serial is raised past it"
 }
 
-// passSecondary completes the message of reason SerialBehind, and returns the sighting whose serial the API server is
-// to pass; zero if no secondary is ahead, or if the last such request (asked) was for this sighting.
+// passSecondary completes the message of reason SerialBehind or ContentDiffers, and returns the sighting for which the
+// API server is to raise the serial; zero for none, or if the last such request (asked) was for this sighting.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
-	if j.Reason != string(delivery.ReasonSerialBehind) {
-		return sighting{}
+	var outlook string
+	switch again := false; j.Reason {
+	case string(delivery.ReasonSerialBehind):
+		seen, _ = furthestAhead(f)
+	case string(delivery.ReasonContentDiffers):
+		if seen, again = findDifferent(f); again {
+			outlook = "; it differs although it transferred the zone whole, so no serial follows until it is repaired"
+		}
 	}
-	seen, is := furthestAhead(f)
-	if !is {
-		return sighting{}
+	if seen.serial != 0 {
+		outlook = seen.describeOutlook(f.Zone, asked.serial == seen.serial && asked.accepted == seen.accepted)
 	}
-	outlook := seen.outlook(f.Zone, asked.serial == seen.serial && asked.accepted == seen.accepted)
 	j.Message = ready.Shorten(j.Message, max(ready.MaxZoneMessage-len(outlook), ready.MaxZoneMessage/4)) + outlook
-	if asked == seen {
+	if asked == seen || seen.differs && asked.differs && asked.serial == seen.serial && seen.at.Sub(asked.at) < askAgain {
 		return sighting{}
 	}
 	return seen

@@ -88,6 +88,45 @@ func TestPassSecondary_believesSignedSecondariesInForce(t *testing.T) {
 	}
 }
 
+// S6.11: a serial is asked for a secondary with other data at the zone's serial, and for none after it had the zone
+// whole.
+func TestPassSecondary_raisesForOtherDataOnce_S6_11(t *testing.T) {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "org", UID: "u"},
+		Status: v1alpha1.ZoneStatus{Serial: 100}}
+	at := time.Unix(1000, 0)
+	row := func(s serial.Serial, code string) delivery.Server {
+		return delivery.Server{Name: "ns", Serial: s, At: at, Content: delivery.ContentDiffers,
+			Err: &delivery.Error{Reason: delivery.ReasonContentDiffers, Code: code}}
+	}
+	before := func(d time.Duration) sighting { return sighting{serial: 101, differs: true, at: at.Add(-d)} }
+	first, again := row(100, ""), row(100, delivery.CodeWhole)
+	equal := delivery.Server{Name: "ns", Serial: 100}
+	for what, test := range map[string]struct {
+		servers []delivery.Server
+		stored  bool
+		asked   sighting
+		want    serial.Serial
+		says    string
+	}{
+		"other data":                        {servers: []delivery.Server{equal, first}, want: 101, says: "is raised"},
+		"after it had the zone whole":       {servers: []delivery.Server{again}, says: "no serial follows"},
+		"one again, one for the first time": {servers: []delivery.Server{again, first}, want: 101, says: "is raised"},
+		"at an earlier serial":              {servers: []delivery.Server{row(99, "")}},
+		"read from a Delivery":              {servers: []delivery.Server{first}, stored: true},
+		"asked for already":                 {servers: []delivery.Server{first}, asked: before(0), says: "less than a day ago"},
+		"seen again a minute later":         {servers: []delivery.Server{first}, asked: before(time.Minute), says: "less than a day ago"},
+		"seen again later":                  {servers: []delivery.Server{first}, asked: before(askAgain), want: 101, says: "a day ago"},
+	} {
+		f := publicFacts(zone, map[string]delivery.State{"public": {Servers: test.servers}})
+		f.Classes[0].Observed = !test.stored
+		j := ready.Judgement{Status: metav1.ConditionFalse, Reason: string(delivery.ReasonContentDiffers), Message: "it differs"}
+		seen := passSecondary(f, &j, test.asked)
+		if seen.serial != test.want || !strings.Contains(j.Message, test.says) || test.says == "" && j.Message != "it differs" {
+			t.Errorf("%s: %+v, %q", what, seen, j.Message)
+		}
+	}
+}
+
 // S12.5: in a signed zone the servers have the signer's serials. The daily repair is left for the end of signing.
 func TestPassSecondary_leavesSignedZones_S12_5(t *testing.T) {
 	ahead := delivery.Server{Name: "ns", Serial: 105, At: time.Unix(1000, 0), Err: &delivery.Error{Reason: delivery.ReasonSerialBehind, Code: delivery.CodeSigned}}

@@ -18,6 +18,7 @@ import (
 	bind9informers "kubi.zone/kubizone/api/client/informers/externalversions/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -71,6 +72,8 @@ type Config struct {
 	Namespaces coreinformers.NamespaceInformer
 	// Clusters are classes of their namespaces. The caller starts the informer; Run does not wait for it.
 	Clusters bind9informers.Bind9ClusterInformer
+	// Leases returns a Watcher of processes, which calls changed; nil if they all are of this process.
+	Leases func(changed func()) *heartbeat.Watcher
 	// Events may be nil: then they are logged.
 	Events   events.EventRecorder
 	Registry metrics.KubeRegistry

@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/delivery/schedule"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/ready"
 )
 
@@ -131,6 +132,11 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer c.queue.ShutDown()
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
 		return nil
+	}
+	if c.config.Leases != nil {
+		leases := c.config.Leases(func() { c.index.EachZone(func(*v1alpha1.Zone) bool { return true }, c.enqueueZone) })
+		c.index.Processes = func() ready.Processes { return ready.Processes{Primary: leases.LifeOf(heartbeat.Primary)} }
+		running.Go(func() { leases.Run(ctx) })
 	}
 	c.frozen.FindChanges()
 	// Tell the Loop the held names before the first attempt.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/pkg/delivery/schedule"
+	"kubi.zone/kubizone/pkg/ready"
 )
 
 // Metrics of deliveries. No label names a zone or a Record.
@@ -37,14 +38,14 @@ var gauges = []struct {
 		func(s schedule.ClassStatus) float64 { return float64(s.Waiting) }},
 	{newGauge("failing", "Zones of a class whose last delivery failed."),
 		func(s schedule.ClassStatus) float64 { return float64(s.Failing) }},
-	{newGauge("oldest_change_seconds", "Age of the change that a class has not confirmed for longest."),
+	{newGauge("oldest_change_seconds", ready.HelpOldestChange),
 		func(s schedule.ClassStatus) float64 {
 			if s.Oldest.IsZero() {
 				return 0
 			}
 			return time.Since(s.Oldest).Seconds()
 		}},
-	{newGauge("secondaries_behind", "Servers of a class that did not have a zone as it is when they were asked last."),
+	{newGauge("secondaries_behind", ready.HelpSecondariesBehind),
 		func(s schedule.ClassStatus) float64 { return float64(len(s.Behind)) }},
 	{newGauge("paused_seconds", "Time for which the provider of a class still wants to be left alone."),
 		func(s schedule.ClassStatus) float64 { return max(0, time.Until(s.PausedUntil).Seconds()) }},

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,6 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -41,7 +43,12 @@ type readiness struct {
 	views  *zoneview.Set
 	server *deliverytest.Server
 	refuse bool
-	stop   func()
+	// stop ends controller and confirmer, kill the controller alone.
+	stop, kill func()
+	// leases watches processes; nil for none.
+	leases func(func()) *heartbeat.Watcher
+	// events of Zones, if not nil.
+	events *recorder
 	// records replace the ledger.
 	records *records
 }
@@ -85,6 +92,18 @@ func (r *records) MembersAt(_ context.Context, zone string, owner name.Rel) ([]l
 	return r.listRecords(func(one *v1alpha1.Record) bool {
 		return string(one.Status.ZoneRef.UID) == zone && strings.HasPrefix(one.Status.FQDN, owner.String())
 	})
+}
+
+func (r *records) ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (bool, error) {
+	zone, err := r.client.KubizoneV1alpha1().Zones(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return false, err
+	}
+	if zone = zone.DeepCopy(); !change(zone) {
+		return false, nil
+	}
+	_, err = r.client.KubizoneV1alpha1().Zones(namespace).UpdateStatus(ctx, zone, metav1.UpdateOptions{})
+	return err == nil, err
 }
 
 func (r *records) ChangeRecords(ctx context.Context, namespace string, names []string,
@@ -158,6 +177,9 @@ func (p *provider) failOnce() error {
 }
 
 func (p *provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
+	if p.server == "waits" {
+		return delivery.Report{Servers: []delivery.Server{{Name: "192.0.2.99", Serial: 7}}}, nil
+	}
 	if err := p.failOnce(); err != nil {
 		return delivery.Report{}, err
 	}
@@ -205,37 +227,48 @@ func newReadiness(t *testing.T, refuse bool) *readiness {
 func (r *readiness) startController() {
 	r.Helper()
 	informers := externalversions.NewSharedInformerFactory(r.client, 0)
-	controller := must.Get(New(completeConfig(Config{
-		Client: r.client, Informers: informers, Views: r.views,
+	config := completeConfig(Config{
+		Client: r.client, Informers: informers, Views: r.views, Leases: r.leases,
 		Providers: map[string]NewProvider{"webhook": func(of *v1alpha1.DNSClass, _ GetSecret) (delivery.Provider, string, error) {
 			server := of.Spec.Webhook.Server
 			if server == string(delivery.ReasonSecretNotFound) {
 				return nil, server, delivery.Errorf(delivery.ReasonSecretNotFound, "there is no Secret dns/key")
 			}
 			return &provider{&deliverytest.Memory{Server: r.server}, server, r.refuse}, server, nil
+		}, "transfer": func(*v1alpha1.DNSClass, GetSecret) (delivery.Provider, string, error) {
+			return &provider{&deliverytest.Memory{Server: r.server}, "waits", false}, "here", nil
 		}},
-	})))(r)
+	})
+	if r.events != nil {
+		config.Events = r.events
+	}
+	controller := must.Get(New(config))(r)
 	ctx, cancel := context.WithCancel(r.Context())
 	informers.StartWithContext(ctx)
-	ended := make(chan error)
+	ended, confirmed := make(chan error, 1), make(chan error, 1)
 	go func() { ended <- controller.Run(ctx) }()
+	confirming, end := context.WithCancel(r.Context())
 	confirmer := confirm.New(confirm.Config{Ledger: r.records, WatchRecords: r.records.watchAll, Registry: metrics.NewKubeRegistry(),
-		Frozen: func() []cache.ObjectName { return nil },
+		Frozen: func() []cache.ObjectName { return nil }, Leases: r.leases, Announce: func(zone *v1alpha1.Zone, reason, message string) {
+			r.events.Eventf(referTo(zone), nil, corev1.EventTypeWarning, reason, "", "%s", message)
+		},
 		NewIndex: func() *ready.Index {
 			own := externalversions.NewSharedInformerFactory(r.client, 0)
 			api := own.Kubizone().V1alpha1()
 			return &ready.Index{Zones: api.Zones().Informer(), Deliveries: api.Deliveries().Informer(), Classes: api.DNSClasses().Informer(),
 				Clusters: own.Bind9().V1alpha1().Bind9Clusters().Informer()}
 		}})
-	go func() { ended <- confirmer.Run(ctx) }()
-	r.stop = func() {
+	go func() { confirmed <- confirmer.Run(confirming) }()
+	r.kill = sync.OnceFunc(func() {
 		cancel()
 		informers.Shutdown()
-		for range 2 {
-			if err := <-ended; err != nil {
-				r.Error(err)
-			}
-		}
+		must.Succeed(r.T, <-ended)
+		synctest.Wait()
+	})
+	r.stop = func() {
+		r.kill()
+		end()
+		must.Succeed(r.T, <-confirmed)
 		synctest.Wait()
 	}
 }

@@ -128,6 +128,30 @@ func TestStatusFor_aServerWithoutASerialIsBehind(t *testing.T) {
 	}
 }
 
+// While one server is down, the rows of the others compare with the settled serial, not with what all have confirmed
+// (https://github.com/coredns/coredns/issues/5767).
+func TestStatusFor_rowsCompareWithTheSettledSerial(t *testing.T) {
+	state := delivery.State{Serial: 9, Asked: 10, Servers: []delivery.Server{
+		{Name: "well", Serial: 10}, {Name: "slow", Serial: 9}, {Name: "later", Serial: 11},
+		{Name: "down", Err: &delivery.Error{Reason: delivery.ReasonServerUnreachable, Message: "no answer"}},
+	}}
+	var states []v1alpha1.ServerState
+	for _, row := range ready.StatusFor("main", state, nil).Servers {
+		states = append(states, row.State)
+	}
+	want := []v1alpha1.ServerState{v1alpha1.ServerCurrent, v1alpha1.ServerBehind, v1alpha1.ServerCurrent, v1alpha1.ServerFailed}
+	if !slices.Equal(states, want) {
+		t.Errorf("rows %v, want %v", states, want)
+	}
+	if behind := state.Behind(); !slices.Equal(behind, []string{"slow", "down"}) {
+		t.Errorf("behind: %v", behind)
+	}
+	asked := state
+	if asked.Asked = 9; state.Alike(asked) {
+		t.Error("a row that changes from Current to Behind is not stored")
+	}
+}
+
 // S6.13, attack 15: a Delivery is in the namespace of its zone. Of a failing class the Delivery has only the kind of
 // fault, and of the target a fingerprint. A Delivery of an older version, which has both in full, stays confirmed.
 func TestStore_showsNoTenantWhereTheClassDelivers_S6_17(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -35,8 +36,9 @@ type zoneSync struct {
 
 // zoneMemory has the last writes. It needs no lock: the queue gives a zone to one worker at a time.
 type zoneMemory struct {
-	desired delivery.Zone
-	written written
+	desired  delivery.Zone
+	progress *ready.Progress
+	written  written
 	// asked is the last sighting that the API server was asked to pass.
 	asked sighting
 }
@@ -170,11 +172,16 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	var ahead sighting
 	zone := f.Zone
 	if zone.Status.Serial != 0 { // else the API server's conditions have the reason
+		progress := ready.ProgressOf(f)
+		f.Since, m.progress = progress.Follow(m.progress), progress
 		if j = ready.JudgeZone(f); j == (ready.Judgement{}) {
 			return nil
 		}
 		ahead = passSecondary(f, &j, m.asked)
 		j.Message = ready.Shorten(j.Message, ready.MaxZoneMessage)
+	}
+	if j.Reason == v1alpha1.ReasonPending {
+		z.queue.AddAfter(task{zoneTask, zone.Namespace, zone.Name}, ready.AwaitAfter)
 	}
 	waits := j.AsCondition()
 	if j.Status == "" || j.Reason == v1alpha1.ReasonNotDelegatedOrServable {
@@ -198,6 +205,9 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	if m.written = now; ahead.serial != 0 {
 		m.asked = ahead
 	}
+	if stalled != nil && ready.StalledOf(zone.Status.Conditions) == nil && ready.IsCause(j.AsCondition()) {
+		z.events.announceZone(zone, corev1.EventTypeWarning, j.Reason, "%s", j.Message)
+	}
 	return nil
 }
 
@@ -211,6 +221,6 @@ func hasJudgement(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condit
 		return true
 	}
 	before := ready.ReadyOf(zone.Status.Conditions)
-	return before != nil && before.Status == j.Status && before.Reason == j.Reason &&
-		(before.Message == j.Message && before.ObservedGeneration == zone.Generation || j.Reason == v1alpha1.ReasonPending)
+	return before != nil && before.Status == j.Status && before.Reason == j.Reason && (j.Reason == v1alpha1.ReasonPending ||
+		before.Message == j.Message && (before.ObservedGeneration == zone.Generation || ready.IsCause(before)))
 }

@@ -241,7 +241,7 @@ func (m *Memory) scheduleComparison(f *Facts) {
 			m.due[dueCompare] = now
 		}
 	}
-	if m.requested(f) && m.due.waits(dueCompare, now) {
+	if m.Requested(f) && m.due.waits(dueCompare, now) {
 		if m.due[dueCompare] = now; m.request != f.Zone.Request {
 			m.due[dueCompare] = m.due[dueRequest]
 		}

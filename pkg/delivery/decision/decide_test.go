@@ -32,10 +32,11 @@ import (
 //	next                       decide until the provider or the clock has to answer
 //	confirmed [refuse=NAME,...] [permanent] [unasked]          the provider delivers all but the refused RRsets;
 //	                                                           unasked: without a call of the fence
-//	pending                    ... waits for servers
+//	pending [differs]          ... waits for servers; differs: a server has other data
 //	failed REASON [permanent] [retry=DURATION] [class]         ... fails, for the whole class;
 //	    [times=N every=DURATION]                                   N attempts at this interval
 //	compared [missing=NAME,...] [servers=NAME,...]              ... has the zone without these RRsets, at these servers,
+//	    [differs=NAME,...|differs]                                  a server with other data in these RRsets or none,
 //	    |cannot-list|failed REASON                                  or cannot compare
 //	clock DURATION             advance the clock
 //	restart [NAME]             restart the worker, or start another
@@ -144,7 +145,11 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 		}
 		return answer(s.Confirmed(failed...))
 	case "pending":
-		return answer(s.Answer(delivery.Report{}, nil))
+		var report delivery.Report
+		if d.HasArg("differs") {
+			report.Servers = s.listDiffering()
+		}
+		return answer(s.Answer(report, nil))
 	case "failed":
 		e := &delivery.Error{Reason: delivery.Reason(d.CmdArgs[0].Key), Message: "as the story says", Permanent: d.HasArg("permanent"), WholeClass: d.HasArg("class")}
 		if retry := arg("retry"); retry != "" {
@@ -173,6 +178,14 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 		if d.HasArg("cannot-list") {
 			err = delivery.ErrCannotList
 		}
+		if d.HasArg("differs") {
+			drift.Servers = s.listDiffering()
+			if differs := arg("differs"); differs != "" {
+				for _, key := range parseKeys(differs) {
+					drift.Differing = append(drift.Differing, delivery.RRset{Name: key.Name, Type: key.Type})
+				}
+			}
+		}
 		if len(d.CmdArgs) > 1 && d.CmdArgs[0].Key == "failed" {
 			err = delivery.Errorf(delivery.Reason(d.CmdArgs[1].Key), "as the story says")
 		}
@@ -190,6 +203,13 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 		d.Fatalf(t, "unknown command %s", d.Cmd)
 	}
 	return ""
+}
+
+// listDiffering has a silent server first.
+func (s *story) listDiffering() []delivery.Server {
+	return []delivery.Server{{Name: "ns1", Err: delivery.Errorf(delivery.ReasonServerUnreachable, "ns1: no answer")},
+		{Name: "ns2", Serial: s.Snapshot.Serial(), Content: delivery.ContentDiffers,
+			Err: delivery.Errorf(delivery.ReasonContentDiffers, "ns2 has other data")}}
 }
 
 func parseDuration(t *testing.T, d *datadriven.TestData, text string) time.Duration {

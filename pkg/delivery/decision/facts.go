@@ -119,6 +119,6 @@ func (f *Facts) Serial(m *Memory) serial.Serial {
 	return m.State.Serial
 }
 
-func (m *Memory) requested(f *Facts) bool {
+func (m *Memory) Requested(f *Facts) bool {
 	return f.Zone.Request != "" && f.Zone.Request != m.State.Request
 }

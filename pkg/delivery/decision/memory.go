@@ -108,7 +108,7 @@ func (m *Memory) LoadState(state delivery.State, me string) {
 	if unsaved := m.unsaved; unsaved != nil && state.Intent == nil && state.Holder == me {
 		m.State.Intent = m.freeIntent(unsaved, me)
 	} else {
-		m.unsaved = nil // the other worker writes all changes of the zone, these RRsets included.
+		m.unsaved = nil // the other worker writes all changes of the zone, with the RRsets in unsaved
 	}
 }
 

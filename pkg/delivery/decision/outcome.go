@@ -86,7 +86,7 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 		next.Refused, next.Digests = keepRefused(report.Failed)
 	}
 	if report.Servers != nil {
-		next.Servers = report.Servers
+		next.Servers, next.Asked = report.Servers, at
 	}
 	if f.compared {
 		next.Request = f.Zone.Request
@@ -119,7 +119,8 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 	f.Worked = true
 	next := m.State
 	next.Zone, next.Target = plan.Zone, f.Class.Target
-	next.Servers, next.Failed, next.Skipped = report.Servers, len(report.Failed), report.Skipped
+	next.Servers, next.Asked = report.Servers, plan.Serial
+	next.Failed, next.Skipped = len(report.Failed), report.Skipped
 	next.FailedWhole = false
 	next.Refused, next.Digests = keepRefused(report.Failed)
 	event := delivery.Event{Outcome: delivery.OutcomeDelivered, Serial: plan.Serial, Failed: report.Failed, Proven: report.Proven}
@@ -175,6 +176,10 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 	m.failures = 0
 	next.Intent = m.freeIntent(next.Intent, f.Identity)
 	next.Ready = newCondition(delivery.Unknown, delivery.ReasonPending, onTheirWay)
+	if i := slices.IndexFunc(servers, hasOtherData); i >= 0 { // a serial mends it, so the Zone has to say it (S6.11)
+		describeFailure(next, servers[i].Err, f.Now)
+		return
+	}
 	for _, server := range servers {
 		if server.Err != nil {
 			describeFailure(next, server.Err, f.Now)
@@ -229,12 +234,12 @@ func (m *Memory) confirmDrift(f *Facts, next *delivery.State, failed []delivery.
 	}
 	repaired := func(key delivery.RRsetKey) bool { return !remain[key] }
 	if next.Drifted.Status == delivery.True {
-		describeDrift(next, slices.DeleteFunc(slices.Clone(next.Drift), repaired))
+		describeDrift(next, slices.DeleteFunc(slices.Clone(next.Drift), repaired), false)
 	}
 	maps.DeleteFunc(m.drift.rrsets, func(key delivery.RRsetKey, _ bool) bool { return repaired(key) })
 	if f.compared {
 		next.Request = f.Zone.Request
-	} else if m.requested(f) || m.due.isSet(dueCompare) && !m.due.waits(dueCompare, f.Began) {
+	} else if m.Requested(f) || m.due.isSet(dueCompare) && !m.due.waits(dueCompare, f.Began) {
 		f.Again = true
 	}
 }
@@ -293,9 +298,10 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	f.Worked = true
 	m.State.DriftCheckTime = f.Now
 	if drift.Servers != nil {
-		m.State.Servers = drift.Servers
+		m.State.Servers, m.State.Asked = drift.Servers, at
 	}
-	behind := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
+	differs := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Content == delivery.ContentDiffers })
+	behind := differs || slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
 	// Ready reports a refused RRset. It is drift only if it was drift before.
 	unconfirmed := m.listUnconfirmed()
@@ -305,7 +311,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	drift.Missing, drift.Differing = slices.DeleteFunc(drift.Missing, refused), slices.DeleteFunc(drift.Differing, refused)
 	drifted := keysOf(drift.Missing, drift.Differing)
 	m.countDrift(f, drift)
-	describeDrift(&m.State, drifted)
+	describeDrift(&m.State, drifted, differs)
 	if len(keys) == 0 && !behind && m.State.Intent == nil {
 		return m.reportComparison(f)
 	}
@@ -348,7 +354,7 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	if errors.Is(err, delivery.ErrCannotList) {
 		m.cannotList = true
 		m.due.clear(dueCompare)
-		if m.requested(f) {
+		if m.Requested(f) {
 			m.State.Drifted = newCondition(delivery.Unknown, delivery.ReasonCannotList, "the provider cannot list its data")
 		}
 		return m.reportComparison(f)
@@ -377,7 +383,7 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike)
-	if !m.requested(f) && sameServers && next.Drifted.Status != delivery.Unknown && m.Stored.Drifted.Status != delivery.True &&
+	if !m.Requested(f) && sameServers && next.Drifted.Status != delivery.Unknown && m.Stored.Drifted.Status != delivery.True &&
 		m.Stored.Drifted.Status != delivery.Unknown {
 		return Result{Untold: true}
 	}
@@ -488,8 +494,21 @@ func describeFailure(s *delivery.State, e *delivery.Error, since time.Time) {
 	s.Ready = newCondition(delivery.False, e.Reason, e.Message)
 }
 
-func describeDrift(s *delivery.State, keys []delivery.RRsetKey) {
+func hasOtherData(s delivery.Server) bool {
+	return s.Err != nil && s.Err.Reason == delivery.ReasonContentDiffers
+}
+
+// describeDrift is told whether a server has other data, in the RRsets of keys or elsewhere.
+func describeDrift(s *delivery.State, keys []delivery.RRsetKey, differs bool) {
 	s.Drift = keys[:min(len(keys), maxListed):min(len(keys), maxListed)]
+	if differs {
+		where := ""
+		if len(keys) > 0 {
+			where = fmt.Sprintf(" at %s%s", keys[0], moreRRsets(len(keys)-1))
+		}
+		s.Drifted = newCondition(delivery.True, delivery.ReasonDriftFound, "a server has the zone's serial, and other data"+where)
+		return
+	}
 	if len(keys) == 0 {
 		s.Drift, s.Drifted = nil, newCondition(delivery.False, delivery.ReasonCompared,
 			"the provider had the zone at the last comparison, or got the missing data then")

@@ -236,7 +236,7 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 }
 
 func (a *attempt) completePlan(plan *delivery.Plan) {
-	plan.CallTimeout, plan.Servers = a.config.CallTimeout, a.memory.State.ServerNames()
+	plan.CallTimeout, plan.Servers = a.config.CallTimeout, a.memory.State.Servers
 }
 
 func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
@@ -246,7 +246,7 @@ func (a *attempt) compareProvider(ctx context.Context) (repair bool) {
 	var drift delivery.Drift
 	err := a.callProvider(ctx, "Verify", func(ctx context.Context) (err error) {
 		plan := a.config.PlanZone(a.snapshot)
-		plan.Since = plan.Serial
+		plan.Since, plan.Asked = plan.Serial, a.memory.Requested(&a.facts)
 		a.completePlan(&plan)
 		drift, err = a.provider.Verify(ctx, plan)
 		return err

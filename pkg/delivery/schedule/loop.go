@@ -309,7 +309,7 @@ type ClassStatus struct {
 	Zones, Waiting, Failing int
 	// Oldest is when the oldest unconfirmed change was seen, zero for none.
 	Oldest time.Time
-	// Behind names the servers without the confirmed or current serial of a zone.
+	// Behind names the failed servers, and those without the settled serial of a zone at the last question.
 	Behind []string
 	// PausedUntil is the end of the provider's pause, zero for none.
 	PausedUntil time.Time
@@ -337,12 +337,13 @@ func (l *Loop) Status() []ClassStatus {
 			if i.failing {
 				status.Failing++
 			}
-			for _, server := range i.behind {
+			confirmed, behind := l.readProgress(i)
+			for _, server := range behind {
 				if !slices.Contains(status.Behind, server) {
 					status.Behind = append(status.Behind, server)
 				}
 			}
-			if since := l.findLag(z, i); !since.IsZero() && (status.Oldest.IsZero() || since.Before(status.Oldest)) {
+			if since := l.findLag(z, i, confirmed); !since.IsZero() && (status.Oldest.IsZero() || since.Before(status.Oldest)) {
 				status.Oldest = since
 			}
 		}
@@ -354,15 +355,26 @@ func (l *Loop) Status() []ClassStatus {
 	return statuses
 }
 
-// findLag returns the time since which a change waits, zero for none.
-func (l *Loop) findLag(z *knownZone, i *item) time.Time {
-	if !slices.Contains(z.Classes, i.key.Class) || z.Remove {
-		return time.Time{}
+// readProgress returns the confirmed serial and the servers behind, of a paused delivery those of Hold: no attempt
+// loads its state.
+func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) {
+	if held := l.names.rights[i.key]; !i.Loaded && held != nil {
+		return held.confirmed, held.behind
 	}
-	if settled, ok := l.config.Views.Settled(z.UID); !ok || settled.Serial() == i.confirmed {
+	return i.confirmed, i.behind
+}
+
+// findLag returns the time since which a change waits, zero for none.
+func (l *Loop) findLag(z *knownZone, i *item, confirmed serial.Serial) time.Time {
+	if !slices.Contains(z.Classes, i.key.Class) || z.Remove || !l.lacks(z, confirmed) {
 		return time.Time{}
 	}
 	return i.since
+}
+
+func (l *Loop) lacks(z *knownZone, confirmed serial.Serial) bool {
+	settled, ok := l.config.Views.Settled(z.UID)
+	return ok && settled.Serial() != confirmed
 }
 
 // mu is held.
@@ -417,11 +429,13 @@ func (l *Loop) enqueueClass(c *knownClass) {
 // mu is held.
 func (l *Loop) enqueueZone(z *knownZone) {
 	for _, i := range z.items {
-		if i.changed.IsZero() {
-			i.changed = time.Now()
-		}
-		if i.since.IsZero() {
-			i.since = i.changed
+		if confirmed, _ := l.readProgress(i); l.lacks(z, confirmed) {
+			if i.changed.IsZero() {
+				i.changed = time.Now()
+			}
+			if i.since.IsZero() {
+				i.since = i.changed
+			}
 		}
 		i.queue.enqueueJob(&i.job)
 	}
@@ -480,16 +494,6 @@ func (l *Loop) probe(c *knownClass) {
 	}
 }
 
-func listBehind(state *delivery.State) (names []string) {
-	for _, server := range state.Servers {
-		if server.Err != nil || server.Serial == 0 || state.Serial.Ahead(server.Serial) || state.Intent != nil &&
-			state.Intent.Serial.Ahead(server.Serial) {
-			names = append(names, server.Name)
-		}
-	}
-	return names
-}
-
 func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	defer l.working.Done()
 	a.runAttempt(l.ctx)
@@ -498,7 +502,7 @@ func (l *Loop) workOnce(i *item, a *attempt, provider *shared) {
 	f, q := &a.facts, i.queue
 	l.releaseProvider(provider, false)
 	l.updateNames(i)
-	i.failing, i.behind = i.Fails(), listBehind(&i.State)
+	i.failing, i.behind = i.Fails(), i.State.Behind()
 	if i.Loaded {
 		i.confirmed = i.State.Serial
 	}

@@ -693,6 +693,31 @@ func TestLoop_stop(t *testing.T) {
 	})
 }
 
+// After a restart a paused zone has the lag and the servers of its stored state, though no attempt loads that.
+func TestLoop_statusOfAPausedZoneAfterARestart(t *testing.T) {
+	inScene(t, func(s *scene) {
+		s.beginScene()
+		state := s.readState()
+		state.Servers = []delivery.Server{{Name: "slow", Serial: state.Serial - 1}, {Name: "well", Serial: state.Serial}}
+		s.worker.stop()
+		s.class.Provider, s.class.Paused = &deliverytest.Memory{Server: s.server}, true
+		s.worker = startWorker(s.T, s.store, s.worker.views, nil)
+		s.worker.Hold(delivery.Key{UID: "z", Class: "main"}, time.Now(), "", state)
+		s.beginScene()
+		passTime(time.Hour)
+		want := []schedule.ClassStatus{{Name: "main", Zones: 1, Waiting: 1, Behind: []string{"slow"}}}
+		if got := s.worker.Status(); !reflect.DeepEqual(got, want) {
+			t.Errorf("nothing has changed, but %+v, want %+v", got, want)
+		}
+		changed := time.Now()
+		s.zone.PutAddresses(map[string]string{"www": "192.0.2.9"})
+		passTime(time.Minute)
+		if got := s.worker.Status(); !got[0].Oldest.Equal(changed) {
+			t.Errorf("a change at %s, but %+v", changed, got)
+		}
+	})
+}
+
 func TestLoop_status(t *testing.T) {
 	inScene(t, func(s *scene) {
 		s.failProvider(deliverytest.Until(time.Minute, &delivery.Error{Reason: delivery.ReasonServerError, Message: "no"}))

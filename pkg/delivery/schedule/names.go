@@ -10,6 +10,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
@@ -34,6 +35,9 @@ type right struct {
 	rank    precedence.Rank
 	has     []name.Name
 	claimed name.Name
+	// confirmed and behind are of the stored state, for Status until the Loop has loaded it.
+	confirmed serial.Serial
+	behind    []string
 	// owned: the Loop works on this delivery, and ignores Hold.
 	owned bool
 }

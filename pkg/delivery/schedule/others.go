@@ -25,6 +25,7 @@ func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery
 	}
 	waited := l.names.setNames(r, nil)
 	r.rank = precedence.Rank{Since: since, ID: id}
+	r.confirmed, r.behind = state.Serial, state.Behind()
 	if state.Zone.IsZero() {
 		delete(l.names.rights, key)
 	} else {

@@ -57,12 +57,17 @@ func (d *digest) subtract(other digest) {
 	}
 }
 
+func hashSet(set delivery.RRset) (d digest) {
+	owner := set.Name.String()
+	for _, data := range set.Data {
+		d.add(hashRecord(owner, set.Type, set.TTL, data))
+	}
+	return d
+}
+
 func hashZone(plan delivery.Plan) (d digest) {
 	for set := range plan.All {
-		owner := set.Name.String()
-		for _, data := range set.Data {
-			d.add(hashRecord(owner, set.Type, set.TTL, data))
-		}
+		d.add(hashSet(set))
 	}
 	return d
 }

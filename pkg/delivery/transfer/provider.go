@@ -4,6 +4,7 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,10 @@ type Config struct {
 	// Changes returns the changes of each serial after since up to until, to recognise a signer's content, or an error
 	// if they are not kept. May be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
+	// Raised reports whether a server with since transferred the zone whole to have until (zoneview.Set). Nil: always.
+	Raised func(uid string, since, until serial.Serial) bool
+	// SampleInterval is the time between comparisons of the data; 0 means a day.
+	SampleInterval time.Duration
 	// DriftInterval is the class's interval of comparisons, for AskLast; 0 means the default.
 	DriftInterval time.Duration
 	// Dial connects over TCP to signing secondaries, and over UDP to all; nil means dial.New(false).
@@ -54,6 +59,7 @@ type Provider struct {
 	config Config
 	*signedZones
 	confirmed *confirmations
+	samples   *samples
 }
 
 type signedZones struct {
@@ -85,7 +91,12 @@ func New(config Config) (*Provider, error) {
 			return nil, errors.New("no changes are kept")
 		}
 	}
-	return &Provider{config, &signedZones{zones: map[signedKey]*signedZone{}}, &confirmations{last: map[string]confirmation{}}}, nil
+	if config.Raised == nil {
+		config.Raised = func(string, serial.Serial, serial.Serial) bool { return true }
+	}
+	config.SampleInterval = cmp.Or(config.SampleInterval, sampleInterval)
+	return &Provider{config, &signedZones{zones: map[signedKey]*signedZone{}}, &confirmations{last: map[string]confirmation{}},
+		&samples{servers: map[string]*sampled{}}}, nil
 }
 
 // WithSecondaries returns a provider for other secondaries that shares the memory of answers with p.
@@ -96,7 +107,7 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	other.signedZones, other.confirmed = p.signedZones, p.confirmed
+	other.signedZones, other.confirmed, other.samples = p.signedZones, p.confirmed, p.samples
 	return other, nil
 }
 
@@ -117,6 +128,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		}
 	}
 	report := delivery.Report{Servers: p.askSecondaries(ctx, plan, true)}
+	p.compareContent(ctx, plan, report.Servers, false)
 	if err := ctx.Err(); err != nil {
 		return report, err
 	}
@@ -126,7 +138,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 		if row.Err != nil && row.Err.Reason == delivery.ReasonSerialBehind && (ahead == nil || row.Err.Code != "") {
 			ahead = row.Err
 		}
-		if row.Err != nil || !reaches(row.Serial, plan.Serial) {
+		if row.Err != nil || row.Content == delivery.ContentDiffers || !reaches(row.Serial, plan.Serial) {
 			report.Confirmed, report.Proven = 0, false
 		}
 	}
@@ -146,17 +158,18 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	if err == nil {
 		p.forgetSigned(plan)
 		p.confirmed.forgetZone(plan.UID)
+		p.samples.forgetZone(plan.UID)
 	}
 	return delivery.Report{}, err
 }
 
-// Verify asks each secondary once. A secondary with the zone's serial has its content, except a signing secondary,
-// whose content is compared.
+// Verify asks each secondary for its serial, and compares the data of those whose sample is due.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	if len(p.config.Secondaries) == 0 {
 		return delivery.Drift{}, delivery.ErrCannotList
 	}
 	drift := delivery.Drift{Servers: p.askSecondaries(ctx, plan, false)}
+	drift.Differing, drift.Foreign = joinDifferences(p.compareContent(ctx, plan, drift.Servers, true))
 	return drift, ctx.Err()
 }
 

@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
 )
 
 // signingServer is a scripted signer.
@@ -48,9 +49,9 @@ const signerSOA = "86400 7200 3600000 360"
 func newSigningServer(t *testing.T) *signingServer {
 	t.Helper()
 	s := &signingServer{history: map[uint32][]string{}, soa: signerSOA}
-	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	packets := must.Get(net.ListenPacket("udp", listener.Addr().String()))(t)
-	s.addr = netip.MustParseAddrPort(listener.Addr().String())
+	s.addr = must.Get(rig.FreePort())(t)
+	listener := must.Get(net.Listen("tcp", s.addr.String()))(t)
+	packets := must.Get(net.ListenPacket("udp", s.addr.String()))(t)
 	for _, server := range []*mdns.Server{{Listener: listener, Handler: s}, {PacketConn: packets, Handler: s}} {
 		started := make(chan struct{})
 		server.NotifyStartedFunc = func() { close(started) }
@@ -114,6 +115,11 @@ func (s *signingServer) ServeDNS(out mdns.ResponseWriter, m *mdns.Msg) {
 		answer.Answer = read(soa(s.serial))
 	case s.refuses:
 		answer.Rcode = mdns.RcodeRefused
+	case q != mdns.TypeIXFR && q != mdns.TypeAXFR:
+		of := strings.ToUpper(m.Question[0].Name) + " "
+		answer.Answer = read(slices.DeleteFunc(slices.Clone(s.lines), func(line string) bool {
+			return !strings.HasPrefix(line, of) || !strings.Contains(line, " IN "+mdns.TypeToString[q]+" ")
+		})...)
 	case q == mdns.TypeIXFR && s.noIXFR:
 		answer.Rcode = mdns.RcodeNotImplemented
 	case q == mdns.TypeIXFR && s.history[m.Ns[0].(*mdns.SOA).Serial] != nil:
@@ -135,7 +141,12 @@ func (s *signingServer) ServeDNS(out mdns.ResponseWriter, m *mdns.Msg) {
 		answer.Answer = read(append(lines, soa(s.serial))...)
 	default:
 		s.whole++
-		answer.Answer = read(slices.Concat([]string{soa(s.serial)}, s.lines, []string{soa(s.serial)})...)
+		lines := slices.Concat([]string{soa(s.serial)}, s.lines, []string{soa(s.serial)})
+		for len(lines) > 500 {
+			answer.Answer, lines = read(lines[:500]...), lines[500:]
+			out.WriteMsg(answer)
+		}
+		answer.Answer = read(lines...)
 	}
 	out.WriteMsg(answer)
 }

@@ -155,7 +155,7 @@ func splitLabels(s string) []string {
 	return strings.Split(s, ".")
 }
 
-// compareLabels does not allocate.
+// compareLabels compares in canonical order, without allocations.
 func compareLabels(a, b string) int {
 	for a != "" && b != "" {
 		var la, lb string
@@ -202,7 +202,7 @@ func labelsToKey(s string) string {
 	return key.String()
 }
 
-// keyToLabels is strict: any other text in place of a key is corruption.
+// keyToLabels reverses labelsToKey. It rejects any other text: in place of a key, that is corruption.
 func keyToLabels(key string) (string, error) {
 	if key == "" {
 		return "", nil

@@ -75,7 +75,7 @@ func ParseIn(text string, origin Name) (Name, error) {
 	return Rel{s}.In(origin)
 }
 
-// ErrNoOrigin is for a relative name without an origin.
+// ErrNoOrigin is in the error about a relative name without an origin.
 var ErrNoOrigin = errors.New("there is no zone it could be relative to")
 
 // ParseRel reads a relative name or "@".
@@ -177,7 +177,7 @@ type asciiScan struct {
 	beyond    bool                    // a byte beyond ASCII
 }
 
-// canonical does not check A-labels.
+// canonical reports whether the text is in canonical form, A-labels aside.
 func (a asciiScan) canonical() bool { return a.fault == nil && !a.upper && !a.beyond }
 
 // scanASCII checks S1.3, and allocates only for a fault.
@@ -229,7 +229,7 @@ func scanASCII(text string) asciiScan {
 	return a
 }
 
-// wireLen returns the minimum for a relative name: directly below the root.
+// wireLen returns the octets on the wire; for a relative name the minimum, directly below the root.
 func wireLen(text string, absolute bool) int {
 	if absolute {
 		return len(text) + 1

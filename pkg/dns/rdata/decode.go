@@ -58,7 +58,7 @@ func appendGroups(text, octets []byte, size int, separator byte) []byte {
 
 func (d *decoder) readString() []byte { return d.take(int(d.take(1)[0])) }
 
-// readName reads an uncompressed name. A name with the mark as top label is relative.
+// readName reads an uncompressed name. A name with the mark (chooseMark) as top label is relative.
 func (d *decoder) readName(text []byte) []byte {
 	start, total := len(text), 0
 	for {

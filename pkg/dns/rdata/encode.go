@@ -18,11 +18,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// noMark is for a wire form without relative names.
+// noMark is the mark (chooseMark) of a wire form without relative names.
 const noMark = 0
 
-// chooseMark returns a label of one octet (the mark) to end relative names in wire format, absent from the text, raw or
-// escaped. By the mark decodeWire tells relative names from strings.
+// chooseMark returns a label of a single octet (the mark) that ends relative names in the wire form, so that decodeWire
+// reads them as relative. The octet is not in the text, raw or escaped.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil
@@ -63,7 +63,7 @@ func appendOctets(wire []byte, text string) []byte {
 	return wire
 }
 
-// appendOneString does not split text: the position of a string is its meaning.
+// appendOneString appends text as a single character-string, since the position of a string is its meaning.
 func appendOneString(wire []byte, text string) ([]byte, error) {
 	start := len(wire)
 	if wire = appendStrings(wire, text); len(wire)-start > 256 {
@@ -101,7 +101,7 @@ func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, erro
 	return value, err
 }
 
-// IANA's names, and BIND's own.
+// Mnemonics of DNSSEC algorithms and certificate types: IANA's, and BIND's own.
 var (
 	algorithmNames = map[string]uint16{
 		"RSAMD5": 1, "DH": 2, "DSA": 3, "RSASHA1": 5, "DSA-NSEC3-SHA1": 6, "NSEC3DSA": 6, "RSASHA1-NSEC3-SHA1": 7, "NSEC3RSASHA1": 7,
@@ -328,7 +328,7 @@ func appendUpperHex(text, octets []byte) []byte {
 	return text
 }
 
-// trimBlanks keeps an escaped blank at the end.
+// trimBlanks cuts blanks off both ends, but keeps an escaped blank at the end.
 func trimBlanks(text string) string {
 	text = strings.TrimLeft(text, " \t")
 	short := strings.TrimRight(text, " \t")

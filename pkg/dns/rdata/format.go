@@ -178,7 +178,7 @@ var byNumber = func() (at [CAA + 1]*format) {
 	return at
 }()
 
-// formatOf returns nil for an unlisted type, whose data is octets (RFC 3597).
+// formatOf returns the format of a type; nil for an unlisted type, whose data is octets (RFC 3597).
 func formatOf(t Type) *format {
 	if int(t) < len(byNumber) {
 		return byNumber[t]

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The library computes LOC in floating point, so its text does not return the same octets.
+// The library for DNS messages computes LOC in floating point: its text may give other octets. Hence this code.
 
 const (
 	locEquator  = 1 << 31 // thousandths of an arc second, RFC 1876 §2

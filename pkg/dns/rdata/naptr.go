@@ -207,7 +207,7 @@ func (e *expression) beginsRange() bool {
 	return len(e.rest) > 2 && e.rest[1] == '-' && e.rest[2] != ']'
 }
 
-// isPlainRange reports a range of digits, or of letters in one case. Others depend on the locale.
+// isPlainRange reports whether a range is of digits, or of letters in one case. Other ranges depend on the locale.
 func isPlainRange(low, high byte) bool {
 	in := func(from, to byte) bool { return from <= low && low <= high && high <= to }
 	return in('0', '9') || in('a', 'z') || in('A', 'Z')

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Packer is Value.Pack for many values of a zone. A Packer is immutable.
+// Packer packs many values of a zone, like Value.Pack. A Packer is immutable.
 type Packer struct {
 	top []byte // empty for the zero Name
 }

@@ -26,8 +26,8 @@ type syntax struct {
 	innerQuotes bool
 }
 
-// splitText rejects the syntax of files: newlines, comments, parentheses, directives (S5.3). Errors do not repeat the
-// text.
+// splitText splits text into fields, and rejects the syntax of files: newlines, comments, parentheses, directives
+// (S5.3). Errors do not repeat the text.
 func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	for i := 0; ; {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
@@ -61,7 +61,8 @@ func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	return fields, nil
 }
 
-// splitFields also checks the number of fields. Text that begins with a quote has only quoted strings (S5.3).
+// splitFields is splitText with a check of the number of fields. Text that begins with a quote has only quoted strings
+// (S5.3).
 func splitFields(f *format, text string, from source, space []token) ([]token, error) {
 	fields, err := splitText(text, f.syntax, space)
 	if err != nil {

@@ -102,7 +102,7 @@ var judged = func() map[Type]bool {
 	return types
 }()
 
-// mnemonics and numbers are read only.
+// mnemonics and numbers map types to mnemonics and back. Read only.
 var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	toText, toType := map[Type]string{}, map[string]Type{}
 	words := strings.Fields(otherNames + " " + namesRead)

@@ -154,12 +154,12 @@ func encodeGeneric(text string, wire []byte) ([]byte, error) {
 	return wire, nil
 }
 
-// isGeneric expects trimmed text (RFC 3597 §5).
+// isGeneric reports whether trimmed text is in the generic form (RFC 3597 §5).
 func isGeneric(text string) bool {
 	return strings.HasPrefix(text, `\#`) && (len(text) == 2 || text[2] == ' ' || text[2] == '\t')
 }
 
-// decodeWire checks the octets as strictly as text.
+// decodeWire appends the text of wire rdata, and checks the octets as strictly as text.
 func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	f := formatOf(t)
 	if f == nil {

@@ -30,8 +30,8 @@ type RR struct {
 }
 
 type ReadOptions struct {
-	// Origin is for relative names before the first $ORIGIN. If zero, the SOA's owner is, and earlier names must be
-	// absolute.
+	// Origin is for relative names before the first $ORIGIN. If zero, the SOA's owner takes its place, and earlier
+	// names must be absolute.
 	Origin name.Name
 	// Guess is called at most once, for the origin of a relative name before any Origin, $ORIGIN, or SOA with an
 	// absolute owner. If Guess is nil or returns zero, the name is rejected.
@@ -40,7 +40,7 @@ type ReadOptions struct {
 	TTL *uint32
 }
 
-// LineError is a line's error.
+// LineError is the error of a line that Read skips.
 type LineError struct {
 	// Line is the record's first line, from 1.
 	Line int
@@ -123,8 +123,8 @@ type file struct {
 	directive bool // ttl is from $TTL, unchanged by explicit TTLs
 	fallback  *uint32
 
-	// owner is the last record's, for lines that begin with a blank; zero if rejected (promise 4). ownerText is its
-	// text, relative to ownerOrigin.
+	// owner is the last record's, for lines that begin with a blank; zero if rejected (guarantee 4 of this package).
+	// ownerText is its text, relative to ownerOrigin.
 	owner       name.Name
 	ownerText   string
 	ownerOrigin name.Name

@@ -123,8 +123,8 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	}
 }
 
-// A separate goroutine starts etcd, which reports fatal errors by its logger's Fatal and Panic on any goroutine. The
-// hooks end that goroutine (E4).
+// startServer starts etcd in a separate goroutine: etcd reports fatal errors by its logger's Fatal and Panic, whose
+// hooks end the calling goroutine (E4).
 func (m *Member) startServer(config *etcd.Config) error {
 	result := make(chan error, 1)
 	var server *etcd.Etcd
@@ -263,7 +263,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.WatchProgressNotifyInterval = time.Minute
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
-	// A sole member would only wait longer at the start.
+	// With the defaults a sole member would only wait longer at the start.
 	c.TickMs, c.ElectionMs = 20, 200
 	// By default etcd warns whenever a laptop sleeps or a disk stalls.
 	c.WarningApplyDuration = 5 * time.Second

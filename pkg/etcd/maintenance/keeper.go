@@ -92,8 +92,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Checks returns health checks as of the last check, for /healthz only: a failing /readyz would remove the server from
-// its Service, and end reads too (M2).
+// Checks returns health checks with the results of the last checkMembers, for /healthz only: a failing /readyz would
+// remove the server from its Service, and end reads too (M2).
 func (k *Keeper) Checks() []healthz.HealthChecker {
 	check := func(name string, state *error) healthz.HealthChecker {
 		return healthz.NamedCheck(name, func(*http.Request) error {
@@ -153,10 +153,11 @@ func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 
-// A twentieth of the quota must be free, so that the alarm does not flap.
+// fits reports whether a twentieth of the quota is free, so that the alarm would not flap.
 func (m member) fits() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
-// checkMembers does at most one defragmentation.
+// checkMembers updates metrics and health, compacts history if needed, and does at most one defragmentation. If etcd is
+// full, it frees space instead.
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	members, err := k.listMembers(ctx)
 	if err != nil {
@@ -380,8 +381,8 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 	return nil
 }
 
-// freeSpace compacts and defragments while etcd rejects writes, and disarms the alarm if that was enough (M2, M4).
-// Taking a lock would be a write, so members take turns by the clock.
+// freeSpace compacts and defragments while etcd rejects writes, and disarms the alarm if that was enough (M2, M4). A
+// lock would be a write, so the clock selects the member to defragment.
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()

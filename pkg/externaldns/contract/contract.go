@@ -30,7 +30,7 @@ const (
 // Types are the types that external-dns knows.
 var Types = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NAPTR, rdata.NS, rdata.PTR, rdata.SRV, rdata.TXT}
 
-// Endpoint is an RRset in external-dns, which returns a provider's additions unchanged.
+// Endpoint is an RRset in external-dns. A provider's additions come back unchanged.
 type Endpoint struct {
 	DNSName          string            `json:"dnsName,omitempty"`
 	Targets          []string          `json:"targets,omitempty"`

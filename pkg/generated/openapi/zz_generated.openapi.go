@@ -5098,12 +5098,12 @@ func schema_kubizone_api_bind9_v1alpha1_Agent(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Agent is the program next to BIND for adding and removing zones.",
+				Description: "Agent configures the agent.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
 						SchemaProps: spec.SchemaProps{
-							Description: "kind is Kubizone, for kubizone bind-agent, or Bindcar. Defaults to Kubizone.\n\nPossible enum values:\n - `\"Bindcar\"`\n - `\"Kubizone\"`",
+							Description: "kind of the agent: Kubizone for kubizone bind-agent. Defaults to Kubizone.\n\nPossible enum values:\n - `\"Bindcar\"`\n - `\"Kubizone\"`",
 							Default:     v1alpha1.AgentKubizone,
 							Type:        []string{"string"},
 							Format:      "",
@@ -5112,7 +5112,7 @@ func schema_kubizone_api_bind9_v1alpha1_Agent(ref common.ReferenceCallback) comm
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image of the agent. Absent: the server's default image for kind.",
+							Description: "image of the agent. Absent: the server's default for kind.",
 							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
 						},
 					},
@@ -5161,7 +5161,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9Cluster(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Bind9Cluster is a set of BIND 9 servers with the same settings: a Bind9Instance for each primary and secondary.",
+				Description: "Bind9Cluster is a set of BIND 9 servers with equal settings, each a Bind9Instance.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -5187,14 +5187,14 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9Cluster(ref common.ReferenceCallbac
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the desired state of the cluster.",
+							Description: "spec is the desired state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.Bind9ClusterSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the observed state of the cluster. The fleet controller writes it.",
+							Description: "status is the observed state. The fleet controller writes it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.Bind9ClusterStatus{}.OpenAPIModelName()),
 						},
@@ -5212,7 +5212,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterList(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Bind9ClusterList is a list of Bind9Clusters.",
+				Description: "Bind9ClusterList lists Bind9Clusters.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -5275,19 +5275,19 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterSpec(ref common.ReferenceCal
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image of BIND. Absent: the server's default image for version.",
+							Description: "image of BIND. Absent: the server's default for version.",
 							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
 						},
 					},
 					"config": {
 						SchemaProps: spec.SchemaProps{
-							Description: "config has the configurable part of BIND's configuration. Absent: an authoritative server for all clients.",
+							Description: "config configures BIND. Absent: an authoritative server for all clients.",
 							Ref:         ref(v1alpha1.Config{}.OpenAPIModelName()),
 						},
 					},
 					"agent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "agent is the program next to BIND for adding and removing zones. Absent: kubizone bind-agent.",
+							Description: "agent adds and removes zones in BIND. Absent: kubizone bind-agent.",
 							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
 						},
 					},
@@ -5299,19 +5299,19 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterSpec(ref common.ReferenceCal
 					},
 					"placement": {
 						SchemaProps: spec.SchemaProps{
-							Description: "placement restricts the nodes of the pods. Absent: spread over zones and nodes if possible.",
+							Description: "placement restricts the pods' nodes. Absent: spread over zones and nodes if possible.",
 							Ref:         ref(v1alpha1.Placement{}.OpenAPIModelName()),
 						},
 					},
 					"zoneNamespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneNamespaces are the namespaces whose zones the servers accept, in addition to their own namespace's. Absent: none.",
+							Description: "zoneNamespaces are the namespaces whose zones the servers accept, besides their own. Absent: none.",
 							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
 					"tsigKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigKey configures the key for signing transfers and NOTIFY, shared by all servers of a cluster. Not for instances with a clusterRef. Absent: a key without rotation.",
+							Description: "tsigKey configures the key for transfers and NOTIFY, shared by all servers of a cluster. Not for instances with a clusterRef. Absent: a key without rotation.",
 							Ref:         ref(v1alpha1.TSIGKey{}.OpenAPIModelName()),
 						},
 					},
@@ -5323,13 +5323,13 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterSpec(ref common.ReferenceCal
 					},
 					"secondary": {
 						SchemaProps: spec.SchemaProps{
-							Description: "secondary configures the secondaries, NAME-secondary-0 and so on. Absent: none. The subresource scale has their number.",
+							Description: "secondary configures the secondaries, NAME-secondary-0 and so on. Absent: none. The subresource scale sets their number.",
 							Ref:         ref(v1alpha1.RoleSettings{}.OpenAPIModelName()),
 						},
 					},
 					"dnssec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dnssec has the cluster sign zones with spec.dnssec, on an additional server NAME-signer-0; the other servers transfer signed zones from there. Absent: no signing.",
+							Description: "dnssec has the cluster sign zones with spec.dnssec, on an additional server NAME-signer-0, from which the others transfer. Absent: no signing.",
 							Ref:         ref(v1alpha1.ClusterDNSSEC{}.OpenAPIModelName()),
 						},
 					},
@@ -5350,7 +5350,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterStatus(ref common.ReferenceC
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation described by the status.",
+							Description: "observedGeneration is the generation described by the status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -5394,13 +5394,13 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterStatus(ref common.ReferenceC
 					},
 					"tsigKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigKey has the dates of the key for signing transfers and NOTIFY.",
+							Description: "tsigKey has the dates of the key for transfers and NOTIFY.",
 							Ref:         ref(v1alpha1.KeyRotation{}.OpenAPIModelName()),
 						},
 					},
 					"target": {
 						SchemaProps: spec.SchemaProps{
-							Description: "target identifies the place to which zones of this class are delivered, as in the status of a DNSClass.",
+							Description: "target as in the status of a DNSClass.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -5417,7 +5417,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9Instance(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Bind9Instance is one BIND 9 server: a pod in the cluster, or an external server (spec.external).",
+				Description: "Bind9Instance is one BIND 9 server: a pod, or an external server (spec.external).",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -5443,14 +5443,14 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9Instance(ref common.ReferenceCallba
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the desired state of the server.",
+							Description: "spec is the desired state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.Bind9InstanceSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the observed state of the server. The fleet controller writes it.",
+							Description: "status is the observed state. The fleet controller writes it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.Bind9InstanceStatus{}.OpenAPIModelName()),
 						},
@@ -5468,7 +5468,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceList(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Bind9InstanceList is a list of Bind9Instances.",
+				Description: "Bind9InstanceList lists Bind9Instances.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -5523,7 +5523,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"role": {
 						SchemaProps: spec.SchemaProps{
-							Description: "role is Primary, Secondary or Signer. Every role transfers its zones; a Signer signs zones for the other servers of its cluster, and serves no clients. Immutable.\n\nPossible enum values:\n - `\"Primary\"`\n - `\"Secondary\"`\n - `\"Signer\"`",
+							Description: "role of the server. Every role transfers its zones; a Signer signs zones for the other servers of its cluster, and serves no clients. Immutable.\n\nPossible enum values:\n - `\"Primary\"`\n - `\"Secondary\"`\n - `\"Signer\"`",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -5556,19 +5556,19 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref common.ReferenceCa
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image of BIND. Absent: the server's default image for version.",
+							Description: "image of BIND. Absent: the server's default for version.",
 							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
 						},
 					},
 					"config": {
 						SchemaProps: spec.SchemaProps{
-							Description: "config has the configurable part of BIND's configuration. Absent: an authoritative server for all clients.",
+							Description: "config configures BIND. Absent: an authoritative server for all clients.",
 							Ref:         ref(v1alpha1.Config{}.OpenAPIModelName()),
 						},
 					},
 					"agent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "agent is the program next to BIND for adding and removing zones. Absent: kubizone bind-agent.",
+							Description: "agent adds and removes zones in BIND. Absent: kubizone bind-agent.",
 							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
 						},
 					},
@@ -5580,37 +5580,37 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref common.ReferenceCa
 					},
 					"placement": {
 						SchemaProps: spec.SchemaProps{
-							Description: "placement restricts the nodes of the pods. Absent: spread over zones and nodes if possible.",
+							Description: "placement restricts the pods' nodes. Absent: spread over zones and nodes if possible.",
 							Ref:         ref(v1alpha1.Placement{}.OpenAPIModelName()),
 						},
 					},
 					"zoneNamespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneNamespaces are the namespaces whose zones the servers accept, in addition to their own namespace's. Absent: none.",
+							Description: "zoneNamespaces are the namespaces whose zones the servers accept, besides their own. Absent: none.",
 							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
 					"tsigKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigKey configures the key for signing transfers and NOTIFY, shared by all servers of a cluster. Not for instances with a clusterRef. Absent: a key without rotation.",
+							Description: "tsigKey configures the key for transfers and NOTIFY, shared by all servers of a cluster. Not for instances with a clusterRef. Absent: a key without rotation.",
 							Ref:         ref(v1alpha1.TSIGKey{}.OpenAPIModelName()),
 						},
 					},
 					"service": {
 						SchemaProps: spec.SchemaProps{
-							Description: "service of the server. Absent: as for its role in the cluster.",
+							Description: "service of the server. Absent: the cluster's for its role.",
 							Ref:         ref(v1alpha1.Service{}.OpenAPIModelName()),
 						},
 					},
 					"resources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resources of the BIND container. Absent: as for its role in the cluster.",
+							Description: "resources of the BIND container. Absent: the cluster's for its role.",
 							Ref:         ref(v1alpha1.Resources{}.OpenAPIModelName()),
 						},
 					},
 					"external": {
 						SchemaProps: spec.SchemaProps{
-							Description: "external describes a server run elsewhere: the fleet creates nothing for it. zoneNamespaces is the only other setting allowed. Authors need permission to create bind9instances/external.",
+							Description: "external describes a server run elsewhere, for which the fleet creates nothing. zoneNamespaces is the only other setting allowed. Authors need permission to create bind9instances/external.",
 							Ref:         ref(v1alpha1.ExternalServer{}.OpenAPIModelName()),
 						},
 					},
@@ -5632,7 +5632,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation described by the status.",
+							Description: "observedGeneration is the generation described by the status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -5695,7 +5695,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref common.Reference
 					},
 					"tsigKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigKey has the dates of the server's own TSIG key. A cluster's key is in the status of the cluster.",
+							Description: "tsigKey has the dates of the server's own TSIG key; those of a cluster's key are in the cluster's status.",
 							Ref:         ref(v1alpha1.KeyRotation{}.OpenAPIModelName()),
 						},
 					},
@@ -5737,14 +5737,14 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9Provider(ref common.Referenc
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the desired state of the clusters.",
+							Description: "spec is the desired state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ClusterBind9ProviderSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the observed state of the clusters. The fleet controller writes it.",
+							Description: "status is the observed state. The fleet controller writes it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(v1alpha1.ClusterBind9ProviderStatus{}.OpenAPIModelName()),
 						},
@@ -5762,7 +5762,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderList(ref common.Refe
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClusterBind9ProviderList is a list of ClusterBind9Providers.",
+				Description: "ClusterBind9ProviderList lists ClusterBind9Providers.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -5812,7 +5812,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref common.Refe
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClusterBind9ProviderSpec is the desired state of the clusters of a provider.",
+				Description: "ClusterBind9ProviderSpec is the desired state of a provider's clusters.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"namespaces": {
@@ -5865,19 +5865,19 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref common.Refe
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image of BIND. Absent: the server's default image for version.",
+							Description: "image of BIND. Absent: the server's default for version.",
 							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
 						},
 					},
 					"config": {
 						SchemaProps: spec.SchemaProps{
-							Description: "config has the configurable part of BIND's configuration. Absent: an authoritative server for all clients.",
+							Description: "config configures BIND. Absent: an authoritative server for all clients.",
 							Ref:         ref(v1alpha1.Config{}.OpenAPIModelName()),
 						},
 					},
 					"agent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "agent is the program next to BIND for adding and removing zones. Absent: kubizone bind-agent.",
+							Description: "agent adds and removes zones in BIND. Absent: kubizone bind-agent.",
 							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
 						},
 					},
@@ -5889,19 +5889,19 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref common.Refe
 					},
 					"placement": {
 						SchemaProps: spec.SchemaProps{
-							Description: "placement restricts the nodes of the pods. Absent: spread over zones and nodes if possible.",
+							Description: "placement restricts the pods' nodes. Absent: spread over zones and nodes if possible.",
 							Ref:         ref(v1alpha1.Placement{}.OpenAPIModelName()),
 						},
 					},
 					"zoneNamespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneNamespaces are the namespaces whose zones the servers accept, in addition to their own namespace's. Absent: none.",
+							Description: "zoneNamespaces are the namespaces whose zones the servers accept, besides their own. Absent: none.",
 							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
 					"tsigKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigKey configures the key for signing transfers and NOTIFY, shared by all servers of a cluster. Not for instances with a clusterRef. Absent: a key without rotation.",
+							Description: "tsigKey configures the key for transfers and NOTIFY, shared by all servers of a cluster. Not for instances with a clusterRef. Absent: a key without rotation.",
 							Ref:         ref(v1alpha1.TSIGKey{}.OpenAPIModelName()),
 						},
 					},
@@ -5913,13 +5913,13 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderSpec(ref common.Refe
 					},
 					"secondary": {
 						SchemaProps: spec.SchemaProps{
-							Description: "secondary configures the secondaries, NAME-secondary-0 and so on. Absent: none. The subresource scale has their number.",
+							Description: "secondary configures the secondaries, NAME-secondary-0 and so on. Absent: none. The subresource scale sets their number.",
 							Ref:         ref(v1alpha1.RoleSettings{}.OpenAPIModelName()),
 						},
 					},
 					"dnssec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dnssec has the cluster sign zones with spec.dnssec, on an additional server NAME-signer-0; the other servers transfer signed zones from there. Absent: no signing.",
+							Description: "dnssec has the cluster sign zones with spec.dnssec, on an additional server NAME-signer-0, from which the others transfer. Absent: no signing.",
 							Ref:         ref(v1alpha1.ClusterDNSSEC{}.OpenAPIModelName()),
 						},
 					},
@@ -5935,12 +5935,12 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderStatus(ref common.Re
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ClusterBind9ProviderStatus is the observed state of the clusters of a provider.",
+				Description: "ClusterBind9ProviderStatus is the observed state of a provider's clusters.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation described by the status.",
+							Description: "observedGeneration is the generation described by the status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -5955,7 +5955,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderStatus(ref common.Re
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "clusters are the Bind9Clusters, by namespace. If the status has no room for all, ready clusters are left out first.",
+							Description: "clusters are the Bind9Clusters, by namespace. If there is no room for all, ready clusters are left out first.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -6027,7 +6027,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterDNSSEC(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "policies for Zones to choose from, besides \"default\": BIND's default policy, a single key without rollover.",
+							Description: "policies for Zones, besides BIND's \"default\", a single key without rollover.",
 							MaxItems:    ptr.To[int64](16),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -6076,7 +6076,7 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Config is the configurable part of BIND's configuration. The servers are authoritative only, without recursion. Address lists have elements of BIND's address_match_list: any, none, localhost, localnets, an IP address, or a prefix such as 192.0.2.0/24; a leading ! excludes the element.",
+				Description: "Config configures BIND. The servers are authoritative only, without recursion. Address lists are BIND's address_match_list: any, none, localhost, localnets, an IP address, or a prefix such as 192.0.2.0/24; a leading ! excludes the element.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"allowQuery": {
@@ -6119,7 +6119,7 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "allowTransfer is the address list of servers allowed to transfer zones. Absent: only servers of the cluster, by their key.",
+							Description: "allowTransfer is the address list of servers allowed to transfer zones. Absent: the cluster's servers, by their key.",
 							MaxItems:    ptr.To[int64](256),
 							AllOf: []spec.Schema{
 								{
@@ -6147,7 +6147,7 @@ func schema_kubizone_api_bind9_v1alpha1_Config(ref common.ReferenceCallback) com
 					},
 					"queryLog": {
 						SchemaProps: spec.SchemaProps{
-							Description: "queryLog logs each query in the container's log. Defaults to false.",
+							Description: "queryLog logs queries in the container's log. Defaults to false.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -6203,12 +6203,12 @@ func schema_kubizone_api_bind9_v1alpha1_DNSSECPolicy(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DNSSECPolicy configures the keys of signed zones: a key-signing key (KSK) and a zone-signing key (ZSK).",
+				Description: "DNSSECPolicy configures the keys of zones: a key-signing key (KSK) and a zone-signing key (ZSK).",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name in spec.dnssec.policy of Zones: a DNS label. \"default\", \"insecure\" and \"none\" are reserved by BIND.",
+							Description: "name in spec.dnssec.policy of Zones: a DNS label, except BIND's own \"default\", \"insecure\" and \"none\".",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							MaxLength:   ptr.To[int64](63),
@@ -6246,7 +6246,7 @@ func schema_kubizone_api_bind9_v1alpha1_DNSSECPolicy(ref common.ReferenceCallbac
 					},
 					"timing": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timing has the waiting times of rollovers. Absent: BIND's.",
+							Description: "timing has the times of rollovers. Absent: BIND's.",
 							Ref:         ref(v1alpha1.DNSSECTiming{}.OpenAPIModelName()),
 						},
 					},
@@ -6268,13 +6268,13 @@ func schema_kubizone_api_bind9_v1alpha1_DNSSECTiming(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"dnskeyTTL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dnskeyTTL is the TTL of the DNSKEY records. Absent: 1h.",
+							Description: "dnskeyTTL is the TTL of DNSKEY records. Absent: 1h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 					"maxZoneTTL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxZoneTTL is the longest TTL in the zones: resolvers cache former answers for that time. Absent: 24h.",
+							Description: "maxZoneTTL is the longest TTL in the zones, for which resolvers cache former answers. Absent: 24h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
@@ -6292,7 +6292,7 @@ func schema_kubizone_api_bind9_v1alpha1_DNSSECTiming(ref common.ReferenceCallbac
 					},
 					"parentPropagationDelay": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parentPropagationDelay is the same for servers of the parent zone. Absent: 1h.",
+							Description: "parentPropagationDelay is the same for the parent zone. Absent: 1h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
@@ -6356,14 +6356,14 @@ func schema_kubizone_api_bind9_v1alpha1_ExternalServer(ref common.ReferenceCallb
 					},
 					"allowPlainHTTP": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowPlainHTTP allows http in agentURL. Every host on the way can read the token.",
+							Description: "allowPlainHTTP allows http in agentURL. Hosts on the way can read the token.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"caBundle": {
 						SchemaProps: spec.SchemaProps{
-							Description: "caBundle are PEM certificates of authorities for verifying the agent's certificate. Absent: the system's.",
+							Description: "caBundle are PEM certificates of authorities for the agent's certificate. Absent: the system's.",
 							Type:        []string{"string"},
 							Format:      "byte",
 						},
@@ -6376,7 +6376,7 @@ func schema_kubizone_api_bind9_v1alpha1_ExternalServer(ref common.ReferenceCallb
 					},
 					"tsigSecretName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigSecretName is a Secret of this namespace with the server's key for transfers and updates: data name, algorithm and secret, as for tsigSecretRef of a DNSClass.",
+							Description: "tsigSecretName is a Secret of this namespace with the server's key for transfers and updates, with data as for tsigSecretRef of a DNSClass.",
 							MaxLength:   ptr.To[int64](253),
 							Type:        []string{"string"},
 							Format:      "",
@@ -6395,7 +6395,7 @@ func schema_kubizone_api_bind9_v1alpha1_Image(ref common.ReferenceCallback) comm
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Image names a container image in a repository allowed by the server (kubizone apiserver --bind9-image-repositories).",
+				Description: "Image names a container image, in a repository of kubizone apiserver --bind9-image-repositories.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"repository": {
@@ -6426,7 +6426,7 @@ func schema_kubizone_api_bind9_v1alpha1_Image(ref common.ReferenceCallback) comm
 					},
 					"pullPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "pullPolicy is Always, IfNotPresent or Never. Absent: kubelet's default for the tag.\n\nPossible enum values:\n - `\"Always\"`\n - `\"IfNotPresent\"`\n - `\"Never\"`",
+							Description: "pullPolicy decides when kubelet pulls the image. Absent: kubelet's default for the tag.\n\nPossible enum values:\n - `\"Always\"`\n - `\"IfNotPresent\"`\n - `\"Never\"`",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Always", "IfNotPresent", "Never"},
@@ -6439,7 +6439,7 @@ func schema_kubizone_api_bind9_v1alpha1_Image(ref common.ReferenceCallback) comm
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "pullSecrets are names of Secrets in this namespace for pulling the image.",
+							Description: "pullSecrets are Secrets in this namespace for pulling.",
 							MaxItems:    ptr.To[int64](10),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -6630,7 +6630,7 @@ func schema_kubizone_api_bind9_v1alpha1_ProvidedCluster(ref common.ReferenceCall
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is the reason for ready being false.",
+							Description: "message is the reason if ready is false.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -6744,7 +6744,7 @@ func schema_kubizone_api_bind9_v1alpha1_RoleSettings(ref common.ReferenceCallbac
 					},
 					"labels": {
 						SchemaProps: spec.SchemaProps{
-							Description: "labels of the Bind9Instances, in addition to the cluster's, for selectors of DNSClasses.",
+							Description: "labels of the Bind9Instances, added to the cluster's.",
 							Type:        []string{"object"},
 							AdditionalProperties: &spec.SchemaOrBool{
 								Allows: true,
@@ -6849,7 +6849,7 @@ func schema_kubizone_api_bind9_v1alpha1_ServerSettings(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ServerSettings configure servers. Each block set in a Bind9Instance replaces the block of its Bind9Cluster.",
+				Description: "ServerSettings configure servers. A block set in a Bind9Instance replaces the block of its Bind9Cluster.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"version": {
@@ -6862,19 +6862,19 @@ func schema_kubizone_api_bind9_v1alpha1_ServerSettings(ref common.ReferenceCallb
 					},
 					"image": {
 						SchemaProps: spec.SchemaProps{
-							Description: "image of BIND. Absent: the server's default image for version.",
+							Description: "image of BIND. Absent: the server's default for version.",
 							Ref:         ref(v1alpha1.Image{}.OpenAPIModelName()),
 						},
 					},
 					"config": {
 						SchemaProps: spec.SchemaProps{
-							Description: "config has the configurable part of BIND's configuration. Absent: an authoritative server for all clients.",
+							Description: "config configures BIND. Absent: an authoritative server for all clients.",
 							Ref:         ref(v1alpha1.Config{}.OpenAPIModelName()),
 						},
 					},
 					"agent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "agent is the program next to BIND for adding and removing zones. Absent: kubizone bind-agent.",
+							Description: "agent adds and removes zones in BIND. Absent: kubizone bind-agent.",
 							Ref:         ref(v1alpha1.Agent{}.OpenAPIModelName()),
 						},
 					},
@@ -6886,19 +6886,19 @@ func schema_kubizone_api_bind9_v1alpha1_ServerSettings(ref common.ReferenceCallb
 					},
 					"placement": {
 						SchemaProps: spec.SchemaProps{
-							Description: "placement restricts the nodes of the pods. Absent: spread over zones and nodes if possible.",
+							Description: "placement restricts the pods' nodes. Absent: spread over zones and nodes if possible.",
 							Ref:         ref(v1alpha1.Placement{}.OpenAPIModelName()),
 						},
 					},
 					"zoneNamespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneNamespaces are the namespaces whose zones the servers accept, in addition to their own namespace's. Absent: none.",
+							Description: "zoneNamespaces are the namespaces whose zones the servers accept, besides their own. Absent: none.",
 							Ref:         ref(v1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
 					"tsigKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigKey configures the key for signing transfers and NOTIFY, shared by all servers of a cluster. Not for instances with a clusterRef. Absent: a key without rotation.",
+							Description: "tsigKey configures the key for transfers and NOTIFY, shared by all servers of a cluster. Not for instances with a clusterRef. Absent: a key without rotation.",
 							Ref:         ref(v1alpha1.TSIGKey{}.OpenAPIModelName()),
 						},
 					},
@@ -6919,7 +6919,7 @@ func schema_kubizone_api_bind9_v1alpha1_Service(ref common.ReferenceCallback) co
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is ClusterIP, NodePort or LoadBalancer. Defaults to ClusterIP.\n\nPossible enum values:\n - `\"ClusterIP\"`\n - `\"LoadBalancer\"`\n - `\"NodePort\"`",
+							Description: "type of the Service. Defaults to ClusterIP.\n\nPossible enum values:\n - `\"ClusterIP\"`\n - `\"LoadBalancer\"`\n - `\"NodePort\"`",
 							Default:     v1alpha1.ServiceClusterIP,
 							Type:        []string{"string"},
 							Format:      "",
@@ -6943,7 +6943,7 @@ func schema_kubizone_api_bind9_v1alpha1_Service(ref common.ReferenceCallback) co
 					},
 					"externalTrafficPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "externalTrafficPolicy is Cluster or Local. With Local, BIND sees the addresses of clients. Absent: Cluster. Not with ClusterIP.\n\nPossible enum values:\n - `\"Cluster\"`\n - `\"Local\"`",
+							Description: "externalTrafficPolicy as in a Service: with Local, BIND sees the addresses of clients. Absent: Cluster. Not with ClusterIP.\n\nPossible enum values:\n - `\"Cluster\"`\n - `\"Local\"`",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Cluster", "Local"},
@@ -6992,12 +6992,12 @@ func schema_kubizone_api_bind9_v1alpha1_Storage(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Storage is the volume for BIND's zones.",
+				Description: "Storage is a volume.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is EmptyDir or PersistentVolumeClaim.\n\nPossible enum values:\n - `\"EmptyDir\"`\n - `\"PersistentVolumeClaim\"`",
+							Description: "type of the volume.\n\nPossible enum values:\n - `\"EmptyDir\"`\n - `\"PersistentVolumeClaim\"`",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -7030,12 +7030,12 @@ func schema_kubizone_api_bind9_v1alpha1_TSIGKey(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "TSIGKey configures the key for signing transfers and NOTIFY.",
+				Description: "TSIGKey configures a TSIG key.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"algorithm": {
 						SchemaProps: spec.SchemaProps{
-							Description: "algorithm is hmac-sha256, hmac-sha384 or hmac-sha512. Defaults to hmac-sha256. A change replaces the key.\n\nPossible enum values:\n - `\"hmac-sha256\"`\n - `\"hmac-sha384\"`\n - `\"hmac-sha512\"`",
+							Description: "algorithm of the key. Defaults to hmac-sha256. A change replaces the key.\n\nPossible enum values:\n - `\"hmac-sha256\"`\n - `\"hmac-sha384\"`\n - `\"hmac-sha512\"`",
 							Default:     v1alpha1.KeyHMACSHA256,
 							Type:        []string{"string"},
 							Format:      "",
@@ -7060,7 +7060,7 @@ func schema_kubizone_api_bind9_v1alpha1_Toleration(ref common.ReferenceCallback)
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Toleration tolerates a taint, as in a pod.",
+				Description: "Toleration is a toleration of a pod.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"key": {
@@ -7073,7 +7073,7 @@ func schema_kubizone_api_bind9_v1alpha1_Toleration(ref common.ReferenceCallback)
 					},
 					"operator": {
 						SchemaProps: spec.SchemaProps{
-							Description: "operator is Equal or Exists. Absent: Equal.\n\nPossible enum values:\n - `\"Equal\"`\n - `\"Exists\"`",
+							Description: "operator matches the taint. Absent: Equal.\n\nPossible enum values:\n - `\"Equal\"`\n - `\"Exists\"`",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Equal", "Exists"},
@@ -7089,7 +7089,7 @@ func schema_kubizone_api_bind9_v1alpha1_Toleration(ref common.ReferenceCallback)
 					},
 					"effect": {
 						SchemaProps: spec.SchemaProps{
-							Description: "effect is NoSchedule, PreferNoSchedule or NoExecute. Absent: all.\n\nPossible enum values:\n - `\"NoExecute\"`\n - `\"NoSchedule\"`\n - `\"PreferNoSchedule\"`",
+							Description: "effect of the taint. Absent: all.\n\nPossible enum values:\n - `\"NoExecute\"`\n - `\"NoSchedule\"`\n - `\"PreferNoSchedule\"`",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"NoExecute", "NoSchedule", "PreferNoSchedule"},
@@ -7135,7 +7135,7 @@ func schema_kubizone_api_kubizone_v1alpha1_AdoptingZone(ref common.ReferenceCall
 					},
 					"uid": {
 						SchemaProps: spec.SchemaProps{
-							Description: "uid of the Zone. A Zone recreated under the same name has another uid.",
+							Description: "uid of the Zone.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -7203,7 +7203,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9InstanceSelection(ref common.Ref
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaces of the instances. Instances of other namespaces are never selected: servers get all zones of the class, and authors of an instance choose its labels.",
+							Description: "namespaces of the instances. Others are never selected: servers get all zones of the class, and authors of an instance choose its labels.",
 							MinItems:    ptr.To[int64](1),
 							MaxItems:    ptr.To[int64](64),
 							Type:        []string{"array"},
@@ -7230,7 +7230,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9Provider(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Bind9Provider is a set of BIND 9 servers: those selected by clusterRef or instancesFrom that accept the zones of every namespace the class may deliver (spec.zoneNamespaces of the Bind9Instance or its Bind9Cluster). A zone is Ready when every server answers with its serial.",
+				Description: "Bind9Provider is the set of BIND 9 servers selected by clusterRef or instancesFrom that accept the zones of every namespace the class may deliver (spec.zoneNamespaces of the Bind9Instance or its Bind9Cluster). A zone is Ready when every server answers with its serial.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"clusterRef": {
@@ -7246,7 +7246,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9Provider(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "instancesFrom select Bind9Instances by namespace and label.",
+							Description: "instancesFrom select Bind9Instances.",
 							MaxItems:    ptr.To[int64](16),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -7260,14 +7260,14 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9Provider(ref common.ReferenceCal
 					},
 					"catalogZone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "catalogZone is the class's catalog zone (RFC 9432), absolute with a trailing dot. Required in mode Catalog, refused in others.",
+							Description: "catalogZone is the catalog zone (RFC 9432), absolute with a trailing dot. Required in mode Catalog, refused in others.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"mode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "mode selects how servers get zones. Immutable: a zone must leave a server by the mode that added it. Defaults to Catalog.\n\nPossible enum values:\n - `\"Catalog\"` : the servers follow the catalog zone of the class.\n - `\"Transfer\"` : each server's agent configures each zone as a secondary of the hidden primary.\n - `\"Update\"` : the agent of each server with role Primary creates the zone, and dynamic updates (RFC 2136) write its records. Servers with role Secondary transfer from these.",
+							Description: "mode selects how servers get zones. Immutable: a zone must leave a server by the mode that added it. Defaults to Catalog.\n\nPossible enum values:\n - `\"Catalog\"` : servers follow the catalog zone.\n - `\"Transfer\"` : each server's agent configures each zone as a secondary of the hidden primary.\n - `\"Update\"` : the agent of each Primary creates the zone, and dynamic updates (RFC 2136) write its records. Secondaries transfer from Primaries.",
 							Default:     kubizonev1alpha1.Bind9ModeCatalog,
 							Type:        []string{"string"},
 							Format:      "",
@@ -7281,7 +7281,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9Provider(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "primaries are the hidden primary's IP addresses as reached by the servers, with or without a port (53): \"192.0.2.1\", \"[2001:db8::1]:5353\". Required in mode Transfer, refused in others.",
+							Description: "primaries are the hidden primary's IP addresses as the servers reach them, with or without a port (53): \"192.0.2.1\", \"[2001:db8::1]:5353\". Required in mode Transfer, refused in others.",
 							MaxItems:    ptr.To[int64](16),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -7306,7 +7306,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSet(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChangeSet changes Records of one namespace and zone: all in one transaction, with one new serial of the zone, or none. The server answers a create and stores nothing of it. Each item is authorized, admitted and counted like an apply or delete of its Record.",
+				Description: "ChangeSet changes Records of one namespace and zone: all in one transaction, with one new serial of the zone, or none. The ChangeSet itself is not stored. Each item is authorized, admitted and counted like an apply or delete of its Record.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -7357,7 +7357,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetDelete(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChangeSetDelete names a Record to delete. A ChangeSet cannot delete a Record with finalizers.",
+				Description: "ChangeSetDelete names a Record without finalizers.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -7399,7 +7399,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetItem(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"apply": {
 						SchemaProps: spec.SchemaProps{
-							Description: "apply is a Record for server-side apply: apiVersion, kind, metadata.name and the manager's fields. If metadata.uid or metadata.resourceVersion is set and differs from the Record's, the item is refused.",
+							Description: "apply is a Record for server-side apply: apiVersion, kind, metadata.name and the manager's fields. Refused if metadata.uid or metadata.resourceVersion is set and not the Record's.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
@@ -7427,7 +7427,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetItemStatus(ref common.Refere
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChangeSetItemStatus is the outcome of an item.",
+				Description: "ChangeSetItemStatus is an item's outcome.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -7499,7 +7499,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetPrerequisite(ref common.Refe
 					},
 					"exists": {
 						SchemaProps: spec.SchemaProps{
-							Description: "exists requires that the RRset, or any at the name, exists (true) or does not (false).",
+							Description: "exists requires the RRset, or any at the name, to exist (true) or not (false).",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7545,7 +7545,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "items are the changes: at most 100, in at most 256 KiB of JSON together, each of another Record.",
+							Description: "items are the changes: at most 100, together at most 256 KiB of JSON, each of another Record.",
 							MinItems:    ptr.To[int64](1),
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
@@ -7610,13 +7610,13 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetStatus(ref common.ReferenceC
 				Properties: map[string]spec.Schema{
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneRef is the zone of the items.",
+							Description: "zoneRef names the zone.",
 							Ref:         ref(kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName()),
 						},
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial of the zone with the changes. If they do not change the zone's content, the previous serial.",
+							Description: "serial of the zone with the changes; the previous serial if they do not change its content.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -7656,7 +7656,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ClassHealth(ref common.ReferenceCallb
 				Properties: map[string]spec.Schema{
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is Healthy, Unhealthy or Unknown.\n\nPossible enum values:\n - `\"Healthy\"`\n - `\"Unhealthy\"`\n - `\"Unknown\"`",
+							Description: "status is the result.\n\nPossible enum values:\n - `\"Healthy\"`\n - `\"Unhealthy\"`\n - `\"Unknown\"`",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -7665,13 +7665,13 @@ func schema_kubizone_api_kubizone_v1alpha1_ClassHealth(ref common.ReferenceCallb
 					},
 					"lastCheck": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastCheck is the time of the health check.",
+							Description: "lastCheck is the time of the check.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message explains the status, for people.",
+							Description: "message explains the status.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -7689,7 +7689,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClass(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DNSClass configures the delivery of zones to name servers, in exactly one provider block. Cluster admins write classes; tenants name them in spec.dnsClassRefs of zones.",
+				Description: "DNSClass configures the delivery of zones to name servers, in exactly one provider block. Cluster admins write classes; Zones name them in spec.dnsClassRefs.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -7715,14 +7715,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClass(ref common.ReferenceCallback
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the desired state of the class.",
+							Description: "spec is the desired state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.DNSClassSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the observed state of the class. The controller writes it.",
+							Description: "status is the observed state. The controller writes it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.DNSClassStatus{}.OpenAPIModelName()),
 						},
@@ -7740,7 +7740,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassList(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DNSClassList is a list of DNSClasses.",
+				Description: "DNSClassList lists DNSClasses.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -7790,7 +7790,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassReference(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DNSClassReference names a class that delivers a zone.",
+				Description: "DNSClassReference names a class.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -7829,7 +7829,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"defaultTTL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "defaultTTL is set in new Zones of the class without a ttl: seconds, 0 to 2147483647. A change affects no existing Zone. Absent: the default of Zones.",
+							Description: "defaultTTL is the ttl of new Zones without a ttl, in seconds, 0 to 2147483647. Existing Zones keep theirs. Absent: the default of Zones.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -7843,7 +7843,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "nameServers are set in new Zones of the class without any. A change affects no existing Zone. Only names relative to the zone may have addresses.",
+							Description: "nameServers are set in new Zones without any. Existing Zones keep theirs. Only names relative to the zone may have addresses.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -7868,7 +7868,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "views are the views of delivered zones: \"\" is the default view, \"*\" every view. Absent or empty: the default view alone. Among zones of one name the class delivers the default view's, else the first.",
+							Description: "views are the views of delivered zones: \"\" is the default view, \"*\" every view. Absent or empty: the default view. Among zones of one name the class delivers the default view's, else the first.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -7890,7 +7890,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 					},
 					"paused": {
 						SchemaProps: spec.SchemaProps{
-							Description: "paused stops the delivery of every zone of the class. Delivered content stays.",
+							Description: "paused stops delivery of the class's zones. Delivered content stays.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7906,7 +7906,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 					},
 					"driftInterval": {
 						SchemaProps: spec.SchemaProps{
-							Description: "driftInterval is the interval between comparisons of a zone with the provider's records, and, with transfer and bind9, between checks for the confirmed serial on each server. Whole seconds from 1m to 168h. Differences are repaired. Comparisons use at most half of requestsPerSecond, and take longer intervals if necessary. Absent: 1h; with transfer and bind9 1m.",
+							Description: "driftInterval is the interval of comparisons with the provider's records, and, with transfer and bind9, of checks for the confirmed serial on each server. Differences are repaired. Whole seconds from 1m to 168h; longer if comparisons would take more than half of requestsPerSecond. Absent: 1h; with transfer and bind9 1m.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
@@ -7930,20 +7930,20 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 					},
 					"bind9": {
 						SchemaProps: spec.SchemaProps{
-							Description: "bind9 delivers to BIND 9 servers declared as objects: the Bind9Instances of a Bind9Cluster, or selected by labels.",
+							Description: "bind9 delivers to Bind9Instances: of a Bind9Cluster, or selected by labels.",
 							Ref:         ref(kubizonev1alpha1.Bind9Provider{}.OpenAPIModelName()),
 						},
 					},
 					"allowRetain": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowRetain allows deletionPolicy Retain for Zones of the class: their data stays at the provider, even under a later zone of the name. Absent: a new Zone with Retain is refused, an existing zone withdrawn as with Delete.",
+							Description: "allowRetain allows deletionPolicy Retain for Zones of the class: their data stays at the provider, even under a later zone of the name. If false, a new Zone with Retain is refused, an existing zone withdrawn as with Delete.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"deletionProtection": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletionProtection refuses deletion of the class while true. Deletion withdraws all its zones from its servers.",
+							Description: "deletionProtection refuses deletion of the class, which would withdraw all its zones from its servers.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7965,7 +7965,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation described by the status.",
+							Description: "observedGeneration is the generation described by the status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -7978,7 +7978,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCa
 					},
 					"health": {
 						SchemaProps: spec.SchemaProps{
-							Description: "health is the result of the last health check. Delivery does not depend on it.",
+							Description: "health is the result of this check, without effect on delivery.",
 							Ref:         ref(kubizonev1alpha1.ClassHealth{}.OpenAPIModelName()),
 						},
 					},
@@ -8012,7 +8012,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "keyNames are the names of TSIG keys in use by transfer. Another class with a different key of the same name is not served, even if older. Names are kept while the class is paused or its Secrets are missing.",
+							Description: "keyNames are the names of TSIG keys in use by transfer, also while the class is paused or its Secrets are missing. Another class with a different key of the same name is not served, even if older.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8068,7 +8068,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Delegation(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Delegation is a rule for a Zone of its namespace, as a separate object: names and types, or child zones, for up to 16 namespaces. The rules of all Delegations of a Zone apply together with its spec.delegations.",
+				Description: "Delegation is a rule for a Zone of its namespace, as a separate object, for up to 16 namespaces. All Delegations of a Zone apply together with its spec.delegations.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -8101,7 +8101,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Delegation(ref common.ReferenceCallba
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the observed state of the Delegation. The server writes it, and ignores values from clients.",
+							Description: "status is the observed state. Only the server writes it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.DelegationStatus{}.OpenAPIModelName()),
 						},
@@ -8119,7 +8119,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationList(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DelegationList is a list of Delegations.",
+				Description: "DelegationList lists Delegations.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -8169,7 +8169,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DelegationRule allows namespaces Records by name and type, or child zones. A rule without namespaces applies to every namespace.",
+				Description: "DelegationRule allows Records by name and type, or child zones, to its namespaces; without namespaces, to all.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"records": {
@@ -8198,7 +8198,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "zones are patterns of the allowed child zones, in the syntax of records[].pattern.",
+							Description: "zones are patterns of the allowed child zones, as in records[].pattern.",
 							MaxItems:    ptr.To[int64](1000),
 							AllOf: []spec.Schema{
 								{
@@ -8269,7 +8269,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCa
 					},
 					"ds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ds has the zone include the DS records in status.dnssec.ds of the allowed child zones. Otherwise, DS records need Records.",
+							Description: "ds adds the DS records in status.dnssec.ds of the allowed child zones. If false, DS records need Records.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -8291,7 +8291,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSigner(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"keyTag": {
 						SchemaProps: spec.SchemaProps{
-							Description: "keyTag is the key tag of the DNSKEY, 0 to 65535.",
+							Description: "keyTag, 0 to 65535.",
 							Default:     0,
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](65535),
@@ -8319,7 +8319,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSigner(ref common.Reference
 					},
 					"digest": {
 						SchemaProps: spec.SchemaProps{
-							Description: "digest is the digest of the DNSKEY in hexadecimal: 40, 64 or 96 digits.",
+							Description: "digest of the DNSKEY in hexadecimal: 40, 64 or 96 digits.",
 							Default:     "",
 							MaxLength:   ptr.To[int64](96),
 							Pattern:     "^[0-9A-Fa-f]+$",
@@ -8343,7 +8343,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneRef names the Zone, in the namespace of the Delegation. Immutable.",
+							Description: "zoneRef names the Zone, in this namespace. Immutable.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.DelegatedZone{}.OpenAPIModelName()),
 						},
@@ -8409,7 +8409,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "zones are patterns of the allowed child zones, in the syntax of records[].pattern.",
+							Description: "zones are patterns of the allowed child zones, as in records[].pattern.",
 							MaxItems:    ptr.To[int64](1000),
 							AllOf: []spec.Schema{
 								{
@@ -8437,7 +8437,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCa
 					},
 					"ds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ds has the zone include the DS records in status.dnssec.ds of the allowed child zones. Otherwise, DS records need Records.",
+							Description: "ds adds the DS records in status.dnssec.ds of the allowed child zones. If false, DS records need Records.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -8460,7 +8460,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationStatus(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation described by the status.",
+							Description: "observedGeneration is the generation described by the status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -8490,7 +8490,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationStatus(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Accepted is True while the rule is in force in the Zone; Ready has the same value.",
+							Description: "conditions: Accepted is True while the rule is in force; Ready has the same value.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8526,7 +8526,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveredZone(ref common.ReferenceCal
 					},
 					"uid": {
 						SchemaProps: spec.SchemaProps{
-							Description: "uid of the Zone. A Zone recreated under the same name has another uid.",
+							Description: "uid of the Zone.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -8551,7 +8551,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Delivery(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Delivery is the progress of delivering one zone to one class. The controller creates it in the zone's namespace, named `<zone>-<hash>` and owned by the Zone; tenants read it.",
+				Description: "Delivery is the progress of delivering a zone to a class. The controller creates it in the zone's namespace, named `<zone>-<hash>`.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -8584,7 +8584,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Delivery(ref common.ReferenceCallback
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the progress of the delivery.",
+							Description: "status is the progress.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.DeliveryStatus{}.OpenAPIModelName()),
 						},
@@ -8614,7 +8614,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCal
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message has the fault and the next step, for people.",
+							Description: "message has the fault and the next step.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -8622,13 +8622,13 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCal
 					},
 					"timestamp": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timestamp is the time of the first in the unbroken series of failures with this reason.",
+							Description: "timestamp is the time of the first failure in the unbroken series with this reason.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is the reason of the condition Ready at the time of the failure.",
+							Description: "reason is the reason of the condition Ready at the failure.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8646,7 +8646,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DeliveryIntent is a write in progress. Calls of the worker in an intent may still arrive at the provider.",
+				Description: "DeliveryIntent is a write in progress. Calls of its holder may still arrive at the provider.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"serial": {
@@ -8716,7 +8716,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryList(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DeliveryList is a list of Deliveries.",
+				Description: "DeliveryList lists Deliveries.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -8787,14 +8787,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryRefusal(ref common.ReferenceC
 					},
 					"code": {
 						SchemaProps: spec.SchemaProps{
-							Description: "code is the code of the provider or its protocol, such as an RCODE.",
+							Description: "code of the provider or its protocol, such as an RCODE.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message says what is wrong with the RRset, in 256 characters at most.",
+							Description: "message explains the refusal, in at most 256 characters.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8810,12 +8810,12 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DeliveryServer is a server or instance of a class.",
+				Description: "DeliveryServer is the progress of a server.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name is the server's name in the class.",
+							Description: "name of the server in the class.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -8830,7 +8830,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCa
 					},
 					"state": {
 						SchemaProps: spec.SchemaProps{
-							Description: "state is Current, Behind, Ahead or Failed.\n\nPossible enum values:\n - `\"Ahead\"` : the server has a serial ahead of the zone's (S6.11).\n - `\"Behind\"` : the server has an earlier serial, or none yet.\n - `\"Current\"` : the server has the zone's settled serial.\n - `\"Failed\"` : the server does not answer, or does not have the zone.",
+							Description: "state compares the server with the zone.\n\nPossible enum values:\n - `\"Ahead\"` : the server has a serial ahead of the zone's (S6.11).\n - `\"Behind\"` : the server has an earlier serial, or none yet.\n - `\"Current\"` : the server has the settled serial.\n - `\"Failed\"` : the server does not answer, does not have the zone, or has other data.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Ahead", "Behind", "Current", "Failed"},
@@ -8838,15 +8838,30 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCa
 					},
 					"lastProbeTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastProbeTime is the time of the last query to the server.",
+							Description: "lastProbeTime is the time of the last query.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message explains the state, for people.",
+							Description: "message explains the state.",
 							Type:        []string{"string"},
 							Format:      "",
+						},
+					},
+					"content": {
+						SchemaProps: spec.SchemaProps{
+							Description: "content is Differs or NotCompared. Absent: equal to the zone at the last comparison, or not compared yet.\n\nPossible enum values:\n - `\"Differs\"` : the server has other data than the zone at the same serial (S6.11).\n - `\"NotCompared\"` : the server refuses transfers to the controller, or transferred no whole zone in time.",
+							Type:        []string{"string"},
+							Format:      "",
+							Enum:        []interface{}{"Differs", "NotCompared"},
+						},
+					},
+					"differsSince": {
+						SchemaProps: spec.SchemaProps{
+							Description: "differsSince is the zone's serial at which content Differs was found first.",
+							Type:        []string{"integer"},
+							Format:      "int64",
 						},
 					},
 				},
@@ -8867,7 +8882,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliverySpec(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"zone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zone names the delivered Zone, in this namespace.",
+							Description: "zone names the Zone, in this namespace.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.DeliveredZone{}.OpenAPIModelName()),
 						},
@@ -8911,19 +8926,19 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					},
 					"lastSyncTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastSyncTime is the time of the confirmation of serial.",
+							Description: "lastSyncTime is the time of the confirmation.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"lastDriftCheckTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastDriftCheckTime is the time of the last comparison of provider and zone.",
+							Description: "lastDriftCheckTime is the time of the last comparison with the provider.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"intent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "intent is the write in progress, stored before the first call and checked before each later call. Absent: no write in progress.",
+							Description: "intent is the write in progress, stored before the first call. Absent: none.",
 							Ref:         ref(kubizonev1alpha1.DeliveryIntent{}.OpenAPIModelName()),
 						},
 					},
@@ -8937,7 +8952,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "servers has a row for each server or instance of the class, if any.",
+							Description: "servers has a row for each server of the class, if any.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8950,7 +8965,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					},
 					"error": {
 						SchemaProps: spec.SchemaProps{
-							Description: "error is the last failure. Absent after a success.",
+							Description: "error is the last failure. Absent after success.",
 							Ref:         ref(kubizonev1alpha1.DeliveryError{}.OpenAPIModelName()),
 						},
 					},
@@ -8963,7 +8978,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					},
 					"skippedRecords": {
 						SchemaProps: spec.SchemaProps{
-							Description: "skippedRecords counts the RRsets not supported by the provider.",
+							Description: "skippedRecords counts the RRsets that the provider does not support.",
 							Type:        []string{"integer"},
 							Format:      "int32",
 						},
@@ -9000,14 +9015,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					},
 					"target": {
 						SchemaProps: spec.SchemaProps{
-							Description: "target identifies the target that confirmed serial. If the class delivers to another target now, serial and hash do not count.",
+							Description: "target identifies the target that confirmed serial. If the class has another target now, serial and hash do not count.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"holder": {
 						SchemaProps: spec.SchemaProps{
-							Description: "holder is the worker that confirmed serial, and may deliver the next serial without an intent. Other workers store an intent first.",
+							Description: "holder is the worker that confirmed serial. Only this worker may deliver the next serial without an intent.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9019,7 +9034,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "drift lists RRsets, as \"name type\", found missing or different at the provider by the last comparison and not repaired. At most 256.",
+							Description: "drift lists RRsets, as \"name type\", found missing or different by the last comparison and not repaired. At most 256.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9045,7 +9060,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "refused are RRsets that the provider refused in the last attempt, 256 at most. Their Records are not Ready.",
+							Description: "refused are RRsets that the provider refused in the last attempt, at most 256. Their Records are not Ready.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9058,14 +9073,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					},
 					"failedWhole": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failedWhole: the last attempt failed for more than single RRsets, so error concerns the whole zone.",
+							Description: "failedWhole is true if error concerns the whole zone, not single RRsets.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"refusedDigests": {
 						SchemaProps: spec.SchemaProps{
-							Description: "refusedDigests has the first eight octets of the SHA-256 of \"name type\" of each RRset refused beyond refused, in ascending order, 8192 at most.",
+							Description: "refusedDigests has the first eight octets of the SHA-256 of \"name type\" of each RRset refused beyond refused, ascending, at most 8192.",
 							Type:        []string{"string"},
 							Format:      "byte",
 						},
@@ -9103,7 +9118,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Entry(ref common.ReferenceCallback) c
 					},
 					"class": {
 						SchemaProps: spec.SchemaProps{
-							Description: "class is the DNS class, IN.",
+							Description: "class is IN.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9111,7 +9126,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Entry(ref common.ReferenceCallback) c
 					},
 					"ttl": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttl is the time to live in seconds.",
+							Description: "ttl in seconds.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -9119,7 +9134,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Entry(ref common.ReferenceCallback) c
 					},
 					"rdata": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rdata is the data in presentation format with absolute names.",
+							Description: "rdata in presentation format, with absolute names.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9156,7 +9171,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "HMACAuth signs requests with a shared secret, in exactly one of secretRef and secret.",
+				Description: "HMACAuth has the shared secret in exactly one of secretRef and secret.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"secretRef": {
@@ -9174,7 +9189,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback
 					},
 					"algorithm": {
 						SchemaProps: spec.SchemaProps{
-							Description: "algorithm is SHA256 or SHA512. Defaults to SHA256.\n\nPossible enum values:\n - `\"SHA256\"`\n - `\"SHA512\"`",
+							Description: "algorithm of the HMAC. Defaults to SHA256.\n\nPossible enum values:\n - `\"SHA256\"`\n - `\"SHA512\"`",
 							Default:     kubizonev1alpha1.HMACAlgorithmSHA256,
 							Type:        []string{"string"},
 							Format:      "",
@@ -9193,7 +9208,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReview(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NameReview answers whether its namespace may have a Record of a name and type, like a dry run of the creation: the rule that allows it, or the reason for a refusal. The server answers a create and stores nothing. Needs permission to create Records in the namespace.",
+				Description: "NameReview asks whether its namespace may have a Record of a name and type, like a dry run of the creation. The answer, not stored, has the rule that allows it, or the reason for a refusal. Needs permission to create Records in the namespace.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -9243,7 +9258,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewRule(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NameReviewRule has the records or zones that a zone's rule gives a namespace. Names at and below a child zone belong to the child.",
+				Description: "NameReviewRule has the records or zones that a zone's rule gives a namespace, except names at and below child zones.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"zone": {
@@ -9307,7 +9322,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewRule(ref common.ReferenceCa
 					},
 					"elsewhere": {
 						SchemaProps: spec.SchemaProps{
-							Description: "elsewhere is true if these patterns give no name, because delegated zones have all matching names.",
+							Description: "elsewhere is true if the patterns give no name, because delegated zones have all matching names.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -9362,19 +9377,19 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NameReviewStatus is the answer. If no rule gives the namespace the name, the answer is the same as for a name without a zone.",
+				Description: "NameReviewStatus is the answer. If no rule gives the namespace the name, the answer is that for a name without a zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"zone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zone is the name of the zone for the Record. Absent: none.",
+							Description: "zone is the name of the Record's zone. Absent: none.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"allowed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowed is true if the zone would accept the Record, as far as its data does not matter.",
+							Description: "allowed is true if the zone would accept the Record, apart from its data.",
 							Default:     false,
 							Type:        []string{"boolean"},
 							Format:      "",
@@ -9396,7 +9411,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.Reference
 					},
 					"claimed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "claimed is the holder of the name, or of a name above or below that comes with it: Mine, Another or Unclaimed. Absent: no rule gives the namespace the name the Record would claim.\n\nPossible enum values:\n - `\"Another\"` : another namespace, not disclosed.\n - `\"Mine\"` : the namespace of the NameReview.\n - `\"Unclaimed\"` : no namespace.",
+							Description: "claimed is the holder of the name, or of a name above or below that comes with it. Absent: no rule gives the namespace the name the Record would claim.\n\nPossible enum values:\n - `\"Another\"` : another namespace, not disclosed.\n - `\"Mine\"` : the namespace of the NameReview.\n - `\"Unclaimed\"` : no namespace.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Another", "Mine", "Unclaimed"},
@@ -9416,7 +9431,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "warnings of the creation, as far as the data does not matter.",
+							Description: "warnings of the creation, apart from the data.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9448,7 +9463,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.Reference
 					},
 					"remaining": {
 						SchemaProps: spec.SchemaProps{
-							Description: "remaining is the number of rules left out.",
+							Description: "remaining counts the rules left out.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -9466,7 +9481,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameServer(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NameServer is a name server of a zone.",
+				Description: "NameServer is a name server.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -9485,7 +9500,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameServer(ref common.ReferenceCallba
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "addresses are the IPv4 and IPv6 addresses of a host in the zone; Records may have them instead or too. Refused for other hosts.",
+							Description: "addresses are the IPv4 and IPv6 addresses of a host in the zone; Records may add others. Refused for other hosts.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9563,7 +9578,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RFC2136Provider is a primary for dynamic updates.",
+				Description: "RFC2136Provider is a primary.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"server": {
@@ -9577,21 +9592,21 @@ func schema_kubizone_api_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceC
 					},
 					"transferServer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "transferServer is the server for zone transfers, used in comparisons. Absent: server.",
+							Description: "transferServer is the server for zone transfers, for comparisons. Absent: server.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"tsigSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND).",
+							Description: "tsigSecretRef names the Secret with the TSIG key, with data as for transfer.tsigSecretRef.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
 					},
 					"foreignRecords": {
 						SchemaProps: spec.SchemaProps{
-							Description: "foreignRecords is Keep or Replace: the treatment of foreign records with a name and type of the zone. With Keep they stay, and the zone is not Ready (reason Conflict); Replace overwrites them. Foreign records of other names or types always stay. Defaults to Keep.\n\nPossible enum values:\n - `\"Keep\"`\n - `\"Replace\"`",
+							Description: "foreignRecords is the treatment of foreign records with a name and type of the zone. All others stay. Defaults to Keep.\n\nPossible enum values:\n - `\"Keep\"` keeps them; the zone is not Ready (reason Conflict).\n - `\"Replace\"` overwrites them.",
 							Default:     kubizonev1alpha1.ForeignRecordsKeep,
 							Type:        []string{"string"},
 							Format:      "",
@@ -9616,7 +9631,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RRset(ref common.ReferenceCallback) c
 				Properties: map[string]spec.Schema{
 					"owner": {
 						SchemaProps: spec.SchemaProps{
-							Description: "owner is the owner name relative to the zone, \"@\" for the zone's own name.",
+							Description: "owner is relative to the zone, \"@\" for the zone's own name.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9668,7 +9683,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Record(ref common.ReferenceCallback) 
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Record is an RRset, or part of an RRset. The zone with the longest name enclosing the Record adopts it, if the zone's rules allow name, type and namespace.",
+				Description: "Record is an RRset, or part of an RRset. The zone with the longest enclosing name adopts it, if its rules allow name, type and namespace.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -9694,14 +9709,14 @@ func schema_kubizone_api_kubizone_v1alpha1_Record(ref common.ReferenceCallback) 
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the desired state of the Record.",
+							Description: "spec is the desired state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.RecordSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the observed state of the Record. The server writes it, and ignores clients' values.",
+							Description: "status is the observed state. Only the server writes it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.RecordStatus{}.OpenAPIModelName()),
 						},
@@ -9724,7 +9739,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordDelegation(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"pattern": {
 						SchemaProps: spec.SchemaProps{
-							Description: "pattern matches owner names: relative to the zone, absolute with a trailing dot, \"@\" alone or as last label for the zone's own name. A leading label \"*\" matches one or more labels, \"*\" as any other label exactly one, \"*\" within a label any part of it. No \"*\" matches the zone's own name.",
+							Description: "pattern matches owner names: relative to the zone, absolute with a trailing dot, \"@\" alone or as last label for the zone's own name. A leading label \"*\" matches one or more labels, another label \"*\" exactly one, \"*\" within a label any part. No \"*\" matches the zone's own name.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Type:        []string{"string"},
@@ -9766,7 +9781,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordDelegation(ref common.Reference
 					},
 					"shared": {
 						SchemaProps: spec.SchemaProps{
-							Description: "shared makes the namespaces one tenant: they may have Records at the same name, and below each other's names. Otherwise, a name, with all below, belongs to the namespace with Records there.",
+							Description: "shared allows the rule's namespaces Records at the same name, and below each other's names. Otherwise, a name, with all below, belongs to the namespace with Records there.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -9782,7 +9797,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordList(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RecordList is a list of Records.",
+				Description: "RecordList lists Records.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -9867,7 +9882,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"domainName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "domainName is the owner name: absolute with a trailing dot (\"www.example.org.\"), otherwise (\"www\", \"@\" for the zone's own name) relative to the zone of zoneRef, which is then required. \"*\" as the leftmost label is a wildcard (RFC 4592). Labels have letters, digits, \"-\", \"_\" and \"/\"; other scripts become A-labels (RFC 5891). At most 63 octets a label, 255 a name.",
+							Description: "domainName is the owner name: absolute with a trailing dot (\"www.example.org.\"), otherwise (\"www\", \"@\" for the zone's own name) relative to zoneRef, which is then required. \"*\" as leftmost label is a wildcard (RFC 4592). Labels have letters, digits, \"-\", \"_\" and \"/\"; other scripts become A-labels (RFC 5891). At most 63 octets a label, 255 a name.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Pattern:     "^[^\\s\"\\\\$;]+$",
@@ -9877,7 +9892,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 					},
 					"view": {
 						SchemaProps: spec.SchemaProps{
-							Description: "view is the Record's view (split horizon): an RFC 1123 label, empty for the default view. With a zoneRef, view is empty or the view of that zone. Immutable.",
+							Description: "view is the Record's view (split horizon): an RFC 1123 label, empty for default. With a zoneRef, only empty or that zone's view. Immutable.",
 							MaxLength:   ptr.To[int64](63),
 							Pattern:     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
 							Type:        []string{"string"},
@@ -9886,13 +9901,13 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 					},
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneRef names the only Zone that may adopt the Record, the origin of a relative domainName. Absent: the zone with the longest name enclosing domainName may.",
+							Description: "zoneRef names the only Zone that may adopt the Record, the origin of a relative domainName. Absent: the zone with the longest enclosing name.",
 							Ref:         ref(kubizonev1alpha1.ZoneReference{}.OpenAPIModelName()),
 						},
 					},
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is the RR type: a mnemonic such as A, AAAA, CNAME, MX, TXT or SRV, in any case, or TYPE123 (RFC 3597). Not SOA (made by the Zone), DNSSEC signatures or meta types.",
+							Description: "type is the RR type: a mnemonic such as AAAA or TXT, in any case, or TYPE123 (RFC 3597). Not SOA, DNSSEC signatures or meta types.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Pattern:     "^[A-Za-z][0-9A-Za-z-]*$",
@@ -9902,7 +9917,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 					},
 					"class": {
 						SchemaProps: spec.SchemaProps{
-							Description: "class is the DNS class: IN, the default.\n\nPossible enum values:\n - `\"IN\"` is the only supported DNS class (S5.5).",
+							Description: "class is the DNS class. Defaults to IN, the only class.\n\nPossible enum values:\n - `\"IN\"` is the only supported DNS class (S5.5).",
 							Default:     kubizonev1alpha1.ClassIN,
 							Type:        []string{"string"},
 							Format:      "",
@@ -9911,7 +9926,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 					},
 					"ttl": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the zone's ttl. Among Records of an RRset, the smallest is served.",
+							Description: "ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the zone's ttl. Of Records in one RRset, the smallest counts.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -9947,7 +9962,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordSpec(ref common.ReferenceCallba
 					},
 					"description": {
 						SchemaProps: spec.SchemaProps{
-							Description: "description is free text for people, at most 1024 characters, without effect in DNS.",
+							Description: "description is free text, at most 1024 characters, without effect in DNS.",
 							MaxLength:   ptr.To[int64](1024),
 							Type:        []string{"string"},
 							Format:      "",
@@ -9971,7 +9986,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation described by the status.",
+							Description: "observedGeneration is the generation described by the status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -9985,14 +10000,14 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCall
 					},
 					"view": {
 						SchemaProps: spec.SchemaProps{
-							Description: "view is the Record's effective view.",
+							Description: "view in effect.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneRef names the Zone that adopted the Record. Absent: none.",
+							Description: "zoneRef names the adopting Zone. Absent: none.",
 							Ref:         ref(kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName()),
 						},
 					},
@@ -10005,7 +10020,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCall
 					},
 					"lastDeliveryError": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastDeliveryError is a provider's last error for this Record, for people. Empty after a successful delivery.",
+							Description: "lastDeliveryError is a provider's last error. Empty after a successful delivery.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10022,7 +10037,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Adopted (the Record is part of a zone, or the reason why not) and Ready (delivered everywhere).",
+							Description: "conditions: Adopted (part of a zone) and Ready (delivered everywhere).",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10035,13 +10050,13 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCall
 					},
 					"endsAt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "endsAt is the approximate time of release from the zone, whose rules no longer allow the Record (Adopted=True, reason DelegationWithdrawn). Later, if no server runs meanwhile. Absent: the rules allow the Record.",
+							Description: "endsAt is the approximate time of release from a zone whose rules no longer allow the Record; later, if no server runs meanwhile. Absent: the rules allow the Record.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"admission": {
 						SchemaProps: spec.SchemaProps{
-							Description: "admission is the kind of the rule that admitted the Record, and decides the Record's claim: Underscore (names every underscore label), Shared (shared: true), Literal (names exactly this name) or Plain (any other). Absent: not adopted.",
+							Description: "admission is the kind of the admitting rule, and decides the Record's claim: Underscore (names every underscore label), Shared (shared: true), Literal (names exactly this name) or Plain (any other). Absent: not adopted.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10063,7 +10078,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Row(ref common.ReferenceCallback) com
 				Properties: map[string]spec.Schema{
 					"owner": {
 						SchemaProps: spec.SchemaProps{
-							Description: "owner is the owner name relative to the zone, \"@\" for the zone's own name.",
+							Description: "owner as in RRset.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -10096,7 +10111,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Secondary(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Secondary is a name server that transfers zones.",
+				Description: "Secondary is a secondary name server.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"address": {
@@ -10116,7 +10131,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Secondary(ref common.ReferenceCallbac
 					},
 					"catalog": {
 						SchemaProps: spec.SchemaProps{
-							Description: "catalog is Follow or Ignore: whether the server follows the class's catalog zone. With Ignore, its own configuration has the zones, and it gets no NOTIFY for the catalog. Defaults to Follow.\n\nPossible enum values:\n - `\"Follow\"`\n - `\"Ignore\"`",
+							Description: "catalog is the use of the catalog zone. Defaults to Follow.\n\nPossible enum values:\n - `\"Follow\"`\n - `\"Ignore\"` : the server has the zones in its own configuration, and gets no NOTIFY for the catalog.",
 							Default:     kubizonev1alpha1.CatalogFollow,
 							Type:        []string{"string"},
 							Format:      "",
@@ -10125,14 +10140,14 @@ func schema_kubizone_api_kubizone_v1alpha1_Secondary(ref common.ReferenceCallbac
 					},
 					"signs": {
 						SchemaProps: spec.SchemaProps{
-							Description: "signs marks a server that signs transferred zones (DNSSEC) under its own serials, which are not compared with the zone's and never raise it. The server counts as having a serial when its data, without DNSSEC records, equals the data of that serial. To compare, the controller transfers the zone from the server: allow this for its TSIG key, or without a key for the controller's address.",
+							Description: "signs marks a server that signs transferred zones (DNSSEC) under its own serials, which never raise the zone's. The server has a serial when its data, without DNSSEC records, equals the data of that serial. To compare them, the server must allow the controller transfers, by its TSIG key, or without a key by address.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"signer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "signer is the address of a secondary in this list with signs, in the same spelling, from which the server transfers its zones. The server counts as having a serial when its answers have a serial under which the signer has that data; it gets NOTIFY for the catalog zone alone. Absent: the server transfers from Kubizone.",
+							Description: "signer is the address, in the same spelling, of a secondary with signs, from which the server transfers its zones. The server has a serial when its answers have a serial under which the signer has that data. It gets NOTIFY for the catalog zone alone. Absent: the server transfers from Kubizone.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10228,7 +10243,7 @@ func schema_kubizone_api_kubizone_v1alpha1_TTLChange(ref common.ReferenceCallbac
 				Properties: map[string]spec.Schema{
 					"owner": {
 						SchemaProps: spec.SchemaProps{
-							Description: "owner is the owner name relative to the zone.",
+							Description: "owner as in RRset.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -10244,14 +10259,14 @@ func schema_kubizone_api_kubizone_v1alpha1_TTLChange(ref common.ReferenceCallbac
 					},
 					"before": {
 						SchemaProps: spec.SchemaProps{
-							Description: "before is the ttl before, as in RRset. Absent: no such RRset before.",
+							Description: "before is the former ttl, as in RRset. Absent: no such RRset.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"after": {
 						SchemaProps: spec.SchemaProps{
-							Description: "after is the ttl after. Absent: no such RRset after.",
+							Description: "after is the new ttl. Absent: no such RRset.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10280,7 +10295,7 @@ func schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "secondaries are the name servers for the zones. A zone is Ready when every secondary answers with its serial, or, with signs or signer, has the data of that serial.",
+							Description: "secondaries are name servers. A zone is Ready when every secondary answers with its serial, or, with signs or signer, has the data of that serial.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -10314,13 +10329,13 @@ func schema_kubizone_api_kubizone_v1alpha1_TransferProvider(ref common.Reference
 					},
 					"tsigSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigSecretRef names the Secret with the class's TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND). Absent: only the addresses of secondaries may transfer.",
+							Description: "tsigSecretRef names the Secret with the class's TSIG key: data name, algorithm (hmac-sha256, the default, hmac-sha384 or hmac-sha512) and secret (base64, as in BIND). Absent: secondaries may transfer by address alone.",
 							Ref:         ref(kubizonev1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
 					},
 					"catalogZone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "catalogZone is the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none.",
+							Description: "catalogZone is the catalog zone (RFC 9432), absolute with a trailing dot. Absent: none.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10337,7 +10352,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKey(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateKey allows messages signed with one TSIG key to write Records of its namespace by dynamic update (RFC 2136), within spec.records and the zone's rules for the namespace. Write access to the Secret gives this right, and no other.",
+				Description: "UpdateKey allows messages signed with one TSIG key to write Records of its namespace by dynamic update (RFC 2136), within spec.records and the zone's rules. Write access to the Secret gives this right, and no other.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -10370,7 +10385,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKey(ref common.ReferenceCallbac
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the observed state of the key and of its last updates.",
+							Description: "status is the observed state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.UpdateKeyStatus{}.OpenAPIModelName()),
 						},
@@ -10388,7 +10403,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyList(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateKeyList is a list of UpdateKeys.",
+				Description: "UpdateKeyList lists UpdateKeys.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -10457,7 +10472,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyRecords(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "types are RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type except NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME, which need an explicit mention.",
+							Description: "types are RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type except NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -10500,7 +10515,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyRefusal(ref common.Reference
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is the reason for the refusal.",
+							Description: "message is the reason.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -10548,7 +10563,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeySpec(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"tsigSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigSecretRef names the Secret with the key, in the namespace of the UpdateKey. Data as written by tsig-keygen: name, algorithm (default hmac-sha256) and secret, in base64.",
+							Description: "tsigSecretRef names the Secret with the key, in this namespace. Data as written by tsig-keygen: name, algorithm (default hmac-sha256) and secret, in base64.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.UpdateKeySecret{}.OpenAPIModelName()),
 						},
@@ -10583,7 +10598,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeySpec(ref common.ReferenceCal
 					},
 					"transfer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "transfer is the permission for AXFR: None; Own, Records of the namespace made by updates, of names the key may write; Zone, each zone of the namespace. Defaults to None.\n\nPossible enum values:\n - `\"None\"` : none.\n - `\"Own\"` : Records of the namespace made by updates, of names the key may write.\n - `\"Zone\"` : each zone of the namespace.",
+							Description: "transfer is the permission for AXFR. Defaults to None.\n\nPossible enum values:\n - `\"None\"` refuses AXFR.\n - `\"Own\"` : Records of the namespace made by updates, of names the key may write.\n - `\"Zone\"` : each zone of the namespace.",
 							Default:     kubizonev1alpha1.UpdateTransferNone,
 							Type:        []string{"string"},
 							Format:      "",
@@ -10610,12 +10625,12 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyStatus(ref common.ReferenceC
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateKeyStatus is the observed state of an UpdateKey, written by a primary.",
+				Description: "UpdateKeyStatus is the state of an UpdateKey, written by a primary.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation described by the condition.",
+							Description: "observedGeneration is the generation described by the condition.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -10730,7 +10745,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequest(ref common.ReferenceCal
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the content of the message.",
+							Description: "spec is the message.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.UpdateRequestSpec{}.OpenAPIModelName()),
 						},
@@ -10791,7 +10806,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestRecord(ref common.Refere
 					},
 					"data": {
 						SchemaProps: spec.SchemaProps{
-							Description: "data in presentation format. Absent if the record has none.",
+							Description: "data in presentation format, if any.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10807,7 +10822,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestSpec(ref common.Referenc
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "UpdateRequestSpec is the content of a message.",
+				Description: "UpdateRequestSpec is the message.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"zone": {
@@ -10833,7 +10848,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestSpec(ref common.Referenc
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "prerequisites are the records of the Prerequisite section (RFC 2136 §2.4).",
+							Description: "prerequisites are the Prerequisite section (RFC 2136 §2.4).",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10851,7 +10866,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestSpec(ref common.Referenc
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "updates are the records of the Update section (RFC 2136 §2.5).",
+							Description: "updates are the Update section (RFC 2136 §2.5).",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10864,7 +10879,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestSpec(ref common.Referenc
 					},
 					"id": {
 						SchemaProps: spec.SchemaProps{
-							Description: "id identifies the signed octets: a repeated message has the same id. Records written by the message carry the id in the annotation kubi.zone/update-id.",
+							Description: "id identifies the signed octets: a repeated message has the same id. Records written by the message have the annotation kubi.zone/update-id.",
 							MaxLength:   ptr.To[int64](64),
 							Type:        []string{"string"},
 							Format:      "",
@@ -10896,7 +10911,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestStatus(ref common.Refere
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is the reason for any other rcode than NOERROR.",
+							Description: "message is the reason for another rcode than NOERROR.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -10915,7 +10930,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestStatus(ref common.Refere
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "share has the records made by updates in the zone, of names the key may write, in the answer of updatekeys/share.",
+							Description: "share has the records made by updates in the zone, of names the key may write, for updatekeys/share.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10970,7 +10985,7 @@ func schema_kubizone_api_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceC
 					},
 					"tls": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tls configures TLS authentication of server and client.",
+							Description: "tls configures TLS authentication.",
 							Ref:         ref(kubizonev1alpha1.WebhookTLS{}.OpenAPIModelName()),
 						},
 					},
@@ -10982,7 +10997,7 @@ func schema_kubizone_api_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceC
 					},
 					"apexNS": {
 						SchemaProps: spec.SchemaProps{
-							Description: "apexNS is Deliver or Skip: whether the NS RRset at the apex is delivered. Skip never sends, removes or compares it; for providers with their own apex NS, or without support for NS. Defaults to Deliver.\n\nPossible enum values:\n - `\"Deliver\"`\n - `\"Skip\"`",
+							Description: "apexNS decides about delivery of the apex NS RRset. Defaults to Deliver.\n\nPossible enum values:\n - `\"Deliver\"`\n - `\"Skip\"` never sends, removes or compares the RRset, for providers with their own apex NS, or without support for NS.",
 							Default:     kubizonev1alpha1.ApexNSDeliver,
 							Type:        []string{"string"},
 							Format:      "",
@@ -11002,19 +11017,19 @@ func schema_kubizone_api_kubizone_v1alpha1_WebhookTLS(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "WebhookTLS configures TLS authentication of server and client.",
+				Description: "WebhookTLS configures TLS authentication.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"caBundle": {
 						SchemaProps: spec.SchemaProps{
-							Description: "caBundle are PEM certificates of authorities for verifying the server's certificate. Absent: the system's.",
+							Description: "caBundle are PEM certificates of authorities for the server's certificate. Absent: the system's.",
 							Type:        []string{"string"},
 							Format:      "byte",
 						},
 					},
 					"clientSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "clientSecretRef names a Secret of type kubernetes.io/tls with the client's certificate and key.",
+							Description: "clientSecretRef names a Secret of type kubernetes.io/tls for the client.",
 							Ref:         ref(kubizonev1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
 					},
@@ -11030,7 +11045,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Zone(ref common.ReferenceCallback) co
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Zone is a DNS zone: its name, rules for Records and child zones, and SOA parameters. The subresource entries has its content (`kubectl get zone NAME --subresource=entries`).",
+				Description: "Zone is a DNS zone: its name, rules for Records and child zones, and SOA parameters. `kubectl get zone NAME --subresource=entries` lists its content.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -11056,14 +11071,14 @@ func schema_kubizone_api_kubizone_v1alpha1_Zone(ref common.ReferenceCallback) co
 					},
 					"spec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "spec is the desired state of the zone.",
+							Description: "spec is the desired state.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.ZoneSpec{}.OpenAPIModelName()),
 						},
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status is the observed state of the zone. The server writes it in the transaction that changes the zone, and ignores clients' values.",
+							Description: "status is the observed state. Only the server writes it.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.ZoneStatus{}.OpenAPIModelName()),
 						},
@@ -11144,14 +11159,14 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallba
 					},
 					"by": {
 						SchemaProps: spec.SchemaProps{
-							Description: "by is the user who made the change, with `sources=true`, for callers with permission to list Records.",
+							Description: "by is the user who made the change, with `sources=true`.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"record": {
 						SchemaProps: spec.SchemaProps{
-							Description: "record is the Record written, with `sources=true`, for callers with permission to list Records.",
+							Description: "record is the Record written, with `sources=true`.",
 							Ref:         ref(kubizonev1alpha1.RecordReference{}.OpenAPIModelName()),
 						},
 					},
@@ -11202,7 +11217,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallb
 					},
 					"view": {
 						SchemaProps: spec.SchemaProps{
-							Description: "view is the zone's view, empty for the default view.",
+							Description: "view of the zone, empty for default.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -11248,7 +11263,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "steps are the changes of the definition in order, one for each serial, in form `definition`.",
+							Description: "steps are the changes of the definition, in form `definition`.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -11312,21 +11327,21 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref common.Referen
 					},
 					"form": {
 						SchemaProps: spec.SchemaProps{
-							Description: "form is `entries` (the default) or `definition`.",
+							Description: "form as in ZoneEntriesOptions.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"format": {
 						SchemaProps: spec.SchemaProps{
-							Description: "format is `json`, `table` or `text`, for clients that cannot set the Accept header.",
+							Description: "format as in ZoneEntriesOptions.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"watch": {
 						SchemaProps: spec.SchemaProps{
-							Description: "watch continues with new changes until client or server ends the watch. Each change is a metav1.WatchEvent of type MODIFIED with a ZoneChanges of one serial. An event of type ERROR has a Status with the reason for the end: 410 if the serial is no longer held.",
+							Description: "watch continues with new changes until client or server ends the watch. Each change is a metav1.WatchEvent of type MODIFIED with a ZoneChanges of one serial. An ERROR has a Status with the reason for the end: 410 if the serial is no longer held.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -11341,12 +11356,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSEC(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneDNSSEC configures the signing of a zone.",
+				Description: "ZoneDNSSEC configures signing.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "policy is the signing policy: default, BIND's own, or a policy of the Bind9Cluster of the zone's class.",
+							Description: "policy is the signing policy: \"default\", BIND's own, or a policy of the Bind9Cluster of the zone's class.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							MaxLength:   ptr.To[int64](63),
@@ -11366,12 +11381,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneDNSSECStatus is the progress of signing a zone.",
+				Description: "ZoneDNSSECStatus is the progress of signing.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"fqdn": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fqdn is the name of the signed zone. A write with another name than the zone's is refused.",
+							Description: "fqdn is the name of the signed zone. Writes with a name other than the zone's are refused.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -11379,7 +11394,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 					},
 					"phase": {
 						SchemaProps: spec.SchemaProps{
-							Description: "phase is Signing and Moving until every server of the class has the signed zone, then Signed. After removal of spec.dnssec, phase is Withdrawing, Expiring and Returning, until every server has the unsigned zone again.\n\nPossible enum values:\n - `\"Expiring\"` : the DS expires in the caches of resolvers; the zone remains signed.\n - `\"Moving\"` : the servers of the class switch over to the signed zone, transferred from the signer.\n - `\"Returning\"` : the servers of the class switch to the unsigned zone.\n - `\"Signed\"` : every server of the class serves the signed zone.\n - `\"Signing\"` : the signer signs the zone; the servers of the class serve the unsigned zone.\n - `\"Withdrawing\"` : the parent's servers drop the DS; the zone remains signed.",
+							Description: "phase is Signing, Moving, then Signed; after removal of spec.dnssec Withdrawing, Expiring, then Returning.\n\nPossible enum values:\n - `\"Expiring\"` : the DS expires in resolvers' caches; the zone remains signed.\n - `\"Moving\"` : servers switch to the signed zone.\n - `\"Returning\"` : servers switch to the unsigned zone.\n - `\"Signed\"` : every server serves the signed zone.\n - `\"Signing\"` : the signer signs the zone; servers serve it unsigned.\n - `\"Withdrawing\"` : the parent's servers drop the DS; the zone remains signed.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Expiring", "Moving", "Returning", "Signed", "Signing", "Withdrawing"},
@@ -11394,7 +11409,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 					},
 					"policy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "policy is the signing policy in use.",
+							Description: "policy in use.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -11407,7 +11422,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 					},
 					"lastTransitionTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastTransitionTime is the time of the last change of phase or ds.",
+							Description: "lastTransitionTime is the last change of phase or ds.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -11418,7 +11433,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ds are the DS records for the parent zone. A parent with ds: true in its rule includes them; otherwise, enter them there by hand.",
+							Description: "ds are the DS records for the parent zone. A parent with ds: true in its rule adds them; otherwise, enter them by hand.",
 							MaxItems:    ptr.To[int64](16),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -11443,12 +11458,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDeletions(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneDeletions are the counters for detecting mass deletions.",
+				Description: "ZoneDeletions are counters of RRsets.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"own": {
 						SchemaProps: spec.SchemaProps{
-							Description: "own is the number of RRsets added by the zone's own namespace minus those removed. May be negative.",
+							Description: "own is the number of RRsets added minus those removed by the zone's own namespace. May be negative.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -11469,7 +11484,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDeletions(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "least are the minima of the current period, the previous, and the period before. The zone is held if own falls below own of one of the latter two by more than spec.limits.maxDeletePercent of its rrsets.",
+							Description: "least are the stocks at the minimum of own in the current period and in each of the two before.",
 							MaxItems:    ptr.To[int64](3),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -11483,7 +11498,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDeletions(ref common.ReferenceCal
 					},
 					"most": {
 						SchemaProps: spec.SchemaProps{
-							Description: "most is the stock at the maximum of own in the current period. Absent if the annotation kubi.zone/publish-deletions allowed the period's deletions in advance.",
+							Description: "most is the stock at the period's maximum of own. Absent if the annotation kubi.zone/publish-deletions allowed the period's deletions in advance.",
 							Ref:         ref(kubizonev1alpha1.ZoneStock{}.OpenAPIModelName()),
 						},
 					},
@@ -11534,7 +11549,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 					},
 					"view": {
 						SchemaProps: spec.SchemaProps{
-							Description: "view is the zone's view, empty for the default view.",
+							Description: "view of the zone, empty for default.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -11549,7 +11564,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 					},
 					"hash": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hash is the zone's hash at serial.",
+							Description: "hash of the zone at serial.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -11575,7 +11590,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 					},
 					"contentGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentGeneration is the zone's status.contentGeneration at serial, in form `definition`.",
+							Description: "contentGeneration of the zone at serial, in form `definition`.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -11589,7 +11604,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 					},
 					"header": {
 						SchemaProps: spec.SchemaProps{
-							Description: "header is the source of the SOA and of the zone's own name servers, in form `definition`.",
+							Description: "header of the zone, in form `definition`.",
 							Ref:         ref(kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName()),
 						},
 					},
@@ -11643,7 +11658,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntriesOptions(ref common.Referen
 					},
 					"limit": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limit is the maximum number of entries, 0 for all. metadata.continue is set if there are more.",
+							Description: "limit is the maximum number of entries, 0 for all. If there are more, metadata.continue is set.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -11796,7 +11811,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneLimits bound additions by other namespaces and deletions by the zone's own.",
+				Description: "ZoneLimits are limits of a zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"recordsPerNamespace": {
@@ -11810,7 +11825,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallba
 					},
 					"maxDeletePercent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxDeletePercent is the percentage of RRsets that the zone's own namespace may remove within ten minutes, 0 to 100. If it removes more from a zone of at least ten RRsets, or the last NS at any zone's apex, delivery stops until the annotation kubi.zone/publish-deletions allows the deletions, or enough RRsets are back. 100: no limit. Absent: 30.",
+							Description: "maxDeletePercent is the percentage of RRsets that the zone's own namespace may remove within ten minutes, 0 to 100. Removing more from a zone of at least ten RRsets, or the last NS at any zone's apex, stops delivery until the annotation kubi.zone/publish-deletions allows the deletions, or enough are back. 100: no limit. Absent: 30.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](100),
 							Type:        []string{"integer"},
@@ -11827,7 +11842,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneList(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneList is a list of Zones.",
+				Description: "ZoneList lists Zones.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -11923,7 +11938,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneReference(ref common.ReferenceCal
 					},
 					"namespace": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespace of the Zone. Absent: the namespace of the referring object.",
+							Description: "namespace of the Zone. Absent: the referring object's.",
 							MaxLength:   ptr.To[int64](63),
 							Pattern:     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
 							Type:        []string{"string"},
@@ -11976,7 +11991,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 				Properties: map[string]spec.Schema{
 					"domainName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "domainName is the zone's name: absolute with a trailing dot (\"example.org.\", \".\" for the root), otherwise (\"dev\") relative to the zone of zoneRef, which is then required. Once the zone has a name, domainName, view and zoneRef are immutable.",
+							Description: "domainName is the zone's name: absolute with a trailing dot (\"example.org.\", \".\" for the root), otherwise (\"dev\") relative to zoneRef, which is then required. Immutable once the zone has a name, as are view and zoneRef.",
 							Default:     "",
 							MinLength:   ptr.To[int64](1),
 							Pattern:     "^[^\\s\"\\\\$;]+$",
@@ -11986,7 +12001,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"view": {
 						SchemaProps: spec.SchemaProps{
-							Description: "view is the zone's view (split horizon): an RFC 1123 label, empty for the default view. With a zoneRef, view is empty or the view of that zone. Immutable.",
+							Description: "view is the zone's view (split horizon): an RFC 1123 label, empty for default. With a zoneRef, only empty or that zone's view.",
 							MaxLength:   ptr.To[int64](63),
 							Pattern:     "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$",
 							Type:        []string{"string"},
@@ -12006,7 +12021,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "delegations are the rules for Records and child zones. Names, types and zones without a rule are refused, even to the zone's own namespace.",
+							Description: "delegations are the rules for Records and child zones. Without a rule, even the zone's own namespace may have none.",
 							MaxItems:    ptr.To[int64](1000),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -12025,7 +12040,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "nameServers become NS records at the apex and, for hosts in the zone, address records; no rule is needed. NS Records at \"@\" add to them. Absent: the nameServers of the zone's first class, copied here at creation. []: none.",
+							Description: "nameServers become NS records at the apex, with address records for hosts in the zone; no rule is needed. NS Records at \"@\" add to them. Absent: copied from the zone's first class at creation. []: none.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -12039,7 +12054,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"ttl": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ttl is the TTL in seconds of the SOA and of Records without ttl, 0 to 2147483647 (RFC 2181 §8). Absent: the defaultTTL of the zone's first class, else 360, copied here at creation.",
+							Description: "ttl is the TTL in seconds of the SOA and of Records without ttl, 0 to 2147483647 (RFC 2181 §8). Absent: copied from defaultTTL of the zone's first class at creation, else 360.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -12058,7 +12073,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"retry": {
 						SchemaProps: spec.SchemaProps{
-							Description: "retry is the delay in seconds before a secondary repeats a failed refresh (SOA RETRY); less than refresh. Defaults to 7200.",
+							Description: "retry is the delay in seconds before secondaries repeat a failed refresh (SOA RETRY); less than refresh. Defaults to 7200.",
 							Default:     kubizonev1alpha1.DefaultRetry,
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](2.147483647e+09),
@@ -12068,7 +12083,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"expire": {
 						SchemaProps: spec.SchemaProps{
-							Description: "expire is the time in seconds without a refresh after which a secondary stops serving the zone (SOA EXPIRE); more than refresh + retry. Defaults to 3600000.",
+							Description: "expire is the time in seconds after which secondaries without a refresh stop serving the zone (SOA EXPIRE); more than refresh + retry. Defaults to 3600000.",
 							Default:     kubizonev1alpha1.DefaultExpire,
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](2.147483647e+09),
@@ -12078,7 +12093,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"negativeResponseCache": {
 						SchemaProps: spec.SchemaProps{
-							Description: "negativeResponseCache is the time in seconds for which resolvers may cache negative answers (SOA MINIMUM, RFC 2308 §4). Defaults to 360.",
+							Description: "negativeResponseCache is the time in seconds for caching negative answers (SOA MINIMUM, RFC 2308 §4). Defaults to 360.",
 							Default:     kubizonev1alpha1.DefaultNegativeResponseCache,
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](2.147483647e+09),
@@ -12095,7 +12110,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"contact": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contact is the mailbox of the person responsible (SOA RNAME): a mail address (\"hostmaster@example.org\") or a domain name (\"hostmaster.example.org.\"). Absent: hostmaster in the zone.",
+							Description: "contact is the zone's mailbox (SOA RNAME): a mail address (\"hostmaster@example.org\") or a domain name (\"hostmaster.example.org.\"). Absent: hostmaster in the zone.",
 							MaxLength:   ptr.To[int64](1024),
 							Type:        []string{"string"},
 							Format:      "",
@@ -12134,20 +12149,20 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"limits": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limits bound other namespaces' Records, and deletions by the zone's own namespace.",
+							Description: "limits bound additions by other namespaces, and deletions by the zone's own.",
 							Ref:         ref(kubizonev1alpha1.ZoneLimits{}.OpenAPIModelName()),
 						},
 					},
 					"deletionProtection": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletionProtection refuses deletion of the Zone while true.",
+							Description: "deletionProtection refuses deletion of the Zone.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"deletionPolicy": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletionPolicy decides about the zone's data at providers when the Zone is deleted: Delete removes the data; Retain leaves the data, and needs spec.allowRetain of each DNSClass. Defaults to Delete.\n\nPossible enum values:\n - `\"Delete\"` removes the zone's data from providers.\n - `\"Retain\"` leaves the zone's data at providers.",
+							Description: "deletionPolicy decides about the data at providers when the Zone is deleted. Defaults to Delete.\n\nPossible enum values:\n - `\"Delete\"` removes the data.\n - `\"Retain\"` leaves the data, and needs spec.allowRetain of each DNSClass.",
 							Default:     kubizonev1alpha1.DeletionPolicyDelete,
 							Type:        []string{"string"},
 							Format:      "",
@@ -12156,7 +12171,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"withdrawalGracePeriod": {
 						SchemaProps: spec.SchemaProps{
-							Description: "withdrawalGracePeriod is the time for which Records and child zones remain after the rules stop allowing them, 0s to 720h. Then Records are released, and child zones are pending until a rule delegates them again. Only time with a running server counts. A new value applies to later withdrawals. The annotation kubi.zone/release-now ends the period early. Defaults to 24h.",
+							Description: "withdrawalGracePeriod is the time for which Records and child zones remain after rules stop allowing them, 0s to 720h. Then Records are released, and child zones are pending until delegated again. Only time with a running server counts. A new value applies to later withdrawals. The annotation kubi.zone/release-now ends it early. Defaults to 24h.",
 							Default:     "24h",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
@@ -12185,7 +12200,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the metadata.generation described by the status.",
+							Description: "observedGeneration is the generation described by the status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -12199,14 +12214,14 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 					},
 					"view": {
 						SchemaProps: spec.SchemaProps{
-							Description: "view is the zone's effective view.",
+							Description: "view in effect.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial is the SOA serial, 1 to 4294967295, changed with each change of the content. 0 while the zone is pending.",
+							Description: "serial is the SOA serial, 1 to 4294967295, new with each change of the content. 0 while the zone is pending.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -12220,7 +12235,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 					},
 					"hash": {
 						SchemaProps: spec.SchemaProps{
-							Description: "hash is the SHA-256, in hexadecimal, of the zone's content in any order and its SOA parameters, without the serial. Zones of one name with equal hashes have equal content.",
+							Description: "hash is the hexadecimal SHA-256 of the zone's content, in any order, and its SOA parameters except the serial. Zones of one name with equal hashes have equal content.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -12248,7 +12263,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 					},
 					"parentRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "parentRef names the zone that delegates this zone. Absent: no parent.",
+							Description: "parentRef names the parent Zone. Absent: none.",
 							Ref:         ref(kubizonev1alpha1.ZoneParent{}.OpenAPIModelName()),
 						},
 					},
@@ -12277,7 +12292,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 					},
 					"endsAt": {
 						SchemaProps: spec.SchemaProps{
-							Description: "endsAt is the approximate end of a zone no longer delegated (Delegated=True, reason DelegationWithdrawn). Later, if no server runs meanwhile. Absent: no end.",
+							Description: "endsAt is the approximate end of a zone no longer delegated; later, if no server runs meanwhile. Absent: no end.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -12290,13 +12305,13 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 					},
 					"dnssec": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dnssec is the progress of signing. A controller writes it by the subresource dnssec. Absent after the zone ends.",
+							Description: "dnssec is the progress of signing, written at the subresource dnssec. Absent after the zone ends.",
 							Ref:         ref(kubizonev1alpha1.ZoneDNSSECStatus{}.OpenAPIModelName()),
 						},
 					},
 					"deletions": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletions are the counters for detecting mass deletions. Absent until the first count.",
+							Description: "deletions are counters of RRsets, for limits.maxDeletePercent. Absent until the first count.",
 							Ref:         ref(kubizonev1alpha1.ZoneDeletions{}.OpenAPIModelName()),
 						},
 					},
@@ -12312,12 +12327,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneStep is the difference of the definition between a serial and the next. Steps can be applied and undone.",
+				Description: "ZoneStep is the difference of the definition between a serial and the next.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"contentGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentGeneration is the zone's status.contentGeneration after the step, one more than before.",
+							Description: "contentGeneration after the step, one more than before.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -12347,13 +12362,13 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 					},
 					"headerBefore": {
 						SchemaProps: spec.SchemaProps{
-							Description: "headerBefore is the header before the step, if changed.",
+							Description: "headerBefore is the former header, if changed.",
 							Ref:         ref(kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName()),
 						},
 					},
 					"headerAfter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "headerAfter is the header after the step, if changed.",
+							Description: "headerAfter is the new header, if changed.",
 							Ref:         ref(kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName()),
 						},
 					},
@@ -12400,7 +12415,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ttls are changes of RRsets' ttl.",
+							Description: "ttls are the changes of RRsets' ttl.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -12424,7 +12439,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStock(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneStock is the stock of RRsets of a zone at one time.",
+				Description: "ZoneStock counts RRsets at one time.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"rrsets": {
@@ -12437,7 +12452,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStock(ref common.ReferenceCallbac
 					},
 					"own": {
 						SchemaProps: spec.SchemaProps{
-							Description: "own is as in ZoneDeletions.",
+							Description: "own as in ZoneDeletions.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -12454,7 +12469,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneViewMeta(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneViewMeta names the Zone of an answer, in fields of object metadata and `continue` of list metadata.",
+				Description: "ZoneViewMeta is the metadata of an answer.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Bar is a name that a tenant's patterns with "*" do not reach, nor any name below, unless their tail (the labels
-// behind the last "*") is there (S4.9, S4.20).
+// Bar closes a name, with all below, to a tenant's patterns with "*", unless their tail (the labels behind the last
+// "*") is at or below the name (S4.9, S4.20).
 type Bar struct {
 	At name.Rel
 	// Least is the least number of labels in a tail that passes; 0 for no bar.
@@ -123,8 +123,8 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules may give a free name to a tenant. Rules of Delegations are not all read: with
-// them, every name without bar counts.
+// GivesTenants reports whether rules may give a free name to a tenant. Rules of Delegations are not all read: in a zone
+// with Delegations, every name without a bar counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
 	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
@@ -140,7 +140,8 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.Least == 0 || set.Reaching(bar.Least).GivesTenants(c.NameOf(n))
 }
 
-// Refuse refuses base. reason is of the condition; needs is a rule that would help.
+// Refuse returns the refusal of base by the bar. reason is that of the condition; needs describes a rule that would
+// allow base.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Unread {
 		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+
@@ -157,8 +158,8 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 
 const maxYielding = 16
 
-// FindYielding returns the tenants that give way at and below a name (S2.13): no rule allows their claims, from base up
-// to it and, with below, under base. Nil means no claims, an allowed claim, or too many tenants.
+// FindYielding returns the tenants whose claims give way to the Claimant, since no rule allows them (S2.13): claims
+// from base up to at and, with below, under base. Nil means no claims, an allowed claim, or too many tenants.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {

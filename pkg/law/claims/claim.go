@@ -36,8 +36,8 @@ func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
-// joins reports whether the Claimant may share a claim: of the same namespace, or by shared rules alone of a namespace
-// to which Rule gives the name (S4.13).
+// joins reports whether the claim x admits the Claimant: a claim of the same namespace, or by shared rules alone of a
+// namespace to which Rule gives the name, too (S4.13).
 func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
 		return true
@@ -62,7 +62,7 @@ func (c *Claimant) claimsAt(n name.Rel) (mine *law.Claim, others bool) {
 	return mine, others
 }
 
-// RefuseClaim decides whether the tenant may claim base by a record at owner (S4.8 to S4.13).
+// RefuseClaim returns nil if the tenant may claim base by a record at owner (S4.8 to S4.13).
 func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	mine, _ := c.claimsAt(base)
 	at := c.NameOf(base)
@@ -106,13 +106,13 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	return c.refuseBelow(base, c.ownBelow)
 }
 
-// Widens reports whether a shared claim at base may come from a literal pattern, and the request from another, which
-// claims all below, too.
+// Widens reports whether the request may extend a shared claim at base to all names below: that claim may come from a
+// literal pattern, the request does not.
 func (c *Claimant) Widens(base name.Rel) bool {
 	return !c.Literal && c.Zone.RuleSet().NamesSharedFor(base, c.Namespace)
 }
 
-// RefuseData refuses an owner at or below an underscore name with own data (S4.14).
+// RefuseData refuses an owner at or below an underscore name where the zone's own namespace has data (S4.14).
 func (c *Claimant) RefuseData(owner name.Rel) *law.Refusal {
 	for up, ok, base := owner, true, rules.Base(owner); ok && up != base; up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o == nil || o.Own == 0 {
@@ -180,7 +180,7 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// isOwnName is for a name without claim of the tenant (S4.10, S4.12, S4.13, S4.16).
+// isOwnName reports whether a name without claim of the tenant is own for the request (S4.10, S4.12, S4.13, S4.16).
 func (c *Claimant) isOwnName(n name.Rel) bool {
 	z := c.Zone
 	server, records := slices.Contains(z.MadeNames, n), n.IsApex() || c.OwnerAt(n).IsOwn(z)
@@ -208,8 +208,8 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindAbove returns the nearest claimed name above, and whether another tenant claims it. A name with shared claims
-// alone passes claims by literal rules, if no rule names it. Other claims above decide too.
+// FindAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips a name with none
+// but claims that the Claimant shares, if no rule names it; above that, others' claims by literal rules do not count.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {

@@ -14,11 +14,13 @@ import (
 // parent, of 128 operations by default, replaces all, each at its own name.
 const MaxGlue = 48
 
-// Cut returns the RRsets that parent has for a delegated child (S6.3): apex NS, and addresses of those at or below the
-// cut, at most MaxGlue, in equal shares of hosts and types; nil without NS. An NS there without an address is left out:
-// no resolver could use it. childSets looks up RRsets of the child, without those of nameServers. Owners are relative
-// to parent, data is absolute and TTLs are explicit, so changes of the child's ttl and name show. The result is in the
-// order of RRset.Compare.
+// Cut returns the RRsets that parent has for a delegated child (S6.3), in the order of RRset.Compare; nil if the child
+// has no NS:
+//   - the apex NS, except hosts at or below the cut without an address, which no resolver could use
+//   - the addresses of hosts at or below the cut, at most MaxGlue, in equal shares of hosts and types
+//
+// childSets looks up RRsets of the child, without those of nameServers. Owners are relative to parent, data is absolute
+// and TTLs are explicit, so changes of the child's ttl and name show.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
 	cutOwner, ok := child.FQDN.Rel(parent)
 	if !ok || cutOwner.IsApex() {

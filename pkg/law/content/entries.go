@@ -53,7 +53,7 @@ func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	return dns.Entry{Name: h.FQDN, Type: rdata.SOA, TTL: h.TTL, Data: string(data)}
 }
 
-// nameBelow returns the fqdn itself if label below is too long.
+// nameBelow returns the fqdn itself if label below it is too long.
 func (h Header) nameBelow(label string) string {
 	if absolute, err := name.ParseIn(label, h.FQDN); err == nil {
 		return absolute.String()
@@ -112,8 +112,7 @@ func valueError(owner name.Name, t rdata.Type, err error) error {
 }
 
 // Entries returns the entries at serial s (S6.1): the SOA, then the others in canonical order, without values that
-// Resolve refuses. sets has the RRsets of the definition, cuts included, in the order of RRset.Compare. The result can
-// be iterated as often as sets.
+// Resolve refuses. sets has the RRsets of the definition, cuts included, in the order of RRset.Compare.
 func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		walkSets(h, sets,

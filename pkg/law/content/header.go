@@ -54,7 +54,7 @@ func canonicalOrAsIs(text string, canonical func(string) (string, error)) string
 	return text
 }
 
-// Equal reports whether both hash alike.
+// Equal reports whether h and other contribute the same to Hash.
 func (h Header) Equal(other Header) bool { return h.hashFields() == other.hashFields() }
 
 // Hash returns status.hash (S6.7): hex SHA-256 over algorithm number, header and state.
@@ -149,7 +149,7 @@ func (h Header) NameServerRRsets() []RRset {
 	return sets
 }
 
-// MakesAt reports whether NameServerRRsets has a name.
+// MakesAt reports whether NameServerRRsets has an RRset at fqdn.
 func (h Header) MakesAt(fqdn name.Name) bool {
 	owner, inside := fqdn.Rel(h.FQDN)
 	return inside && slices.ContainsFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner == owner })

@@ -44,7 +44,7 @@ func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, err
 	}
 }
 
-// PackSOA is SOA in wire form. Rdata belongs to the caller.
+// PackSOA returns SOA in wire form. Rdata belongs to the caller.
 func (h Header) PackSOA(s serial.Serial, firstApexNS string) (Packed, error) {
 	entry := h.SOA(s, firstApexNS)
 	wire, err := rdata.Value{Type: rdata.SOA, Text: entry.Data}.Pack(h.FQDN)

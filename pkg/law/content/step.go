@@ -109,6 +109,11 @@ type Step struct {
 // Creates reports whether the step creates the zone.
 func (s Step) Creates() bool { return s.HeaderBefore == nil && s.HeaderAfter != nil }
 
+// Raises reports whether the step changes the serial alone (S6.11).
+func (s Step) Raises() bool {
+	return s.HeaderAfter == nil && len(s.Removed)+len(s.Added)+len(s.TTLs) == 0
+}
+
 // Elements returns the elements that the step removes and adds.
 func (s Step) Elements() (removed, added []sethash.Element) {
 	for _, row := range s.Removed {
@@ -137,8 +142,8 @@ type Identity struct {
 
 // Transaction is the value of a journal key. Without steps it marks a zone as settled or gone.
 type Transaction struct {
-	// After is set without steps: the N of the last step before; 0 for the newest. So repeated old marks settle no
-	// later state.
+	// After is set if there are no steps: the N of the zone's last step before the mark; 0 for the newest. So a mark
+	// repeated late settles no later state.
 	After uint64 `json:"n,omitempty"`
 	Steps []Step `json:"s,omitempty"`
 	// Zone is set in the transaction that creates the zone.

@@ -43,7 +43,8 @@ func (l label) minLen() int {
 	return max(length, 1)
 }
 
-// matchText tries only the leftmost place of each part, which leaves the most for later parts. Parts never overlap.
+// matchText reports whether the label matches text. The leftmost place of each part is enough, and leaves the most text
+// for later parts.
 func (l label) matchText(text string) bool {
 	if l.literal() {
 		return text == l[0]
@@ -87,10 +88,10 @@ func (p Pattern) SpeaksForMany() bool {
 	return p.star && !p.many && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
 }
 
-// Names reports whether p matches n alone.
+// Names reports whether p matches n and no other name.
 func (p Pattern) Names(n, zone name.Name) bool { return !p.star && p.Match(n, zone) }
 
-// Only returns the single name that p matches without "*".
+// Only returns the name that a p without "*" matches; else false.
 func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 	if p.star || p.IsZero() || zone.IsZero() {
 		return name.Name{}, false
@@ -102,8 +103,8 @@ func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 // IsLiteral reports whether p has no "*".
 func (p Pattern) IsLiteral() bool { return !p.star && !p.IsZero() }
 
-// Tail returns the number of labels, below the zone's name, behind the last label with "*" (S4.20), or of all without
-// "*".
+// Tail returns the number of labels after the last label with "*" (S4.20), or of all without "*". Labels of the zone's
+// name do not count.
 func (p Pattern) Tail(zone name.Name) (labels int) {
 	for i := len(p.labels) - 1; i >= 0 && p.labels[i].literal(); i-- {
 		labels++
@@ -163,7 +164,7 @@ func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	return p.many && err == nil && p.Match(child, zone)
 }
 
-// NamesAbove returns the names strictly between the zone's name and all matches.
+// NamesAbove returns the names strictly between the zone's name and every match.
 func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	labels := p.labels
 	if p.absolute {
@@ -278,7 +279,6 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	}
 	switch {
 	case p.many:
-		// The leading "*" takes the zone's other labels and a further label.
 		for _, text := range zoneLabels {
 			least += 1 + len(text)
 		}
@@ -291,7 +291,8 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	return least <= maxWire
 }
 
-// Warning describes a probable mistake in a pattern (S4.6): it repeats the zone's name, or matches no name.
+// Warning describes a probable mistake in a pattern (S4.6): it repeats the zone's name, or matches no name; "" for
+// none.
 func (p Pattern) Warning(zone name.Name) string {
 	if meant := p.withoutZone(zone); meant != "" {
 		return fmt.Sprintf("pattern %.200q repeats the zone's name, and is relative to %s: write %q, or a dot at its end", p.text,

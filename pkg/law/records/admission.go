@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// admitRecord applies S4, S5.6 and S5.9. It sets admission and rule, or awaits if tenants must give way first.
+// admitRecord checks added by S4, S5.6 and S5.9. It sets admission and rule, or awaits if tenants must give way first.
 func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal
@@ -72,8 +72,8 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
-// findAdmission returns the admitting kind of rule. A record in the zone keeps its kind (S4.17): only a rule reserving
-// the name (S4.20) takes the name from it.
+// findAdmission returns the kind and pattern of the rule that admits added. A record in the zone keeps its kind
+// (S4.17), and its name unless reserved for others (S4.20).
 func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	z, added, ns := x.zone, x.added, x.ask.Namespace
 	n, set := x.place.fqdn, z.RuleSet()
@@ -135,7 +135,7 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 	return by, cmp.Or(asGuest, refusal)
 }
 
-// findBar counts only reservations for a record with a claim at base.
+// findBar returns the bar at base. For a record with a claim there already, only reservations count.
 func (x *delta) findBar(base name.Rel) claims.Bar {
 	c := x.claimant(rules.AdmittedPlain, nil)
 	if x.keepsPlace() || x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission != rules.AdmittedUnderscore {
@@ -207,7 +207,8 @@ func (x *delta) refuseOverLimit() *law.Refusal {
 		"(delete some, or ask the zone's owner for more)", ns, x.records, z.FQDN(), most)
 }
 
-// refuseCutOff passes a cascade's records in the zone: own may have added names at or below later (S4.15).
+// refuseCutOff refuses a DNAME or NS that cuts off names of others (S4.15). In a cascade, records in the zone pass: own
+// may have added such names later.
 func (x *delta) refuseCutOff() *law.Refusal {
 	p, added := x.place, x.added
 	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || x.keepsPlace() {

@@ -74,7 +74,7 @@ func (x *delta) mergeOwner() *law.Owner {
 	return out
 }
 
-// checkAbove sets below if added is below NS records, and not their glue.
+// checkAbove refuses a name below a DNAME. below is true if added is below NS records, and not their glue.
 func (x *delta) checkAbove() (below bool, refusal *law.Refusal) {
 	owner, fqdn := x.added.Owner, x.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {

@@ -23,12 +23,12 @@ type CutAsk struct {
 	DS      []string
 	Now     time.Time
 	By      string
-	// Work is the id of the cascade that moves records to the child and unsettles the parent (S7.2), caused by WorkBy.
+	// Work is the id of the cascade of moves to the child, which unsettles the parent (S7.2), caused by WorkBy.
 	Work, WorkBy string
 	Own          bool
 }
 
-// DecideCut decides the step of the parent. Plan.Zone is nil if nothing changes.
+// DecideCut decides the step by which the parent counts the cut. Plan.Zone is nil if nothing changes.
 func DecideCut(seen *law.Seen, ask CutAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) { return decideCut(r, ask) })
 }
@@ -94,7 +94,7 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// cutDiff keeps values that records have, too.
+// cutDiff returns the change of the parent's content. Values that records have, too, stay.
 func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
 	var sets []rrset
 	data := map[rrset][]string{}

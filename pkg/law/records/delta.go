@@ -97,8 +97,8 @@ func (x *delta) countRemoved() {
 	x.records--
 }
 
-// countClaim adds n to the claim at the base name, and to Own there for own records at underscore names. It returns
-// false if a removed contribution was not counted.
+// countClaim adds n to the claim at the base name and, for own records at underscore names, to Own at the name itself.
+// It returns false if a removed contribution was not counted.
 func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	own, counted := x.ask.Namespace == x.zone.Namespace, true
 	if own && a == rules.AdmittedUnderscore {
@@ -163,9 +163,11 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 	return n
 }
 
-// refuseLocked applies S2.10. Own data above a locked name passes, except a DNAME, which would keep the moving names
-// out. Data that no rule allows passes, to get 403. A cascade passes with the Records of its lock, with Records that
-// left their zone for this zone, and with waiting Records if the lock is for them (S2.14).
+// refuseLocked refuses data at, above or below a locked name (S2.10), except:
+//   - data above it without effect below (speaksAbove), such as own data other than a DNAME
+//   - data that no rule allows, which is to get 403
+//   - a cascade's: Records of its lock, Records that left their zone for this zone, and waiting Records if the lock is
+//     for them (S2.14)
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	own := x.holding.IsLockedBy(x.ask.Work)
@@ -234,8 +236,8 @@ func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
 	return t
 }
 
-// isOwnStep applies S7.7. In own's cascades, only Records that rules admit or withdraw count, not those from or in
-// another zone, nor others' that waited for a free name.
+// isOwnStep reports whether the step counts for mass deletion, as an act of the zone's own namespace (S7.7). In a
+// cascade of own, Records that move from or to another zone do not count, nor others' that waited for a free name.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {

@@ -116,7 +116,6 @@ func (d *Diff) rrsetGrowth() (n int) {
 
 func (d *Diff) empty() bool { return len(d.removed) == 0 && len(d.added) == 0 && len(d.ttls) == 0 }
 
-// applyTo returns the content state after the change (S6.7).
 func (d *Diff) applyTo(state sethash.State) (sethash.State, error) {
 	var minus, plus []sethash.Element
 	for _, r := range d.removed {

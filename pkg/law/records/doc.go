@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package records decides writes of Records (S1 to S5), and changes of a child zone's cut in the parent: its NS, glue
-// and DS (S6.1). A decision finds the zone of the record (place.go), removes the old contribution (delta.go), admits
-// the new one (admission.go, coexistence.go), and makes the step of the zone (diff.go, step.go).
+// and DS (S6.1). "Own" is the zone's own namespace. A decision finds the zone of the record (record.go, place.go),
+// removes the old contribution (delta.go), admits the new one (admission.go, by the facts of coexistence.go), and makes
+// the step of the zone (diff.go, step.go).
 //
 // Guarantees: (1) A record is in at most one zone, and a decision changes one zone (I1). (2) A record that a cascade,
 // the stepwise decisions after a change, refuses leaves its zone and waits (S2.5). (3) Serial, content state and

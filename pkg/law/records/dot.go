@@ -68,7 +68,7 @@ func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	return ks
 }
 
-// warnOfTargets stops at the first forgotten dot (S5.1).
+// warnOfTargets warns of probable mistakes in hosts, and stops at the first forgotten dot (S5.1).
 func (x *delta) warnOfTargets(plan *law.Plan) {
 	z, p, added := x.zone, x.place, x.added
 	if x.ask.Cascade {
@@ -100,7 +100,7 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	}
 }
 
-// warnsOfHolder applies S4.18.
+// warnsOfHolder reports whether the writer is warned of the holder of the target's host (S4.18).
 func (x *delta) warnsOfHolder(t target) bool {
 	if !slices.Contains(law.PointerTypes, t.Type) {
 		return false
@@ -128,7 +128,8 @@ func (x *delta) findHolder(t target) (mine, another bool) {
 	return false, false
 }
 
-// leavesToTenants ignores glue, which the writer of the cut has.
+// leavesToTenants reports whether a tenant may take the target's host, other than glue, which the writer of the cut
+// has.
 func (x *delta) leavesToTenants(t target) bool {
 	z, added := x.zone, x.added
 	glue := t.Type == rdata.NS && !added.Owner.IsApex() && rules.Encloses(added.Owner, t.host)

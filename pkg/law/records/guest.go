@@ -13,8 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// S4.23 and S4.24 restrict guests, tenants whose record an underscore rule admits (S4.14).
-
 // excluding types admit no other data at, or below, their name.
 var excluding = []rdata.Type{rdata.CNAME, rdata.NS, rdata.DNAME}
 
@@ -27,7 +25,7 @@ func (x *delta) countGuest(a rules.Admission) int {
 
 func (x *delta) keepsName() bool { return x.removed != nil && x.removed.Owner == x.added.Owner }
 
-// refuseGuest passes a record that keeps name and type.
+// refuseGuest applies S4.23 and S4.24 to a guest's record, unless the record keeps name and type.
 func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	t, owner, c := x.added.Type, x.added.Owner, x.claimant(rules.AdmittedPlain, nil)
 	if !literal && slices.Contains(excluding, t) && !(x.keepsName() && x.removed.Type == t) {

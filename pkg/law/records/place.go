@@ -20,7 +20,7 @@ type RecordAsk struct {
 	After *law.Record
 	// Cascade is true without a client. A refusal becomes the reason to wait (S2.5, S2.7).
 	Cascade bool
-	// Existed marks a record between two zones (S2.9), in a cascade also a record in a zone.
+	// Existed marks a record that moves and has left its zone (S2.9), in a cascade also a record in a zone.
 	Existed bool
 	// Came marks, in a cascade, a record that waits under its name in a removed zone.
 	Came bool
@@ -107,7 +107,7 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	return z, nil
 }
 
-// findZone returns nil if the zone is gone: its cascade purges the keys.
+// findZone returns the record's present zone; nil if the zone is gone, whose cascade purges the keys.
 func (d *recordDecision) findZone() (*law.Zone, *law.Holding) {
 	b := d.ask.Before
 	if b == nil {

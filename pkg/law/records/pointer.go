@@ -30,7 +30,8 @@ func (x *delta) countPointers() {
 	}
 }
 
-// noteTaken notes the hosts of own records that a tenant gets (S4.26), or has when a cascade adds the own record.
+// noteTaken notes the hosts of own records that this write gives a tenant (S4.26), or a tenant has when a cascade adds
+// the own record.
 func (x *delta) noteTaken() {
 	z, added := x.zone, x.added
 	if added == nil {

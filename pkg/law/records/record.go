@@ -223,7 +223,7 @@ func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 
 func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.Refusal) {
 	z, ask := x.zone, &x.ask
-	plan.Writes = x.keys // without a Withdrawal of NoteWithdrawal: its period is over
+	plan.Writes = x.keys // drops the write of NoteWithdrawal: the period is over
 	plan.Rule = x.rule
 	if len(x.yielding) > 0 {
 		plan.Work = x.yieldWork()

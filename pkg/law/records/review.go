@@ -66,8 +66,8 @@ func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) 
 	return review, out
 }
 
-// findClaim returns the claim on a record's base name; "" without a rule for that name, of which an underscore rule
-// tells nothing (S4.14). An own claim above is Mine (S4.8).
+// findClaim returns whose claim has the record's base name; "" without a rule for that name, of which an underscore
+// rule reveals nothing (S4.14). The namespace's claim above is Mine (S4.8).
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Claimed {
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())

@@ -25,10 +25,10 @@ const (
 )
 
 // MaxNameServerNames bounds the names from the apex to the name servers in the zone (S6.15). Each is a fact in a
-// transaction of bounded size, and no client can split the transactions of cascades.
+// transaction of bounded size.
 const MaxNameServerNames = 24
 
-// apexNames returns h after a step, h itself if unchanged. after is the apex's owner.
+// apexNames returns h with the ApexNames after a step, h itself if unchanged. after is the apex's owner.
 func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owner, own bool) *law.Holding {
 	if (removed == nil || !removed.Owner.IsApex()) && (added == nil || !added.Owner.IsApex()) {
 		return h

@@ -18,8 +18,9 @@ func stepOf(z, set *law.Zone) uint64 {
 	return z.N + 1
 }
 
-// AdvanceZone fills change with the next serial, content state and journal step of z (I3). If an earlier write since
-// the state "set" took the serial, this write shares it. Step has the rows of this write alone.
+// AdvanceZone fills change with the next serial, content state and journal step of z (I3). set is the zone before the
+// change set, or nil. If an earlier write of the set took the serial, this write shares it. Step has the rows of this
+// write alone.
 func AdvanceZone(change *law.ZoneChange, z, set *law.Zone, df *Diff, now time.Time, record *content.RecordRef, by string) *law.Refusal {
 	state, err := df.applyTo(sethash.State(z.State))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// awaitedClaim returns the namespace for which a refused new record waits by annotation (S2.14). Records do not wait
-// for rules, or for data below the name.
+// awaitedClaim returns the namespace that keeps a new record out, if the record waits for it by annotation (S2.14);
+// else "". Records do not wait for rules, or for data below the name.
 func (x *delta) awaitedClaim(why *law.Refusal) string {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || why.Kind == law.Later {

@@ -11,17 +11,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/pattern"
 )
 
-// A literal rule reserves its name (S4.20). The deepest reserved name decides, so its number of labels is compared with
-// that of a pattern's tail, the labels behind the last "*".
+// A rule whose pattern has no "*" reserves its name (S4.20). There and below, another tenant's pattern with "*" needs a
+// tail (the labels behind the last "*") of as many labels or more.
 
 // provesOnly are types that prove or pin something: a rule for these alone reserves nothing (S4.21).
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// Reaches reports whether a tenant's pattern reaches a name reserved for others.
-func Reaches(p pattern.Pattern, named name.Rel, zone name.Name) bool {
-	return reaches(p, named.NumLabels(), zone)
-}
-
+// reaches reports whether a tenant's pattern reaches a name of this many labels that is reserved for others.
 func reaches(p pattern.Pattern, labels int, zone name.Name) bool {
 	return p.IsLiteral() || p.Tail(zone) >= labels
 }
@@ -110,7 +106,7 @@ func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	return out
 }
 
-// LeastLabels returns the least number of labels in a tail to reach n; 0 for any.
+// LeastLabels returns the number of labels that the tail of a pattern needs to reach n; 0 for none.
 func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
 	if namespace == s.Own {
 		return 0
@@ -123,7 +119,7 @@ func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
 	return least
 }
 
-// Reaching returns the set without tenants' patterns with "*" and a tail of fewer labels (S4.20).
+// Reaching returns the set without tenants' patterns that have "*" and a tail of fewer than least labels (S4.20).
 func (s *Set) Reaching(least int) *Set {
 	out := *s
 	out.least = least

@@ -39,7 +39,7 @@ func TestReaches_onlyByATailAtOrBelowTheName_S4_20(t *testing.T) {
 		p := must.Get(pattern.Parse(row.pattern))(t)
 		for list, want := range map[string]bool{row.reaches: true, row.not: false} {
 			for _, named := range strings.Fields(list) {
-				if got := Reaches(p, name.MustRel(named), example); got != want {
+				if got := reaches(p, name.MustRel(named).NumLabels(), example); got != want {
 					t.Errorf("%q reaches what %s names: %v, want %v", row.pattern, named, got, want)
 				}
 			}
@@ -76,7 +76,7 @@ func FuzzReaches(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q: the tail %q is no name: %v", p, tail, err)
 		}
-		if got, want := Reaches(p, up, z), above.Encloses(at); got != want {
+		if got, want := reaches(p, up.NumLabels(), z), above.Encloses(at); got != want {
 			t.Fatalf("%q in %s, whose tail is %s, reaches what %s names: %v", p, z, at, above, got)
 		}
 	})

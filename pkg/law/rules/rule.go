@@ -79,19 +79,20 @@ func (r *Rule) SharesBelow(owner name.Rel, zone name.Name) bool {
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
 }
 
-// IsElsewhere reports whether a zone below (isZone) has all names of a pattern (S2.1).
+// IsElsewhere reports whether a zones pattern has no effect, because all its names lie in a zone below (isZone), whose
+// own rules decide (S2.1).
 func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool) bool {
 	return slices.ContainsFunc(p.NamesAbove(zone), isZone)
 }
 
-// IsElsewhere is for records: except for DS, a zone below has its own name, too. own is true for a rule of the zone's
-// own namespace.
+// IsElsewhere reports whether a records pattern has no effect, because all its names are at or below a zone below. At
+// that zone's name, the upper zone keeps DS alone. own is true for a rule of the zone's own namespace.
 func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Name) bool) bool {
 	only, literal := rr.Pattern.Only(zone)
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)
 }
 
-// FindElsewhere returns the patterns without effect in rules of a zone of own.
+// FindElsewhere returns the patterns without effect (IsElsewhere) in the rules of a zone of namespace own.
 func FindElsewhere(list []Rule, zone name.Name, own string, isZone func(name.Name) bool) (texts []string) {
 	for i := range list {
 		for _, rr := range list[i].Records {

@@ -34,7 +34,7 @@ type Set struct {
 	least int
 }
 
-// Grant is an allowing rule.
+// Grant is a pattern that allows a record.
 type Grant struct {
 	Text       string
 	Rule       *Rule
@@ -43,7 +43,7 @@ type Grant struct {
 	Literal    bool // names the name literally
 }
 
-// FindGrants returns the rules for the record (S4.1–S4.6). t 0 means some type.
+// FindGrants returns the patterns that allow the namespace a record of type t at n (S4.1–S4.6); if t is 0, of any type.
 func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	var out []Grant
 	own := namespace == s.Own
@@ -130,7 +130,7 @@ func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	return ok && s.Reaching(s.LeastLabels(owner, namespace)).DelegatesZone(n, namespace)
 }
 
-// DelegatesDS reports whether a rule for the zone puts its DS into the parent (S6.16).
+// DelegatesDS reports whether a rule that delegates the zone n puts its DS into the parent (S6.16).
 func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {

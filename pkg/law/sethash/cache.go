@@ -19,11 +19,10 @@ var (
 // maxCachedLength bounds the memory for tenants' long values: 4,096 are 2 MiB a generation.
 const maxCachedLength = 512
 
-// maxCachedElements bounds the elements cached of a call: the check of a whole zone would evict those of the next
-// changes.
+// maxCachedElements bounds the elements of a call that uses the cache: the check of a whole zone would evict those of
+// the next changes.
 const maxCachedElements = 512
 
-// cache has between size and twice size points.
 type cache[K comparable] struct {
 	size       int
 	mu         sync.Mutex

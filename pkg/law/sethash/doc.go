@@ -12,8 +12,8 @@
 //  3. The encoding is canonical: equal multisets give equal octets, and other octets are refused. The empty set is
 //     thirty-two zero octets.
 //
-// Out of scope: the meaning of elements, and the members of a set. The removal of an element that was never added gives
-// the valid state of no real set. The caller (the ledger, a snapshot) checks membership.
+// Out of scope: the meaning of elements, and the members of a set. The removal of an element never added gives the
+// valid state of no real set. The caller (the ledger, a snapshot) checks membership.
 //
 // Read state.go first.
 package sethash

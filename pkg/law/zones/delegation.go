@@ -258,8 +258,7 @@ func sameRules(x, y []law.DelegatedRule) bool {
 	})
 }
 
-// maxNamespaces and maxScans (three for each name, before and after) bound the outbox item. A Delegation that changes
-// faster than the cascade runs gets Later.
+// maxNamespaces and maxScans bound the outbox item. A Delegation that changes faster than the cascade runs gets Later.
 const (
 	maxNamespaces = 128
 	maxScans      = 8 * 2 * MaxNames

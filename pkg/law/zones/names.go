@@ -86,7 +86,8 @@ func hostsNamed(z *law.Zone) *law.Refusal {
 	return nil
 }
 
-// nameServersFree judges new spec.nameServers (S6.2, S5.6, S5.7).
+// nameServersFree refuses a new spec.nameServers host that a tenant claims, with a CNAME, or below a DNAME (S6.2, S5.6,
+// S5.7).
 func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	for _, host := range z.MadeNames {
 		if before != nil && slices.Contains(before.MadeNames, host) {
@@ -203,8 +204,8 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	return names
 }
 
-// warnOfHeld warns of rules that give a name without effect (S4.8, S4.10, S4.11, S5.7). delegation is "" for the Zone's
-// rules.
+// warnOfHeld warns of new rules without effect, because others have the name or cut it off (S4.8, S4.10, S4.11, S5.7).
+// delegation is "" for the Zone's rules.
 func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
 	names := newNames(z, before, after)
 	var ks []law.Key
@@ -231,7 +232,6 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, 
 	}
 }
 
-// maxKeeping bounds the rules read for a Warning.
 const maxKeeping = 8
 
 // isKept reports whether a namespace outside the rule still has the name by rules: else its records give way (S2.13).

@@ -87,9 +87,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 type parentage struct {
 	parent    *law.Zone
 	delegates bool
-	// ds is true if the parent is to have the zone's DS (S6.16).
-	ds bool
-	// withdrawn is true if the zone is neither delegated nor established (S3.5).
+	ds        bool
 	withdrawn bool
 	enclosed  string
 	cond      *law.Condition
@@ -105,7 +103,7 @@ func (x *parentage) noteIn(h *law.Holding) {
 	}
 }
 
-// parentOf decides by S3.4–S3.11. has is the zone's holding.
+// parentOf returns the relation to the zone above (S3.4–S3.11). has is the zone's holding.
 func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.Holding) *parentage {
 	standalone := &parentage{cond: &law.Condition{Status: "True", Reason: law.ReasonStandalone, Message: "no zone encloses it"}}
 	up, ok := fqdn.Parent()

@@ -162,7 +162,7 @@ func (d *zoneDecision) checkEstablish(s *zonePlace) *law.Refusal {
 		law.InView(s.view), s.fqdn, resource, namespace, createRole(namespace, resource))
 }
 
-// checkRules returns the parent with the rules for the namespace (S3.1).
+// checkRules returns the parent with the rules for the namespace, if one delegates the zone (S3.1).
 func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 	p, ns := s.parent, d.ask.After.Namespace
 	if p.Terminating {
@@ -188,7 +188,7 @@ func parentClaimant(r *law.Reading, p *law.Zone, h *law.Holding, namespace strin
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](r, law.OwnerKey(p.UID, n)) }}
 }
 
-// checkForeignNames applies S4.11, S4.15 and S4.19.
+// checkForeignNames refuses a tenant's zone that others' names or NS records exclude (S4.11, S4.15, S4.19).
 func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal {
 	ns := d.ask.After.Namespace
 	if ns == p.Namespace {
@@ -228,7 +228,7 @@ func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	return c.RefuseHiding("a zone", s.owner)
 }
 
-// checkOwner passes CNAME and NS records of tenants that give way (S2.13).
+// checkOwner refuses a zone at CNAME or NS records (S3.9), except of tenants that give way (S2.13).
 func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.Refusal {
 	for _, t := range []rdata.Type{rdata.CNAME, rdata.NS} {
 		if o.HasType(t) {
@@ -275,8 +275,9 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	return nil
 }
 
-// refuseLocked lets a new zone at exactly the locked name join the move (joinMove), if it is of the parent's namespace
-// or the name's last. Rules of others would decide about others' Records (S4.15).
+// refuseLocked refuses a new zone at, above or below a locked name. A zone at exactly that name joins the move
+// (joinMove) if it is of the parent's namespace or the name's last: rules of others would decide about others' Records
+// (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// checkForeign applies S8.1 and S2.16. Only the request that sets deletionTimestamp is checked: afterwards the zone
-// takes in nothing.
+// checkForeign refuses the deletion of a zone with data of others, unless annotated (S8.1, S2.16). Only the request
+// that sets deletionTimestamp is checked: afterwards the zone takes in nothing.
 func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 	z := d.ask.Before
 	if z.Terminating {
@@ -45,7 +45,6 @@ func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 		z.Namespace, z.UID)
 }
 
-// removeZone frees the name (S8.1, S8.2).
 func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	holding := d.HoldingOf(z)

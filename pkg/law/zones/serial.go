@@ -20,20 +20,28 @@ const (
 	repairInterval = 24 * time.Hour
 )
 
-// Behind is a secondary ahead of a zone (S6.11), proven by two signed answers. Only a controller that may write zones'
-// status reports it.
+// Behind is a listed secondary, reported by a controller that may write zones' status (S6.11): ahead of a zone by two
+// signed answers, or with other data at its serial.
 type Behind struct {
-	Serial serial.Serial
-	// Accepted is the serial accepted by annotation at any distance; 0 for none.
+	// Serial of the secondary; if Differs, the next serial of the zone.
+	Serial  serial.Serial
+	Differs bool
+	// Accepted is the serial accepted by annotation at any distance; 0: none.
 	Accepted serial.Serial
 }
 
-// Repair returns the serial after that of a secondary ahead of last (S6.11), and false if the secondary or the new
-// serial is not ahead of last, the secondary is beyond maxRepairJump without annotation, or the last repair (repaired,
-// unix seconds; 0 for never) was less than repairInterval ago.
+// Repair returns the serial after that of a secondary ahead of last, or after last for other data (S6.11), and false if
+//   - the secondary or the new serial is not ahead of last, or for other data not the next serial
+//   - the secondary is beyond maxRepairJump without annotation
+//   - the last repair (repaired, unix seconds; 0 for never) was less than repairInterval ago
 func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
+	if behind.Differs {
+		next = behind.Serial
+	}
 	switch {
+	case behind.Differs && next != last.Next():
+		return 0, false
 	case last == 0 || behind.Serial == 0 || !behind.Serial.Ahead(last) || !next.Ahead(last):
 		return 0, false
 	case uint32(behind.Serial-last) > maxRepairJump && behind.Accepted != behind.Serial:
@@ -58,8 +66,8 @@ func Remember(z *law.Zone) *law.LastSerial {
 }
 
 // findLastSerial returns the last serial of a name, and the serial from which a new zone goes on; 0 for none. Without a
-// last serial, that is the floor of a restored store, whose backup may lack zones. Its Jump raises a minimum ahead of
-// it: a missing zone may have begun there.
+// last serial, that is the floor of a restored store, whose backup may lack zones. The floor's Jump raises a minimum
+// ahead of the floor: a missing zone may have begun there.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.AskAll(keys)

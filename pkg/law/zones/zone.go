@@ -142,7 +142,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	return d.finishPlan(plan, change)
 }
 
-// touchesAny reports whether a new zone needs a cascade. Most do not.
+// touchesAny reports whether a new zone needs a cascade.
 func (d *zoneDecision) touchesAny(s *zonePlace, last *law.LastSerial, touched []law.Key) bool {
 	return s.taken > 0 || last != nil && len(last.From) > 0 || slices.ContainsFunc(touched, func(k law.Key) bool {
 		found := law.Get[law.Awaited](d.Reading, k)
@@ -284,7 +284,8 @@ func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.
 	return d.finishPlan(plan, change)
 }
 
-// endZone keeps the object as pending (S3.7). It refuses with Later if too many zones of the namespace end at once.
+// endZone frees the name, and keeps the object as pending (S3.7). It refuses with Later if too many zones of the
+// namespace end at once.
 func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Zone, counted bool) (*law.Plan, *law.Refusal) {
 	z := d.ask.Before
 	plan, refusal := d.vacateName(plan, holding, fmt.Sprintf("zone %s ended", z.FQDN()), law.MaxEnds)

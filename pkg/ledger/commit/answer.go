@@ -34,7 +34,6 @@ func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 }
 
-// listNotices drops NameHidden for names at which the batch leaves values.
 func (b *batch) listNotices() []law.Notice {
 	if b.change == nil {
 		return nil
@@ -81,7 +80,7 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 }
 
-// answerOvertaken answers the groups whose object the batch has rewritten.
+// answerOvertaken replies to the groups whose object the batch has written, and returns the other groups.
 func (b *batch) answerOvertaken(waiting []*group) []*group {
 	return slices.DeleteFunc(waiting, func(g *group) bool {
 		for _, w := range g.members {
@@ -111,7 +110,7 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journal)
 		}
 		for i := range b.steps.Steps {
-			if !b.hasItem() { // the next round tries names freed by cascades
+			if !b.hasOutboxItem() { // names freed by cascades wait for the outbox's next round
 				com.noteFreed(c.Zone, &b.steps.Steps[i])
 			}
 		}
@@ -144,8 +143,8 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	}
 }
 
-// advanceHead keeps the facts of a head at the batch's revision, unless the zone is pending: its keys are purged then.
-// The caller holds Memory.Mu.
+// advanceHead sets a head to the zone's new revision, with the facts valid at the batch's. A pending zone keeps none:
+// its keys are purged. The caller holds Memory.Mu.
 func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	facts := h.Facts
 	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
@@ -154,7 +153,7 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	b.com.mem.StandAt(h, b.object, zone, rev)
 	h.Facts = facts
 	for _, s := range b.sessions {
-		for _, p := range s.Single { // a confirmed guess
+		for _, p := range s.Single { // proven by the transaction
 			if p.Key.Zone == zone.UID && s.Seen.Used(p.Key) {
 				v, _ := s.Seen.Get(p.Key)
 				h.Note(p.Key, v)
@@ -168,7 +167,8 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	}
 }
 
-// resolveConflicts answers the groups whose object has changed, or which must first lock a changed zone.
+// resolveConflicts returns the groups to decide again after a failed compare. It answers groups whose object has
+// changed, or that must first lock a changed zone.
 func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*group) {
 	com := b.com
 	if len(r.Responses) == 0 {
@@ -192,7 +192,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	}
 	refreshed := map[*Item]error{nil: nil}
 	for _, g := range b.groups {
-		item := g.firstWrite().Item
+		item := g.firstWrite().OutboxItem
 		if _, known := refreshed[item]; !known {
 			refreshed[item] = item.Refresh(ctx, com.mem)
 		}
@@ -219,7 +219,8 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	return again
 }
 
-// locksFor returns no zone in the first two tries of a batch of several groups.
+// locksFor returns the zones to lock for a group's next try: locked zones, and strange zones read by the group; none in
+// the first two tries of a batch of several groups.
 func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	if len(b.groups) > 1 && b.try <= 1 || g.preview {
 		return nil
@@ -240,7 +241,7 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	return needs
 }
 
-// strange are the changed zones that the batch has not locked.
+// reloadMoved loads and returns the zones changed since the decisions; strange are those not locked by the batch.
 func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
 	mem := b.com.mem
 	for i, z := range b.zones {
@@ -270,17 +271,17 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 	return moved, strange, nil
 }
 
-// shrinkNext answers a group that is too large by itself.
+// shrinkNext returns the groups to decide again for smaller transactions. A group too large by itself gets the error.
 func (b *batch) shrinkNext(err error) (again []*group) {
 	g, most, many := b.groups[0], max(len(b.cmps), len(b.then)), errors.Is(err, rpctypes.ErrTooManyOps)
 	switch {
 	case many && len(b.groups) > 1:
 		b.com.mem.Narrow(most)
 		return b.groups
-	case many && b.try == 0 && g.set != nil && g.firstWrite().Guess: // fewer compares may do
+	case many && b.try == 0 && g.set != nil && g.firstWrite().Guess: // reads need fewer compares than guesses
 		b.raced = true
 		return b.groups
-	case many && int64(most) <= b.com.mem.Ops.Load() && b.com.mem.Narrow(most): // fewer facts may do
+	case many && int64(most) <= b.com.mem.Ops.Load() && b.com.mem.Narrow(most): // a lower limit saves compares
 		return b.groups
 	case many:
 		err = g.tooManyOperations(most)
@@ -298,8 +299,8 @@ func isRefusedByEtcd(err error) bool {
 	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || etcd.TooLarge(err)
 }
 
-// If the transaction was sent, each unanswered group in the batch gets the error; otherwise only the group under
-// decision. If that group is unknown, each is decided again, alone.
+// answerPanic returns the groups to decide again. If the transaction was sent, each unanswered group in the batch gets
+// the error; otherwise only the group under decision does. If that is unknown, each group is decided again, alone.
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	guilty := b.deciding
 	if b.sent {

@@ -17,12 +17,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// decideGroups returns the groups that do not fit. Missing facts are read for all groups at once.
+// decideGroups decides groups in order, and returns those that do not fit. If memory lacks facts for a group, the facts
+// that it and the later groups lack are read together, and these groups are decided after the read.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.takeZone(ctx)
 	for pass := 0; err == nil; pass++ {
 		var cold []law.Key
-		done, moved := 0, false // done counts the groups that need no second look
+		done, moved := 0, false // done is the number of leading groups with a final verdict
 	groups:
 		for i, g := range groups {
 			how := fromMemory
@@ -31,7 +32,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 				how = looking
 			case b.isFull(g):
 				break groups
-			case pass >= maxPasses || len(groups) == 1 && len(g.members) == 1:
+			case pass >= maxPasses || len(groups) == 1 && len(g.members) == 1: // a single write is left
 				how = byItself
 			}
 			verdict, lacks := b.decideGroup(ctx, g, how)
@@ -48,7 +49,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 		if groups = groups[done:]; len(cold) == 0 && !moved {
 			return groups, nil
 		}
-		// If the zone has moved, decide the whole batch again.
+		// If the zone has changed since takeZone, all groups are decided again.
 		if !moved {
 			err = b.warmFacts(ctx, facts.Dedupe(cold))
 			b.com.mem.Mu.Lock()
@@ -64,7 +65,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 	return nil, err
 }
 
-// takeZone reads etcd instead of memory if another server writes to the zone too.
+// takeZone sets the batch's zone from memory, or from etcd if memory lacks it or another server writes to it too.
 func (b *batch) takeZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
@@ -100,9 +101,9 @@ func (b *batch) isFull(next *group) bool {
 type reading int
 
 const (
-	looking    reading = iota // memory; only collects missing facts
-	fromMemory                // memory; missing facts are read for all groups at once
-	byItself                  // memory, then etcd for this decision
+	looking    reading = iota // memory, only to list the missing facts; no verdict counts
+	fromMemory                // memory; missing facts are read for all groups together
+	byItself                  // memory, then etcd for this group alone
 )
 
 type verdict int
@@ -111,7 +112,7 @@ const (
 	taken     verdict = iota // in the batch, or answered
 	lacking                  // facts must be read
 	boundary                 // the group begins the next batch
-	overtaken                // the zone has moved since takeZone
+	overtaken                // the zone has changed since takeZone
 )
 
 func (b *batch) decideGroup(ctx context.Context, g *group, how reading) (verdict, []law.Key) {
@@ -168,7 +169,7 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 // errBoundary means that the write depends on puts of this batch, or that the batch has read enough.
 var errBoundary = errors.New("the write begins a batch")
 
-// Refused writes are decided again until a round admits none.
+// decideMembers decides refused writes again, as others of the group may have made room, until a round admits none.
 func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
 	pending := g.members
 	if t := g.set; t != nil {
@@ -201,7 +202,7 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 	return d, nil
 }
 
-// A set without a zone is refused anyway.
+// judgeRequirements skips a set without a zone, which is refused anyway.
 func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d *decisions) error {
 	t := g.set
 	if len(t.Requires) == 0 || t.opening == nil {
@@ -234,7 +235,7 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 		if !s.Guess && s.Depth <= facts.FlatName {
 			return tooManyFacts(m.Write, len(m.cmps), most)
 		}
-		m.Guess, m.flat = false, !s.Guess // first reads instead of guesses, then ranges instead of single names
+		m.Guess, m.flat = false, !s.Guess // for fewer compares: first reads, not guesses; then ranges, not names
 		return b.decideMember(ctx, g, m, byItself, d)
 	}
 	switch r := out.Refusal; {
@@ -268,8 +269,8 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 	return nil
 }
 
-// cold are missing facts to be read for all groups at once. Ranges, deep names and facts of other zones are read for
-// this write only.
+// askLaw returns the decision about a write, or as cold the missing facts to be read for all groups together. Ranges,
+// deep names and facts of other zones it reads itself, for this write only.
 func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
 	cold []law.Key, err error) {
 	s = b.com.mem.Session(m.Guess && b.try == 0)
@@ -292,7 +293,7 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 		}
 		s.Reset()
 	}
-	if first && g.set == nil { // the first write is decided on the zone as read by itself
+	if first && g.set == nil { // no write before: decided on the stored zone, not on the draft
 		s.Over = nil
 	} else if !ofNoZone {
 		s.Over = &b.Overlay
@@ -307,7 +308,8 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 	return s, out, nil, err
 }
 
-// cold are missing facts that memory can keep. known is false if the decision needs other facts.
+// askMemory decides on memory and the draft. cold are missing facts that memory can keep. known is false if the
+// decision needs other facts.
 func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (out law.Outcome, cold []law.Key, known bool) {
 	for out = ask(s.Seen); len(out.Need) > 0; out = ask(s.Seen) {
 		if cold, known = s.LookUpAll(facts.Dedupe(out.Need)); !known {
@@ -337,7 +339,7 @@ func (b *batch) takeRead(s *facts.Session) {
 	if b.head.Loaded && b.head.Mod == z.Mod {
 		b.Zone = b.head.Zone
 	} else {
-		b.closed = true // memory, on which other groups would be decided, has another revision
+		b.closed = true // other groups would be decided on memory, which has another revision
 	}
 }
 

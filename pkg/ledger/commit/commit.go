@@ -29,8 +29,8 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	return a.Out, com.Late(w, a.Err)
 }
 
-// Run decides and commits the change set. The error concerns all writes; refusals are in the writes. If moved is true,
-// the writes of changed objects must begin again, and then the set is run again.
+// Run decides and commits the change set. The error concerns all writes; SetWrite.Refusal is that of a write. If moved
+// is true, the writes of changed objects must begin again, and then the caller runs a new set.
 func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	g := t.newGroup()
 	defer t.Committer.releaseAll(g.firstWrite())
@@ -44,8 +44,8 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// commitGroup also returns the group of the last try. A group delayed by a cascade waits outside the queue, so that the
-// cascade can proceed.
+// commitGroup returns the final answer, with the group of the last try. A group delayed by a cascade waits outside the
+// queue, so that the cascade can proceed.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (Answer, *group) {
 	for postponed := time.Duration(0); ; g = g.renew() {
 		a := com.submitGroup(ctx, g)
@@ -88,7 +88,7 @@ func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 }
 
 // SubmitInOrder commits writes through the queue of a zone, or without a queue if zone is "". A write is committed only
-// if all writes before are.
+// if all earlier elements of writes are.
 func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*Write) []Answer {
 	groups, in := make([]*group, len(writes)), &order{}
 	for i, w := range writes {
@@ -156,7 +156,7 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	}
 
 	var o outcome
-	if b.isShared() {
+	if b.mayShare() {
 		o = b.sendShared(ctx)
 	} else {
 		o = b.sendAlone(ctx)

@@ -4,7 +4,7 @@
 // Package commit decides writes and commits them in etcd transactions. Writes wait in the queue of their zone as
 // groups. A group is a single write, or the writes of a change set, committed as a whole or not at all. A batch takes
 // groups from the queue, and decides each on the draft, the zone as the groups before leave it. A transaction commits a
-// batch, or batches of several zones. Then each group gets its answer.
+// batch, or batches of several zones.
 //
 // A transaction compares all facts of its decisions, also of refusals. If a compare fails, the changed keys are read,
 // and each write is decided again. If the object of a write has changed, its caller begins again.
@@ -22,5 +22,5 @@
 //
 // Read first: commit.go, whose commitGroups names the steps, then queue.go, batch.go, together.go, transaction.go,
 // answer.go, draft.go, set.go, lock.go, errors.go, items.go, write.go and types.go. A file uses only files after it,
-// except that the queue calls commitGroups, and batch in types.go has the writes.
+// except that the queue calls commitAll, and batch in types.go has the writes.
 package commit

@@ -31,7 +31,7 @@ func (b *batch) restoreDraft(before draft) {
 	b.draft = before
 }
 
-// moveOn keeps the notices, hold and times of earlier plans.
+// moveOn applies a write's plan to the draft, and keeps the notices, conditions, hold and end of earlier plans.
 func (b *batch) moveOn(m *member) {
 	for _, x := range m.plan.Writes {
 		if !m.session.Holds(x) {
@@ -81,7 +81,7 @@ func weigh(fact any) int {
 	return 2 * etcd.KeyOctets
 }
 
-// condenseSteps returns a group's journal step, nil if a change set's steps cancel out: content and serial stay
+// condenseSteps returns a group's journal step, or nil if the steps of a change set cancel out: content and serial stay
 // (S6.11).
 func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *content.Step) {
 	switch len(d.steps) {
@@ -165,7 +165,7 @@ func (b *batch) putPending(m *member) {
 	for _, d := range p.PendingCuts {
 		b.Puts.Set(layouts.PendingCut(d.Parent.UID, d.Child.UID), d)
 	}
-	if p.Zone != nil && m.Item != nil {
+	if p.Zone != nil && m.OutboxItem != nil {
 		b.touchWork(m, p.Zone)
 	}
 	if m.Also != nil {
@@ -180,10 +180,11 @@ func (b *batch) putPending(m *member) {
 	}
 }
 
-// A cascade's first transaction at a zone adds the zone to the outbox item, so that any server can finish the cascade.
-// A write that leaves the cascade's mark compares the item, as another server may have removed both.
+// touchWork adds the zone to the outbox item in a cascade's first transaction there, so that any server can finish the
+// cascade. A write that leaves the cascade's mark at the zone compares the item, as another server may have removed
+// mark and item.
 func (b *batch) touchWork(m *member, c *law.ZoneChange) {
-	s := m.Item
+	s := m.OutboxItem
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {
 		return
 	}
@@ -198,8 +199,8 @@ func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// addStep returns false if the group must begin the next batch: the group is too long, the transaction would be too
-// large, or the group unsettles a zone that the groups before settled.
+// addStep returns false if the group must begin the next batch: if the group is too long, the transaction would be too
+// large, or the group unsettles a zone that earlier groups settled.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
 	long := b.octets-before.octets > 4*maxEntry
@@ -258,7 +259,8 @@ func (b *batch) addProofs(g *group) {
 	}
 }
 
-// Compares of a key with different revisions all stay: the transaction fails, and the writes are decided again.
+// addCompare adds a compare once. Compares of a key at different revisions all stay: the transaction fails, and the
+// writes are decided again.
 func (b *batch) addCompare(c clientv3.Cmp) {
 	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
 	if len(c.GetCompare().RangeEnd) == 0 {

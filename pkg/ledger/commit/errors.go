@@ -77,7 +77,8 @@ func (g *group) less() string {
 	return "change fewer values at once, or shorter ones"
 }
 
-// tooManyFacts blames a Zone's name servers, as the labels of a name need few compares (facts.FlatName).
+// tooManyFacts blames the name servers of a Zone for too many compares, as the labels of a name need few
+// (facts.FlatName).
 func tooManyFacts(w *Write, count, most int) error {
 	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
 	if w.Resource == "zones" {
@@ -161,7 +162,7 @@ func TooBusy(resource, object string, cause error) error {
 // A timeout has reason ServerTimeout if nothing was written, and Timeout if the outcome is unknown, as in the
 // apiserver.
 
-// unwritten has no Retry-After, because each try would take as long.
+// unwritten returns an error without Retry-After, because each try would take as long.
 func unwritten(what string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,

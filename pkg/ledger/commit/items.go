@@ -25,7 +25,7 @@ func (u *usage) noteCounts(c *law.ZoneChange, facts map[law.Key]any) {
 	}
 }
 
-// Add marks a count as changed, for the next sweep.
+// Add marks a count as changed, for the outbox's next sweep.
 func (u *usage) Add(k law.Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -35,7 +35,7 @@ func (u *usage) Add(k law.Key) {
 	u.changed[k] = true
 }
 
-// Take removes and returns up to most counts.
+// Take removes and returns changed counts, at most "most".
 func (u *usage) Take(most int) []law.Key {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -50,8 +50,8 @@ func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), e
 	return func() { com.releaseAll(w) }, err
 }
 
-// Acquire adds locks of zones to those of a write. All are taken again in key order, against deadlocks. After an error
-// the write has no locks.
+// Acquire locks further zones for a write. Against deadlocks it first releases the write's locks, and then takes all in
+// key order. After an error the write has no locks.
 func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
 	for _, h := range w.Locks {
 		if !slices.Contains(keys, h.Key) {
@@ -80,7 +80,7 @@ func (com *Committer) releaseAll(w *Write) {
 	w.Locks = nil
 }
 
-// Release releases locks, at a contended zone after queue.yield, so that the other server wins the next round trips.
+// Release releases locks, at a zone to which another server writes too only after queue.yield, so that it can commit.
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()
@@ -95,8 +95,8 @@ func (com *Committer) Release(locks ...*queue) {
 	}
 }
 
-// A plan needs locks of the changed zone, and of zones whose holding is written, because each write to such a zone
-// compares the holding too.
+// missingLocks returns the unlocked zones that a plan needs locked: the changed zone, and zones whose holding (the
+// state under the name) is written, because each write to such a zone compares the holding too.
 func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
 		key := com.mem.Layout.Zone(z.Namespace, z.Name)
@@ -115,7 +115,7 @@ func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []st
 	return missing
 }
 
-// After two lost races, askFor asks the other servers to leave the next commit at a zone to this server. A server that
+// askFor asks the other servers, after two lost races, to leave the next commit at a zone to this server: a server that
 // always wins does not notice others.
 func (com *Committer) askFor(zone string) {
 	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
@@ -124,7 +124,7 @@ func (com *Committer) askFor(zone string) {
 	_, _ = com.mem.Client.Txn(ctx).Then(asked).Commit()
 }
 
-// FollowAsked watches other servers' requests (askFor) until ctx ends.
+// FollowAsked watches the requests of other servers' askFor until ctx ends.
 func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, com.mem.Client, com.mem.Layout.Asked(), rev, func(events []*clientv3.Event) error {
@@ -153,8 +153,8 @@ func (com *Committer) isContended(h *queue) bool {
 	return time.Since(h.met) < contention
 }
 
-// For the time contention after a conflict with another server at a zone, or its request (askFor), each commit leaves
-// that server yieldTrips round trips. Each request adds a trip, up to maxYield.
+// For the time contention after a conflict with another server at a zone, or its request (askFor), this server leaves
+// the zone to the other for yieldTrips round trips after each commit. Each request adds a trip, up to maxYield.
 const (
 	contention = time.Second
 	yieldTrips = 2

@@ -46,6 +46,7 @@ func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*gro
 		return
 	}
 	batch := com.takeBatch(h)
+	// If all groups of the batch are the caller's:
 	if !slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) }) {
 		defer com.resignQueue(ctx, h)
 		defer com.Release(h)
@@ -86,7 +87,7 @@ func (com *Committer) resignQueue(ctx context.Context, h *queue) {
 	}
 }
 
-// If batch is not empty, the caller holds the lock.
+// commitQueue commits batches until no group waits. If batch is not empty, the caller holds the lock.
 func (com *Committer) commitQueue(ctx context.Context, h *queue, batch []*group) {
 	for {
 		if len(batch) == 0 {
@@ -149,7 +150,7 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 }
 
 const (
-	// SlowCommit is the commit latency from which the batch after a batch of largeBatch or more waits, up to maxPause,
+	// SlowCommit is the commit latency from which the queue pauses after a batch of largeBatch or more, up to maxPause,
 	// for the next writes of its callers. Otherwise half of them would miss the transaction.
 	SlowCommit = 4 * time.Millisecond
 	largeBatch = 4

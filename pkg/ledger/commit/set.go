@@ -44,13 +44,13 @@ func (t *Set) newGroup() *group {
 				t.anchor, hint = x, x.Hint
 			}
 		}
-		g.members = append(g.members, &member{Write: w, item: x})
+		g.members = append(g.members, &member{Write: w, setWrite: x})
 	}
 	g.firstWrite().Hint = hint
 	return g
 }
 
-// Object returns the Record after the write, or the deleted one.
+// Object returns the Record after the write, or the deleted Record.
 func (w *SetWrite) Object() *v1alpha1.Record {
 	if w.After != nil {
 		return w.After
@@ -65,8 +65,8 @@ func (w *SetWrite) isDecided() bool {
 	return !w.Same && w.Put == nil && !lawform.SameContent(w.Before, w.After)
 }
 
-// Deletions come first, as they free names, then addresses, NS, and the rest, so that no warning misses a Record
-// created by another write.
+// beginDecision returns the writes to decide: deletions first, as they free names, then addresses, NS, and the rest, so
+// that no warning calls a Record missing that the set creates.
 func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	t.opening, t.change, t.required, t.Unmet = nil, nil, nil, nil
 	if b.head != nil && b.Zone != nil && !b.Zone.Pending {
@@ -75,15 +75,15 @@ func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	for _, m := range g.members {
 		m.session, m.plan, m.op = nil, nil, clientv3.Op{}
 		m.cmps = []clientv3.Cmp{etcd.RevisionIs(m.Key, m.Expected)}
-		decided := m.item.isDecided()
-		if m.refusal = t.refuseMisfit(m.item); m.refusal == nil && decided {
-			m.refusal = m.item.Unread
+		decided := m.setWrite.isDecided()
+		if m.refusal = t.refuseMisfit(m.setWrite); m.refusal == nil && decided {
+			m.refusal = m.setWrite.Unread
 		}
 		if m.refusal == nil && decided {
 			pending = append(pending, m)
 		}
 	}
-	slices.SortStableFunc(pending, func(a, b *member) int { return rankOf(a.item) - rankOf(b.item) })
+	slices.SortStableFunc(pending, func(a, b *member) int { return rankOf(a.setWrite) - rankOf(b.setWrite) })
 	return pending
 }
 
@@ -132,24 +132,25 @@ func (t *Set) thatIs() string {
 
 const noZone = "no zone adopts it, and a change set has Records of one zone: write it by itself, or create the zone first"
 
-// lock is the anchor write's zone, to be locked first, if it is not the hint.
+// refuseOtherZone refuses a write outside the set's zone. lock is the anchor write's zone, if its hint was another:
+// that zone must be locked first.
 func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refusal error) {
 	at, p := field.NewPath("spec", "domainName"), m.plan
 	switch {
 	case p.Zone == nil:
-		return "", m.item.Refuse(at, noZone)
+		return "", m.setWrite.Refuse(at, noZone)
 	case p.Record != nil && p.Record.Zone == nil:
-		return "", m.item.Refuse(at, "leaves zone %s for no zone, and a change set has Records of one zone: write it by itself",
+		return "", m.setWrite.Refuse(at, "leaves zone %s for no zone, and a change set has Records of one zone: write it by itself",
 			p.Zone.Zone.FQDN())
 	case t.opening != nil && p.Zone.Zone.UID == t.opening.UID:
 		return "", nil
 	}
 	key := b.com.mem.Layout.Zone(p.Zone.Zone.Namespace, p.Zone.Zone.Name)
-	if m.item == t.anchor && key != g.firstWrite().Hint {
+	if m.setWrite == t.anchor && key != g.firstWrite().Hint {
 		g.firstWrite().Hint = key
 		return key, nil
 	}
-	return "", m.item.Refuse(at, "belongs to zone %s, and a change set has Records of one zone%s: use a second change set",
+	return "", m.setWrite.Refuse(at, "belongs to zone %s, and a change set has Records of one zone%s: use a second change set",
 		p.Zone.Zone.FQDN(), t.thatIs())
 }
 
@@ -191,7 +192,7 @@ func (t *Set) placeRecord(ctx context.Context, key string, w *SetWrite, plan *la
 
 func (t *Set) readOutcome(g *group) (moved bool) {
 	for _, m := range g.members {
-		m.item.Out, m.item.Refusal = m.out, Status("records", m.Name, m.refusal)
+		m.setWrite.Out, m.setWrite.Refusal = m.out, Status("records", m.Name, m.refusal)
 		moved = moved || m.moved
 	}
 	if t.Sent = !moved && !g.proves; moved || g.isRefused() {
@@ -201,9 +202,9 @@ func (t *Set) readOutcome(g *group) (moved bool) {
 		if m.plan == nil {
 			continue
 		}
-		Warn(m.item.Ctx, slices.DeleteFunc(m.plan.Warnings, g.answersWarning)...)
+		Warn(m.setWrite.Ctx, slices.DeleteFunc(m.plan.Warnings, g.answersWarning)...)
 		for _, d := range m.plan.PendingCuts {
-			if !m.item.Dry && !slices.ContainsFunc(t.PendingCuts, d.Same) {
+			if !m.setWrite.Dry && !slices.ContainsFunc(t.PendingCuts, d.Same) {
 				t.PendingCuts = append(t.PendingCuts, d)
 			}
 		}
@@ -237,7 +238,7 @@ func (t *Set) Zone() (*v1alpha1.AdoptingZone, int64) {
 		z := t.change.Zone
 		return &v1alpha1.AdoptingZone{Namespace: z.Namespace, Name: z.Name, UID: types.UID(z.UID)}, int64(z.Serial)
 	}
-	for _, w := range t.Writes { // same content
+	for _, w := range t.Writes { // content unchanged
 		if w.Before != nil && w.Before.Status.ZoneRef != nil {
 			return w.Before.Status.ZoneRef.DeepCopy(), w.Before.Status.Serial
 		}

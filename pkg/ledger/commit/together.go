@@ -22,22 +22,22 @@ import (
 // is decided again and commits alone.
 
 const (
-	// places is the number of shared transactions in flight if etcd commits at once. Each placeEach of commit latency
-	// adds a place, which is free again after about that time.
+	// places is the number of shared transactions in flight while etcd commits without delay. Each placeEach of commit
+	// latency adds a place.
 	places    = 2
 	placeEach = time.Millisecond
-	// apartFor is the time for which a zone commits alone after its batch has failed alone.
+	// apartFor is the time for which a zone commits alone after a conflict of a batch sent alone.
 	apartFor = time.Second
 )
 
 var errLeftBehind = errors.New("the batch of this write ended in a panic")
 
-// Only clients' writes to Records share a transaction, in a zone without recent failures. A cascade's item may be put
-// for other zones, too.
-func (b *batch) isShared() bool {
+// mayShare returns true for clients' writes to Records, in a zone without recent conflicts. The batches of a cascade at
+// several zones may put the same outbox item, so they share no transaction.
+func (b *batch) mayShare() bool {
 	return b.head != nil && b.Zone != nil && b.try == 0 && !b.closed && len(b.locks) == 1 &&
 		time.Now().After(b.head.apart) && !b.com.isContended(b.head) &&
-		!b.hasItem()
+		!b.hasOutboxItem()
 }
 
 func (p *parked) lookBeyond() {
@@ -56,8 +56,8 @@ func (p *parked) lookBeyond() {
 	}
 }
 
-// etcd makes all compares of a transaction before its puts, so two batches must not share if a compare of one concerns
-// a put of the other.
+// restsOn reports whether a compare of p concerns a put of other. Such batches must not share, as etcd makes all
+// compares of a transaction before its puts.
 func (p *parked) restsOn(other *parked) bool {
 	return slices.ContainsFunc(p.beyond, func(c clientv3.Cmp) bool {
 		key, end := string(c.KeyBytes()), string(c.GetCompare().RangeEnd)
@@ -71,7 +71,7 @@ func (b *batch) keepApart() {
 	}
 }
 
-// sendShared sends a batch with parked batches, or waits for the sender that takes it along.
+// sendShared sends a batch with parked batches, or parks the batch until a sender takes it along.
 func (b *batch) sendShared(ctx context.Context) outcome {
 	g, p := &b.com.gate, &parked{b: b, turn: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {
@@ -163,8 +163,8 @@ func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 	return nil
 }
 
-// Payers take turns, so that a namespace with many zones does not keep others from the next transaction. The caller
-// holds g.mu.
+// Payers (charged namespaces) take turns, so that a namespace with many zones does not keep others from the next
+// transaction. The caller holds g.mu.
 func (g *gate) parkBatch(p *parked) {
 	own := 0
 	for _, x := range g.parked {

@@ -52,8 +52,8 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	return err
 }
 
-// A write that lost a race always moves the zone's revision, even if the zone is unchanged, because servers take turns
-// there.
+// movesZone reports whether an unchanged zone is put for a new revision: after a lost race, so that the other server
+// meets a conflict too, and yields.
 func (b *batch) movesZone() bool {
 	if b.try == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.head.Key {
 		return false
@@ -152,8 +152,8 @@ func (w *Write) payerOf() etcd.Payer {
 	if w.Payer != "" {
 		return etcd.Payer{Namespace: w.Payer, Weight: etcd.KeyOctets}
 	}
-	if w.Item != nil {
-		return etcd.Payer{Namespace: w.Item.Work.By, Weight: etcd.KeyOctets}
+	if w.OutboxItem != nil {
+		return etcd.Payer{Namespace: w.OutboxItem.Work.By, Weight: etcd.KeyOctets}
 	}
 	return etcd.Payer{Namespace: w.Namespace, Weight: etcd.KeyOctets}
 }
@@ -165,8 +165,8 @@ func (w *Write) paidIn(ctx context.Context) context.Context {
 	return etcd.PaidBy(ctx, w.payerOf())
 }
 
-// Each namespace pays for its objects, and an equal share of the common keys. If nothing is written, refused writes
-// pay.
+// Each namespace pays for its objects, and an equal share of the common keys. If nothing is written, the namespaces of
+// refused writes pay.
 func (b *batch) payers() (all []etcd.Payer) {
 	for _, m := range b.members {
 		if m.writesObject() || b.writes == 0 {

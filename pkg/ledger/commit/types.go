@@ -42,8 +42,8 @@ type Committer struct {
 	works  map[string]bool
 }
 
-// New returns a Committer. held is called for each zone held by a mass deletion (S7.5), notify for effects of writes on
-// other namespaces; both may be nil. If commits take slowCommit or longer, a batch waits for more writes.
+// New returns a Committer. held is called when a mass deletion begins to hold a zone (S7.5), notify for effects of
+// writes on other namespaces; both may be nil. slowCommit is SlowCommit, except in tests.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone),
 	notify func(*v1alpha1.Zone, []law.Notice), slowCommit time.Duration) *Committer {
 	return &Committer{mem: mem, jr: jr, placer: placer, held: held, notify: notify, slowCommit: slowCommit,
@@ -53,7 +53,7 @@ func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held fu
 
 type queue struct {
 	*facts.Head
-	sem chan struct{} // the zone's lock, also of read and apart
+	sem chan struct{} // the zone's lock, which also guards read and apart
 
 	read map[law.Key]facts.Read
 	// apart is the time until which the zone's batches share no transaction (together.go).
@@ -81,7 +81,7 @@ type batch struct {
 	puts
 	groups  []*group
 	members []*member // in order
-	writing []*member // without the groups that put nothing
+	writing []*member // without groups that put nothing
 	reads   int
 	closed  bool // no further group is taken
 	raced   bool
@@ -133,8 +133,8 @@ type proof struct {
 type puts struct {
 	steps layout.JournalValue
 	then  []clientv3.Op
-	// offset is the index of the first operation in the transaction, and zoneAt that of the Zone's put, counted from
-	// offset; -1 if there is none.
+	// offset is the index of the batch's first operation in a shared transaction. zoneAt is the index of the Zone's
+	// put, counted from offset, or -1.
 	offset, zoneAt int
 	journal        int // octets of the journal value
 }
@@ -151,26 +151,26 @@ type outcome struct {
 	shared bool
 }
 
-func (b *batch) hasItem() bool {
-	return slices.ContainsFunc(b.members, func(m *member) bool { return m.Item != nil })
+func (b *batch) hasOutboxItem() bool {
+	return slices.ContainsFunc(b.members, func(m *member) bool { return m.OutboxItem != nil })
 }
 
 const (
-	// MaxBatchOctets keeps a transaction within the 1.5 MiB of an etcd request, with the last group and a Zone of 512
-	// KiB, the limit of an older kubizone (S5.10).
+	// MaxBatchOctets keeps a transaction within the 1.5 MiB of an etcd request, even with a long last group and a Zone
+	// of 512 KiB, the limit of an older kubizone (S5.10).
 	MaxBatchOctets = 512 << 10
 	// batchTimeout bounds a batch, which serves many callers and so has no caller's deadline.
 	batchTimeout = 20 * time.Second
 	// maxEntry bounds a write's Record and journal step in a shared batch. A larger write is committed alone, so that a
 	// tenant's longest Record makes no other tenant's request too large.
 	maxEntry = 64 << 10
-	// After maxPasses reads for a batch, each write reads its own facts.
+	// After maxPasses reads for all groups together, each group reads its own facts.
 	maxPasses = 4
-	// maxReads bounds a batch's writes with their own reads, as others wait.
+	// maxReads bounds the reads for single writes of a batch, as the others wait meanwhile.
 	maxReads = 8
 	// maxJoined bounds the writes of a change set that shares a batch.
 	maxJoined = 8
-	// maxStrange bounds a change set's decisions while its zone moves.
+	// maxStrange bounds the repeated decisions of a change set whose zone keeps changing.
 	maxStrange = 3
 	// maxGuessed bounds the writes and prerequisites of a group decided on guesses.
 	maxGuessed = 4
@@ -212,7 +212,8 @@ func (t *latencies) note(trip time.Duration) {
 	t.n++
 }
 
-// least returns the minimum, 0 if unknown. The rest of a latency is CPU time, which waiting does not reduce.
+// least returns the shortest latency, 0 if unknown. Longer latencies include CPU time, which pauses of the queue do not
+// reduce.
 func (t *latencies) least() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -222,7 +223,7 @@ func (t *latencies) least() time.Duration {
 	return slices.Min(t.last[:min(t.n, len(t.last))])
 }
 
-// usage has keys of KindCount, without a namespace for all counts of a zone.
+// usage has changed counts as keys of KindCount; a key without a namespace means all counts of its zone.
 type usage struct {
 	mu      sync.Mutex
 	changed map[law.Key]bool

@@ -28,7 +28,7 @@ type Object struct {
 	created int64
 }
 
-// Write is a write of a client, a cascade, or a parent that counts a child's cut.
+// Write is a write of a client, of a cascade, or of a parent zone that counts a child's cut (NS, glue and DS).
 type Write struct {
 	Object
 	Expected int64
@@ -40,13 +40,13 @@ type Write struct {
 	Primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
 	// Also, if not nil, returns further compares and operations for the transaction.
 	Also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
-	// Item is the outbox item behind the write; nil for a client's write.
-	Item *Item
+	// OutboxItem is the outbox item behind the write; nil for a client's write.
+	OutboxItem *Item
 	// Payer is the charged namespace; "" as in payerOf.
 	Payer string
 	// Hint is the key of the zone that probably changes, "" if unknown.
 	Hint string
-	// Keep leaves the locks with the write when Commit returns, so that the caller's next try cannot lose to this
+	// Keep leaves the locks with the write when Commit returns, so that the caller's next try loses no race in this
 	// process.
 	Keep bool
 
@@ -89,7 +89,7 @@ type Set struct {
 
 	// anchor is the write whose zone becomes the set's.
 	anchor *SetWrite
-	// Each decision resets these. opening is the zone before the set, change its change; both may be nil.
+	// Each decision resets the rest. opening is the zone before the set, change its change; both may be nil.
 	opening  *law.Zone
 	change   *law.ZoneChange
 	required *member
@@ -100,8 +100,7 @@ type SetWrite struct {
 	Ctx      context.Context
 	Index    int
 	Expected int64
-	// Before is the stored Record and After the new, or nil. Hint is as in Write. Unread is the error of a Record
-	// without an Ask.
+	// Before is nil for a creation, After for a deletion. Hint is as in Write. Unread is the reason for a missing Ask.
 	Before, After *v1alpha1.Record
 	Ask           records.RecordAsk
 	Hint          string
@@ -140,18 +139,18 @@ type group struct {
 	proves bool
 	// strange counts the decisions whose facts contradicted unchanged objects.
 	strange int
-	// alone is set if a batch with the group panicked, so that the group is decided alone. Only the goroutine that
-	// commits the group accesses answered and alone.
+	// After a panic in its batch the group is decided alone. Only the goroutine that commits the group accesses
+	// answered and alone.
 	answered, alone bool
-	// deciding is held while the decision reads the caller's objects. A caller that has left may change them, so gone
-	// excludes the group.
+	// deciding is held while the decision reads the caller's objects. A caller that has left (gone) may change them, so
+	// the group is skipped.
 	deciding sync.Mutex
 	gone     bool
 }
 
 type member struct {
 	*Write
-	item *SetWrite // nil: a single write
+	setWrite *SetWrite // nil: a single write
 	// flat is true if ranges guard the names of more than facts.FlatName labels.
 	flat    bool
 	session *facts.Session // nil: no decision needed
@@ -186,20 +185,21 @@ func newGroup(w *Write) *group {
 func (g *group) renew() *group {
 	next := &group{set: g.set, order: g.order, insists: g.insists, strange: g.strange, answer: make(chan Answer, 1)}
 	for _, m := range g.members {
-		next.members = append(next.members, &member{Write: m.Write, item: m.item, flat: m.flat})
+		next.members = append(next.members, &member{Write: m.Write, setWrite: m.setWrite, flat: m.flat})
 	}
 	return next
 }
 
 func (g *group) firstWrite() *Write { return g.members[0].Write }
 
-// Writes to resources other than Records are decided on the stored zone, so they go alone.
+// goesAlone reports whether the group needs a batch of its own. Writes to resources other than Records do, as they are
+// decided on the stored zone, not on the draft.
 func (g *group) goesAlone() bool {
 	return g.alone || g.set != nil && len(g.members) > maxJoined || g.firstWrite().Resource != "records" || g.firstWrite().Keep
 }
 
-// Small groups are first decided on guesses. Each guess costs a compare; the zone's revision covers facts that were
-// read.
+// isSmall reports whether the group is first decided on guesses. Each guess costs a compare, while the zone's revision
+// covers facts that were read.
 func (g *group) isSmall() bool {
 	return g.set == nil || len(g.members)+len(g.set.Requires) <= maxGuessed
 }

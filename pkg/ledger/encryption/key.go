@@ -30,7 +30,7 @@ func NewKey(mixed bool) Key {
 	return k
 }
 
-// The identity provider detects encrypted data.
+// orIdentity replaces nil by the identity transformer: encrypted data are then an error.
 func orIdentity(t value.Transformer) value.Transformer {
 	if t == nil {
 		return identity.NewEncryptCheckTransformer()

@@ -50,7 +50,7 @@ func (v *values) encryptValue(key, data []byte) []byte {
 	return v.aead.Seal(out, nonce, data, key)
 }
 
-// decryptValue decrypts in place. An empty value was not requested, or is a deletion's.
+// decryptValue decrypts in place. An empty value, not requested or of a deletion, stays.
 func (v *values) decryptValue(kv *mvccpb.KeyValue) (err error) {
 	if kv == nil || len(kv.Value) == 0 || !v.cover(string(kv.Key)) {
 		return nil

@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// A failed decryption of an event cancels the watch, with the reason.
+// watcher decrypts events. A failure cancels the watch, with the reason.
 type watcher struct {
 	clientv3.Watcher
 	values *values

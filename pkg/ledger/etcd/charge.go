@@ -26,8 +26,7 @@ func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 }
 
 // Metered wraps kv, and charges the payers of a transaction, by weight, for the octets of written keys and values, also
-// if etcd does not answer. A transaction that is not committed is free. Octets of a response beyond freeOctets are
-// charged too.
+// after an error. If a compare fails, these octets are free. Octets of a response beyond freeOctets are charged too.
 func Metered(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
 	return metered{kv, charge}
 }

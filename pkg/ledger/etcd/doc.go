@@ -8,7 +8,7 @@
 //
 //  1. A call writes at most once.
 //  2. A watch delivers each change once and in order, or fails.
-//  3. A call blocks other requests for a page of keys, not for a range.
+//  3. A call blocks other requests at etcd for a page of keys at a time, never for a whole range.
 //
 // Out of scope: zones, decisions, the meaning of keys, and the process of etcd (pkg/etcd).
 //

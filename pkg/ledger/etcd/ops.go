@@ -46,15 +46,6 @@ func VersionAt(r *clientv3.TxnResponse, i int) int64 {
 	return r.Responses[i].GetResponseDeleteRange().Header.Revision
 }
 
-// Absent returns a compare that holds if the key does not exist.
-func Absent(key string) clientv3.Cmp {
-	var c clientv3.Cmp
-	p := c.GetCompare()
-	p.Key, p.Target, p.Result = []byte(key), etcdserverpb.Compare_CREATE, etcdserverpb.Compare_EQUAL
-	p.TargetUnion = &etcdserverpb.Compare_CreateRevision{}
-	return c
-}
-
 // Puts are a transaction's writes besides the objects and the zone's keys, each key once.
 type Puts []KeyValue
 

@@ -72,8 +72,8 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 	return rev, nil
 }
 
-// Each calls f for all keys under prefix at revision *rev; 0 is set to the current revision. Pages are read only if
-// etcd or encryption has no stream, because for each page etcd counts all later keys.
+// Each calls f for all keys under prefix at revision *rev; *rev 0 is set to the current revision. It reads a stream, or
+// pages if etcd or encryption has no stream: for each page etcd counts all later keys.
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
@@ -162,9 +162,9 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 // large zone at once would stop every tenant's writes for seconds.
 const PurgePage = 500
 
-// DeletePage deletes the first PurgePage keys between from and end. It returns the start of the next page, because etcd
-// walks over deleted keys until compaction, and whether more keys may exist. If a compare fails, nothing is deleted and
-// more is false.
+// DeletePage deletes the first PurgePage keys between from and end. It returns the start of the next page, so that etcd
+// need not walk over the deleted keys again, and whether more keys may exist. If a compare fails, nothing is deleted
+// and more is false.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {

@@ -24,7 +24,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// wideOps is the first value of Memory.Ops, from the embedded etcd. narrowOps is below etcd's default of 128.
+// wideOps is the first value of Memory.Ops, below the embedded etcd's limit of 512. narrowOps is below etcd's default
+// of 128.
 const (
 	wideOps   = 500
 	narrowOps = 120
@@ -55,7 +56,7 @@ func (mem *Memory) Drop(s *Session) {
 	mem.Suspect(s)
 }
 
-// Suspect makes the next decision read a session's zone names from etcd. The caller holds Mu.
+// Suspect makes the next decision read the zone names of s from etcd, not from the index. The caller holds Mu.
 func (mem *Memory) Suspect(s *Session) {
 	if len(mem.doubt) > maxDoubt { // a wrong name costs a retry
 		clear(mem.doubt)

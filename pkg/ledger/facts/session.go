@@ -320,14 +320,14 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
-// The first try assumes that no Record waits at a name, and that wildcards are absent. Each deletion asks for both, and
-// few zones have any.
+// guessesAbsent reports whether a fact missing from memory is assumed absent: in the first try, Records waiting at a
+// name, and wildcards. Each deletion asks for both, and few zones have any.
 func (s *Session) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
-// guessEmpty assumes, and has compared, that the range at or below a new name is empty, but not below an apex, where
-// ranges are rarely empty, and not if memory has data there. The caller holds Memory.Mu.
+// guessEmpty returns true if the range at or below a name is assumed empty, which the transaction then compares. It
+// returns false below an apex, where ranges are rarely empty, and if memory has data there. The caller holds Memory.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k
 	switch k.Kind {
@@ -743,13 +743,13 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 func (s *Session) Holds(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
-		return false // the index keeps the revision of a name's last write
+		return false // names are always written: the index has the revision of the last write
 	}
 	if s.proofIndex(x.Key) >= 0 && !s.Seen.Used(x.Key) {
 		return false
 	}
 	if seen != nil && seen == x.Value {
-		return false // a shared pointer proves nothing
+		return false // equality of a shared pointer proves nothing
 	}
 	return reflect.DeepEqual(seen, x.Value)
 }

@@ -54,7 +54,7 @@ type Finding struct {
 // MaxFindings bounds the listed findings of a kind.
 const MaxFindings = 1000
 
-// Findings are the findings of a kind.
+// Findings are the findings of a kind: damage, pending work or notes.
 type Findings struct {
 	List []Finding // by key
 	// Total includes findings beyond MaxFindings.
@@ -187,8 +187,8 @@ func (f *Findings) add(x Finding) {
 
 const page = 1000
 
-// An undecodable object, or an object under another's key, breaks the rule. damaged, if not nil, is called for the
-// former.
+// An undecodable object, or an object under another's key, breaks the rule. damaged, if not nil, is called for an
+// undecodable object.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
 	prefix := c.layout.Objects(resource)
@@ -228,7 +228,7 @@ func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string,
 	})
 }
 
-// same returns the rule that a difference breaks.
+// checkRoom compares the keys of a room with the wanted values. same returns the rule that a difference breaks.
 func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, want func(key string, value *T)),
 	same func(have, want *T) (Rule, bool)) error {
 	want := map[string]*T{}

@@ -84,7 +84,7 @@ type condensed struct {
 	joined bool
 }
 
-// A server that lost a race leaves parts without a header.
+// readCondensed ignores parts without a header, left by a server that lost a race.
 func (c *check) readCondensed() error {
 	c.condensed = map[string]*condensed{}
 	err := eachZoneKey(c, "condensed", func(z *zone, key, rest string, value *json.RawMessage) {

@@ -84,7 +84,7 @@ type zone struct {
 	spec    *zones.ZoneSpec
 	status  v1alpha1.ZoneStatus
 
-	// holding is that of the zone's name, nil if there is none, or another zone's.
+	// holding is the state under the zone's name; nil if there is none, or it is another zone's.
 	holding *law.Holding
 
 	// delegations counts the Delegations in force, given has their rules by namespace, in name order (S4.3), and ruled

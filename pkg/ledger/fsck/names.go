@@ -96,7 +96,7 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 	return given
 }
 
-// proves has the types that reserve no name if a rule lists no others (S4.21).
+// proves has types for proofs: a rule that lists no others reserves no name (S4.21).
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
 // namesOf returns the names that a rule gives literally to its namespaces (S4.20).
@@ -169,7 +169,7 @@ func (z *zone) noteNamed(n name.Rel, namespace string) {
 	z.named[n][namespace] = true
 }
 
-// reachesBelow reports whether the labels of a pattern after the last "*" are reserved or a name below.
+// reachesBelow reports whether the labels of a pattern after the last "*" are the name "reserved", or a name below it.
 func (z *zone) reachesBelow(text string, reserved name.Rel) bool {
 	labels := strings.Split(text, ".")
 	for len(labels) > 0 && strings.Contains(strings.Join(labels, "."), "*") {
@@ -340,8 +340,8 @@ func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 	return false
 }
 
-// noteNests notes names claimed by a tenant by rules with "*" at or below another tenant's such name (S4.8). A former
-// literal or shared rule, or a former claim between, may have allowed them (S4.12, S4.13).
+// noteNests notes each name that a tenant claims by a rule with "*", at or below a name that another tenant claims so
+// (S4.8). A former literal or shared rule, or a former claim between, may have allowed the names (S4.12, S4.13).
 func (c *check) noteNests(z *zone) {
 	for low, o := range z.owners {
 		for _, mine := range o.Claims {

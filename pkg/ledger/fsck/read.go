@@ -149,8 +149,8 @@ func (c *check) readOutbox() error {
 		c.reportPending(key, "I4", w.Reason, "carried out")
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
-			// A removed zone has no mark. A work of retries lists its first zone because the zone's namespace comes
-			// first, before a step sets the mark (S7.2).
+			// A removed zone has no mark. A work of trials lists its first zone before a step sets the mark (S7.2), for
+			// the order of candidates.
 			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) {
 				marked := slices.ContainsFunc(z.holding.Works, func(s law.CascadeMark) bool { return s.ID == w.ID })
 				c.require(marked, c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
@@ -312,7 +312,7 @@ func (c *check) readDelegations() error {
 	})
 }
 
-// Only decoding and keys are checked, as no key follows from BIND 9 servers.
+// readServers checks only decoding and keys of BIND 9 objects, as the ledger derives no keys from them.
 func (c *check) readServers() error {
 	if c.config.Further == nil {
 		return nil

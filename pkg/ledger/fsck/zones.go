@@ -56,8 +56,8 @@ func (c *check) checkName(z *zone) {
 	c.require(!relative || z.spec.ZoneRef != nil, z.key, "S1.1", "a relative name without zoneRef", "one of them")
 }
 
-// Settled, settledSerial and the marks of cascades must agree (S7.2). A removed zone leaves its mark at the zone that
-// gains the records without that zone's object (I1), so Settled may stay True until a step writes the object.
+// Settled, settledSerial and the marks of cascades must agree (S7.2). The removal of a zone marks the zone that gains
+// the records without writing that zone's object (I1), so Settled may stay True until a step writes the object.
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})

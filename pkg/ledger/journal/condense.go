@@ -21,11 +21,11 @@ import (
 )
 
 // An unsettled zone is delivered with an earlier content, in a mass deletion for days (S7.5). A starting server finds
-// that content by undoing the steps since, but the journal is bounded. So the oldest of these steps are condensed into
-// one before they are trimmed. The last included step stays in the journal, as the link to the next.
+// the delivered content by undoing the steps since, but the journal is bounded. So the oldest of these steps are
+// condensed into one before they are trimmed. The last included step stays in the journal, as the link to the next.
 //
-// The condensed step is stored in parts, valid only through the key that names them. Writes compare that key, so that
-// of two servers which condense at once, the second fails. All servers make the same parts up to the same step.
+// The condensed step is stored in parts, valid only through their header. Writes compare the header's key: if two
+// servers condense at once, the second fails. All servers make the same parts up to the same step.
 
 // condensedPart is in estimated octets.
 const condensedPart = 256 << 10
@@ -150,8 +150,9 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// stillNamed returns a compare that z has had its name since revision at, or nil. Once the zone is gone, the purge may
-// have passed the keys, so nothing may be written (I4). Once it is back, older knowledge must not remove anything.
+// stillNamed returns a compare that holds while z has its name, or nil if z has left the name since revision at. After
+// z has left, the purge may have passed its keys, so nothing may be written (I4). After z is back, nothing read before
+// may decide a deletion.
 func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

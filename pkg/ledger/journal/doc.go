@@ -9,8 +9,8 @@
 // Guarantees:
 //
 //  1. A journal has no gap: the oldest steps go first.
-//  2. Steps since the delivered content, and steps that a Delivery has not confirmed, stay up to a bound of octets.
-//     Beyond the bound, the former are condensed.
+//  2. Steps since the delivered content, and steps not confirmed by a Delivery, stay up to a bound of octets. Beyond
+//     the bound, steps since the delivered content are condensed.
 //  3. No write waits for a trim.
 //
 // Out of scope: decisions, and the writing of steps, which package commit does in the transaction of the change.

@@ -19,9 +19,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// While an ended zone has the finalizer of Delivery, its owners and journal stay, and the purge's outbox item has the
-// header. They list every RRset that a provider may have. No tenant writes them, and the zone is not created again
-// before the purge.
+// While an ended zone has the finalizer of Delivery, its keys of owners/ and journal/ stay, and the purge's outbox item
+// has the header. Together they list every RRset that a provider may have. No tenant writes them, and the zone is not
+// created again before the purge.
 
 // ErrDelivered means that a purge waits until Delivery has withdrawn the zone.
 var ErrDelivered = errors.New("the zone is not withdrawn yet")
@@ -30,8 +30,8 @@ var ErrDelivered = errors.New("the zone is not withdrawn yet")
 type Left struct {
 	Header content.Header
 	Serial serial.Serial
-	// Rows has owners and types, without data, of the RRsets at the end of the zone and of those changed by steps; not
-	// the header's.
+	// Rows has owners and types, without data, of the zone's last RRsets and of RRsets changed by steps, but not those
+	// of the header.
 	Rows []content.Row
 }
 
@@ -57,7 +57,8 @@ func trimmed(zone *v1alpha1.Zone, why string) error {
 	return fmt.Errorf("zone %s, %s: %w", zone.UID, why, ErrTrimmed)
 }
 
-// readHad sets *rev for all reads. Nothing is purged before the finalizer is gone.
+// readHad returns the header of an ended zone, and sets *rev for all reads. Nothing is purged before the finalizer is
+// gone.
 func (jr *Journal) readHad(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
 	err = etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), rev, func(key string, data []byte, _ int64) error {
 		var w law.Work

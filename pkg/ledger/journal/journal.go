@@ -26,9 +26,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A provider that cannot list its RRsets finds in the journal which of them to remove (S8.6). So the steps that a
-// Delivery has not confirmed stay, up to keptOctets. Of other steps JournalSteps are kept for each zone, and at most
-// JournalOctets if steps are longer than longStep: a Record makes any number of steps, of up to about 200 KiB.
+// A provider that cannot list its RRsets finds in the journal which of them to remove (S8.6). So the steps not
+// confirmed by a Delivery stay, up to keptOctets. Of other steps JournalSteps are kept for each zone, and at most
+// JournalOctets if steps are longer than longStep: writes of a Record make any number of steps, of up to about 200 KiB.
 //
 // A server trims in the background, after writing half of JournalSteps, JournalOctets of long steps or, for Deliveries,
 // a quarter of keptOctets. So a journal may have half as many steps more, or twice the octets, and as many again for
@@ -76,7 +76,7 @@ type Trimming struct {
 	mu sync.Mutex
 	// condensed is the octets of the condensed step at the last trim.
 	condensed int
-	// written counts the steps since the last trim, octets (and long for long steps) since the last check.
+	// written counts the steps since the last trim. octets, and long for long steps, count since the last weighSteps.
 	written, octets, long int
 	// done is set by the first trim. All keys before the key "to" were deleted since the name was created at revision
 	// named: a zone that is back (S3.7) has the same uid, but counts its steps from the beginning.
@@ -122,10 +122,11 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	})
 }
 
-// trimJournal deletes steps, except the last KeptSteps, counted back from z, and those needed by a Delivery. If weigh
-// is true, octets bound all. An unsettled zone's needed steps are condensed first; the result is the former octets of
-// the condensed step. Two servers may trim at once, as a Delivery created later needs no step before the zone's serial
-// then, and existing Deliveries need ever fewer. Nothing is deleted if the zone has left its name since rev.
+// trimJournal deletes the steps before the last KeptSteps, counted back from z, and before those needed by a Delivery.
+// If weigh is true, a bound of octets limits the kept steps too. Needed steps of an unsettled zone are first condensed;
+// condensed is the size of the condensed step before. If the zone has left its name since rev, nothing is deleted. Two
+// servers may trim at once, as a new Delivery needs no step from before its creation, and existing Deliveries need ever
+// fewer.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh bool) (condensed int, err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	jr.Fault("trim")
@@ -191,7 +192,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	// first trim, earlier zone of the name, or before this zone ended
+	// t.to is unset, another zone's, or from before this zone ended and came back
 	if t.named != named || !strings.HasPrefix(t.to, journal) {
 		t.to, t.named = journal, named
 	}
@@ -260,8 +261,8 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// findUndelivered returns a test for the serials of steps needed by a Delivery, from the earliest serial that a
-// provider may have; nil if none is needed.
+// findUndelivered returns a function that reports whether a Delivery needs the step with a serial: the steps from the
+// earliest serial that a provider may have. It returns nil if no step is needed.
 func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false

@@ -14,7 +14,7 @@ import (
 // MaxSteps is the limit of steps in a journal value, and of groups in a batch.
 const MaxSteps = 64
 
-// JournalValue is a content.Transaction under construction, without a Zone. Each step is encoded once.
+// JournalValue is a content.Transaction under construction, without a Zone.
 type JournalValue struct {
 	buf     bytes.Buffer
 	encoder *json.Encoder

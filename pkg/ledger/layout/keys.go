@@ -337,7 +337,7 @@ func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	return stored
 }
 
-// Condensed returns the header's key of a zone's condensed step, and CondensedPart that of a part.
+// Condensed returns the key of the header of a zone's condensed step, and CondensedPart the key of a part.
 func (k Keys) Condensed(zone string) string { return k.Room("condensed") + zone + "/" }
 
 func (k Keys) CondensedPart(zone string, n uint64, part int) string {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -14,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ZoneAsk returns the request of a Zone write to the law, by the object alone; before or after may be nil. The error is
-// a law.Refusal if the new spec does not parse.
+// ZoneAsk returns the request of a Zone write to the law, as far as the object determines it; before or after may be
+// nil. The error is a law.Refusal if the new spec does not parse.
 func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	if before != nil {
 		if ask.Before, err = lawform.Zone(before); err != nil {
@@ -43,13 +45,14 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	return ask, nil
 }
 
-// behindOf returns the serial of a secondary that is ahead (S6.11), or nil. The API allows a change of status.serial
-// only to report such a serial.
+// behindOf returns the secondary that is ahead or differs, as reported by a status write (S6.11), or nil. The API
+// allows a change of status.serial for this purpose only.
 func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil
 	}
-	b := &zones.Behind{Serial: serial.Serial(after.Status.Serial)}
+	ready := meta.FindStatusCondition(after.Status.Conditions, v1alpha1.ConditionReady)
+	b := &zones.Behind{Serial: serial.Serial(after.Status.Serial), Differs: ready != nil && ready.Reason == v1alpha1.ReasonContentDiffers}
 	if accepted, err := strconv.ParseUint(after.Annotations[v1alpha1.AnnotationAcceptSerial], 10, 32); err == nil {
 		b.Accepted = serial.Serial(accepted)
 	}

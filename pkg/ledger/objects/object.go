@@ -181,7 +181,7 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	stalled := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || stalled.ObservedGeneration == generation && slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {
-		return c.Type != v1alpha1.ConditionStalled && c.Status == metav1.ConditionFalse && c.Reason == stalled.Reason
+		return c.Type != v1alpha1.ConditionStalled && c.Status != metav1.ConditionTrue && c.Reason == stalled.Reason
 	}) {
 		return
 	}
@@ -191,7 +191,10 @@ func dropStalled(conditions *[]metav1.Condition, generation int64) {
 // setReady sets Ready in the content write itself, so that no client takes an old True for this write (S6.13).
 func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
 	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
+	before := meta.FindStatusCondition(*conditions, v1alpha1.ConditionReady)
 	switch {
+	case delivers && before != nil && before.Status == metav1.ConditionUnknown:
+		reason, message = before.Reason, before.Message // a known cause concerns this write, too
 	case delivers:
 	case served:
 		status, reason, message = "True", v1alpha1.ReasonNoClass, class.MessageNoClass

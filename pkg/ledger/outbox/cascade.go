@@ -45,7 +45,8 @@ func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 	}
 }
 
-// The moving Records come first, then the zones are unlocked, so that waiting Records do not prolong the lock (S2.11).
+// decideFound decides moving Records first, then unlocks the zones, so that waiting Records do not prolong the lock
+// (S2.11).
 func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
@@ -105,8 +106,8 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 	return nil
 }
 
-// finishWork commits withdrawals, then marks at the zones, then the purge, each in transactions, of which the last
-// deletes the item (I4). It returns false if the item was extended.
+// finishWork removes ended withdrawals, then the work's marks at the zones, then the keys of a purged zone. The last
+// transaction deletes the item (I4). It returns false if the item was extended.
 func (ob *Outbox) finishWork(ctx context.Context, s *workState) (through bool, err error) {
 	for s.Work.Times == s.cursor.Times {
 		purges := s.Work.Purge != ""
@@ -168,7 +169,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 	return last, nil
 }
 
-// No zone has the work's mark any more, so no decision reads these keys.
+// purgeKeys deletes keys that no decision reads any more, as no zone has the work's mark.
 func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	if len(s.Work.Scans) > 0 { // no second scan after an interruption
 		next := s.Work

@@ -39,8 +39,8 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// countCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. Each change of
-// the child puts the pending cut again, so its revision is compared.
+// countCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. The pending cut's
+// revision is compared, as each change of the child puts the pending cut again.
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
@@ -70,7 +70,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		}
 		ask.Own = (ask.Own || d.Own) && !ob.Terminates(d.Parent.Namespace)
 		w := ob.cutWrite(ask, parent)
-		w.Key, w.Expected, w.Item = cutKey, r.Kvs[0].ModRevision, item
+		w.Key, w.Expected, w.OutboxItem = cutKey, r.Kvs[0].ModRevision, item
 		switch out, err := ob.com.Commit(ctx, w); {
 		case errors.Is(err, commit.ErrThrough): // the child's cascade has ended, or the parent has another name
 		case err != nil:
@@ -82,7 +82,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	}
 }
 
-// The write's error is commit.ErrThrough if the parent's name has changed.
+// The write returned by cutWrite fails with commit.ErrThrough if the parent's name has changed.
 func (ob *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
 	d := ask.Pending
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},
@@ -130,8 +130,8 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 	return nil, nil
 }
 
-// readCut reads the child into ask; the pending cut's revision proves the reads. parent is nil if gone. If kept is
-// true, the cut stays pending until the end of the child's hold.
+// readCut reads the child into ask; the pending cut's revision proves the reads. parent is nil if the parent is gone.
+// If kept is true, the cut stays pending until the end of the child's hold.
 func (ob *Outbox) readCut(ctx context.Context, ask *records.CutAsk) (parent *law.Zone, kept bool, err error) {
 	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {
@@ -209,7 +209,8 @@ func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets
 	return sets, err
 }
 
-// sweepCuts counts the cuts left by a crash or timeout. Writers count new cuts, except in a server's first sweep.
+// sweepCuts counts the cuts left by a crash or timeout. It leaves new cuts to their writers, except in a server's first
+// sweep.
 func (ob *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 	return ob.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var d law.PendingCut

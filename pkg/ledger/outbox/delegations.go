@@ -22,8 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// DelegationTx returns the write of a decision about a Delegation. Commit sets *placed to the stored object, nil if
-// deleted.
+// DelegationTx returns the write of a Delegation. Its commit sets *placed to the stored object, nil if deleted.
 func (ob *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
 	placed **v1alpha1.Delegation) {
 	spec, of := ask.After, after
@@ -56,8 +55,8 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.
 
 const takenAtOnce = 8
 
-// decideDelegations decides Delegations of a removed zone, those waiting for a zone, and those for which a zone had no
-// room. Candidates are collected afterwards, as the new rules decide them.
+// decideDelegations decides Delegations of a removed zone, waiting for a zone, or for which a zone had no room.
+// Candidates are collected afterwards, as the new rules decide them.
 func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]

@@ -39,8 +39,8 @@ type forgettable struct {
 
 // sweepSerials removes last serials that no secondary can remember (S6.8). Only the running time of servers counts: a
 // clock a year ahead for a minute would remove all serials, and a new zone of the name would begin behind its
-// secondaries. The first server that kept a serial for KeepsFor subtracts KeepsFor from the time left, and the others
-// restart at the new revision, so the time counted never exceeds the time passed.
+// secondaries. The first server to keep a serial for KeepsFor subtracts that from the time left; the others then count
+// from the new revision, so no time counts twice.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
@@ -76,8 +76,8 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	return seen
 }
 
-// Keep subtracts d from the time left of a last serial, and returns nil if the serial may go. If due is true, write the
-// result.
+// Keep subtracts d from the time left of a last serial, and returns nil if the serial may go. due reports whether to
+// write the result.
 func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
 	passed := int64(d.Seconds())
 	if passed >= last.Left {
@@ -87,8 +87,8 @@ func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool)
 	return &last, d >= KeepsFor
 }
 
-// SweepCondensed deletes the condensed steps of settled zones, and parts without a header. The purge deletes those of
-// removed zones.
+// SweepCondensed deletes the condensed steps of settled zones, also parts without a header. For removed zones the purge
+// does.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{} // last revision by uid
 	room := ob.mem.Layout.Room("condensed")

@@ -23,7 +23,7 @@ type items struct {
 	by map[string]*listed
 }
 
-// met is the time at which this server first saw the revision, as no other server's clock counts.
+// met is the time at which this server first saw the item's revision, as no other server's clock counts.
 type listed struct {
 	commit.Item
 	since int64 // creation revision
@@ -45,7 +45,7 @@ func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *listed {
 	return one
 }
 
-// rev is read first, so that a watch from rev misses nothing.
+// loadItems reads rev first, so that a watch from rev misses nothing.
 func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	room := ob.mem.Layout.Room("outbox")
 	_, rev, err = etcd.ReadKey(ctx, ob.mem.Client, room)
@@ -81,7 +81,7 @@ func (ob *Outbox) beginItems(ctx context.Context) int64 {
 	}
 }
 
-// An item of this server wakes the outbox again: its writer may have done so before the watch had the item.
+// followItems wakes the outbox for each item of this server: the item's writer may have done so too early.
 func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, ob.mem.Client, ob.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {

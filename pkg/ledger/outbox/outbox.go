@@ -62,7 +62,7 @@ const (
 
 func isTrial(w *law.Work) bool { return strings.HasPrefix(w.ID, trialID) }
 
-// isGaining reports whether a cascade moves records to a name, or above or below.
+// isGaining reports whether a cascade may bring records to a name (law.Holding.Gains).
 func (ob *Outbox) isGaining(view string, n name.Name) bool {
 	if n.IsZero() {
 		return false
@@ -84,8 +84,8 @@ func (ob *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 	return layout.DecodeFact(k, r.Kvs[0].Value)
 }
 
-// decideZone decides a Zone without a client, until the decision is committed or obsolete. item is the cascade's, or
-// nil. ask returns nil if there is nothing to decide.
+// decideZone decides a Zone for the outbox, until the decision is committed or obsolete. item is the cascade's, or nil.
+// ask returns the request to the law, or nil if there is nothing to decide.
 func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error)) error {
 	for {
@@ -98,7 +98,7 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 			return err
 		}
 		w := ob.com.WriteOf("zones", o, mod)
-		w.Was, w.Hint, w.Item = o, w.Key, item
+		w.Was, w.Hint, w.OutboxItem = o, w.Key, item
 		w.Ask = func(seen *law.Seen) law.Outcome {
 			out := decide(seen)
 			ob.dropUnchanged(out.Plan, o)
@@ -127,8 +127,8 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 	}
 }
 
-// dropUnchanged removes the zone from a plan without changes. The batch would put the object from memory, of which the
-// decision read nothing.
+// dropUnchanged removes the zone from a plan that changes nothing. Otherwise the batch would put the object from
+// memory, which the decision has not read.
 func (ob *Outbox) dropUnchanged(plan *law.Plan, o *v1alpha1.Zone) {
 	if plan == nil || plan.Zone == nil || len(plan.Writes) > 0 {
 		return

@@ -97,8 +97,8 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	}
 }
 
-// listDue returns, oldest first, this server's works, those of a server silent for foreignAfter and, if all is true,
-// those without a runner.
+// listDue returns, oldest first, this server's works, works of servers silent for foreignAfter and, if all is true,
+// works without a runner.
 func (ob *Outbox) listDue(all bool) (works []*workState) {
 	ob.items.mu.Lock()
 	for _, one := range ob.items.by {
@@ -153,7 +153,7 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 		var err error
 		for _, mark := range h.Works {
 			failed := ob.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
-				// A later work with this ID changes the zone by its mark, so that this write fails.
+				// If a later work with this ID marks the zone meanwhile, this write fails.
 				r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
 				if err != nil || len(r.Kvs) > 0 {
 					return nil, err
@@ -175,8 +175,8 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 }
 
 const (
-	// The pause of a work doubles with each failure, up to maxBackoff, or to longestWait for Delivery or another
-	// cascade (law.Later).
+	// The pause of a work doubles with each failure, up to maxBackoff, or longestWait if it waits for Delivery or
+	// another cascade (law.Later).
 	initialBackoff = time.Second
 	maxBackoff     = 5 * time.Minute
 	longestWait    = 10 * time.Second

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// sightings are the keys of a kind at a duty's last sweep. A key that no server changes becomes due by this server's
-// clock.
+// sightings are the keys of a kind at their last sweep, with revisions and times: an unchanged key becomes due by this
+// server's clock.
 type sightings map[string]sighting
 
 type sighting struct {

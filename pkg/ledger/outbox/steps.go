@@ -28,14 +28,14 @@ import (
 )
 
 // A cascade decides records in order, each on the result of the last, but submits many at once to the zone's queue. All
-// moving Records leave their zone first, then all come in (S2.8, S2.9). So a record's former zone does not decide which
-// record takes a name.
+// moving Records leave their zones before the first comes in (S2.8, S2.9), so that a record's former zone does not
+// decide which record takes a name.
 
 const (
 	// About maxSteps records fit into a transaction.
 	maxSteps = 16
-	// For the time sharedFor after a client's write the bound is fewSteps, as the client's next write waits for queued
-	// steps. Each stepsGrow raises the bound by 1, so that names do not stay locked for long.
+	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for queued steps.
+	// Each stepsGrow since the cascade's begin raises the bound by 1, so that names do not stay locked for long.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
@@ -73,7 +73,7 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 		ask.Work = s.Work.ID
 	}
 	w := ob.com.WriteOf("records", o, mod)
-	w.Hint, w.Item = ob.mem.GuessZone(r), &s.Item
+	w.Hint, w.OutboxItem = ob.mem.GuessZone(r), &s.Item
 	if isTrial(&s.Work) {
 		w.Payer = o.Namespace
 	}
@@ -116,8 +116,8 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
 }
 
-// First the Records in a zone stay or leave. Then zones adopt the waiting Records, and those that have left for another
-// zone (I1).
+// decideRecords first decides whether Records in a zone stay or leave. Then zones adopt the waiting Records, and
+// Records that have left for another zone (I1).
 func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidate) error {
 	ob.mem.Fault("cascade-step")
 	ob.mem.Stats.CascadeSteps.Add(int64(len(cs)))
@@ -143,8 +143,9 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	return err
 }
 
-// If steps of a zone are not committed, the first of them is decided alone. If inside is true, a leaving Record is not
-// yet adopted by another zone. leaves has the uids of leaving Records.
+// commitSteps commits the steps of each zone together, and decides the first step that is not committed alone. If
+// inside is true, a leaving Record is not yet adopted by another zone. leaves has the decided Records by uid, true if
+// leaving.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {

@@ -22,7 +22,7 @@ const (
 	usageAtOnce = 500
 )
 
-// The first sweep counts all zones, as earlier writes may not be noted.
+// sweepUsage counts all zones in the first sweep, as earlier writes may not be noted.
 func (ob *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 	delegated := map[string]*law.Holding{}
 	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return h.Delegations > 0 }) {

@@ -26,14 +26,15 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write that frees a name does not look for waiting objects. Each round decides all of them without a write (a
-// trial); when a client removes a value, objects waiting at the name are tried at once (S2.7). If a zone would adopt an
-// object, a cascade decides all objects waiting at the name. So rounds of an idle cluster write nothing.
+// A write that frees a name does not look for waiting objects. About every minute a round decides all waiting objects
+// without a write (a trial); when a client removes a value, objects waiting at the name are tried at once (S2.7). If a
+// zone would adopt an object, a cascade decides all objects waiting at the name. So rounds of an idle cluster write
+// nothing.
 
 const (
 	// TryEvery is the time between two rounds.
 	TryEvery = time.Minute
-	// maxTried bounds a namespace's objects in a round, chosen by lot, so that many do not delay others'.
+	// maxTried bounds a namespace's objects in a round, chosen by lot, so that they do not delay other namespaces.
 	maxTried = 100
 	// maxListed bounds the keys read by a round; the next continues there. maxBelow bounds those at a freed name.
 	maxListed = 100_000
@@ -51,8 +52,8 @@ func (ob *Outbox) followRounds(ctx context.Context) {
 	}
 }
 
-// followFreed tries the objects waiting at freed names, and at or below their base names. While nothing waits, it only
-// counts them, and seldom, as most clusters have no waiting objects.
+// followFreed tries the objects waiting at freed names, and at or below their base names. As most clusters have no
+// waiting objects, it first counts them, and pauses while there are none.
 func (ob *Outbox) followFreed(ctx context.Context) {
 	var waited time.Time
 	for at, ok := ob.com.NextFreed(ctx); ok; at, ok = ob.com.NextFreed(ctx) {
@@ -103,8 +104,8 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 }
 
 // hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Rounds
-// leave them to that cascade: Records restored by rules of the zone's own namespace are its act and end a hold (S7.5),
-// those adopted in a round are the tenant's.
+// leave the names to that cascade: Records restored by a rule count as an act of the zone's own namespace and end a
+// hold (S7.5), Records adopted in a round as the tenant's.
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))

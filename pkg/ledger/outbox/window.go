@@ -34,7 +34,8 @@ type candidate struct {
 // maxWindow bounds a cascade's candidates in memory, to about 5 MB. Each further window scans again.
 const maxWindow = 1 << 14
 
-// window is the next part of a work's candidates, in this order (S2.8, S2.14), the older first within each:
+// window is the next part of a work's candidates (the objects to decide), in this order (S2.8, S2.14), older ones first
+// within each:
 //
 //   - moving Records of the gaining zone's own namespace, then others
 //   - zones, since they adopt records
@@ -106,8 +107,8 @@ func (w *window) cutToSize() []candidate {
 	return w.found
 }
 
-// Only an interrupted work leaves Records between two zones, so only then are waiting objects searched for them: other
-// namespaces may have many objects there (S2.11).
+// findWindow searches waiting objects for moving Records only if the work may have been interrupted, which leaves
+// Records between two zones: other namespaces may have many waiting objects there (S2.11).
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
@@ -168,8 +169,8 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 		decided := kv.CreateRevision > s.since && !s.again && slices.ContainsFunc(s.Work.Scans, s.moves)
 		return c, c.letter != layout.WaitingDelegation && scan.Of(c.Namespace) && !decided, nil
 	}
-	// A Record that came in after the creation of the work was decided then, and the decision holds (I5). So a busy
-	// client does not prolong the work.
+	// A Record adopted after the work's creation was decided on the new state (I5). So a busy client does not prolong
+	// the work.
 	if s.since > 0 && kv.ModRevision > s.since {
 		return c, false, nil
 	}
@@ -194,7 +195,7 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 	return c, true, nil
 }
 
-// scanNamespaces finds candidates in the scan's namespaces, without the zone's members.
+// scanNamespaces finds candidates among the objects of the scan's namespaces, without reading all members of the zone.
 func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Scan, found func(candidate)) error {
 	var rev int64
 	for _, namespace := range scan.Namespaces {

@@ -60,7 +60,7 @@ func (s *workState) rewriteItem(ctx context.Context, ob *Outbox, next law.Work) 
 
 const (
 	// foreignAfter is the silence after which this server takes over another server's cascade, beatEvery the period of
-	// renewals.
+	// renewing the lease.
 	foreignAfter = 3 * time.Second
 	beatEvery    = time.Second
 )
@@ -114,8 +114,9 @@ func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time
 	return true, s.noteProgress(ctx, ob)
 }
 
-// A cascade notes a damaged record in the item, and ends as if it had been decided. Then the item has only damaged
-// records, until a server can read them again or finds them gone. A trial drops them, as the next round tries again.
+// A cascade notes a damaged record in the item, and ends as if the record had been decided. Then the item has only
+// damaged records, until a server can read them again or finds them gone. A trial drops them, as the next round tries
+// again.
 
 // MaxDamaged bounds an item's damaged records. With more, the store is damaged or the encryption configuration wrong,
 // and the cascade waits for a repair.

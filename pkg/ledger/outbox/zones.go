@@ -29,12 +29,12 @@ func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, err
 	return func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) }, err
 }
 
-// reparentZones decides again the parents of zones below a name (S3.4–S3.11), and zones whose condition reports another
-// name of the zoneRef's target, or must (S1.6).
+// reparentZones decides again the parents of zones below a name (S3.4–S3.11), and zones whose condition reports, or
+// must report, that the target of their zoneRef has another name (S1.6).
 func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 	for _, scan := range s.Work.Scans {
 		decided := map[string]bool{}
-		for again := true; again; { // a zone created meanwhile may rest on an earlier state of a zone above
+		for again := true; again; { // a zone created meanwhile may depend on an earlier state of a zone above
 			found, err := ob.findZones(ctx, &scan)
 			if err != nil {
 				return err

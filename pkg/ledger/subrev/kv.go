@@ -139,7 +139,7 @@ func (k *kv) GetStream(ctx context.Context, key string, opts ...clientv3.OpOptio
 	return out, nil
 }
 
-// Only objects have versions inside a revision.
+// readsInside reports whether op reads at a version inside a revision, which only objects have.
 func (k *kv) readsInside(op clientv3.Op) bool {
 	if revision, _ := Split(op.Rev()); !isInside(op.Rev()) || revision < 2 { // revision 1 is empty
 		return false
@@ -177,7 +177,7 @@ func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, er
 	return subs, nil
 }
 
-// etcd cannot filter objects, as their sub-revisions are in the values.
+// mapFilters rejects filters of objects by revision, as their sub-revisions are in the values.
 func (m *Mapping) mapFilters(op *clientv3.Op) error {
 	if touched, _ := m.resourcesIn(spanOf(*op)); hasFilters(*op) && len(touched) > 0 {
 		return errFilter
@@ -250,8 +250,8 @@ func (t *txn) mapTxn() (err error) {
 	return err
 }
 
-// A key has a single version in a revision, so equality is preserved. An order is preserved only at the end of a
-// revision.
+// mapCompares preserves equality, as a key has a single version in a revision. It preserves an order only at the end of
+// a revision.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {

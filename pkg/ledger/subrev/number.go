@@ -10,9 +10,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// numberWrites numbers a branch's writes from the last to the first, as countEvents numbers their events, and encodes
-// the values of puts. So a write that etcd may skip (the deletion of an absent key) or multiply (of a range) must be
-// the only write of its resource. present reports whether the transaction compares that a key exists.
+// numberWrites numbers the writes of a branch (Then or Else) from the last to the first, as countEvents numbers their
+// events, and encodes the values of puts. So a write that etcd may skip (the deletion of an absent key) or multiply (of
+// a range) must be the only write of its resource. present reports whether the transaction compares that a key exists.
 func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool) ([]int64, error) {
 	subs, written := make([]int64, len(ops)), make([]int64, len(m.resources))
 	uncounted := make([]bool, len(m.resources))

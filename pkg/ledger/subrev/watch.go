@@ -206,7 +206,8 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 	return len(shown) > 0
 }
 
-// etcd begins a watch before noting that previous values are wanted. Without them the storage ends a client's watch.
+// readPrevious reads missing previous values: etcd begins a watch before noting that they are wanted. Without them the
+// storage ends a client's watch.
 func (k *kv) readPrevious(ctx context.Context, events []*clientv3.Event) {
 	for _, e := range events {
 		if e.IsCreate() || e.PrevKv != nil {

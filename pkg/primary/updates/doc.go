@@ -8,7 +8,8 @@
 // first answer (package replay); (3) a message is parsed only in a slot of its tenant, and a panic of the Handler fails
 // only that message.
 //
-// Out of scope: the transport, signature and wire form of the answer, and the changes, which the Handler makes.
+// Out of scope: the transport, signature and wire form of the answer, and the changes: the Handler sends the message to
+// the API server, whose package registry/updatekey writes Records.
 //
 // Read key.go, then queue.go.
 package updates

@@ -13,7 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Handler applies updates (RFC 2136). It must be safe for concurrent use.
+// Handler has updates (RFC 2136) applied: that of package controller/updatekey posts them to the API server. A Handler
+// must be safe for concurrent use.
 type Handler interface {
 	// Update applies a message and returns the RCODE, 0 if the zone has all changes. A message without updates asks
 	// whether the zone has rules for the key's tenant; with a prerequisite, whether the tenant may write that name. If

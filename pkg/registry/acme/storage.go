@@ -68,8 +68,8 @@ func (*REST) NamespaceScoped() bool { return false }
 // GetSingularName returns the name of the resource.
 func (*REST) GetSingularName() string { return acme.Resource }
 
-// Create solves the challenge. The response has refusals by zones and of the payload. The error is a missing right, or
-// a failure to retry.
+// Create solves the challenge. The response has a zone's refusal, or a fault of the payload. The error is a missing
+// right, or a failure that cert-manager retries.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	payload, ok := obj.(*acme.ChallengePayload)
@@ -176,8 +176,8 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	return status.Message, nil
 }
 
-// isLater reports a wait of over a second. On an error, cert-manager's client would wait itself, in one of the few
-// workers of all namespaces. On a response only this Challenge waits.
+// isLater reports whether err asks for a wait of over a second, which then goes into the response: only this Challenge
+// waits. On an error, cert-manager's client would wait itself, and block a worker of all namespaces.
 func isLater(err error) bool {
 	seconds, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)
@@ -227,7 +227,7 @@ func readView(raw *runtime.RawExtension) (view, refusal string) {
 	return config.View, ""
 }
 
-// User returns the user that writes challenges of a namespace. Other requests have no rights by this name.
+// User returns the user that writes challenges of a namespace. Requests from outside have no rights by this name.
 func User(ctx context.Context, namespace string) user.Info {
 	from := ""
 	if caller, ok := genericapirequest.UserFrom(ctx); ok {

@@ -54,7 +54,7 @@ func errorOf(set *v1alpha1.ChangeSet, items []*item, together Set) error {
 	return nil
 }
 
-// withoutOutcome replaces the reason Timeout, which means an unknown outcome.
+// withoutOutcome replaces the reason Timeout, which means an unknown outcome, by ServerTimeout.
 func withoutOutcome(e *apierrors.StatusError) error {
 	if e.ErrStatus.Reason == metav1.StatusReasonTimeout {
 		e.ErrStatus.Reason = metav1.StatusReasonServerTimeout
@@ -62,7 +62,7 @@ func withoutOutcome(e *apierrors.StatusError) error {
 	return e
 }
 
-// The code is that of all items, else 422, as clients must not retry in vain.
+// errorOfItems returns the code that all items share, else 422, as clients must not retry in vain.
 func errorOfItems(set *v1alpha1.ChangeSet, items []*item, so string) *apierrors.StatusError {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: int32(items[0].code), Reason: items[0].failure.Reason,

@@ -12,8 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// A set acquires a slot of its namespace and one of the server for each item, before it sends an item, so that sets
-// cannot deadlock. Those of the namespace come first, so that its waiting sets do not block others.
+// Before a set sends an item, it acquires slots of its namespace and of the server for all items, so that sets cannot
+// deadlock. The namespace's slots come first, so that its waiting sets do not block others.
 type slots struct {
 	all *semaphore.Weighted
 

@@ -122,7 +122,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	if err := kind.ValidateObject(ctx, set, validate); err != nil {
 		return nil, err
 	}
-	if len(items) > 1 || len(set.Spec.Prerequisites) > 0 { // a set of one item takes no more than a plain write
+	if len(items) > 1 || len(set.Spec.Prerequisites) > 0 { // a set of a single item takes no more than a plain write
 		release, err := r.slots.acquire(ctx, set.Namespace, len(items))
 		if err != nil {
 			return nil, err

@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Config of the kind. All fields are required.
+// Config configures the kind. All fields are required.
 type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
 	Zones      func() rest.Getter
@@ -39,7 +39,7 @@ func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 	return &of
 }
 
-// checkStatus requires the right to confirm, since a status makes Records Ready (S6.18).
+// checkStatus requires the right to confirm for the class, since a status makes Records Ready (S6.18).
 func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Delivery) error {
 	ref := after.Spec.ClassRef
 	of := v1alpha1.Resource("dnsclasses")
@@ -82,7 +82,7 @@ func refuseSerial(of *v1alpha1.Delivery, err *field.Error) error {
 	return refusal.NewInvalid(v1alpha1.Kind("Delivery"), of.Name, field.ErrorList{refusal.Cite("S6.18", err)})
 }
 
-// Kind of Deliveries, without the checks of NewKind.
+// Kind is the kind of Deliveries, without the checks of NewKind.
 var Kind = kind.Kind[*v1alpha1.Delivery]{
 	GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "deliveries", Singular: "delivery", Categories: []string{"kubizone"},
 	New:     func() *v1alpha1.Delivery { return &v1alpha1.Delivery{} },

@@ -55,7 +55,8 @@ type Kind[T Object] struct {
 	WarnUpdate func(ctx context.Context, after, before T) []string
 	// Check checks other objects and rights, after admission. before is empty for a new object.
 	Check func(ctx context.Context, after, before T) error
-	// Protected refuses deletions. Both it and CheckDeletion get the object that is deleted, not an earlier read.
+	// Protected reports whether to refuse a deletion. Protected and CheckDeletion get the object that is deleted, not
+	// an earlier read.
 	Protected     func(T) bool
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error
 	Subresources  map[string]Subresource[T]
@@ -134,7 +135,7 @@ func (r *REST[T]) ShortNames() []string { return r.of.ShortNames }
 // Categories are those of the Kind.
 func (r *REST[T]) Categories() []string { return r.of.Categories }
 
-// Create also decides a dry run.
+// Create creates an object. It also decides a dry run.
 func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	ctx, errs := withErrors(ctx)

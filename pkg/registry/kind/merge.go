@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions merges written conditions into before. Types in server keep the old condition; if stale, so do Ready and
-// Stalled.
+// Conditions returns the written conditions, but keeps those of before for the types in server and, if stale, for Ready
+// and Stalled.
 func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
 	kept := slices.Clone(server)
 	if stale {
@@ -42,7 +42,7 @@ func Stale(written, now int64) bool {
 	return !serial.Serial(uint32(written)).Ahead(serial.Serial(uint32(now)))
 }
 
-// The generic server handles managed fields.
+// keepMetadata leaves managed fields to the generic server.
 func keepMetadata(after, before *metav1.ObjectMeta) {
 	after.Labels = before.Labels
 	after.Annotations = before.Annotations

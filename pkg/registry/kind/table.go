@@ -34,8 +34,8 @@ func Ready(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// Message returns reason and message of the first condition, in the order of types, that is not True or announces the
-// end.
+// Message returns reason and message of the first condition, in the order of types, that is not True or is
+// DelegationWithdrawn.
 func Message(conditions []metav1.Condition, types ...string) string {
 	for _, kind := range types {
 		condition := meta.FindStatusCondition(conditions, kind)

@@ -101,8 +101,8 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 	return status
 }
 
-// ruleReader reads all rules for all waiting questions, then rests four times as long: it takes a fifth of a processor.
-// A question waits for a reading that begins later.
+// ruleReader reads all rules for all waiting questions, then rests four times as long: reading takes a fifth of a
+// processor. A question waits for a reading that begins later.
 type ruleReader struct {
 	zones, delegations rest.Lister
 

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Kind of Records.
+// Kind is the kind of Records.
 var Kind = kind.Kind[*v1alpha1.Record]{
 	GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "records", Singular: "record",
 	ShortNames: []string{"rec"}, Categories: []string{"kubizone"},
@@ -37,7 +37,7 @@ var (
 	serverConditions = []string{v1alpha1.ConditionAdopted, v1alpha1.ConditionReady, v1alpha1.ConditionStalled}
 )
 
-// takeStatus takes other controllers' conditions (S7.4).
+// takeStatus takes only the conditions of other controllers from written (S7.4).
 func takeStatus(after, written *v1alpha1.Record) {
 	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, false, serverConditions...)
 }

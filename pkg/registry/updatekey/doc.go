@@ -1,7 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package updatekey is the REST storage of updatekeys.kubi.zone, and applies RFC 2136 messages signed by their keys.
+// Package updatekey is the REST storage of updatekeys.kubi.zone. It turns RFC 2136 messages signed by their keys,
+// received by the DNS server (package primary), into change sets of Records.
 //
 // Guarantees: (1) the author of a spec may write and delete Records in the namespace (S13.2); (2) a message changes
 // only names covered by both spec.records and the zone's rules for the namespace (S13.1); (3) a message is a single

@@ -18,11 +18,11 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// On timeout there is no Warning.
+// maxRulesTime bounds the reading of rules. After it there is no Warning.
 const maxRulesTime = time.Second
 
-// warnOfPatterns warns of patterns without a rule for the namespace: every zone refuses their updates (S13.1). A load
-// drops the Warning, by WarningNoRules, if rules follow.
+// warnOfPatterns warns of each pattern of an UpdateKey that no rule for the key's namespace matches: every zone refuses
+// the key's updates of such names (S13.1).
 func warnOfPatterns(ctx context.Context, list ListRules, key *v1alpha1.UpdateKey) {
 	within, cancel := context.WithTimeout(ctx, maxRulesTime)
 	defer cancel()

@@ -82,7 +82,8 @@ const fieldManager = "dynamic-update"
 
 type share map[rdata.Type]*v1alpha1.Record
 
-// divideRecords returns the Records at a name that no update made, and those made by updates and covered by the key.
+// divideRecords divides the Records at a name: p has those that no update made, made those that updates made and the
+// key covers.
 func divideRecords(s update.Scope, in zone, fqdn name.Name, records []*v1alpha1.Record) (p update.Present, made share, err error) {
 	made = share{}
 	for _, r := range records {

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// ShareREST is the subresource share: the records of a zone that a key may transfer (spec.transfer: Own).
+// ShareREST is the subresource share: the records of a zone that an UpdateKey may transfer (spec.transfer: Own).
 type ShareREST struct {
 	keys    rest.Getter
 	records rest.Lister

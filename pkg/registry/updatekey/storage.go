@@ -24,7 +24,7 @@ import (
 type ListRules func(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool)
 
 // NewKind returns the kind of UpdateKeys. Patterns without a match in rules get a Warning. taken is called when an
-// UpdateKey becomes KeyNameTaken, with the condition's message (S13.3).
+// UpdateKey gets the reason KeyNameTaken, with the condition's message (S13.3).
 func NewKind(by authorizer.UnconditionalAuthorizer, rules ListRules,
 	taken func(key *v1alpha1.UpdateKey, why string)) *kind.Kind[*v1alpha1.UpdateKey] {
 	status := kind.Status(validation.UpdateKeyStatusUpdate)

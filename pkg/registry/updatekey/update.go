@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Group of the users of all UpdateKeys.
+// Group is the group of the users of all UpdateKeys.
 const Group = "kubi.zone:updatekeys"
 
 // User returns the user of an UpdateKey. Only requests of this process have rights by this name (changeset.ActFor).
@@ -82,7 +82,8 @@ func (*UpdateREST) New() runtime.Object { return &v1alpha1.UpdateRequest{} }
 // Destroy does nothing.
 func (*UpdateREST) Destroy() {}
 
-// Create applies a message. The status has the RCODE; an error means an unknown outcome, or a retry.
+// Create calls Writer.Apply for a message, and reports a refusal. The status has the RCODE; an error means an unknown
+// outcome, or a retry.
 func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Object, validate rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
 	request, ok := obj.(*v1alpha1.UpdateRequest)
@@ -114,7 +115,7 @@ func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Obje
 	return request, nil
 }
 
-// Writer applies messages.
+// Writer writes the changes of messages, as change sets of Records.
 type Writer struct {
 	sets  rest.Creater
 	zones Zones
@@ -293,8 +294,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// An attempt is a transaction, so one Record of it proves that all are written, even if its prerequisites no longer
-// hold.
+// findWritten returns a Record that an earlier attempt wrote, or nil. An attempt is a transaction, so the Record proves
+// that all are written, even if the prerequisites no longer hold.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil

@@ -79,8 +79,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 	return r.REST.Create(ctx, obj, validation, options)
 }
 
-// Update starts again after a check of the permission, as the name is known only after patch and admission, perhaps
-// under a lock.
+// Update starts again after a check of the permission: the zone's name is known only after patch and admission, perhaps
+// under a lock, where no check is made.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt, asked, needs := ctx, "", ""

@@ -77,7 +77,7 @@ func mediaOf(format string) string {
 	return mediaJSON
 }
 
-// A Status is JSON in any format: a master file has none.
+// writeError writes a Status as JSON in any format: a master file has none.
 func writeError(w http.ResponseWriter, err error) {
 	status := responsewriters.ErrorToAPIStatus(err)
 	var api apierrors.APIStatus

@@ -95,7 +95,7 @@ var (
 	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
 )
 
-// takeStatus takes the controller's conditions (S7.4).
+// takeStatus takes only the controller's conditions from written (S7.4).
 func takeStatus(after, written *v1alpha1.Zone) {
 	behind := reportsBehind(&written.Status, &after.Status)
 	stale := kind.Stale(written.Status.Serial, after.Status.Serial)
@@ -105,11 +105,15 @@ func takeStatus(after, written *v1alpha1.Zone) {
 	}
 }
 
-// reportsBehind reports whether Ready is False with reason SerialBehind, at the serial of a secondary ahead of the zone
-// (S6.11).
+// reportsBehind reports whether Ready is False with reason SerialBehind, at the serial of a secondary ahead of the
+// zone, or with reason ContentDiffers, at the zone's next serial (S6.11).
 func reportsBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
-	return ready != nil && ready.Status == metav1.ConditionFalse && ready.Reason == v1alpha1.ReasonSerialBehind &&
-		before.Serial != 0 && written.Serial >= 1 && written.Serial <= math.MaxUint32 &&
-		serial.Serial(written.Serial).Ahead(serial.Serial(before.Serial))
+	if ready == nil || ready.Status != metav1.ConditionFalse || before.Serial == 0 || written.Serial < 1 ||
+		written.Serial > math.MaxUint32 {
+		return false
+	}
+	wanted, last := serial.Serial(written.Serial), serial.Serial(before.Serial)
+	return ready.Reason == v1alpha1.ReasonSerialBehind && wanted.Ahead(last) ||
+		ready.Reason == v1alpha1.ReasonContentDiffers && wanted == last.Next()
 }

@@ -55,8 +55,8 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 	return m, nil
 }
 
-// reader trusts no count or length. A compressed record of 16 octets may have two names of 255, so names and values are
-// cached.
+// reader reads a message, and trusts no count or length. A compressed record of 16 octets may have two names of 255, so
+// names and values are cached.
 type reader struct {
 	msg []byte
 	off int

@@ -54,7 +54,7 @@ type zone struct {
 	// identity has a UID once the zone was read; before, and if unreadable, only the name.
 	identity zoneview.Zone
 	listing  int
-	// pending is why the zone is not in the Set yet, frozen why it is unproven.
+	// pending is the reason why the zone is not in the Set yet, frozen the reason why it is unproven.
 	pending, frozen error
 	proof           *Proof
 	misfits         int
@@ -142,7 +142,7 @@ func (f *Feed) applyToSet(ctx context.Context, key string, z *zone, tx content.T
 	return err
 }
 
-// RemoveUnless removes a zone unless it has this UID. A pending zone stays pending until Report.
+// RemoveUnless removes the zone of a key unless the zone has this UID. A pending zone stays pending until Report.
 func (f *Feed) RemoveUnless(key, uid string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -168,9 +168,9 @@ func (f *Feed) Expect(key string) {
 	}
 }
 
-// Report ends the reading of a zone. Without an error, the zone is in the Set as at the source, or does not belong
-// there. After an error no other than a pending zone is pending: a zone that was in the Set or frozen does not end the
-// sync.
+// Report ends the reading of a zone. If err is nil, the zone is in the Set as at the source, or does not belong there.
+// An error keeps a pending zone pending. For a zone in the Set, or a frozen zone, the feed stays in sync. With freeze,
+// the zone is frozen.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -185,7 +185,7 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// freezeZone also drops a proof in flight, which must not unfreeze the zone.
+// freezeZone marks a zone as frozen by err. It drops a proof in flight, which would unfreeze the zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozen == nil {

@@ -16,10 +16,10 @@ import (
 // Base is a zone as read, before the proof.
 type Base struct {
 	Snapshot *zoneview.Snapshot
-	// Hash is the zone's claim, or empty if the source has compared.
+	// Hash is the status.hash that the zone claims; empty if the source has compared it.
 	Hash string
 	// Settled is true if the snapshot may be delivered. Otherwise the steps Since lead from the delivered state to the
-	// snapshot (S7.2, S7.5); without steps, it is unknown.
+	// snapshot (S7.2, S7.5); without steps, that state is unknown.
 	Settled bool
 	Since   []content.Step
 	// Final freezes the zone if the proof fails: another read would return the same.

@@ -12,10 +12,10 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// arrivals records when expected data arrives. Changes that wait at the same time have different data.
+// arrivals records when expected data arrives. Simultaneous changes have different data.
 type arrivals struct {
 	mu      sync.Mutex
-	waiting []*arrival // in the order of expectation
+	waiting []*arrival // in order of expectation
 	came    sync.Cond
 }
 
@@ -96,7 +96,7 @@ func (s sample) computeQuantile(q float64) float64 {
 	return figures.Quantile(append([]time.Duration(nil), s.elapsed...), q)
 }
 
-// breath precedes a lone change. It is longer than a program's pause between NOTIFYs or transfers.
+// breath precedes a lone change, longer than a pause between NOTIFYs or transfers.
 const breath = 300 * time.Millisecond
 
 func (a *arm) changeSingly(ctx context.Context, hosts, n int) (s sample, err error) {
@@ -130,7 +130,7 @@ func (a *arm) makeChange(ctx context.Context, hosts int) (*arrival, error) {
 	return one, a.change(ctx, i, data)
 }
 
-// changeSteadily includes the delay caused by earlier changes, since clients do not slow down with the server.
+// Durations include the delay by earlier changes, since clients do not slow down with the server.
 func (a *arm) changeSteadily(ctx context.Context, hosts, n int, rate float64) (s sample, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The ways of changes. The first two zones are kubizone's, the next two a Knot's, changed by signed dynamic update;
-// then a webhook's, and kubizone's by signed dynamic update.
+// The ways of changes: two zones of kubizone, two of a Knot by signed dynamic update, a webhook's, and kubizone's by
+// signed dynamic update.
 const (
 	toKnot      = "kubizone → Knot"
 	toBIND      = "kubizone → BIND"
@@ -39,14 +39,14 @@ const (
 
 var pairs = [][2]string{{toKnot, knotToKnot}, {toBIND, knotToBIND}, {updateBIND, knotToBIND}}
 
-// Keys of the secondaries by class, and ownKey, the key of an UpdateKey.
+// Keys of the secondaries by class; ownKey is an UpdateKey's.
 var (
 	knotKey = rig.TSIGKey{Name: "knot.key", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 	ownKey  = rig.TSIGKey{Name: "own.default", Algorithm: "hmac-sha256", Secret: "YSB0aGlyZCBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
 	bindKey = rig.TSIGKey{Name: "bind.key", Algorithm: "hmac-sha256", Secret: "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
 )
 
-// zoneOf maps an arm to its zone's object, the domain's first label.
+// zoneOf maps an arm to the domain's first label.
 var zoneOf = map[string]string{toKnot: "a", toBIND: "b", knotToKnot: "c", knotToBIND: "d", toWebhook: "e", updateBIND: "f"}
 
 func domainOf(label string) string { return label + ".bench.example." }
@@ -64,7 +64,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	sink := newSink()
 	defer sink.Close()
 
-	// Every program must know all ports at the start.
+	// All ports must be known at the start.
 	var ports [3]netip.AddrPort
 	for i := range ports {
 		if ports[i], err = rig.FreePort(); err != nil {
@@ -79,7 +79,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	}{
 		{toKnot, &knotKey, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: knotAt.String()}}}}},
 		{toBIND, &bindKey, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: bindAt.String()}}}}},
-		// The class's default of 50 requests a second must not be measured.
+		// The default of 50 requests a second must not be measured.
 		{toWebhook, nil, v1alpha1.DNSClassSpec{RequestsPerSecond: ptr.To[int32](10_000), Webhook: &v1alpha1.WebhookProvider{Server: sink.URL}}},
 	} {
 		if c.key != nil {

@@ -6,12 +6,12 @@
 //
 // Guarantees:
 //
-// (1) The compared ways alternate within every round, and a ratio is of two figures of a round. Kubizone's secondaries
-// are compared with those of a Knot with dynamic updates.
+// (1) The compared ways alternate within every round, and a ratio is of two figures of a round. Kubizone is compared
+// with a Knot with dynamic updates.
 //
-// (2) A change is measured from the due time to the first answer with its data. A change never answered ends the run.
+// (2) A change is measured from the due time to the first answer with its data, without which the run ends.
 //
-// (3) Every server is the shipped program, with kubizone as built from cmd/kubizone.
+// (3) Every server is the shipped program.
 //
 // (4) Measurements are kept as JSON lines, compared with the last kept run, and printed as Markdown.
 //

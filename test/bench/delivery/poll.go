@@ -15,7 +15,7 @@ import (
 
 const (
 	pollEvery = time.Millisecond
-	// pollMost bounds parallel queries, for the longest waiting changes: more queries would be load.
+	// pollMost bounds parallel queries, which would be load.
 	pollMost  = 8
 	pollAgain = 100 * time.Millisecond
 )
@@ -75,7 +75,7 @@ func pollServer(ctx context.Context, server netip.AddrPort, zone string, came *a
 			if err != nil {
 				return err
 			}
-			_, _ = conn.Write(wire) // a failed query is sent again
+			_, _ = conn.Write(wire) // a failed query is repeated
 		}
 	}
 }

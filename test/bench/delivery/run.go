@@ -22,9 +22,9 @@ type plan struct {
 	// Lone changes are sequential. Steady changes are due at Rate a second, regardless of earlier changes.
 	Lone, Steady int
 	Rate         float64
-	// Writes are those of a round by each way of measureUpdates.
+	// Writes are a round's by each way of measureUpdates.
 	Writes int
-	// Kubizone is the measured program's path; empty means built first.
+	// Kubizone is the measured program's path; empty: build it.
 	Kubizone string
 }
 
@@ -46,7 +46,7 @@ func (p *plan) scalePlan(factor float64) {
 type stage struct {
 	plan     plan
 	dir      string
-	kubizone string // path of the program
+	kubizone string
 	printf   func(format string, args ...any)
 }
 

@@ -36,7 +36,7 @@ const namespace = "default"
 type program struct {
 	command *exec.Cmd
 	ended   chan struct{}
-	log     string // path
+	log     string
 }
 
 func launchProgram(ctx context.Context, dir, path string, args ...string) (*program, error) {
@@ -135,7 +135,7 @@ func (s *stage) startServer(ctx context.Context, name string, flags ...string) (
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", u.kubeconfig)
 	if err == nil {
-		config.QPS, config.WarningHandler = -1, rest.NoWarnings{} // the server warns that webhook calls are unsigned
+		config.QPS, config.WarningHandler = -1, rest.NoWarnings{} // warnings about unsigned webhook calls
 		var client *versioned.Clientset
 		if client, err = versioned.NewForConfig(config); err == nil {
 			u.api = client.KubizoneV1alpha1()

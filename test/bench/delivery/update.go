@@ -22,8 +22,8 @@ import (
 
 // The ways of measureUpdates, each with new names.
 const (
-	byApply   = "apply"          // a server-side apply of a Record
-	byMessage = "message"        // a DNS UPDATE of an RRset
+	byApply   = "apply"          // server-side apply of a Record
+	byMessage = "message"        // DNS UPDATE of an RRset
 	byLease   = "message, lease" // a DHCP server's UPDATE: the name not in use, an address and a DHCID
 )
 
@@ -66,7 +66,7 @@ func (u *server) makeUpdated(ctx context.Context, object string, classes ...stri
 	})
 }
 
-// callers is a namespace's maximum in flight and waiting (S13.9). Further messages get SERVFAIL.
+// callers is a namespace's maximum in flight and waiting (S13.9), above which messages get SERVFAIL.
 const callers = 64
 
 func (s *stage) measureUpdates(ctx context.Context, into *figures.Results) error {

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package figures collects the results of a benchmark: series with a value per round, medians, targets, and files to
-// compare runs.
+// Package figures collects a benchmark's results: series with a value per round, medians, targets, and files to compare
+// runs.
 //
 // Guarantees:
 //

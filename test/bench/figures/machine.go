@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Callers calls f for 0 … n-1 by parallel callers, and returns the duration of each call and of all calls together.
+// Callers calls f for 0 … n-1 by parallel callers, and returns the duration of each call and of all together.
 func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i int) error) ([]time.Duration, time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -47,7 +47,7 @@ func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i 
 	return elapsed, total, nil
 }
 
-// Quantile returns a quantile in milliseconds. It sorts took.
+// Quantile returns a quantile in milliseconds, and sorts elapsed.
 func Quantile(elapsed []time.Duration, q float64) float64 {
 	slices.Sort(elapsed)
 	return elapsed[min(len(elapsed)-1, int(q*float64(len(elapsed))))].Seconds() * 1e3
@@ -68,10 +68,10 @@ func Resident(pid int, what string) (uint64, error) {
 	return 0, fmt.Errorf("/proc/%d/status has no %s", pid, what)
 }
 
-// clockTicks is the number of units per second in proc_pid_stat(5), on every Linux of Go.
+// clockTicks is the unit of proc_pid_stat(5), on every Linux of Go.
 const clockTicks = 100
 
-// CPU reads a process's CPU time from /proc/<pid>/stat, to a hundredth of a second.
+// CPU reads a process's CPU time, to a hundredth of a second.
 func CPU(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

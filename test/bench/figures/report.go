@@ -13,7 +13,7 @@ import (
 
 type Target struct {
 	What, Name string
-	Most       bool // Bound is an upper bound, not a lower bound
+	Most       bool // upper bound, not a lower
 	Bound      float64
 }
 
@@ -58,8 +58,7 @@ func (h Header) Print(out io.Writer) {
 	fmt.Fprintf(out, "%s, %s, %d CPUs, %d rounds, %d s; load average before %s, after %s\n\n", h.Date, h.Go, h.CPUs, h.Rounds, h.Seconds, h.LoadBefore, h.LoadAfter)
 }
 
-// compareRuns compares medians. A ~ means overlapping rounds: no difference. Ratios and counts are valid on another
-// machine, times are not.
+// A ~ means overlapping rounds: no difference. Ratios and counts are valid on another machine, times are not.
 func compareRuns(before, after *Results, out io.Writer) {
 	fmt.Fprintf(out, "against the kept run of %s (load %s)\n", before.Header.Date, before.Header.LoadBefore)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -124,7 +124,7 @@ func Read(file string) (*Results, error) {
 	}
 }
 
-// Finish prints the differences from dir/kept.jsonl, and writes the run to dir/last.jsonl, and if keep is true also to
+// Finish prints the differences from dir/kept.jsonl, and writes the run to dir/last.jsonl, if keep is true also to
 // dir/kept.jsonl.
 func (r *Results) Finish(dir string, keep bool, out io.Writer) error {
 	kept := filepath.Join(dir, "kept.jsonl")

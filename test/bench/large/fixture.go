@@ -66,7 +66,7 @@ func (f fixture) keepSnapshot(ctx context.Context, dir string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
 		return "", err
 	}
-	// In a separate process, whose memory is not measured.
+	// Memory of a separate process is not measured.
 	self, err := os.Executable()
 	if err != nil {
 		return "", err

@@ -104,7 +104,6 @@ func (s *server) makeOperations(label, zone string) []operation {
 	}
 }
 
-// measureWrites leaves the zone unchanged.
 func (p *plan) measureWrites(ctx context.Context, s *server, label, zone string) (map[string]float64, error) {
 	out := map[string]float64{}
 	for _, op := range s.makeOperations(label, zone) {
@@ -129,7 +128,7 @@ var masses = []struct{ what, patch string }{
 	{"withdraw", `{"spec":{"withdrawalGracePeriod":"0s","delegations":[]}}`},
 }
 
-// measureMass changes all records of a zone, and measures the delay and rate there, and a neighbour's writes.
+// measureMass changes all records of a zone, and measures delay and rate, and a neighbour's writes.
 func (p *plan) measureMass(ctx context.Context, r *figures.Results, n int, s *server, what, patch string) error {
 	if err := s.waitForRecords(ctx, n, p.Rest); err != nil {
 		return err
@@ -189,7 +188,7 @@ func (p *plan) measureMass(ctx context.Context, r *figures.Results, n int, s *se
 	}
 }
 
-// neighbour has the durations of writes in another zone, and of their reads from the watch cache.
+// neighbour has durations in another zone; reads are from the watch cache.
 type neighbour struct{ creates, reads []time.Duration }
 
 func (s *server) createSingly(ctx context.Context, label string, into *neighbour) error {

@@ -19,20 +19,20 @@ import (
 )
 
 type plan struct {
-	// Sizes are those of the big zone, ascending. The first is the base.
+	// Sizes are those of the big zone, ascending.
 	Sizes []int
-	// Zones have ten records, in up to a thousand namespaces; 0 means none.
+	// Zones have ten records, in up to a thousand namespaces; 0: none.
 	Zones int
 	// Rounds are of writes, each with Writes by a lone caller and Burst by many.
 	Rounds, Writes, Burst int
-	// Rest precedes the measurement of memory.
-	Rest time.Duration
-	// Mass is the number of records of a withdrawn delegation; 0 means none.
+	// Rest precedes the measurement of memory, Idle that of memory at rest; 0: none.
+	Rest, Idle time.Duration
+	// Mass is the number of records of a withdrawn delegation; 0: none.
 	Mass    int
 	Program string
 	// Fixtures keeps filled stores; Dir has servers' files.
 	Fixtures, Dir string
-	// Profiles is the directory of heap profiles after each start. Empty means none.
+	// Profiles is the directory of heap profiles after each start; empty: none.
 	Profiles string
 }
 
@@ -55,10 +55,11 @@ func main() {
 	}
 	cache, err := os.UserCacheDir()
 	exitWith(err)
-	p := plan{Rounds: 3, Writes: 100, Burst: 500, Rest: 3 * time.Second}
+	p := plan{Rounds: 3, Writes: 100, Burst: 500, Rest: 3 * time.Second, Idle: 150 * time.Second}
 	sizes := flag.String("sizes", "1000,10000,100000,1000000", "records of the one zone, ascending; the first is what the others are compared with")
 	flag.IntVar(&p.Zones, "zones", 100000, "zones of ten records each; 0 leaves them out")
 	flag.IntVar(&p.Mass, "mass", 100000, "records that a withdrawn delegation concerns; 0 leaves it out")
+	flag.DurationVar(&p.Idle, "idle", p.Idle, "rest of a server before its memory at rest is measured; 0 leaves it out")
 	flag.StringVar(&p.Program, "kubizone", "bin/kubizone", "the program that is measured")
 	flag.StringVar(&p.Fixtures, "fixtures", filepath.Join(cache, "kubizone", "large"), "where filled stores are kept between runs")
 	flag.StringVar(&p.Dir, "dir", os.TempDir(), "where servers work on copies of them")
@@ -77,7 +78,7 @@ func main() {
 	defer stop()
 	began := time.Now()
 	r := figures.New(p.Sizes[len(p.Sizes)-1])
-	// Write the report after a failure too.
+	// A report follows a failure too.
 	failed := p.runPlan(ctx, r)
 	r.Header.Seconds = int(time.Since(began).Seconds())
 	report{r, p}.printReport(os.Stdout)
@@ -109,6 +110,11 @@ func (p *plan) runPlan(ctx context.Context, r *figures.Results) error {
 			return nil, err
 		}
 		return p.startServer(ctx, filepath.Join(dir, name), kept)
+	}
+	if p.Idle > 0 {
+		if err := p.measureIdle(ctx, r, dir, "artifacts/examples"); err != nil {
+			return fmt.Errorf("at rest: %w", err)
+		}
 	}
 	small, err := start(fixture{records: p.Sizes[0]}, "small")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// member is an etcd in this process to fill a store, without fsync: after a power failure, the store is filled again.
+// member is an etcd to fill a store, without fsync: after a power failure, the store is filled again.
 type member struct {
 	server *embed.Etcd
 	client *kubernetes.Client
@@ -59,7 +59,6 @@ func (m *member) stop() {
 	m.server.Close()
 }
 
-// writeSnapshot writes the store, compacted and defragmented.
 func (m *member) writeSnapshot(ctx context.Context, path string) (err error) {
 	now, err := m.client.Client.Get(ctx, "compact")
 	if err != nil {

@@ -17,12 +17,11 @@ import (
 )
 
 type memory struct {
-	// live is octets in use after a collection.
+	// octets in use after a collection
 	live    float64
 	mallocs float64
 }
 
-// measureMemory collects garbage first.
 func (s *server) measureMemory(ctx context.Context) (m memory, err error) {
 	text, err := s.client.Discovery().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").Param("debug", "1").DoRaw(ctx)
 	if err != nil {
@@ -45,7 +44,7 @@ func (s *server) measureMemory(ctx context.Context) (m memory, err error) {
 	return m, nil
 }
 
-// writeHeapProfile writes DIR/NAME.heap after a collection, for go tool pprof.
+// writeHeapProfile collects garbage first.
 func (s *server) writeHeapProfile(ctx context.Context, dir, name string) error {
 	profile, err := s.client.Discovery().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").DoRaw(ctx)
 	if err != nil {

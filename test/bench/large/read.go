@@ -23,7 +23,7 @@ var reads = []struct {
 	do   func(ctx context.Context, s *server, each func(records int) error) error
 }{{"entries", readEntries}, {"axfr", transferZone}}
 
-// measureReads also stops halfway, to measure the memory that such a reader costs.
+// measureReads also stops halfway, to measure such a reader's memory.
 func (p *plan) measureReads(ctx context.Context, r *figures.Results, n int, s *server) error {
 	for _, way := range reads {
 		got, count := 0, func(records int) error { return nil }

@@ -65,9 +65,9 @@ func (r report) printReport(out io.Writer) {
 	}
 	figures.Table(out, head, table)
 	r.perRecord(out)
-	var targets []figures.Target
+	targets := slices.Clone(idleTargets)
 	compared := []string{"zones/"}
-	if n := len(r.plan.Sizes); n > 1 { // the first is the base
+	if n := len(r.plan.Sizes); n > 1 {
 		compared = append([]string{nameFigure(r.plan.Sizes[n-1], "")}, compared...)
 	}
 	for _, where := range compared {

@@ -33,19 +33,23 @@ type server struct {
 	dns     netip.AddrPort
 	config  *rest.Config
 	client  *versioned.Clientset
-	// ready is the time from start to the ready line, cpu the CPU time until then, resident the memory after a rest,
-	// in bytes, with etcd's mapped pages.
+	// ready is the time to the ready line, cpu the CPU time until then, resident the memory after a rest, in bytes,
+	// with etcd's mapped pages.
 	ready    time.Duration
 	cpu      time.Duration
 	resident uint64
 }
 
-func (p *plan) startServer(ctx context.Context, dir, kept string) (*server, error) {
+// startServer starts a server on a copy of the snapshot kept, or on an empty store without one.
+func (p *plan) startServer(ctx context.Context, dir, kept string, further ...string) (*server, error) {
 	data, err := embed.OpenDir(dir, 1<<30)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(data.Restore(embed.Snapshot{Path: kept}), data.Close()); err != nil {
+	if kept != "" {
+		err = data.Restore(embed.Snapshot{Path: kept})
+	}
+	if err := errors.Join(err, data.Close()); err != nil {
 		return nil, err
 	}
 	api, err := rig.FreePort()
@@ -56,8 +60,9 @@ func (p *plan) startServer(ctx context.Context, dir, kept string) (*server, erro
 	if s.dns, err = rig.FreePort(); err != nil {
 		return nil, err
 	}
-	s.process = exec.Command(p.Program, "up", "--data-dir", dir, "--listen", api.String(), "--dns-listen", s.dns.String())
-	// A new session, because Linux divides a busy machine between sessions.
+	s.process = exec.Command(p.Program, append([]string{"up", "--data-dir", dir, "--listen", api.String(), "--dns-listen", s.dns.String()},
+		further...)...)
+	// Linux divides a busy machine between sessions.
 	s.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	out, err := s.process.StdoutPipe()
 	if err != nil {
@@ -82,7 +87,7 @@ func (p *plan) startServer(ctx context.Context, dir, kept string) (*server, erro
 				close(ready)
 			}
 		}
-		_ = s.process.Wait() // stopped: an error by design
+		_ = s.process.Wait() // an error by design
 	}()
 	select {
 	case <-ready:

@@ -33,8 +33,8 @@ var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/16")}
 // Outside is a loopback address not in Loopback.
 var Outside = netip.MustParseAddr("127.99.0.1")
 
-// Zone makes a zone of the default view from a master file with one SOA. The name is the uid: new text replaces the
-// old zone in a Set.
+// Zone makes a zone of the default view from a master file. The name is the uid: new text replaces the old zone in a
+// Set.
 func Zone(t testing.TB, text string) *zoneview.Snapshot {
 	t.Helper()
 	header, s, sets, err := parseZone(text)
@@ -157,7 +157,7 @@ type Serving struct {
 	Stop    func()
 }
 
-// Start serves zones of the default view on a free loopback port until the test ends, with transfers for Loopback.
+// Start serves zones on a free loopback port until the test ends, with transfers for Loopback.
 func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
 	t.Helper()
 	c.Views = []string{""}

@@ -27,7 +27,7 @@ import (
 // Names in the install manifests.
 const (
 	InstallNamespace = "kubizone-system"
-	ServerName       = "kubizone-apiserver" // service account and service
+	ServerName       = "kubizone-apiserver"
 	APIServiceName   = "v1alpha1.kubi.zone"
 )
 
@@ -52,7 +52,7 @@ func allowExisting(err error) error {
 	return err
 }
 
-// ServiceAccount returns a kubeconfig with a token, valid for a day, and creates a missing account or namespace.
+// ServiceAccount returns a kubeconfig with a token for a day, and creates a missing account or namespace.
 func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kubeconfig string, err error) {
 	clients, err := k.Clients()
 	if err != nil {
@@ -117,8 +117,7 @@ func (k *Kube) Bind(ctx context.Context, namespace, user, clusterRole string) er
 	return err
 }
 
-// delegated are the rights of an aggregated server for admission, flow control and namespaces, beside
-// extension-apiserver-authentication-reader and system:auth-delegator.
+// delegated are rights beside extension-apiserver-authentication-reader and system:auth-delegator.
 var delegated = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"namespaces", "resourcequotas"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{""}, Resources: []string{"resourcequotas/status"}, Verbs: []string{"update"}},
@@ -163,8 +162,7 @@ func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 	return kubeconfig, nil
 }
 
-// Aggregate registers the server by an ExternalName Service and APIServices with the CA (PEM) of its certificate for
-// ServingHosts.
+// Aggregate registers the server by an ExternalName Service and APIServices with the CA (PEM) of its certificate.
 func (k *Kube) Aggregate(ctx context.Context, at netip.AddrPort, ca []byte) error {
 	if err := k.Namespace(ctx, InstallNamespace); err != nil {
 		return err
@@ -261,8 +259,7 @@ func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message st
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// WaitDefinitions waits until clients discover the kinds of all CustomResourceDefinitions, which is later than the
-// condition Established.
+// WaitDefinitions waits until clients discover the kinds of all CustomResourceDefinitions, later than Established.
 func (k *Kube) WaitDefinitions(ctx context.Context) error {
 	client, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {

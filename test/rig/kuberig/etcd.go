@@ -19,22 +19,20 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Etcd is a sole member inside this process, on loopback.
+// Etcd is a sole member inside this process.
 type Etcd struct {
-	Endpoint string // http://127.0.0.1:port, or https with client certificates
+	Endpoint string
 
 	server *embed.Etcd
 	once   sync.Once
 }
 
-// StartEtcd runs a member on dir until Close, without TLS and without fsync: a killed process loses nothing, and no
-// power failure is simulated.
+// StartEtcd runs a member on dir until Close, without TLS and without fsync, because a killed process loses nothing.
 func StartEtcd(ctx context.Context, dir string) (*Etcd, error) {
 	return startEtcd(ctx, dir, transport.TLSInfo{})
 }
 
-// StartSecureEtcd is StartEtcd with TLS: the authority signs the member's certificate, and clients need one of its
-// certificates.
+// StartSecureEtcd is StartEtcd with TLS: clients need a certificate of the authority.
 func StartSecureEtcd(ctx context.Context, dir string, authority *rig.Authority) (*Etcd, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -75,7 +73,7 @@ func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etc
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
 	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
-	c.WatchProgressNotifyInterval = 5 * time.Second // as in clusters with consistent reads from caches
+	c.WatchProgressNotifyInterval = 5 * time.Second // for consistent reads from caches
 	c.TickMs, c.ElectionMs = 20, 200
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	server, err := embed.StartEtcd(c)

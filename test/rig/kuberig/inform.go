@@ -21,8 +21,8 @@ import (
 // Informer is client-go's, without code of the server under test.
 type Informer struct {
 	mu      sync.Mutex
-	objects map[string]string // versions by namespace and name
-	last    int64             // version of the last event
+	objects map[string]string // by namespace and name
+	last    int64             // of the last event
 	synced  chan struct{}
 	once    sync.Once
 	counts  Informed
@@ -32,7 +32,7 @@ type Informed struct {
 	Lists, Watches, Events int
 	// Whole counts watches that begin with all objects (KEP-3157), in place of a list.
 	Whole int
-	// Disorder counts events with a version not above the last.
+	// Disorder counts events whose version is not above the last.
 	Disorder int
 }
 

@@ -25,23 +25,22 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// FrontProxyName is the only common name accepted in kube-apiserver's front-proxy certificate.
+// FrontProxyName is the common name of kube-apiserver's front-proxy certificate.
 const FrontProxyName = "front-proxy-client"
 
-// controllers are those that handle aggregated resources, and need no node.
+// controllers handle aggregated resources, and need no node.
 const controllers = "namespace-controller,garbage-collector-controller,serviceaccount-controller,serviceaccount-token-controller," +
 	"resourcequota-controller,clusterrole-aggregation-controller,root-ca-certificate-publisher-controller"
 
-// sparing saves the tenth of CPU time that Kubernetes' programs would spend on garbage.
+// Garbage would take a tenth of the CPU time.
 var sparing = []string{"GOGC=400"}
 
 type KubeConfig struct {
-	// ControllerManager starts kube-controller-manager at once, not by StartControllerManager. The garbage collector
-	// and the quota see an aggregated API registered before at once, else within half a minute.
+	// ControllerManager starts kube-controller-manager at once. Garbage collector and quota see an aggregated API
+	// registered later within half a minute.
 	ControllerManager bool
-	// Controllers names further controllers.
-	Controllers []string
-	// Args are further flags of kube-apiserver, ManagerArgs of kube-controller-manager.
+	Controllers       []string
+	// Args are flags of kube-apiserver, ManagerArgs of kube-controller-manager.
 	Args, ManagerArgs []string
 }
 
@@ -56,12 +55,12 @@ type Kube struct {
 	etcd      *Etcd
 	apiserver *rig.Process
 	manager   *rig.Process
-	further   []string // controllers
-	flags     []string // of kube-controller-manager
+	further   []string
+	flags     []string
 	admin     *rest.Config
 }
 
-// StartKube returns when etcd and kube-apiserver are ready. The caller calls Close.
+// StartKube returns when etcd and kube-apiserver are ready.
 func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err error) {
 	if _, err := rig.KubeProgram("kube-apiserver"); err != nil {
 		return nil, err
@@ -152,7 +151,7 @@ func (k *Kube) writeCertificates() error {
 	if err != nil {
 		return err
 	}
-	// Any key pair serves for tokens; kube-apiserver reads the public key from a certificate.
+	// kube-apiserver reads the public key for tokens from a certificate.
 	accounts, err := k.ClusterCA.Client("service accounts")
 	if err != nil {
 		return err
@@ -165,7 +164,7 @@ func (k *Kube) writeCertificates() error {
 	return nil
 }
 
-// StartControllerManager starts kube-controller-manager with controllers, and KubeConfig's.
+// StartControllerManager also starts the Controllers of KubeConfig.
 func (k *Kube) StartControllerManager(ctx context.Context) error {
 	program, err := rig.KubeProgram("kube-controller-manager")
 	if err != nil {
@@ -190,7 +189,7 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The self-signed certificate cannot be verified.
+	// The certificate is self-signed.
 	health := &rest.Config{Host: "https://" + at.String(), TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 	if err := waitReady(ctx, k.manager, health, "/healthz", time.Minute); err != nil {
 		return fmt.Errorf("kube-controller-manager: %w", err)
@@ -234,7 +233,7 @@ func portOf(at netip.AddrPort) string { return strconv.Itoa(int(at.Port())) }
 
 func (k *Kube) URL() string { return "https://" + k.Addr.String() }
 
-// Admin is a copy of a configuration of group system:masters, without rate limits.
+// Admin returns a new configuration of group system:masters, without rate limits.
 func (k *Kube) Admin() *rest.Config { return rest.CopyConfig(k.admin) }
 
 func (k *Kube) AdminKubeconfig() string { return filepath.Join(k.dir, "admin.kubeconfig") }
@@ -277,7 +276,7 @@ func (k *Kube) writeKubeconfigIn(namespace, name string, who *clientcmdapi.AuthI
 	return clientcmd.WriteToFile(*config, k.kubeconfigPath(name))
 }
 
-// ClientConfig reads a kubeconfig and removes client-go's rate limit.
+// ClientConfig reads a kubeconfig, without client-go's rate limit.
 func ClientConfig(kubeconfig string) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -292,7 +291,7 @@ func (k *Kube) FrontProxy() (tls.Certificate, error) {
 	return tls.LoadX509KeyPair(filepath.Join(k.dir, "front-proxy.crt"), filepath.Join(k.dir, "front-proxy.key"))
 }
 
-// Pause stops kube-apiserver, with open and unanswered connections.
+// Pause stops kube-apiserver, with open connections.
 func (k *Kube) Pause() error { return k.apiserver.Pause() }
 
 func (k *Kube) Resume() error { return k.apiserver.Signal(syscall.SIGCONT) }
@@ -311,7 +310,7 @@ func (k *Kube) Close() error {
 		k.manager.End()
 	}
 	if k.apiserver != nil {
-		// A paused process does not react to SIGTERM.
+		// A paused process ignores SIGTERM.
 		k.apiserver.Signal(syscall.SIGCONT)
 		k.apiserver.End()
 	}

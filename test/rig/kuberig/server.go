@@ -20,7 +20,7 @@ import (
 
 // ServerConfig configures a replica of `kubizone apiserver`.
 type ServerConfig struct {
-	Program string // path of the kubizone binary
+	Program string
 	Kube    *Kube
 	// Kubeconfig is that of Kube.Delegate.
 	Kubeconfig string
@@ -28,9 +28,9 @@ type ServerConfig struct {
 	Etcd string
 	// Addr is a free loopback port if zero.
 	Addr netip.AddrPort
-	// Serving is the certificate, if zero from the cluster's authority, for ServingHosts.
+	// Serving is the certificate; zero: one of the cluster's authority, for ServingHosts.
 	Serving rig.Pair
-	Args    []string // further flags
+	Args    []string
 	Env     []string // KEY=value, beside this process's
 }
 
@@ -42,8 +42,8 @@ type Server struct {
 	process *rig.Process
 }
 
-// StartServer returns when the server is ready. The caller calls Stop, Kill or Close. Without Etcd, a restart on the
-// same dir has the old data.
+// StartServer returns when the server is ready. The caller calls Stop, Kill or Close. Without Etcd, a restart on dir
+// keeps the data.
 func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (s *Server) Ended() <-chan struct{} { return s.process.Ended() }
 // Signal sends SIGSTOP, a pause with open connections, SIGCONT or another.
 func (s *Server) Signal(signal syscall.Signal) error { return s.process.Signal(signal) }
 
-// Stop sends SIGTERM, as a kubelet does. If ctx ends first, the process is killed.
+// Stop sends SIGTERM, and kills the process when ctx ends.
 func (s *Server) Stop(ctx context.Context) error {
 	if err := s.process.Signal(syscall.SIGTERM); err != nil {
 		return err

@@ -117,7 +117,6 @@ func (c *container) superviseProcess() {
 	}
 }
 
-// endProcess runs the preStop hook first. When ctx ends, the process is killed.
 func (c *container) endProcess(ctx context.Context) {
 	if hooks := c.spec.Lifecycle; hooks != nil && hooks.PreStop != nil {
 		select {
@@ -144,7 +143,7 @@ func (c *container) endProcess(ctx context.Context) {
 	killOthers(process)
 }
 
-// killOthers kills a process's children: a container ends with its first process.
+// A container ends with its first process.
 func killOthers(process *rig.Process) { _ = syscall.Kill(-process.Pid(), syscall.SIGKILL) }
 
 func (c *container) startProcess() (*rig.Process, error) {
@@ -201,10 +200,9 @@ func (c *container) readImage() string {
 
 func (c *container) findRoot() string { return filepath.Join(c.pod.dir, c.spec.Name, "root") }
 
-// makeRoot mounts an overlay above this machine's files, with the image's program and the volumes.
 func (c *container) makeRoot() error {
-	// A process forked meanwhile would inherit files opened for writing here until exec, and keep a mount from
-	// becoming read-only.
+	// A process forked meanwhile would inherit files opened for writing here until exec, and keep a mount from becoming
+	// read-only.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	dir := filepath.Join(c.pod.dir, c.spec.Name)
@@ -292,7 +290,7 @@ func (c *container) remountReadOnly(target string) error {
 	return syscall.Mount("", c.inRoot(target), "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY|syscall.MS_NOSUID, "")
 }
 
-// inRoot maps a path of the root to this process's. The link /var/run would lead out of the root.
+// The link /var/run would lead out of the root.
 func (c *container) inRoot(target string) string {
 	if below, is := strings.CutPrefix(target, "/var/run/"); is {
 		target = "/run/" + below

@@ -24,14 +24,13 @@ import (
 )
 
 const (
-	// nodeEnv marks the namespaces' first process. The value is a furniture in JSON.
+	// nodeEnv marks the namespaces' first process, with a furniture in JSON.
 	nodeEnv = "KUBIZONE_TEST_NODE"
-	// hostAddress is the address of the node in the pod network.
+	// hostAddress is the node's in the pod network.
 	hostAddress = "10.0.0.1"
 	gateway     = "169.254.1.1"
 )
 
-// furniture has the node's directory and programs, for the first process.
 type furniture struct {
 	Dir      string
 	Programs map[string]string
@@ -41,13 +40,12 @@ type furniture struct {
 type Programs map[string]string
 
 var (
-	here furniture
-	// errAbsent is why this process has no namespaces.
+	here      furniture
 	errAbsent = errors.New("noderig: TestMain does not call noderig.Main")
 )
 
-// Main runs a package's tests in new namespaces and returns the exit code. find returns the containers' programs
-// while the network is still reachable, and may build some into dir.
+// Main runs a package's tests in new namespaces and returns the exit code. find, called with network access, returns
+// the containers' programs, some perhaps built into dir.
 func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, error)) int {
 	if reported := os.Getenv(nodeEnv); reported != "" && os.Getpid() == 1 {
 		if err := furnishNode(reported); err != nil {
@@ -136,7 +134,7 @@ func furnishNode(reported string) error {
 	}{
 		{"", "/", "", syscall.MS_REC | syscall.MS_PRIVATE, ""},
 		{"proc", "/proc", "proc", syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC, ""},
-		{"tmpfs", "/run", "tmpfs", syscall.MS_NOSUID | syscall.MS_NODEV, "mode=755"}, // ip keeps the names of network namespaces here
+		{"tmpfs", "/run", "tmpfs", syscall.MS_NOSUID | syscall.MS_NODEV, "mode=755"}, // for names of network namespaces
 		{"tmpfs", here.Dir, "tmpfs", syscall.MS_NOSUID | syscall.MS_NODEV, "mode=755"},
 	} {
 		if err := syscall.Mount(one.source, one.target, one.kind, one.flags, one.options); err != nil {
@@ -153,7 +151,7 @@ func furnishNode(reported string) error {
 		"addr add "+hostAddress+"/32 dev host0", "addr add "+gateway+"/32 dev host0", "route add "+serviceRange+" dev host0 src "+hostAddress)
 }
 
-// An empty name means the node's own namespace.
+// An empty name is the node's own namespace.
 func setNetwork(namespace string, commands ...string) error {
 	program, err := rig.Find("ip", "apt-get install iproute2")
 	if err != nil {

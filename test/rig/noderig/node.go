@@ -56,7 +56,7 @@ type Node struct {
 	all     []*pod // ended too
 }
 
-// StartNode runs a cluster's pods until ctx ends. The cluster needs KubeConfig. Failures go to the function fail.
+// StartNode runs a cluster's pods until ctx ends. The cluster needs KubeConfig. fail is called for failures.
 func StartNode(ctx context.Context, kube *kuberig.Kube, fail func(error)) (*Node, error) {
 	if errAbsent != nil {
 		return nil, errAbsent
@@ -142,7 +142,6 @@ func (n *Node) reportFailure(err error) {
 	}
 }
 
-// findPods also returns ended pods, oldest first.
 func (n *Node) findPods(namespace, prefix string) (found []*pod) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -26,7 +26,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// look is the interval at which pods and volumes are compared with objects.
+// look is the interval of comparisons with the objects.
 const look = 200 * time.Millisecond
 
 type pod struct {
@@ -34,7 +34,7 @@ type pod struct {
 	object           *corev1.Pod // as created
 	network, ip, dir string
 	containers       []*container
-	volumes          map[string]string // directories by volume
+	volumes          map[string]string // by volume
 	tokens           map[string]string // by volume and path
 	shown            corev1.PodStatus  // last status written
 }
@@ -194,7 +194,7 @@ func (p *pod) releaseMounts() {
 	for _, c := range p.containers {
 		c.unmountAll()
 	}
-	_ = setNetwork("", "netns del "+p.network) // both ends of the veth pair, and the route
+	_ = setNetwork("", "netns del "+p.network) // with both ends of the veth pair, and the route
 }
 
 func (p *pod) showStatus(started bool) error {

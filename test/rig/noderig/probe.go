@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// impatience bounds the interval for a container that is not ready yet, as in a kubelet.
+// impatience is the longest interval for an unready container, as in a kubelet.
 const impatience = 500 * time.Millisecond
 
 func (c *container) probeProcess(ctx context.Context, process *rig.Process) {

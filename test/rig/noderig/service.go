@@ -32,7 +32,6 @@ const (
 
 const proxyLag = 50 * time.Millisecond
 
-// translateServices translates packets from a Service to a ready pod, as kube-proxy does.
 func (n *Node) translateServices(changed <-chan struct{}) {
 	last := ""
 	for {
@@ -72,7 +71,7 @@ func (n *Node) makeRules() (string, error) {
 		return "", err
 	}
 	translated := []string{fmt.Sprintf("ip daddr %s meta l4proto { udp, tcp } th dport 53 dnat to %s", namesAddress, hostAddress)}
-	self := map[string]bool{} // pods that reach themselves by their Service
+	self := map[string]bool{} // for pods that reach themselves by their Service
 	for _, service := range services {
 		if service.Spec.ClusterIP == "" || service.Spec.ClusterIP == corev1.ClusterIPNone {
 			continue

@@ -21,7 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// missing is the error for a missing object, or key of an object.
+// missing is an absent object, or key of an object.
 type missing struct{ what string }
 
 func (m *missing) Error() string { return m.what + " is missing" }
@@ -67,7 +67,7 @@ func (p *pod) syncVolumes() error {
 	return nil
 }
 
-// file is a file of a volume. Only the container's user reads a token, regardless of the volume's mode.
+// Only the container's user reads a token, regardless of the volume's mode.
 type file struct {
 	data  []byte
 	token bool
@@ -166,7 +166,7 @@ func chooseKeys(into map[string]file, data map[string][]byte, items []corev1.Key
 	return nil
 }
 
-// readToken requests a ServiceAccount token bound to the pod. Tokens outlive every test.
+// A token outlives every test.
 func (p *pod) readToken(volume string, of *corev1.ServiceAccountTokenProjection) (string, error) {
 	at := volume + "/" + of.Path
 	if token, ok := p.tokens[at]; ok {

@@ -95,7 +95,7 @@ func run(ctx context.Context, files []string) error {
 	return failed
 }
 
-// Like Argo CD's controller, each round of syncAll starts with the state of the last round and the current objects.
+// Like Argo CD's controller, each round starts with the last round's state and the current objects.
 func syncAll(ctx context.Context, config *rest.Config, live cache.ClusterCache, objects []*unstructured.Unstructured) (
 	phase common.OperationPhase, results []common.ResourceSyncResult, err error) {
 	message, began := "", metav1.Now()

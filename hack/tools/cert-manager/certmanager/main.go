@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command certmanager runs cert-manager's controllers for ACME, like cert-manager's own command, whose module no
-// proxy serves. The command is a separate module, so that the product does not depend on cert-manager.
+// Command certmanager runs cert-manager's controllers for ACME, like cert-manager's own command, whose module no proxy
+// serves. A separate module keeps cert-manager out of the product.
 //
 //	certmanager KUBECONFIG NAMESPACE RESOLVER
 //

@@ -6,10 +6,9 @@
 //
 //	solverconformance KUBECONFIG FQDN ZONE DNS_SERVER
 //
-// The suite presents a challenge at FQDN in ZONE and queries DNS_SERVER. For its namespaces, the suite starts a
-// control plane from TEST_ASSET_ETCD, TEST_ASSET_KUBE_APISERVER and TEST_ASSET_KUBECTL. The part with two values at a
-// name is left out: the second value, "anothertestingkey", is no response to a DNS-01 challenge, and the group
-// accepts nothing else.
+// The suite presents a challenge at FQDN in ZONE and queries DNS_SERVER. For its namespaces, the suite starts a control
+// plane from TEST_ASSET_ETCD, TEST_ASSET_KUBE_APISERVER and TEST_ASSET_KUBECTL. The part with two values at a name is
+// left out: the second value, "anothertestingkey", is no response to a DNS-01 challenge.
 package main
 
 import (

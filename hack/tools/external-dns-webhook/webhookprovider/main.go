@@ -3,7 +3,7 @@
 
 // Command webhookprovider serves a provider of external-dns like external-dns --webhook-server, by external-dns'
 // handlers, but at any address, and prints the URL. The original listens only on port 8888, and takes ten minutes to
-// build. The command is a separate module, so that the product does not depend on the library.
+// build. A separate module keeps the library out of the product.
 package main
 
 import (

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command fluxapply reconciles manifests like Flux's kustomize-controller, with Flux's library: it applies all
-// manifests by server-side apply, after a dry run of each, writes the inventory, and then deletes objects of the
-// inventory without a manifest. After a failed apply, nothing is deleted. The command prints a line for each change.
+// Command fluxapply reconciles manifests like Flux's kustomize-controller, with its library: the command applies all
+// manifests by server-side apply, after a dry run of each, writes the inventory, and deletes objects of the inventory
+// without a manifest. After a failed apply, nothing is deleted. The command prints a line for each change.
 package main
 
 import (

@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command argohealth prints the health that Argo CD computes for objects by the health scripts of an argocd-cm. The
-// input is JSON of kubectl get -o json, the output a line for each object. As in Argo CD, a script has the global obj,
-// the libraries base, package and table, and one second.
+// Command argohealth prints the health that Argo CD computes by the health scripts of an argocd-cm. The input is JSON
+// of kubectl get -o json, the output a line for each object. As in Argo CD, a script has the global obj, the libraries
+// base, package and table, and one second.
 package main
 
 import (

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command kstatus prints the status of objects by the library kstatus, with which Flux and other tools wait. The input
-// is JSON of kubectl get -o json, the output a line for each object. The command is a separate module, so that the
-// product does not depend on the library.
+// is JSON of kubectl get -o json, the output a line for each object. A separate module keeps the library out of the
+// product.
 package main
 
 import (

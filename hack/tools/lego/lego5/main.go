@@ -1,9 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command lego5 gets a certificate with the library and the dynamic update provider of lego 5, whose command takes an
-// hour to build with the clients of all clouds. The command is a separate module, so that the product does not depend
-// on the library.
+// Command lego5 gets a certificate with the library and the dynamic update provider of lego 5, whose command, with the
+// clients of all clouds, takes an hour to build. A separate module keeps the library out of the product.
 //
 //	lego5 DIRECTORY_URL RESOLVER FILE NAME...
 //

@@ -66,6 +66,11 @@ func HasNameServers(spec *v1alpha1.DNSClassSpec) bool {
 		spec.Bind9 != nil && spec.Bind9.Mode == v1alpha1.Bind9ModeUpdate
 }
 
+// NeedsPrimary reports whether the class's servers transfer zones from a primary of Kubizone.
+func NeedsPrimary(spec *v1alpha1.DNSClassSpec) bool {
+	return spec.Transfer != nil || spec.Bind9 != nil && spec.Bind9.Mode != v1alpha1.Bind9ModeUpdate
+}
+
 const (
 	// hashWidth is in hexadecimal digits.
 	hashWidth = 10
@@ -143,7 +148,7 @@ func SplitCluster(name string) (namespace, cluster string, ok bool) {
 	return strings.Cut(name, "/")
 }
 
-// catalogSuffix is outside the public DNS (RFC 6761). These catalogs are transferred only by key.
+// catalogSuffix is outside the public DNS (RFC 6761). A cluster's catalog is transferred only by key.
 const catalogSuffix = "bind9clusters.kubizone.invalid."
 
 // OfCluster returns the class of a Bind9Cluster (S11.30), with the cluster's metadata and no defaults for Zones. The

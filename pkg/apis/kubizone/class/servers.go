@@ -22,8 +22,8 @@ func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 	return cmp.Or(block.Mode, v1alpha1.Bind9ModeCatalog)
 }
 
-// HiddenPrimary names the list of the hidden primary's addresses in a signer's configuration. Zones with the list
-// follow its changes.
+// HiddenPrimary names the primaries list of the hidden primary's addresses in the configuration of a signer (a
+// secondary that signs). Zones with the list follow its changes.
 const HiddenPrimary = "kubizone"
 
 // Server is a BIND server of a class.
@@ -134,8 +134,8 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 	return agent
 }
 
-// takesZones reports whether an instance consents to every namespace of the class. Servers get all zones of the
-// catalog, so partial consent is none.
+// takesZones reports whether an instance consents to every namespace of the class. A server gets all zones of the
+// class's catalog, so partial consent counts as none.
 func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
 	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {

@@ -93,8 +93,8 @@ func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	return scheme
 }
 
-// StorageCodec encodes protobuf: a Zone takes half the octets of JSON and a twentieth of the time to read. It decodes
-// every form.
+// StorageCodec returns the codec for stored objects. It encodes protobuf: a Zone takes half the octets of JSON and a
+// twentieth of the time to read. It decodes every form.
 func (r Registry) StorageCodec() runtime.Codec {
 	return r.Codecs.CodecForVersions(protobuf.NewSerializer(r.Scheme, r.Scheme), r.Codecs.UniversalDeserializer(),
 		StoredVersions, schema.GroupVersions{InternalGroupVersion, internalOf(bind9.SchemeGroupVersion)})

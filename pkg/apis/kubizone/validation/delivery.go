@@ -143,6 +143,8 @@ func validateDeliveryServers(servers []v1alpha1.DeliveryServer, path *field.Path
 		errs = append(errs, validateConfirmedSerial(server.Serial, at.Child("serial"))...)
 		errs = append(errs, validateChoice(server.State, at.Child("state"), v1alpha1.ServerCurrent, v1alpha1.ServerBehind,
 			v1alpha1.ServerAhead, v1alpha1.ServerFailed)...)
+		errs = append(errs, validateChoice(server.Content, at.Child("content"), v1alpha1.ContentDiffers, v1alpha1.ContentNotCompared)...)
+		errs = append(errs, validateConfirmedSerial(server.DiffersSince, at.Child("differsSince"))...)
 		return append(errs, validateMessage(server.Message, at.Child("message"))...)
 	})
 }

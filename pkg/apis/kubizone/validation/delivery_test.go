@@ -81,7 +81,8 @@ func TestDeliveryStatusUpdate_bounds(t *testing.T) {
 			s.Serial, s.Hash = maxSerial, strings.Repeat("0a", 32)
 			s.Intent = &v1alpha1.DeliveryIntent{Serial: 1, Holder: "pod-1", RRsets: []string{"www.example.org. A"}}
 			s.Holder = "pod-1"
-			s.Servers = []v1alpha1.DeliveryServer{{Name: "192.0.2.1:53", State: v1alpha1.ServerBehind}, {Name: "192.0.2.2:53"}}
+			s.Servers = []v1alpha1.DeliveryServer{{Name: "192.0.2.1:53", State: v1alpha1.ServerBehind},
+				{Name: "192.0.2.2:53", Content: v1alpha1.ContentDiffers, DiffersSince: 7}}
 			s.Drift, s.LastVerifyRequest = []string{"www.example.org. A"}, "2026-01-02T03:04:05.6Z"
 			s.Error = &v1alpha1.DeliveryError{Code: "REFUSED", Message: "ask the administrator"}
 		}, ""},
@@ -101,9 +102,11 @@ func TestDeliveryStatusUpdate_bounds(t *testing.T) {
 		}, tooLong + "status.drift[0], " + tooLong + "status.lastVerifyRequest"},
 		{"long holder", func(s status) { s.Holder = long }, tooLong + "status.holder"},
 		{"servers", func(s status) {
-			s.Servers = []v1alpha1.DeliveryServer{{}, {Name: "a", Serial: -1, State: "Fine"}, {Name: "a", Message: long}}
+			s.Servers = []v1alpha1.DeliveryServer{{}, {Name: "a", Serial: -1, State: "Fine"}, {Name: "a", Message: long},
+				{Name: "b", Content: "Same", DiffersSince: -1}}
 		}, required + "status.servers[0].name, " + invalid + "status.servers[1].serial, " + unsupported + "status.servers[1].state, " +
-			duplicate + "status.servers[2].name, " + tooLong + "status.servers[2].message"},
+			duplicate + "status.servers[2].name, " + tooLong + "status.servers[2].message, " +
+			unsupported + "status.servers[3].content, " + invalid + "status.servers[3].differsSince"},
 		{"many servers", func(s status) { s.Servers = make([]v1alpha1.DeliveryServer, maxDeliveryServers+1) }, tooMany + "status.servers"},
 		{"error", func(s status) { s.Error = &v1alpha1.DeliveryError{Code: long, Reason: long} }, tooLong + "status.error.code, " + tooLong + "status.error.reason, " + required + "status.error.message"},
 		{"counts", func(s status) { s.FailedRecords, s.SkippedRecords = -1, -1 }, invalid + "status.failedRecords, " + invalid + "status.skippedRecords"},

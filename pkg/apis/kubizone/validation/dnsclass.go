@@ -225,7 +225,8 @@ func validateSigner(server v1alpha1.Secondary, all []v1alpha1.Secondary, path *f
 	return nil
 }
 
-// validateBind9 requires namespaces for a selector: any team's servers could have the labels.
+// validateBind9 validates the block bind9. A selector of servers requires namespaces: any team's servers could have the
+// labels.
 func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
 	servers := spec.Bind9
 	var errs field.ErrorList
@@ -508,7 +509,7 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 	return errs
 }
 
-// validateCABundle omits the bundle, long and unreadable, from its errors.
+// validateCABundle validates a bundle of certificates. Its errors omit the bundle, long and unreadable.
 func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	if wrong := checkCABundle(bundle); len(bundle) > 0 && wrong != "" {
 		return field.ErrorList{field.Invalid(path, fmt.Sprintf("%d bytes", len(bundle)), wrong)}
@@ -563,7 +564,7 @@ func validateDataKey(key, of string, path *field.Path) field.ErrorList {
 	return rejectValue(key, utilvalidation.IsConfigMapKey(key), path)
 }
 
-// validateChoice also allows "", the default.
+// validateChoice refuses a value other than choices and "", the default.
 func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.ErrorList {
 	if value == "" || slices.Contains(choices, value) {
 		return nil
@@ -571,7 +572,7 @@ func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.Er
 	return field.ErrorList{field.NotSupported(path, value, choices)}
 }
 
-// validateRange allows 1 to most, and nil, the default.
+// validateRange refuses a value other than 1 to most, and nil, the default.
 func validateRange(value *int32, most int32, unit string, path *field.Path) field.ErrorList {
 	if value == nil || *value >= 1 && *value <= most {
 		return nil

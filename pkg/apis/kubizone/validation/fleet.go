@@ -24,7 +24,7 @@ import (
 
 // Limits of bind9.kubi.zone objects (S11.2).
 const (
-	// MaxFleetOctets bounds the stored size, and half of that the spec.
+	// MaxFleetOctets bounds the stored size; half of it bounds the spec.
 	MaxFleetOctets = 64 << 10
 	// MaxServersOfRole bounds the servers per role of a cluster.
 	MaxServersOfRole = 100
@@ -393,7 +393,7 @@ func validatePlacement(placement *bind9.Placement, path *field.Path) field.Error
 	return errs
 }
 
-// validateToleration has the rules of kube-apiserver, which would otherwise refuse the pod.
+// validateToleration applies the rules of kube-apiserver, which would otherwise refuse the pod.
 func validateToleration(of bind9.Toleration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if of.Key != "" {

@@ -187,13 +187,13 @@ func policyFault(owner, text string) string {
 
 var spfEnds = []string{"-all", "~all", "?all", "+all"}
 
-// isDMARCOwner excludes NAME._report._dmarc, which only permits reports.
+// isDMARCOwner reports whether owner has a DMARC policy, unlike NAME._report._dmarc, which only permits reports.
 func isDMARCOwner(owner string) bool {
 	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
 	return first == "_dmarc"
 }
 
-// dmarcFault expects lower case.
+// dmarcFault returns the fault of a DMARC policy in lower case.
 func dmarcFault(text string) string {
 	for tag := range strings.SplitSeq(text, ";") {
 		key, value, _ := strings.Cut(tag, "=")
@@ -260,8 +260,8 @@ var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info
 var written = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
 
-// forwardFault finds a reverse zone whose labels are in the order of an address: a network in written, or no network
-// when reversed.
+// forwardFault returns the fault of a reverse zone whose labels are in the order of an address: they give a network in
+// written or, reversed, no network.
 func forwardFault(labels []string) string {
 	octets, ok := parseOctets(labels)
 	if !ok {

@@ -298,7 +298,7 @@ func validateEach[T any](list []T, most int, path *field.Path, judge func(one T,
 	return errs
 }
 
-// validateSet also refuses duplicates.
+// validateSet judges each text of a list, and refuses duplicates and more than most texts.
 func validateSet(list []string, most int, path *field.Path, judge func(text string, at *field.Path) field.ErrorList) field.ErrorList {
 	seen := map[string]bool{}
 	return validateEach(list, most, path, func(text string, at *field.Path) (errs field.ErrorList) {

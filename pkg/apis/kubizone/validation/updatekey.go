@@ -19,7 +19,7 @@ import (
 const (
 	// MaxUpdateKeyRecords bounds the patterns of an UpdateKey (S13.1).
 	MaxUpdateKeyRecords = 16
-	// MaxUpdateKeyOctets bounds the stored size, and half of that the spec.
+	// MaxUpdateKeyOctets bounds the stored size; half of it bounds the spec.
 	MaxUpdateKeyOctets = 32 << 10
 )
 

@@ -247,13 +247,13 @@ func validateHostName(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateMailboxName accepts any name of DNS.
+// validateMailboxName returns an error unless text is a name of DNS, host name or not.
 func validateMailboxName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err == nil {
 		return nil
 	}
-	// The error is an owner name's, the likelier intention.
+	// The error returned is that of an owner name, the likelier intention.
 	if value, wide := rdata.Parse(rdata.NS, text); wide == nil {
 		if _, wide = value.Pack(name.Root); wide == nil {
 			return nil

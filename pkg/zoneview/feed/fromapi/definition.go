@@ -20,10 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// errAnother is for another Zone of the name. The watch reports that Zone, too.
+// errAnother ends a read that found another Zone of the name. The watch reports that Zone, too.
 var errAnother = errors.New("another Zone has the name now")
 
-// Answers of the API, in types of zoneview: their names need no check.
+// Answers of the API, in parsed types such as name.Rel: their names need no further check.
 type (
 	rrset struct {
 		Owner name.Rel    `json:"owner"`

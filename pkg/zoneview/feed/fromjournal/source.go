@@ -21,7 +21,8 @@ import (
 
 const (
 	failurePause = time.Second
-	// firstRetry is when frozen zones are read again, doubled up to longestRetry: a repaired zone needs no restart.
+	// firstRetry is the time until frozen zones are read again, doubled up to longestRetry: a repaired zone needs no
+	// restart.
 	firstRetry   = time.Minute
 	longestRetry = time.Hour
 )
@@ -61,7 +62,7 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// runPass ends at a misfit, or when frozen zones are read again.
+// runPass lists all zones and follows the journal, until a step does not fit or frozen zones are to be read again.
 func (s *Source) runPass(ctx context.Context, retry time.Duration) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	p := &pass{Source: s, ctx: ctx, fail: fail}
@@ -137,8 +138,8 @@ func identify(uid string, identity content.Identity) zoneview.Zone {
 	return zoneview.Zone{UID: uid, View: identity.View, Namespace: identity.Namespace, Name: identity.Name}
 }
 
-// mergeRRsets overwrites sets, which are in canonical order: Records and a child's glue may have the same owner and
-// type.
+// mergeRRsets merges RRsets of the same owner and type, such as of Records and of a child's glue. It overwrites sets
+// (in canonical order).
 func mergeRRsets(sets []content.RRset) []content.RRset {
 	out := sets[:0]
 	for _, set := range sets {

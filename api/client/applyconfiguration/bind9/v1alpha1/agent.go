@@ -12,11 +12,11 @@ import (
 // AgentApplyConfiguration represents a declarative configuration of the Agent type for use
 // with apply.
 //
-// Agent is the program next to BIND for adding and removing zones.
+// Agent configures the agent.
 type AgentApplyConfiguration struct {
-	// kind is Kubizone, for kubizone bind-agent, or Bindcar. Defaults to Kubizone.
+	// kind of the agent: Kubizone for kubizone bind-agent. Defaults to Kubizone.
 	Kind *bind9v1alpha1.AgentKind `json:"kind,omitempty"`
-	// image of the agent. Absent: the server's default image for kind.
+	// image of the agent. Absent: the server's default for kind.
 	Image *ImageApplyConfiguration `json:"image,omitempty"`
 	// resources of the agent's container.
 	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`

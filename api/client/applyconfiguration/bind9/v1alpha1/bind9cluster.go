@@ -14,14 +14,14 @@ import (
 // Bind9ClusterApplyConfiguration represents a declarative configuration of the Bind9Cluster type for use
 // with apply.
 //
-// Bind9Cluster is a set of BIND 9 servers with the same settings: a Bind9Instance for each primary and secondary.
+// Bind9Cluster is a set of BIND 9 servers with equal settings, each a Bind9Instance.
 type Bind9ClusterApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the desired state of the cluster.
+	// spec is the desired state.
 	Spec *Bind9ClusterSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the observed state of the cluster. The fleet controller writes it.
+	// status is the observed state. The fleet controller writes it.
 	Status *Bind9ClusterStatusApplyConfiguration `json:"status,omitempty"`
 }
 
@@ -126,9 +126,9 @@ func (b *Bind9ClusterApplyConfiguration) WithDeletionTimestamp(value metav1.Time
 	return b
 }
 
-// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the
-// given value and returns the receiver, so that objects can be built by chaining "With" function invocations. If called
-// multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
+// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
 func (b *Bind9ClusterApplyConfiguration) WithDeletionGracePeriodSeconds(value int64) *Bind9ClusterApplyConfiguration {
 	b.ensureObjectMetaApplyConfigurationExists()
 	b.ObjectMetaApplyConfiguration.DeletionGracePeriodSeconds = &value

@@ -10,15 +10,14 @@ package v1alpha1
 //
 // Bind9ClusterSpec is the desired state of a cluster.
 type Bind9ClusterSpecApplyConfiguration struct {
-	// ServerSettings of every server of the cluster.
 	ServerSettingsApplyConfiguration `json:""`
 	// primary configures the primaries, NAME-primary-0 and so on. Absent: none.
 	Primary *RoleSettingsApplyConfiguration `json:"primary,omitempty"`
-	// secondary configures the secondaries, NAME-secondary-0 and so on. Absent: none. The subresource scale has their
+	// secondary configures the secondaries, NAME-secondary-0 and so on. Absent: none. The subresource scale sets their
 	// number.
 	Secondary *RoleSettingsApplyConfiguration `json:"secondary,omitempty"`
-	// dnssec has the cluster sign zones with spec.dnssec, on an additional server NAME-signer-0; the other servers
-	// transfer signed zones from there. Absent: no signing.
+	// dnssec has the cluster sign zones with spec.dnssec, on an additional server NAME-signer-0, from which the others
+	// transfer. Absent: no signing.
 	DNSSEC *ClusterDNSSECApplyConfiguration `json:"dnssec,omitempty"`
 }
 

@@ -14,7 +14,7 @@ import (
 //
 // Bind9ClusterStatus is the observed state of a cluster.
 type Bind9ClusterStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation described by the status.
+	// observedGeneration is the generation described by the status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// primaries counts the primaries.
 	Primaries *ServerCountApplyConfiguration `json:"primaries,omitempty"`
@@ -22,14 +22,14 @@ type Bind9ClusterStatusApplyConfiguration struct {
 	Secondaries *ServerCountApplyConfiguration `json:"secondaries,omitempty"`
 	// conditions: Ready, Progressing, Degraded and ConfigValid; Delivering while zones name the cluster as class.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// tsigKey has the dates of the key for signing transfers and NOTIFY.
+	// tsigKey has the dates of the key for transfers and NOTIFY.
 	TSIGKey *KeyRotationApplyConfiguration `json:"tsigKey,omitempty"`
-	// target identifies the place to which zones of this class are delivered, as in the status of a DNSClass.
+	// target as in the status of a DNSClass.
 	Target *string `json:"target,omitempty"`
 }
 
-// Bind9ClusterStatusApplyConfiguration constructs a declarative configuration of the Bind9ClusterStatus type for use
-// with apply.
+// Bind9ClusterStatusApplyConfiguration constructs a declarative configuration of the Bind9ClusterStatus type for use with
+// apply.
 func Bind9ClusterStatus() *Bind9ClusterStatusApplyConfiguration {
 	return &Bind9ClusterStatusApplyConfiguration{}
 }

@@ -14,14 +14,14 @@ import (
 // Bind9InstanceApplyConfiguration represents a declarative configuration of the Bind9Instance type for use
 // with apply.
 //
-// Bind9Instance is one BIND 9 server: a pod in the cluster, or an external server (spec.external).
+// Bind9Instance is one BIND 9 server: a pod, or an external server (spec.external).
 type Bind9InstanceApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the desired state of the server.
+	// spec is the desired state.
 	Spec *Bind9InstanceSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the observed state of the server. The fleet controller writes it.
+	// status is the observed state. The fleet controller writes it.
 	Status *Bind9InstanceStatusApplyConfiguration `json:"status,omitempty"`
 }
 
@@ -126,9 +126,9 @@ func (b *Bind9InstanceApplyConfiguration) WithDeletionTimestamp(value metav1.Tim
 	return b
 }
 
-// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the
-// given value and returns the receiver, so that objects can be built by chaining "With" function invocations. If called
-// multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
+// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
 func (b *Bind9InstanceApplyConfiguration) WithDeletionGracePeriodSeconds(value int64) *Bind9InstanceApplyConfiguration {
 	b.ensureObjectMetaApplyConfigurationExists()
 	b.ObjectMetaApplyConfiguration.DeletionGracePeriodSeconds = &value

@@ -14,20 +14,19 @@ import (
 //
 // Bind9InstanceSpec is the desired state of a server.
 type Bind9InstanceSpecApplyConfiguration struct {
-	// role is Primary, Secondary or Signer. Every role transfers its zones; a Signer signs zones for the other
-	// servers of its cluster, and serves no clients. Immutable.
+	// role of the server. Every role transfers its zones; a Signer signs zones for the other servers of its cluster,
+	// and serves no clients. Immutable.
 	Role *bind9v1alpha1.Role `json:"role,omitempty"`
 	// clusterRef names the server's Bind9Cluster, in this namespace. Absent: none. Immutable.
 	ClusterRef *ClusterReferenceApplyConfiguration `json:"clusterRef,omitempty"`
 	// replicas is 1, or 0 for a stopped server, which keeps its keys and storage. Defaults to 1.
-	Replicas *int32 `json:"replicas,omitempty"`
-	// ServerSettings of the server. Absent blocks default to the cluster's.
+	Replicas                         *int32 `json:"replicas,omitempty"`
 	ServerSettingsApplyConfiguration `json:""`
-	// service of the server. Absent: as for its role in the cluster.
+	// service of the server. Absent: the cluster's for its role.
 	Service *ServiceApplyConfiguration `json:"service,omitempty"`
-	// resources of the BIND container. Absent: as for its role in the cluster.
+	// resources of the BIND container. Absent: the cluster's for its role.
 	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`
-	// external describes a server run elsewhere: the fleet creates nothing for it. zoneNamespaces is the only other
+	// external describes a server run elsewhere, for which the fleet creates nothing. zoneNamespaces is the only other
 	// setting allowed. Authors need permission to create bind9instances/external.
 	External *ExternalServerApplyConfiguration `json:"external,omitempty"`
 }

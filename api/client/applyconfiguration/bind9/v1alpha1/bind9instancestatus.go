@@ -14,7 +14,7 @@ import (
 //
 // Bind9InstanceStatus is the observed state of a server.
 type Bind9InstanceStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation described by the status.
+	// observedGeneration is the generation described by the status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// addresses for queries, from the Service: "192.0.2.1:53".
 	Addresses []string `json:"addresses,omitempty"`
@@ -24,12 +24,12 @@ type Bind9InstanceStatusApplyConfiguration struct {
 	ConfigHash *string `json:"configHash,omitempty"`
 	// conditions: Ready, Progressing, Degraded and ConfigValid.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// tsigKey has the dates of the server's own TSIG key. A cluster's key is in the status of the cluster.
+	// tsigKey has the dates of the server's own TSIG key; those of a cluster's key are in the cluster's status.
 	TSIGKey *KeyRotationApplyConfiguration `json:"tsigKey,omitempty"`
 }
 
-// Bind9InstanceStatusApplyConfiguration constructs a declarative configuration of the Bind9InstanceStatus type for use
-// with apply.
+// Bind9InstanceStatusApplyConfiguration constructs a declarative configuration of the Bind9InstanceStatus type for use with
+// apply.
 func Bind9InstanceStatus() *Bind9InstanceStatusApplyConfiguration {
 	return &Bind9InstanceStatusApplyConfiguration{}
 }

@@ -11,17 +11,17 @@ import (
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
-// ClusterBind9ProviderApplyConfiguration represents a declarative configuration of the ClusterBind9Provider type for
-// use with apply.
+// ClusterBind9ProviderApplyConfiguration represents a declarative configuration of the ClusterBind9Provider type for use
+// with apply.
 //
 // ClusterBind9Provider creates a Bind9Cluster of its name in each of its namespaces. Cluster admins write providers.
 type ClusterBind9ProviderApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the desired state of the clusters.
+	// spec is the desired state.
 	Spec *ClusterBind9ProviderSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the observed state of the clusters. The fleet controller writes it.
+	// status is the observed state. The fleet controller writes it.
 	Status *ClusterBind9ProviderStatusApplyConfiguration `json:"status,omitempty"`
 }
 
@@ -125,9 +125,9 @@ func (b *ClusterBind9ProviderApplyConfiguration) WithDeletionTimestamp(value met
 	return b
 }
 
-// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the
-// given value and returns the receiver, so that objects can be built by chaining "With" function invocations. If called
-// multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
+// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
 func (b *ClusterBind9ProviderApplyConfiguration) WithDeletionGracePeriodSeconds(value int64) *ClusterBind9ProviderApplyConfiguration {
 	b.ensureObjectMetaApplyConfigurationExists()
 	b.ObjectMetaApplyConfiguration.DeletionGracePeriodSeconds = &value

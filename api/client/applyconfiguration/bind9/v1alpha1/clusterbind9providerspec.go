@@ -9,21 +9,20 @@ import (
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
-// ClusterBind9ProviderSpecApplyConfiguration represents a declarative configuration of the ClusterBind9ProviderSpec
-// type for use with apply.
+// ClusterBind9ProviderSpecApplyConfiguration represents a declarative configuration of the ClusterBind9ProviderSpec type for use
+// with apply.
 //
-// ClusterBind9ProviderSpec is the desired state of the clusters of a provider.
+// ClusterBind9ProviderSpec is the desired state of a provider's clusters.
 type ClusterBind9ProviderSpecApplyConfiguration struct {
 	// namespaces of the Bind9Clusters. Absent, without namespaceSelector: dns-system.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// namespaceSelector selects further namespaces by label.
-	NamespaceSelector *v1.LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
-	// Bind9ClusterSpec is the spec of each cluster.
+	NamespaceSelector                  *v1.LabelSelectorApplyConfiguration `json:"namespaceSelector,omitempty"`
 	Bind9ClusterSpecApplyConfiguration `json:""`
 }
 
-// ClusterBind9ProviderSpecApplyConfiguration constructs a declarative configuration of the ClusterBind9ProviderSpec
-// type for use with apply.
+// ClusterBind9ProviderSpecApplyConfiguration constructs a declarative configuration of the ClusterBind9ProviderSpec type for use with
+// apply.
 func ClusterBind9ProviderSpec() *ClusterBind9ProviderSpecApplyConfiguration {
 	return &ClusterBind9ProviderSpecApplyConfiguration{}
 }

@@ -9,15 +9,14 @@ import (
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
-// ClusterBind9ProviderStatusApplyConfiguration represents a declarative configuration of the ClusterBind9ProviderStatus
-// type for use with apply.
+// ClusterBind9ProviderStatusApplyConfiguration represents a declarative configuration of the ClusterBind9ProviderStatus type for use
+// with apply.
 //
-// ClusterBind9ProviderStatus is the observed state of the clusters of a provider.
+// ClusterBind9ProviderStatus is the observed state of a provider's clusters.
 type ClusterBind9ProviderStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation described by the status.
+	// observedGeneration is the generation described by the status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// clusters are the Bind9Clusters, by namespace. If the status has no room for all, ready clusters are left out
-	// first.
+	// clusters are the Bind9Clusters, by namespace. If there is no room for all, ready clusters are left out first.
 	Clusters []ProvidedClusterApplyConfiguration `json:"clusters,omitempty"`
 	// servers counts the servers of all clusters.
 	Servers *ServerCountApplyConfiguration `json:"servers,omitempty"`
@@ -25,8 +24,8 @@ type ClusterBind9ProviderStatusApplyConfiguration struct {
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 
-// ClusterBind9ProviderStatusApplyConfiguration constructs a declarative configuration of the ClusterBind9ProviderStatus
-// type for use with apply.
+// ClusterBind9ProviderStatusApplyConfiguration constructs a declarative configuration of the ClusterBind9ProviderStatus type for use with
+// apply.
 func ClusterBind9ProviderStatus() *ClusterBind9ProviderStatusApplyConfiguration {
 	return &ClusterBind9ProviderStatusApplyConfiguration{}
 }

@@ -10,10 +10,10 @@ package v1alpha1
 //
 // ClusterDNSSEC configures signing.
 type ClusterDNSSECApplyConfiguration struct {
-	// storage of the signer, of type PersistentVolumeClaim: the only place of the keys. The claim outlives the
-	// signer. Absent: the cluster's storage.
+	// storage of the signer, of type PersistentVolumeClaim: the only place of the keys. The claim outlives the signer.
+	// Absent: the cluster's storage.
 	Storage *StorageApplyConfiguration `json:"storage,omitempty"`
-	// policies for Zones to choose from, besides "default": BIND's default policy, a single key without rollover.
+	// policies for Zones, besides BIND's "default", a single key without rollover.
 	Policies []DNSSECPolicyApplyConfiguration `json:"policies,omitempty"`
 }
 

@@ -8,21 +8,21 @@ package v1alpha1
 // ConfigApplyConfiguration represents a declarative configuration of the Config type for use
 // with apply.
 //
-// Config is the configurable part of BIND's configuration. The servers are authoritative only, without recursion.
-// Address lists have elements of BIND's address_match_list: any, none, localhost, localnets, an IP address, or a
-// prefix such as 192.0.2.0/24; a leading ! excludes the element.
+// Config configures BIND. The servers are authoritative only, without recursion. Address lists are BIND's
+// address_match_list: any, none, localhost, localnets, an IP address, or a prefix such as 192.0.2.0/24; a leading !
+// excludes the element.
 type ConfigApplyConfiguration struct {
 	// allowQuery is the address list of clients allowed to query. Absent: any.
 	AllowQuery []string `json:"allowQuery,omitempty"`
-	// allowTransfer is the address list of servers allowed to transfer zones. Absent: only servers of the cluster, by
-	// their key.
+	// allowTransfer is the address list of servers allowed to transfer zones. Absent: the cluster's servers, by their
+	// key.
 	AllowTransfer []string `json:"allowTransfer,omitempty"`
-	// queryLog logs each query in the container's log. Defaults to false.
+	// queryLog logs queries in the container's log. Defaults to false.
 	QueryLog *bool `json:"queryLog,omitempty"`
 	// rateLimit enables response rate limiting. Absent: no limit.
 	RateLimit *RateLimitApplyConfiguration `json:"rateLimit,omitempty"`
-	// updateForwarding is the address list of clients whose dynamic updates the servers forward to the zone's
-	// primary, which checks the signature. Absent: none.
+	// updateForwarding is the address list of clients whose dynamic updates the servers forward to the zone's primary,
+	// which checks the signature. Absent: none.
 	UpdateForwarding []string `json:"updateForwarding,omitempty"`
 }
 

@@ -13,9 +13,9 @@ import (
 // DNSSECPolicyApplyConfiguration represents a declarative configuration of the DNSSECPolicy type for use
 // with apply.
 //
-// DNSSECPolicy configures the keys of signed zones: a key-signing key (KSK) and a zone-signing key (ZSK).
+// DNSSECPolicy configures the keys of zones: a key-signing key (KSK) and a zone-signing key (ZSK).
 type DNSSECPolicyApplyConfiguration struct {
-	// name in spec.dnssec.policy of Zones: a DNS label. "default", "insecure" and "none" are reserved by BIND.
+	// name in spec.dnssec.policy of Zones: a DNS label, except BIND's own "default", "insecure" and "none".
 	Name *string `json:"name,omitempty"`
 	// algorithm of both keys. Defaults to ECDSAP256SHA256.
 	Algorithm *bind9v1alpha1.DNSSECAlgorithm `json:"algorithm,omitempty"`
@@ -25,7 +25,7 @@ type DNSSECPolicyApplyConfiguration struct {
 	ZSKLifetime *v1.Duration `json:"zskLifetime,omitempty"`
 	// nsec3 denies names by their hashes (NSEC3, 0 iterations, no salt, RFC 9276). Defaults to false: NSEC.
 	NSEC3 *bool `json:"nsec3,omitempty"`
-	// timing has the waiting times of rollovers. Absent: BIND's.
+	// timing has the times of rollovers. Absent: BIND's.
 	Timing *DNSSECTimingApplyConfiguration `json:"timing,omitempty"`
 }
 

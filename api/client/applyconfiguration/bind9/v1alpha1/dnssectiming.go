@@ -14,15 +14,15 @@ import (
 //
 // DNSSECTiming has the times of a BIND dnssec-policy, in whole seconds.
 type DNSSECTimingApplyConfiguration struct {
-	// dnskeyTTL is the TTL of the DNSKEY records. Absent: 1h.
+	// dnskeyTTL is the TTL of DNSKEY records. Absent: 1h.
 	DNSKEYTTL *v1.Duration `json:"dnskeyTTL,omitempty"`
-	// maxZoneTTL is the longest TTL in the zones: resolvers cache former answers for that time. Absent: 24h.
+	// maxZoneTTL is the longest TTL in the zones, for which resolvers cache former answers. Absent: 24h.
 	MaxZoneTTL *v1.Duration `json:"maxZoneTTL,omitempty"`
 	// parentDSTTL is the TTL of DS records in parent zones. Absent: 24h.
 	ParentDSTTL *v1.Duration `json:"parentDSTTL,omitempty"`
 	// zonePropagationDelay is the maximum time until all servers of the zone have a change. Absent: 5m.
 	ZonePropagationDelay *v1.Duration `json:"zonePropagationDelay,omitempty"`
-	// parentPropagationDelay is the same for servers of the parent zone. Absent: 1h.
+	// parentPropagationDelay is the same for the parent zone. Absent: 1h.
 	ParentPropagationDelay *v1.Duration `json:"parentPropagationDelay,omitempty"`
 	// publishSafety is an additional delay before a new key is used. Absent: 1h.
 	PublishSafety *v1.Duration `json:"publishSafety,omitempty"`

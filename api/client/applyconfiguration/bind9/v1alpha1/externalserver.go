@@ -15,14 +15,14 @@ type ExternalServerApplyConfiguration struct {
 	// agentURL is the base URL of the server's agent or bindcar: https, or http with allowPlainHTTP, such as
 	// "https://192.0.2.1:8443".
 	AgentURL *string `json:"agentURL,omitempty"`
-	// allowPlainHTTP allows http in agentURL. Every host on the way can read the token.
+	// allowPlainHTTP allows http in agentURL. Hosts on the way can read the token.
 	AllowPlainHTTP *bool `json:"allowPlainHTTP,omitempty"`
-	// caBundle are PEM certificates of authorities for verifying the agent's certificate. Absent: the system's.
+	// caBundle are PEM certificates of authorities for the agent's certificate. Absent: the system's.
 	CABundle []byte `json:"caBundle,omitempty"`
 	// tokenSecretRef names the agent's bearer token, in a Secret of this namespace.
 	TokenSecretRef *SecretKeyReferenceApplyConfiguration `json:"tokenSecretRef,omitempty"`
-	// tsigSecretName is a Secret of this namespace with the server's key for transfers and updates: data name,
-	// algorithm and secret, as for tsigSecretRef of a DNSClass.
+	// tsigSecretName is a Secret of this namespace with the server's key for transfers and updates, with data as for
+	// tsigSecretRef of a DNSClass.
 	TSIGSecretName *string `json:"tsigSecretName,omitempty"`
 }
 

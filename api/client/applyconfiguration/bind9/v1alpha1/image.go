@@ -12,8 +12,7 @@ import (
 // ImageApplyConfiguration represents a declarative configuration of the Image type for use
 // with apply.
 //
-// Image names a container image in a repository allowed by the server (kubizone apiserver
-// --bind9-image-repositories).
+// Image names a container image, in a repository of kubizone apiserver --bind9-image-repositories.
 type ImageApplyConfiguration struct {
 	// repository is the image with registry, without tag and digest: "docker.io/internetsystemsconsortium/bind9".
 	Repository *string `json:"repository,omitempty"`
@@ -21,9 +20,9 @@ type ImageApplyConfiguration struct {
 	Tag *string `json:"tag,omitempty"`
 	// digest of the image: "sha256:" and 64 hexadecimal digits. Takes precedence over tag.
 	Digest *string `json:"digest,omitempty"`
-	// pullPolicy is Always, IfNotPresent or Never. Absent: kubelet's default for the tag.
+	// pullPolicy decides when kubelet pulls the image. Absent: kubelet's default for the tag.
 	PullPolicy *bind9v1alpha1.PullPolicy `json:"pullPolicy,omitempty"`
-	// pullSecrets are names of Secrets in this namespace for pulling the image.
+	// pullSecrets are Secrets in this namespace for pulling.
 	PullSecrets []string `json:"pullSecrets,omitempty"`
 }
 

@@ -14,7 +14,7 @@ type ProvidedClusterApplyConfiguration struct {
 	Namespace *string `json:"namespace,omitempty"`
 	// ready is true if the Bind9Cluster exists and is ready.
 	Ready *bool `json:"ready,omitempty"`
-	// message is the reason for ready being false.
+	// message is the reason if ready is false.
 	Message *string `json:"message,omitempty"`
 }
 

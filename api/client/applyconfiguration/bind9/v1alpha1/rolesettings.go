@@ -12,7 +12,7 @@ package v1alpha1
 type RoleSettingsApplyConfiguration struct {
 	// replicas is the number of servers, 0 to 100. Scaling down removes the highest numbers. Defaults to 0.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// labels of the Bind9Instances, in addition to the cluster's, for selectors of DNSClasses.
+	// labels of the Bind9Instances, added to the cluster's.
 	Labels map[string]string `json:"labels,omitempty"`
 	// service of each server. Absent: ClusterIP.
 	Service *ServiceApplyConfiguration `json:"service,omitempty"`

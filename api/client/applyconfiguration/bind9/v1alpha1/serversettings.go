@@ -8,25 +8,24 @@ package v1alpha1
 // ServerSettingsApplyConfiguration represents a declarative configuration of the ServerSettings type for use
 // with apply.
 //
-// ServerSettings configure servers. Each block set in a Bind9Instance replaces the block of its Bind9Cluster.
+// ServerSettings configure servers. A block set in a Bind9Instance replaces the block of its Bind9Cluster.
 type ServerSettingsApplyConfiguration struct {
 	// version is the release series of BIND: 9.18 or 9.20. Absent: 9.20.
 	Version *string `json:"version,omitempty"`
-	// image of BIND. Absent: the server's default image for version.
+	// image of BIND. Absent: the server's default for version.
 	Image *ImageApplyConfiguration `json:"image,omitempty"`
-	// config has the configurable part of BIND's configuration. Absent: an authoritative server for all clients.
+	// config configures BIND. Absent: an authoritative server for all clients.
 	Config *ConfigApplyConfiguration `json:"config,omitempty"`
-	// agent is the program next to BIND for adding and removing zones. Absent: kubizone bind-agent.
+	// agent adds and removes zones in BIND. Absent: kubizone bind-agent.
 	Agent *AgentApplyConfiguration `json:"agent,omitempty"`
 	// storage is the volume for BIND's zones. Absent: an emptyDir, empty in each new pod.
 	Storage *StorageApplyConfiguration `json:"storage,omitempty"`
-	// placement restricts the nodes of the pods. Absent: spread over zones and nodes if possible.
+	// placement restricts the pods' nodes. Absent: spread over zones and nodes if possible.
 	Placement *PlacementApplyConfiguration `json:"placement,omitempty"`
-	// zoneNamespaces are the namespaces whose zones the servers accept, in addition to their own namespace's. Absent:
-	// none.
+	// zoneNamespaces are the namespaces whose zones the servers accept, besides their own. Absent: none.
 	ZoneNamespaces *NamespaceSelectionApplyConfiguration `json:"zoneNamespaces,omitempty"`
-	// tsigKey configures the key for signing transfers and NOTIFY, shared by all servers of a cluster. Not for
-	// instances with a clusterRef. Absent: a key without rotation.
+	// tsigKey configures the key for transfers and NOTIFY, shared by all servers of a cluster. Not for instances with a
+	// clusterRef. Absent: a key without rotation.
 	TSIGKey *TSIGKeyApplyConfiguration `json:"tsigKey,omitempty"`
 }
 

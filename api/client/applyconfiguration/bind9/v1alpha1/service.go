@@ -14,12 +14,12 @@ import (
 //
 // Service configures the Service of an instance.
 type ServiceApplyConfiguration struct {
-	// type is ClusterIP, NodePort or LoadBalancer. Defaults to ClusterIP.
+	// type of the Service. Defaults to ClusterIP.
 	Type *bind9v1alpha1.ServiceType `json:"type,omitempty"`
 	// annotations of the Service.
 	Annotations map[string]string `json:"annotations,omitempty"`
-	// externalTrafficPolicy is Cluster or Local. With Local, BIND sees the addresses of clients. Absent: Cluster. Not
-	// with ClusterIP.
+	// externalTrafficPolicy as in a Service: with Local, BIND sees the addresses of clients. Absent: Cluster. Not with
+	// ClusterIP.
 	ExternalTrafficPolicy *bind9v1alpha1.TrafficPolicy `json:"externalTrafficPolicy,omitempty"`
 	// loadBalancerSourceRanges are the prefixes of clients allowed at a LoadBalancer. Absent: all.
 	LoadBalancerSourceRanges []string `json:"loadBalancerSourceRanges,omitempty"`
@@ -61,9 +61,9 @@ func (b *ServiceApplyConfiguration) WithExternalTrafficPolicy(value bind9v1alpha
 	return b
 }
 
-// WithLoadBalancerSourceRanges adds the given value to the LoadBalancerSourceRanges field in the declarative
-// configuration and returns the receiver, so that objects can be build by chaining "With" function invocations. If
-// called multiple times, values provided by each call will be appended to the LoadBalancerSourceRanges field.
+// WithLoadBalancerSourceRanges adds the given value to the LoadBalancerSourceRanges field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the LoadBalancerSourceRanges field.
 func (b *ServiceApplyConfiguration) WithLoadBalancerSourceRanges(values ...string) *ServiceApplyConfiguration {
 	for i := range values {
 		b.LoadBalancerSourceRanges = append(b.LoadBalancerSourceRanges, values[i])

@@ -12,9 +12,9 @@ import (
 // StorageApplyConfiguration represents a declarative configuration of the Storage type for use
 // with apply.
 //
-// Storage is the volume for BIND's zones.
+// Storage is a volume.
 type StorageApplyConfiguration struct {
-	// type is EmptyDir or PersistentVolumeClaim.
+	// type of the volume.
 	Type *bind9v1alpha1.StorageType `json:"type,omitempty"`
 	// capacity of the volume: required with PersistentVolumeClaim, the limit of an emptyDir.
 	Capacity *bind9v1alpha1.Quantity `json:"capacity,omitempty"`

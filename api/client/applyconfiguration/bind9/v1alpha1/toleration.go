@@ -12,15 +12,15 @@ import (
 // TolerationApplyConfiguration represents a declarative configuration of the Toleration type for use
 // with apply.
 //
-// Toleration tolerates a taint, as in a pod.
+// Toleration is a toleration of a pod.
 type TolerationApplyConfiguration struct {
 	// key of the taint. Empty, with operator Exists: all taints.
 	Key *string `json:"key,omitempty"`
-	// operator is Equal or Exists. Absent: Equal.
+	// operator matches the taint. Absent: Equal.
 	Operator *bind9v1alpha1.TolerationOperator `json:"operator,omitempty"`
 	// value of the taint, with Equal.
 	Value *string `json:"value,omitempty"`
-	// effect is NoSchedule, PreferNoSchedule or NoExecute. Absent: all.
+	// effect of the taint. Absent: all.
 	Effect *bind9v1alpha1.TaintEffect `json:"effect,omitempty"`
 	// tolerationSeconds is the time in seconds before eviction, with NoExecute. Absent: no eviction.
 	TolerationSeconds *int64 `json:"tolerationSeconds,omitempty"`

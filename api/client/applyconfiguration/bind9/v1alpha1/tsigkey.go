@@ -13,9 +13,9 @@ import (
 // TSIGKeyApplyConfiguration represents a declarative configuration of the TSIGKey type for use
 // with apply.
 //
-// TSIGKey configures the key for signing transfers and NOTIFY.
+// TSIGKey configures a TSIG key.
 type TSIGKeyApplyConfiguration struct {
-	// algorithm is hmac-sha256, hmac-sha384 or hmac-sha512. Defaults to hmac-sha256. A change replaces the key.
+	// algorithm of the key. Defaults to hmac-sha256. A change replaces the key.
 	Algorithm *bind9v1alpha1.KeyAlgorithm `json:"algorithm,omitempty"`
 	// rotateAfter is the age at which a new key is created, whole minutes from 1h to 8760h. The new key is used once
 	// every server and the hidden primary accept it; the former key is accepted for a while longer. Absent: never.

@@ -18,7 +18,7 @@ type AdoptingZoneApplyConfiguration struct {
 	Namespace *string `json:"namespace,omitempty"`
 	// name of the Zone.
 	Name *string `json:"name,omitempty"`
-	// uid of the Zone. A Zone recreated under the same name has another uid.
+	// uid of the Zone.
 	UID *types.UID `json:"uid,omitempty"`
 }
 

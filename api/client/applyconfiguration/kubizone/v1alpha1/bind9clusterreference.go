@@ -5,8 +5,8 @@
 
 package v1alpha1
 
-// Bind9ClusterReferenceApplyConfiguration represents a declarative configuration of the Bind9ClusterReference type for
-// use with apply.
+// Bind9ClusterReferenceApplyConfiguration represents a declarative configuration of the Bind9ClusterReference type for use
+// with apply.
 //
 // Bind9ClusterReference names a Bind9Cluster.
 type Bind9ClusterReferenceApplyConfiguration struct {
@@ -16,8 +16,8 @@ type Bind9ClusterReferenceApplyConfiguration struct {
 	Name *string `json:"name,omitempty"`
 }
 
-// Bind9ClusterReferenceApplyConfiguration constructs a declarative configuration of the Bind9ClusterReference type for
-// use with apply.
+// Bind9ClusterReferenceApplyConfiguration constructs a declarative configuration of the Bind9ClusterReference type for use with
+// apply.
 func Bind9ClusterReference() *Bind9ClusterReferenceApplyConfiguration {
 	return &Bind9ClusterReferenceApplyConfiguration{}
 }

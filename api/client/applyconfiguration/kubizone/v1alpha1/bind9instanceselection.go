@@ -9,20 +9,20 @@ import (
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
-// Bind9InstanceSelectionApplyConfiguration represents a declarative configuration of the Bind9InstanceSelection type
-// for use with apply.
+// Bind9InstanceSelectionApplyConfiguration represents a declarative configuration of the Bind9InstanceSelection type for use
+// with apply.
 //
 // Bind9InstanceSelection selects Bind9Instances by namespace and label.
 type Bind9InstanceSelectionApplyConfiguration struct {
 	// selector selects Bind9Instances by label. Empty selects all of the namespaces.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// namespaces of the instances. Instances of other namespaces are never selected: servers get all zones of the
-	// class, and authors of an instance choose its labels.
+	// namespaces of the instances. Others are never selected: servers get all zones of the class, and authors of an
+	// instance choose its labels.
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
-// Bind9InstanceSelectionApplyConfiguration constructs a declarative configuration of the Bind9InstanceSelection type
-// for use with apply.
+// Bind9InstanceSelectionApplyConfiguration constructs a declarative configuration of the Bind9InstanceSelection type for use with
+// apply.
 func Bind9InstanceSelection() *Bind9InstanceSelectionApplyConfiguration {
 	return &Bind9InstanceSelectionApplyConfiguration{}
 }

@@ -12,21 +12,21 @@ import (
 // Bind9ProviderApplyConfiguration represents a declarative configuration of the Bind9Provider type for use
 // with apply.
 //
-// Bind9Provider is a set of BIND 9 servers: those selected by clusterRef or instancesFrom that accept the zones of
-// every namespace the class may deliver (spec.zoneNamespaces of the Bind9Instance or its Bind9Cluster). A zone is
-// Ready when every server answers with its serial.
+// Bind9Provider is the set of BIND 9 servers selected by clusterRef or instancesFrom that accept the zones of every
+// namespace the class may deliver (spec.zoneNamespaces of the Bind9Instance or its Bind9Cluster). A zone is Ready when
+// every server answers with its serial.
 type Bind9ProviderApplyConfiguration struct {
 	// clusterRef selects the Bind9Instances of a Bind9Cluster.
 	ClusterRef *Bind9ClusterReferenceApplyConfiguration `json:"clusterRef,omitempty"`
-	// instancesFrom select Bind9Instances by namespace and label.
+	// instancesFrom select Bind9Instances.
 	InstancesFrom []Bind9InstanceSelectionApplyConfiguration `json:"instancesFrom,omitempty"`
-	// catalogZone is the class's catalog zone (RFC 9432), absolute with a trailing dot. Required in mode Catalog,
-	// refused in others.
+	// catalogZone is the catalog zone (RFC 9432), absolute with a trailing dot. Required in mode Catalog, refused in
+	// others.
 	CatalogZone *string `json:"catalogZone,omitempty"`
-	// mode selects how servers get zones. Immutable: a zone must leave a server by the mode that added it. Defaults
-	// to Catalog.
+	// mode selects how servers get zones. Immutable: a zone must leave a server by the mode that added it. Defaults to
+	// Catalog.
 	Mode *kubizonev1alpha1.Bind9Mode `json:"mode,omitempty"`
-	// primaries are the hidden primary's IP addresses as reached by the servers, with or without a port (53):
+	// primaries are the hidden primary's IP addresses as the servers reach them, with or without a port (53):
 	// "192.0.2.1", "[2001:db8::1]:5353". Required in mode Transfer, refused in others.
 	Primaries []string `json:"primaries,omitempty"`
 }

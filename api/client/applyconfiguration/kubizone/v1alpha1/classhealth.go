@@ -15,11 +15,11 @@ import (
 //
 // ClassHealth is the result of a health check.
 type ClassHealthApplyConfiguration struct {
-	// status is Healthy, Unhealthy or Unknown.
+	// status is the result.
 	Status *kubizonev1alpha1.HealthStatus `json:"status,omitempty"`
-	// lastCheck is the time of the health check.
+	// lastCheck is the time of the check.
 	LastCheck *v1.Time `json:"lastCheck,omitempty"`
-	// message explains the status, for people.
+	// message explains the status.
 	Message *string `json:"message,omitempty"`
 }
 

@@ -14,15 +14,15 @@ import (
 // DelegationApplyConfiguration represents a declarative configuration of the Delegation type for use
 // with apply.
 //
-// Delegation is a rule for a Zone of its namespace, as a separate object: names and types, or child zones, for up to
-// 16 namespaces. The rules of all Delegations of a Zone apply together with its spec.delegations.
+// Delegation is a rule for a Zone of its namespace, as a separate object, for up to 16 namespaces. All Delegations of a
+// Zone apply together with its spec.delegations.
 type DelegationApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the rule.
 	Spec *DelegationSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the observed state of the Delegation. The server writes it, and ignores values from clients.
+	// status is the observed state. Only the server writes it.
 	Status *DelegationStatusApplyConfiguration `json:"status,omitempty"`
 }
 
@@ -127,9 +127,9 @@ func (b *DelegationApplyConfiguration) WithDeletionTimestamp(value metav1.Time) 
 	return b
 }
 
-// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the
-// given value and returns the receiver, so that objects can be built by chaining "With" function invocations. If called
-// multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
+// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
 func (b *DelegationApplyConfiguration) WithDeletionGracePeriodSeconds(value int64) *DelegationApplyConfiguration {
 	b.ensureObjectMetaApplyConfigurationExists()
 	b.ObjectMetaApplyConfiguration.DeletionGracePeriodSeconds = &value

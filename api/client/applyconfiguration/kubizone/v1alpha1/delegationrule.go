@@ -8,19 +8,17 @@ package v1alpha1
 // DelegationRuleApplyConfiguration represents a declarative configuration of the DelegationRule type for use
 // with apply.
 //
-// DelegationRule allows namespaces Records by name and type, or child zones. A rule without namespaces applies to
-// every namespace.
+// DelegationRule allows Records by name and type, or child zones, to its namespaces; without namespaces, to all.
 type DelegationRuleApplyConfiguration struct {
 	// records are the allowed Records.
 	Records []RecordDelegationApplyConfiguration `json:"records,omitempty"`
-	// zones are patterns of the allowed child zones, in the syntax of records[].pattern.
+	// zones are patterns of the allowed child zones, as in records[].pattern.
 	Zones []string `json:"zones,omitempty"`
 	// namespace is a namespace of the rule.
 	Namespace *string `json:"namespace,omitempty"`
 	// namespaces are further namespaces of the rule.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// ds has the zone include the DS records in status.dnssec.ds of the allowed child zones. Otherwise, DS records
-	// need Records.
+	// ds adds the DS records in status.dnssec.ds of the allowed child zones. If false, DS records need Records.
 	DS *bool `json:"ds,omitempty"`
 }
 

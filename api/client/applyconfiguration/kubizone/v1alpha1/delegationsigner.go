@@ -10,13 +10,13 @@ package v1alpha1
 //
 // DelegationSigner is the data of a DS record (RFC 4034 §5.1).
 type DelegationSignerApplyConfiguration struct {
-	// keyTag is the key tag of the DNSKEY, 0 to 65535.
+	// keyTag, 0 to 65535.
 	KeyTag *int32 `json:"keyTag,omitempty"`
 	// algorithm is the DNSKEY's algorithm number, 1 to 255, such as 13 for ECDSAP256SHA256.
 	Algorithm *int32 `json:"algorithm,omitempty"`
 	// digestType is 1 for SHA-1, 2 for SHA-256 or 4 for SHA-384.
 	DigestType *int32 `json:"digestType,omitempty"`
-	// digest is the digest of the DNSKEY in hexadecimal: 40, 64 or 96 digits.
+	// digest of the DNSKEY in hexadecimal: 40, 64 or 96 digits.
 	Digest *string `json:"digest,omitempty"`
 }
 

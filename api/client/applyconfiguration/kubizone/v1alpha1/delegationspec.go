@@ -10,17 +10,16 @@ package v1alpha1
 //
 // DelegationSpec is a rule for a Zone.
 type DelegationSpecApplyConfiguration struct {
-	// zoneRef names the Zone, in the namespace of the Delegation. Immutable.
+	// zoneRef names the Zone, in this namespace. Immutable.
 	ZoneRef *DelegatedZoneApplyConfiguration `json:"zoneRef,omitempty"`
-	// namespaces of the rule, 1 to 16. Records at a wildcard such as "*.apps" need a rule for a single namespace, or
-	// a shared rule, and a rule for the wildcard's base name.
+	// namespaces of the rule, 1 to 16. Records at a wildcard such as "*.apps" need a rule for a single namespace, or a
+	// shared rule, and a rule for the wildcard's base name.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// records are the allowed Records.
 	Records []RecordDelegationApplyConfiguration `json:"records,omitempty"`
-	// zones are patterns of the allowed child zones, in the syntax of records[].pattern.
+	// zones are patterns of the allowed child zones, as in records[].pattern.
 	Zones []string `json:"zones,omitempty"`
-	// ds has the zone include the DS records in status.dnssec.ds of the allowed child zones. Otherwise, DS records
-	// need Records.
+	// ds adds the DS records in status.dnssec.ds of the allowed child zones. If false, DS records need Records.
 	DS *bool `json:"ds,omitempty"`
 }
 

@@ -16,7 +16,7 @@ import (
 type DeliveredZoneApplyConfiguration struct {
 	// name of the Zone.
 	Name *string `json:"name,omitempty"`
-	// uid of the Zone. A Zone recreated under the same name has another uid.
+	// uid of the Zone.
 	UID *types.UID `json:"uid,omitempty"`
 	// fqdn of the zone at the start of delivery.
 	FQDN *string `json:"fqdn,omitempty"`

@@ -14,15 +14,15 @@ import (
 // DeliveryApplyConfiguration represents a declarative configuration of the Delivery type for use
 // with apply.
 //
-// Delivery is the progress of delivering one zone to one class. The controller creates it in the zone's namespace,
-// named `<zone>-<hash>` and owned by the Zone; tenants read it.
+// Delivery is the progress of delivering a zone to a class. The controller creates it in the zone's namespace, named
+// `<zone>-<hash>`.
 type DeliveryApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec names the zone and the class. Immutable.
 	Spec *DeliverySpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the progress of the delivery.
+	// status is the progress.
 	Status *DeliveryStatusApplyConfiguration `json:"status,omitempty"`
 }
 
@@ -127,9 +127,9 @@ func (b *DeliveryApplyConfiguration) WithDeletionTimestamp(value metav1.Time) *D
 	return b
 }
 
-// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the
-// given value and returns the receiver, so that objects can be built by chaining "With" function invocations. If called
-// multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
+// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
 func (b *DeliveryApplyConfiguration) WithDeletionGracePeriodSeconds(value int64) *DeliveryApplyConfiguration {
 	b.ensureObjectMetaApplyConfigurationExists()
 	b.ObjectMetaApplyConfiguration.DeletionGracePeriodSeconds = &value

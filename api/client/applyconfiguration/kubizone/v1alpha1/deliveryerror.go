@@ -16,11 +16,11 @@ import (
 type DeliveryErrorApplyConfiguration struct {
 	// code is the provider's error code: an RCODE or an HTTP status.
 	Code *string `json:"code,omitempty"`
-	// message has the fault and the next step, for people.
+	// message has the fault and the next step.
 	Message *string `json:"message,omitempty"`
-	// timestamp is the time of the first in the unbroken series of failures with this reason.
+	// timestamp is the time of the first failure in the unbroken series with this reason.
 	Timestamp *v1.Time `json:"timestamp,omitempty"`
-	// reason is the reason of the condition Ready at the time of the failure.
+	// reason is the reason of the condition Ready at the failure.
 	Reason *string `json:"reason,omitempty"`
 }
 

@@ -12,7 +12,7 @@ import (
 // DeliveryIntentApplyConfiguration represents a declarative configuration of the DeliveryIntent type for use
 // with apply.
 //
-// DeliveryIntent is a write in progress. Calls of the worker in an intent may still arrive at the provider.
+// DeliveryIntent is a write in progress. Calls of its holder may still arrive at the provider.
 type DeliveryIntentApplyConfiguration struct {
 	// serial is the serial being delivered.
 	Serial *int64 `json:"serial,omitempty"`
@@ -25,8 +25,8 @@ type DeliveryIntentApplyConfiguration struct {
 	// from is the earliest serial whose records the provider may still have. Absent with a confirmed serial: rrsets
 	// has no room for all refused RRsets.
 	From *int64 `json:"from,omitempty"`
-	// unlisted is true if more RRsets than listed are being written: the provider may have partial writes of any
-	// change since from.
+	// unlisted is true if more RRsets than listed are being written: the provider may have partial writes of any change
+	// since from.
 	Unlisted *bool `json:"unlisted,omitempty"`
 }
 

@@ -14,9 +14,9 @@ type DeliveryRefusalApplyConfiguration struct {
 	RRset *string `json:"rrset,omitempty"`
 	// reason is the kind of the refusal, as in error.
 	Reason *string `json:"reason,omitempty"`
-	// code is the code of the provider or its protocol, such as an RCODE.
+	// code of the provider or its protocol, such as an RCODE.
 	Code *string `json:"code,omitempty"`
-	// message says what is wrong with the RRset, in 256 characters at most.
+	// message explains the refusal, in at most 256 characters.
 	Message *string `json:"message,omitempty"`
 }
 

@@ -13,19 +13,23 @@ import (
 // DeliveryServerApplyConfiguration represents a declarative configuration of the DeliveryServer type for use
 // with apply.
 //
-// DeliveryServer is a server or instance of a class.
+// DeliveryServer is the progress of a server.
 type DeliveryServerApplyConfiguration struct {
-	// name is the server's name in the class.
+	// name of the server in the class.
 	Name *string `json:"name,omitempty"`
-	// serial is the last serial confirmed by the server, 0 for none. For a server with signs or signer, message has
-	// the serial in its answers.
+	// serial is the last serial confirmed by the server, 0 for none. For a server with signs or signer, message has the
+	// serial in its answers.
 	Serial *int64 `json:"serial,omitempty"`
-	// state is Current, Behind, Ahead or Failed.
+	// state compares the server with the zone.
 	State *kubizonev1alpha1.ServerState `json:"state,omitempty"`
-	// lastProbeTime is the time of the last query to the server.
+	// lastProbeTime is the time of the last query.
 	LastProbeTime *v1.Time `json:"lastProbeTime,omitempty"`
-	// message explains the state, for people.
+	// message explains the state.
 	Message *string `json:"message,omitempty"`
+	// content is Differs or NotCompared. Absent: equal to the zone at the last comparison, or not compared yet.
+	Content *kubizonev1alpha1.ServerContent `json:"content,omitempty"`
+	// differsSince is the zone's serial at which content Differs was found first.
+	DiffersSince *int64 `json:"differsSince,omitempty"`
 }
 
 // DeliveryServerApplyConfiguration constructs a declarative configuration of the DeliveryServer type for use with
@@ -71,5 +75,21 @@ func (b *DeliveryServerApplyConfiguration) WithLastProbeTime(value v1.Time) *Del
 // If called multiple times, the Message field is set to the value of the last call.
 func (b *DeliveryServerApplyConfiguration) WithMessage(value string) *DeliveryServerApplyConfiguration {
 	b.Message = &value
+	return b
+}
+
+// WithContent sets the Content field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Content field is set to the value of the last call.
+func (b *DeliveryServerApplyConfiguration) WithContent(value kubizonev1alpha1.ServerContent) *DeliveryServerApplyConfiguration {
+	b.Content = &value
+	return b
+}
+
+// WithDiffersSince sets the DiffersSince field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DiffersSince field is set to the value of the last call.
+func (b *DeliveryServerApplyConfiguration) WithDiffersSince(value int64) *DeliveryServerApplyConfiguration {
+	b.DiffersSince = &value
 	return b
 }

@@ -10,7 +10,7 @@ package v1alpha1
 //
 // DeliverySpec names a zone and a class.
 type DeliverySpecApplyConfiguration struct {
-	// zone names the delivered Zone, in this namespace.
+	// zone names the Zone, in this namespace.
 	Zone *DeliveredZoneApplyConfiguration `json:"zone,omitempty"`
 	// classRef names the class.
 	ClassRef *DNSClassReferenceApplyConfiguration `json:"classRef,omitempty"`

@@ -15,15 +15,15 @@ import (
 // with apply.
 //
 // DNSClass configures the delivery of zones to name servers, in exactly one provider block. Cluster admins write
-// classes; tenants name them in spec.dnsClassRefs of zones.
+// classes; Zones name them in spec.dnsClassRefs.
 type DNSClassApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
-	// Standard object's metadata. With the annotation kubi.zone/is-default-class: "true", the class delivers every
-	// zone without dnsClassRefs.
+	// Standard object's metadata. With the annotation kubi.zone/is-default-class: "true", the class delivers every zone
+	// without dnsClassRefs.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the desired state of the class.
+	// spec is the desired state.
 	Spec *DNSClassSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the observed state of the class. The controller writes it.
+	// status is the observed state. The controller writes it.
 	Status *DNSClassStatusApplyConfiguration `json:"status,omitempty"`
 }
 
@@ -127,9 +127,9 @@ func (b *DNSClassApplyConfiguration) WithDeletionTimestamp(value metav1.Time) *D
 	return b
 }
 
-// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the
-// given value and returns the receiver, so that objects can be built by chaining "With" function invocations. If called
-// multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
+// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
 func (b *DNSClassApplyConfiguration) WithDeletionGracePeriodSeconds(value int64) *DNSClassApplyConfiguration {
 	b.ensureObjectMetaApplyConfigurationExists()
 	b.ObjectMetaApplyConfiguration.DeletionGracePeriodSeconds = &value

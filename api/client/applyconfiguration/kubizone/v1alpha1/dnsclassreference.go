@@ -12,7 +12,7 @@ import (
 // DNSClassReferenceApplyConfiguration represents a declarative configuration of the DNSClassReference type for use
 // with apply.
 //
-// DNSClassReference names a class that delivers a zone.
+// DNSClassReference names a class.
 type DNSClassReferenceApplyConfiguration struct {
 	// kind is DNSClass, or Bind9Cluster for a cluster in the zone's own namespace. Defaults to DNSClass.
 	Kind *kubizonev1alpha1.ClassKind `json:"kind,omitempty"`

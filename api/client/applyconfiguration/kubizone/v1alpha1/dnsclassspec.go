@@ -14,30 +14,29 @@ import (
 //
 // DNSClassSpec is the desired state of a class.
 type DNSClassSpecApplyConfiguration struct {
-	// defaultTTL is set in new Zones of the class without a ttl: seconds, 0 to 2147483647. A change affects no
-	// existing Zone. Absent: the default of Zones.
+	// defaultTTL is the ttl of new Zones without a ttl, in seconds, 0 to 2147483647. Existing Zones keep theirs.
+	// Absent: the default of Zones.
 	DefaultTTL *int32 `json:"defaultTTL,omitempty"`
-	// nameServers are set in new Zones of the class without any. A change affects no existing Zone. Only names
-	// relative to the zone may have addresses.
+	// nameServers are set in new Zones without any. Existing Zones keep theirs. Only names relative to the zone may
+	// have addresses.
 	NameServers []NameServerApplyConfiguration `json:"nameServers,omitempty"`
 	// namespaces selects the namespaces whose zones the class may deliver. Absent: all for a default class, none for
 	// others.
 	Namespaces *NamespaceSelectionApplyConfiguration `json:"namespaces,omitempty"`
 	// views are the views of delivered zones: "" is the default view, "*" every view. Absent or empty: the default
-	// view alone. Among zones of one name the class delivers the default view's, else the first.
+	// view. Among zones of one name the class delivers the default view's, else the first.
 	Views []string `json:"views,omitempty"`
 	// allowLocalAddresses allows connections to loopback, link-local and metadata addresses, otherwise refused even
 	// after name resolution.
 	AllowLocalAddresses *bool `json:"allowLocalAddresses,omitempty"`
-	// paused stops the delivery of every zone of the class. Delivered content stays.
+	// paused stops delivery of the class's zones. Delivered content stays.
 	Paused *bool `json:"paused,omitempty"`
 	// requestsPerSecond is the maximum rate of requests to the provider, for all zones together, 1 to 10000. Absent:
 	// 50.
 	RequestsPerSecond *int32 `json:"requestsPerSecond,omitempty"`
-	// driftInterval is the interval between comparisons of a zone with the provider's records, and, with transfer and
-	// bind9, between checks for the confirmed serial on each server. Whole seconds from 1m to 168h. Differences are
-	// repaired. Comparisons use at most half of requestsPerSecond, and take longer intervals if necessary. Absent:
-	// 1h; with transfer and bind9 1m.
+	// driftInterval is the interval of comparisons with the provider's records, and, with transfer and bind9, of checks
+	// for the confirmed serial on each server. Differences are repaired. Whole seconds from 1m to 168h; longer if
+	// comparisons would take more than half of requestsPerSecond. Absent: 1h; with transfer and bind9 1m.
 	DriftInterval *v1.Duration `json:"driftInterval,omitempty"`
 	// transfer serves zones to secondaries from the hidden primary by AXFR, IXFR, NOTIFY and a catalog zone (RFC
 	// 9432).
@@ -46,13 +45,12 @@ type DNSClassSpecApplyConfiguration struct {
 	RFC2136 *RFC2136ProviderApplyConfiguration `json:"rfc2136,omitempty"`
 	// webhook calls an HTTP service for a DNS provider.
 	Webhook *WebhookProviderApplyConfiguration `json:"webhook,omitempty"`
-	// bind9 delivers to BIND 9 servers declared as objects: the Bind9Instances of a Bind9Cluster, or selected by
-	// labels.
+	// bind9 delivers to Bind9Instances: of a Bind9Cluster, or selected by labels.
 	Bind9 *Bind9ProviderApplyConfiguration `json:"bind9,omitempty"`
 	// allowRetain allows deletionPolicy Retain for Zones of the class: their data stays at the provider, even under a
-	// later zone of the name. Absent: a new Zone with Retain is refused, an existing zone withdrawn as with Delete.
+	// later zone of the name. If false, a new Zone with Retain is refused, an existing zone withdrawn as with Delete.
 	AllowRetain *bool `json:"allowRetain,omitempty"`
-	// deletionProtection refuses deletion of the class while true. Deletion withdraws all its zones from its servers.
+	// deletionProtection refuses deletion of the class, which would withdraw all its zones from its servers.
 	DeletionProtection *bool `json:"deletionProtection,omitempty"`
 }
 

@@ -15,16 +15,16 @@ import (
 //
 // DNSClassStatus is the observed state of a class.
 type DNSClassStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation described by the status.
+	// observedGeneration is the generation described by the status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// lastHealthCheck is the time of the provider's last health check.
 	LastHealthCheck *v1.Time `json:"lastHealthCheck,omitempty"`
-	// health is the result of the last health check. Delivery does not depend on it.
+	// health is the result of this check, without effect on delivery.
 	Health *ClassHealthApplyConfiguration `json:"health,omitempty"`
 	// conditions: Ready and Stalled.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// keyNames are the names of TSIG keys in use by transfer. Another class with a different key of the same name is
-	// not served, even if older. Names are kept while the class is paused or its Secrets are missing.
+	// keyNames are the names of TSIG keys in use by transfer, also while the class is paused or its Secrets are
+	// missing. Another class with a different key of the same name is not served, even if older.
 	KeyNames []string `json:"keyNames,omitempty"`
 	// target identifies the place to which the class delivers, without its address. A Delivery with another target
 	// confirms nothing.

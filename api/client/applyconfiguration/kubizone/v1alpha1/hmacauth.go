@@ -12,14 +12,14 @@ import (
 // HMACAuthApplyConfiguration represents a declarative configuration of the HMACAuth type for use
 // with apply.
 //
-// HMACAuth signs requests with a shared secret, in exactly one of secretRef and secret.
+// HMACAuth has the shared secret in exactly one of secretRef and secret.
 type HMACAuthApplyConfiguration struct {
 	// secretRef names the shared secret.
 	SecretRef *SecretKeyReferenceApplyConfiguration `json:"secretRef,omitempty"`
 	// secret is the shared secret in plain text, for tests: every reader of the class sees it. Only kubizone up with
 	// --allow-inline-secrets accepts it.
 	Secret *string `json:"secret,omitempty"`
-	// algorithm is SHA256 or SHA512. Defaults to SHA256.
+	// algorithm of the HMAC. Defaults to SHA256.
 	Algorithm *kubizonev1alpha1.HMACAlgorithm `json:"algorithm,omitempty"`
 }
 

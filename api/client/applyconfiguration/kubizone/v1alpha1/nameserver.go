@@ -8,12 +8,11 @@ package v1alpha1
 // NameServerApplyConfiguration represents a declarative configuration of the NameServer type for use
 // with apply.
 //
-// NameServer is a name server of a zone.
+// NameServer is a name server.
 type NameServerApplyConfiguration struct {
 	// name is the host name; without a trailing dot ("ns1"), relative to the zone.
 	Name *string `json:"name,omitempty"`
-	// addresses are the IPv4 and IPv6 addresses of a host in the zone; Records may have them instead or too. Refused
-	// for other hosts.
+	// addresses are the IPv4 and IPv6 addresses of a host in the zone; Records may add others. Refused for other hosts.
 	Addresses []string `json:"addresses,omitempty"`
 }
 

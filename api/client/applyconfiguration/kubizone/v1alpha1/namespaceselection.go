@@ -20,8 +20,8 @@ type NamespaceSelectionApplyConfiguration struct {
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
 }
 
-// NamespaceSelectionApplyConfiguration constructs a declarative configuration of the NamespaceSelection type for use
-// with apply.
+// NamespaceSelectionApplyConfiguration constructs a declarative configuration of the NamespaceSelection type for use with
+// apply.
 func NamespaceSelection() *NamespaceSelectionApplyConfiguration {
 	return &NamespaceSelectionApplyConfiguration{}
 }

@@ -14,15 +14,15 @@ import (
 // RecordApplyConfiguration represents a declarative configuration of the Record type for use
 // with apply.
 //
-// Record is an RRset, or part of an RRset. The zone with the longest name enclosing the Record adopts it, if the
-// zone's rules allow name, type and namespace.
+// Record is an RRset, or part of an RRset. The zone with the longest enclosing name adopts it, if its rules allow name,
+// type and namespace.
 type RecordApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the desired state of the Record.
+	// spec is the desired state.
 	Spec *RecordSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the observed state of the Record. The server writes it, and ignores clients' values.
+	// status is the observed state. Only the server writes it.
 	Status *RecordStatusApplyConfiguration `json:"status,omitempty"`
 }
 
@@ -127,9 +127,9 @@ func (b *RecordApplyConfiguration) WithDeletionTimestamp(value metav1.Time) *Rec
 	return b
 }
 
-// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the
-// given value and returns the receiver, so that objects can be built by chaining "With" function invocations. If called
-// multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
+// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
 func (b *RecordApplyConfiguration) WithDeletionGracePeriodSeconds(value int64) *RecordApplyConfiguration {
 	b.ensureObjectMetaApplyConfigurationExists()
 	b.ObjectMetaApplyConfiguration.DeletionGracePeriodSeconds = &value

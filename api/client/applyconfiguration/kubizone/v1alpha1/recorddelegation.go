@@ -11,14 +11,14 @@ package v1alpha1
 // RecordDelegation allows Records by name and type.
 type RecordDelegationApplyConfiguration struct {
 	// pattern matches owner names: relative to the zone, absolute with a trailing dot, "@" alone or as last label for
-	// the zone's own name. A leading label "*" matches one or more labels, "*" as any other label exactly one, "*"
-	// within a label any part of it. No "*" matches the zone's own name.
+	// the zone's own name. A leading label "*" matches one or more labels, another label "*" exactly one, "*" within a
+	// label any part. No "*" matches the zone's own name.
 	Pattern *string `json:"pattern,omitempty"`
 	// types are the allowed RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for the zone's
 	// own namespace; for others every type except NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME.
 	Types []string `json:"types,omitempty"`
-	// shared makes the namespaces one tenant: they may have Records at the same name, and below each other's names.
-	// Otherwise, a name, with all below, belongs to the namespace with Records there.
+	// shared allows the rule's namespaces Records at the same name, and below each other's names. Otherwise, a name,
+	// with all below, belongs to the namespace with Records there.
 	Shared *bool `json:"shared,omitempty"`
 }
 

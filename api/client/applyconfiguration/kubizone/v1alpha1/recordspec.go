@@ -15,31 +15,31 @@ import (
 // RecordSpec is the desired state of a Record: a name, a type and data.
 type RecordSpecApplyConfiguration struct {
 	// domainName is the owner name: absolute with a trailing dot ("www.example.org."), otherwise ("www", "@" for the
-	// zone's own name) relative to the zone of zoneRef, which is then required. "*" as the leftmost label is a
-	// wildcard (RFC 4592). Labels have letters, digits, "-", "_" and "/"; other scripts become A-labels (RFC 5891).
-	// At most 63 octets a label, 255 a name.
+	// zone's own name) relative to zoneRef, which is then required. "*" as leftmost label is a wildcard (RFC 4592).
+	// Labels have letters, digits, "-", "_" and "/"; other scripts become A-labels (RFC 5891). At most 63 octets a
+	// label, 255 a name.
 	DomainName *string `json:"domainName,omitempty"`
-	// view is the Record's view (split horizon): an RFC 1123 label, empty for the default view. With a zoneRef, view
-	// is empty or the view of that zone. Immutable.
+	// view is the Record's view (split horizon): an RFC 1123 label, empty for default. With a zoneRef, only empty or
+	// that zone's view. Immutable.
 	View *string `json:"view,omitempty"`
-	// zoneRef names the only Zone that may adopt the Record, the origin of a relative domainName. Absent: the zone
-	// with the longest name enclosing domainName may.
+	// zoneRef names the only Zone that may adopt the Record, the origin of a relative domainName. Absent: the zone with
+	// the longest enclosing name.
 	ZoneRef *ZoneReferenceApplyConfiguration `json:"zoneRef,omitempty"`
-	// type is the RR type: a mnemonic such as A, AAAA, CNAME, MX, TXT or SRV, in any case, or TYPE123 (RFC 3597). Not
-	// SOA (made by the Zone), DNSSEC signatures or meta types.
+	// type is the RR type: a mnemonic such as AAAA or TXT, in any case, or TYPE123 (RFC 3597). Not SOA, DNSSEC
+	// signatures or meta types.
 	Type *string `json:"type,omitempty"`
-	// class is the DNS class: IN, the default.
+	// class is the DNS class. Defaults to IN, the only class.
 	Class *kubizonev1alpha1.RRClass `json:"class,omitempty"`
-	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the zone's ttl. Among Records of an
-	// RRset, the smallest is served.
+	// ttl is the time to live in seconds, 0 to 2147483647 (RFC 2181 §8). Absent: the zone's ttl. Of Records in one
+	// RRset, the smallest counts.
 	TTL *int32 `json:"ttl,omitempty"`
-	// rdata is one value in presentation format (RFC 1035 §5.1), such as "192.0.2.1", "10 mail" or "v=spf1 -all".
-	// Names without a trailing dot are relative to the zone. Bare text of a TXT is one string. At most 4 KiB. Set
-	// rdata or values.
+	// rdata is one value in presentation format (RFC 1035 §5.1), such as "192.0.2.1", "10 mail" or "v=spf1 -all". Names
+	// without a trailing dot are relative to the zone. Bare text of a TXT is one string. At most 4 KiB. Set rdata or
+	// values.
 	RData *string `json:"rdata,omitempty"`
 	// values are several values of one RRset, each as in rdata, at most 100. Set rdata or values.
 	Values []string `json:"values,omitempty"`
-	// description is free text for people, at most 1024 characters, without effect in DNS.
+	// description is free text, at most 1024 characters, without effect in DNS.
 	Description *string `json:"description,omitempty"`
 }
 

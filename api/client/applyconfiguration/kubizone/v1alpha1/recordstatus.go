@@ -15,27 +15,26 @@ import (
 //
 // RecordStatus is the observed state of a Record.
 type RecordStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation described by the status.
+	// observedGeneration is the generation described by the status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// fqdn is the absolute owner name in canonical form: lower case, A-labels, trailing dot. Empty without the Zone
-	// of zoneRef.
+	// fqdn is the absolute owner name in canonical form: lower case, A-labels, trailing dot. Empty without the Zone of
+	// zoneRef.
 	FQDN *string `json:"fqdn,omitempty"`
-	// view is the Record's effective view.
+	// view in effect.
 	View *string `json:"view,omitempty"`
-	// zoneRef names the Zone that adopted the Record. Absent: none.
+	// zoneRef names the adopting Zone. Absent: none.
 	ZoneRef *AdoptingZoneApplyConfiguration `json:"zoneRef,omitempty"`
 	// serial is the zone's first serial with the Record's current data. 0 while not adopted.
 	Serial *int64 `json:"serial,omitempty"`
-	// lastDeliveryError is a provider's last error for this Record, for people. Empty after a successful delivery.
+	// lastDeliveryError is a provider's last error. Empty after a successful delivery.
 	LastDeliveryError *string `json:"lastDeliveryError,omitempty"`
-	// conditions: Adopted (the Record is part of a zone, or the reason why not) and Ready (delivered everywhere).
+	// conditions: Adopted (part of a zone) and Ready (delivered everywhere).
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// endsAt is the approximate time of release from the zone, whose rules no longer allow the Record (Adopted=True,
-	// reason DelegationWithdrawn). Later, if no server runs meanwhile. Absent: the rules allow the Record.
+	// endsAt is the approximate time of release from a zone whose rules no longer allow the Record; later, if no server
+	// runs meanwhile. Absent: the rules allow the Record.
 	EndsAt *metav1.Time `json:"endsAt,omitempty"`
-	// admission is the kind of the rule that admitted the Record, and decides the Record's claim: Underscore (names
-	// every underscore label), Shared (shared: true), Literal (names exactly this name) or Plain (any other). Absent:
-	// not adopted.
+	// admission is the kind of the admitting rule, and decides the Record's claim: Underscore (names every underscore
+	// label), Shared (shared: true), Literal (names exactly this name) or Plain (any other). Absent: not adopted.
 	Admission *string `json:"admission,omitempty"`
 }
 

@@ -12,18 +12,16 @@ import (
 // RFC2136ProviderApplyConfiguration represents a declarative configuration of the RFC2136Provider type for use
 // with apply.
 //
-// RFC2136Provider is a primary for dynamic updates.
+// RFC2136Provider is a primary.
 type RFC2136ProviderApplyConfiguration struct {
 	// server is the host name or IP address for updates, over TCP, with or without a port (53).
 	Server *string `json:"server,omitempty"`
-	// transferServer is the server for zone transfers, used in comparisons. Absent: server.
+	// transferServer is the server for zone transfers, for comparisons. Absent: server.
 	TransferServer *string `json:"transferServer,omitempty"`
-	// tsigSecretRef names the Secret with the TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or
-	// hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND).
+	// tsigSecretRef names the Secret with the TSIG key, with data as for transfer.tsigSecretRef.
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
-	// foreignRecords is Keep or Replace: the treatment of foreign records with a name and type of the zone. With Keep
-	// they stay, and the zone is not Ready (reason Conflict); Replace overwrites them. Foreign records of other names
-	// or types always stay. Defaults to Keep.
+	// foreignRecords is the treatment of foreign records with a name and type of the zone. All others stay. Defaults to
+	// Keep.
 	ForeignRecords *kubizonev1alpha1.ForeignRecords `json:"foreignRecords,omitempty"`
 }
 

@@ -18,8 +18,8 @@ type SecretKeyReferenceApplyConfiguration struct {
 	Key *string `json:"key,omitempty"`
 }
 
-// SecretKeyReferenceApplyConfiguration constructs a declarative configuration of the SecretKeyReference type for use
-// with apply.
+// SecretKeyReferenceApplyConfiguration constructs a declarative configuration of the SecretKeyReference type for use with
+// apply.
 func SecretKeyReference() *SecretKeyReferenceApplyConfiguration {
 	return &SecretKeyReferenceApplyConfiguration{}
 }

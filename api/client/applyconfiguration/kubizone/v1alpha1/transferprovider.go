@@ -10,17 +10,16 @@ package v1alpha1
 //
 // TransferProvider configures the hidden primary.
 type TransferProviderApplyConfiguration struct {
-	// secondaries are the name servers for the zones. A zone is Ready when every secondary answers with its serial,
-	// or, with signs or signer, has the data of that serial.
+	// secondaries are name servers. A zone is Ready when every secondary answers with its serial, or, with signs or
+	// signer, has the data of that serial.
 	Secondaries []SecondaryApplyConfiguration `json:"secondaries,omitempty"`
 	// alsoNotify are further addresses for NOTIFY ("192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53"). Ready does not
 	// wait for them.
 	AlsoNotify []string `json:"alsoNotify,omitempty"`
-	// tsigSecretRef names the Secret with the class's TSIG key: data name, algorithm (hmac-sha256, hmac-sha384 or
-	// hmac-sha512; absent: hmac-sha256) and secret (base64, as in BIND). Absent: only the addresses of secondaries
-	// may transfer.
+	// tsigSecretRef names the Secret with the class's TSIG key: data name, algorithm (hmac-sha256, the default,
+	// hmac-sha384 or hmac-sha512) and secret (base64, as in BIND). Absent: secondaries may transfer by address alone.
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
-	// catalogZone is the class's catalog zone (RFC 9432), absolute with a trailing dot. Absent: none.
+	// catalogZone is the catalog zone (RFC 9432), absolute with a trailing dot. Absent: none.
 	CatalogZone *string `json:"catalogZone,omitempty"`
 }
 

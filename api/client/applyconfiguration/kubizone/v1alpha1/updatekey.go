@@ -15,15 +15,14 @@ import (
 // with apply.
 //
 // UpdateKey allows messages signed with one TSIG key to write Records of its namespace by dynamic update (RFC 2136),
-// within spec.records and the zone's rules for the namespace. Write access to the Secret gives this right, and no
-// other.
+// within spec.records and the zone's rules. Write access to the Secret gives this right, and no other.
 type UpdateKeyApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
 	// spec is the key and its permissions.
 	Spec *UpdateKeySpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the observed state of the key and of its last updates.
+	// status is the observed state.
 	Status *UpdateKeyStatusApplyConfiguration `json:"status,omitempty"`
 }
 
@@ -128,9 +127,9 @@ func (b *UpdateKeyApplyConfiguration) WithDeletionTimestamp(value metav1.Time) *
 	return b
 }
 
-// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the
-// given value and returns the receiver, so that objects can be built by chaining "With" function invocations. If called
-// multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
+// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
 func (b *UpdateKeyApplyConfiguration) WithDeletionGracePeriodSeconds(value int64) *UpdateKeyApplyConfiguration {
 	b.ensureObjectMetaApplyConfigurationExists()
 	b.ObjectMetaApplyConfiguration.DeletionGracePeriodSeconds = &value

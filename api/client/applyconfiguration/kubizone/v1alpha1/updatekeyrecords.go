@@ -13,8 +13,8 @@ type UpdateKeyRecordsApplyConfiguration struct {
 	// pattern of absolute names, with a trailing dot ("_acme-challenge.*.apps.example.org."). A leading label "*"
 	// matches one or more labels, any other "*" exactly one.
 	Pattern *string `json:"pattern,omitempty"`
-	// types are RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type except NS, DS, DNSKEY,
-	// CDS, CDNSKEY, CSYNC and DNAME, which need an explicit mention.
+	// types are RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type except NS, DS, DNSKEY, CDS,
+	// CDNSKEY, CSYNC and DNAME.
 	Types []string `json:"types,omitempty"`
 }
 

@@ -18,7 +18,7 @@ type UpdateKeyRefusalApplyConfiguration struct {
 	Time *v1.Time `json:"time,omitempty"`
 	// rcode of the answer.
 	RCode *string `json:"rcode,omitempty"`
-	// message is the reason for the refusal.
+	// message is the reason.
 	Message *string `json:"message,omitempty"`
 }
 

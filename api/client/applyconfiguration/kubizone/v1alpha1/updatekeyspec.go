@@ -14,15 +14,14 @@ import (
 //
 // UpdateKeySpec is a key and its permissions.
 type UpdateKeySpecApplyConfiguration struct {
-	// tsigSecretRef names the Secret with the key, in the namespace of the UpdateKey. Data as written by tsig-keygen:
-	// name, algorithm (default hmac-sha256) and secret, in base64.
+	// tsigSecretRef names the Secret with the key, in this namespace. Data as written by tsig-keygen: name, algorithm
+	// (default hmac-sha256) and secret, in base64.
 	TSIGSecretRef *UpdateKeySecretApplyConfiguration `json:"tsigSecretRef,omitempty"`
 	// view of the updated zones. Empty: the default view. Immutable.
 	View *string `json:"view,omitempty"`
 	// records are the names and types the key may write, 1 to 16 elements.
 	Records []UpdateKeyRecordsApplyConfiguration `json:"records,omitempty"`
-	// transfer is the permission for AXFR: None; Own, Records of the namespace made by updates, of names the key may
-	// write; Zone, each zone of the namespace. Defaults to None.
+	// transfer is the permission for AXFR. Defaults to None.
 	Transfer *kubizonev1alpha1.UpdateTransfer `json:"transfer,omitempty"`
 	// suspended refuses messages of the key.
 	Suspended *bool `json:"suspended,omitempty"`

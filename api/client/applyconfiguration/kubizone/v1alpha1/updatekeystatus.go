@@ -12,9 +12,9 @@ import (
 // UpdateKeyStatusApplyConfiguration represents a declarative configuration of the UpdateKeyStatus type for use
 // with apply.
 //
-// UpdateKeyStatus is the observed state of an UpdateKey, written by a primary.
+// UpdateKeyStatus is the state of an UpdateKey, written by a primary.
 type UpdateKeyStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation described by the condition.
+	// observedGeneration is the generation described by the condition.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// keyName is the name of the TSIG key at first use. A Secret with another name is not accepted.
 	KeyName *string `json:"keyName,omitempty"`

@@ -20,12 +20,11 @@ type WebhookProviderApplyConfiguration struct {
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty"`
 	// hmacAuth signs requests.
 	HMACAuth *HMACAuthApplyConfiguration `json:"hmacAuth,omitempty"`
-	// tls configures TLS authentication of server and client.
+	// tls configures TLS authentication.
 	TLS *WebhookTLSApplyConfiguration `json:"tls,omitempty"`
 	// bearerTokenFrom names a token for the Authorization header; https only.
 	BearerTokenFrom *SecretKeyReferenceApplyConfiguration `json:"bearerTokenFrom,omitempty"`
-	// apexNS is Deliver or Skip: whether the NS RRset at the apex is delivered. Skip never sends, removes or compares
-	// it; for providers with their own apex NS, or without support for NS. Defaults to Deliver.
+	// apexNS decides about delivery of the apex NS RRset. Defaults to Deliver.
 	ApexNS *kubizonev1alpha1.ApexNS `json:"apexNS,omitempty"`
 }
 

@@ -8,11 +8,11 @@ package v1alpha1
 // WebhookTLSApplyConfiguration represents a declarative configuration of the WebhookTLS type for use
 // with apply.
 //
-// WebhookTLS configures TLS authentication of server and client.
+// WebhookTLS configures TLS authentication.
 type WebhookTLSApplyConfiguration struct {
-	// caBundle are PEM certificates of authorities for verifying the server's certificate. Absent: the system's.
+	// caBundle are PEM certificates of authorities for the server's certificate. Absent: the system's.
 	CABundle []byte `json:"caBundle,omitempty"`
-	// clientSecretRef names a Secret of type kubernetes.io/tls with the client's certificate and key.
+	// clientSecretRef names a Secret of type kubernetes.io/tls for the client.
 	ClientSecretRef *SecretReferenceApplyConfiguration `json:"clientSecretRef,omitempty"`
 }
 

@@ -14,16 +14,15 @@ import (
 // ZoneApplyConfiguration represents a declarative configuration of the Zone type for use
 // with apply.
 //
-// Zone is a DNS zone: its name, rules for Records and child zones, and SOA parameters. The subresource entries has
-// its content (`kubectl get zone NAME --subresource=entries`).
+// Zone is a DNS zone: its name, rules for Records and child zones, and SOA parameters. `kubectl get zone NAME
+// --subresource=entries` lists its content.
 type ZoneApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec is the desired state of the zone.
+	// spec is the desired state.
 	Spec *ZoneSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is the observed state of the zone. The server writes it in the transaction that changes the zone, and
-	// ignores clients' values.
+	// status is the observed state. Only the server writes it.
 	Status *ZoneStatusApplyConfiguration `json:"status,omitempty"`
 }
 
@@ -128,9 +127,9 @@ func (b *ZoneApplyConfiguration) WithDeletionTimestamp(value metav1.Time) *ZoneA
 	return b
 }
 
-// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the
-// given value and returns the receiver, so that objects can be built by chaining "With" function invocations. If called
-// multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
+// WithDeletionGracePeriodSeconds sets the DeletionGracePeriodSeconds field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DeletionGracePeriodSeconds field is set to the value of the last call.
 func (b *ZoneApplyConfiguration) WithDeletionGracePeriodSeconds(value int64) *ZoneApplyConfiguration {
 	b.ensureObjectMetaApplyConfigurationExists()
 	b.ObjectMetaApplyConfiguration.DeletionGracePeriodSeconds = &value

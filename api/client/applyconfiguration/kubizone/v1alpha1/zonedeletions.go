@@ -8,17 +8,16 @@ package v1alpha1
 // ZoneDeletionsApplyConfiguration represents a declarative configuration of the ZoneDeletions type for use
 // with apply.
 //
-// ZoneDeletions are the counters for detecting mass deletions.
+// ZoneDeletions are counters of RRsets.
 type ZoneDeletionsApplyConfiguration struct {
-	// own is the number of RRsets added by the zone's own namespace minus those removed. May be negative.
+	// own is the number of RRsets added minus those removed by the zone's own namespace. May be negative.
 	Own *int64 `json:"own,omitempty"`
 	// periodStart is the start of the current ten-minute period, in seconds since 1970.
 	PeriodStart *int64 `json:"periodStart,omitempty"`
-	// least are the minima of the current period, the previous, and the period before. The zone is held if own falls
-	// below own of one of the latter two by more than spec.limits.maxDeletePercent of its rrsets.
+	// least are the stocks at the minimum of own in the current period and in each of the two before.
 	Least []ZoneStockApplyConfiguration `json:"least,omitempty"`
-	// most is the stock at the maximum of own in the current period. Absent if the annotation
-	// kubi.zone/publish-deletions allowed the period's deletions in advance.
+	// most is the stock at the period's maximum of own. Absent if the annotation kubi.zone/publish-deletions allowed
+	// the period's deletions in advance.
 	Most *ZoneStockApplyConfiguration `json:"most,omitempty"`
 }
 

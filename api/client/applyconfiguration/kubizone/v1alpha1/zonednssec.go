@@ -8,9 +8,9 @@ package v1alpha1
 // ZoneDNSSECApplyConfiguration represents a declarative configuration of the ZoneDNSSEC type for use
 // with apply.
 //
-// ZoneDNSSEC configures the signing of a zone.
+// ZoneDNSSEC configures signing.
 type ZoneDNSSECApplyConfiguration struct {
-	// policy is the signing policy: default, BIND's own, or a policy of the Bind9Cluster of the zone's class.
+	// policy is the signing policy: "default", BIND's own, or a policy of the Bind9Cluster of the zone's class.
 	Policy *string `json:"policy,omitempty"`
 }
 

@@ -13,23 +13,22 @@ import (
 // ZoneDNSSECStatusApplyConfiguration represents a declarative configuration of the ZoneDNSSECStatus type for use
 // with apply.
 //
-// ZoneDNSSECStatus is the progress of signing a zone.
+// ZoneDNSSECStatus is the progress of signing.
 type ZoneDNSSECStatusApplyConfiguration struct {
-	// fqdn is the name of the signed zone. A write with another name than the zone's is refused.
+	// fqdn is the name of the signed zone. Writes with a name other than the zone's are refused.
 	FQDN *string `json:"fqdn,omitempty"`
-	// phase is Signing and Moving until every server of the class has the signed zone, then Signed. After removal of
-	// spec.dnssec, phase is Withdrawing, Expiring and Returning, until every server has the unsigned zone again.
+	// phase is Signing, Moving, then Signed; after removal of spec.dnssec Withdrawing, Expiring, then Returning.
 	Phase *kubizonev1alpha1.DNSSECPhase `json:"phase,omitempty"`
 	// message describes the condition for leaving the phase.
 	Message *string `json:"message,omitempty"`
-	// policy is the signing policy in use.
+	// policy in use.
 	Policy *string `json:"policy,omitempty"`
 	// signer is the Bind9Instance that signs the zone and holds its keys.
 	Signer *ZoneSignerApplyConfiguration `json:"signer,omitempty"`
-	// lastTransitionTime is the time of the last change of phase or ds.
+	// lastTransitionTime is the last change of phase or ds.
 	LastTransitionTime *v1.Time `json:"lastTransitionTime,omitempty"`
-	// ds are the DS records for the parent zone. A parent with ds: true in its rule includes them; otherwise, enter
-	// them there by hand.
+	// ds are the DS records for the parent zone. A parent with ds: true in its rule adds them; otherwise, enter them by
+	// hand.
 	DS []DelegationSignerApplyConfiguration `json:"ds,omitempty"`
 }
 

@@ -8,15 +8,14 @@ package v1alpha1
 // ZoneLimitsApplyConfiguration represents a declarative configuration of the ZoneLimits type for use
 // with apply.
 //
-// ZoneLimits bound additions by other namespaces and deletions by the zone's own.
+// ZoneLimits are limits of a zone.
 type ZoneLimitsApplyConfiguration struct {
-	// recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1.
-	// Absent: no limit. Lowering it removes nothing.
+	// recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1. Absent:
+	// no limit. Lowering it removes nothing.
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty"`
 	// maxDeletePercent is the percentage of RRsets that the zone's own namespace may remove within ten minutes, 0 to
-	// 100. If it removes more from a zone of at least ten RRsets, or the last NS at any zone's apex, delivery stops
-	// until the annotation kubi.zone/publish-deletions allows the deletions, or enough RRsets are back. 100: no
-	// limit. Absent: 30.
+	// 100. Removing more from a zone of at least ten RRsets, or the last NS at any zone's apex, stops delivery until
+	// the annotation kubi.zone/publish-deletions allows the deletions, or enough are back. 100: no limit. Absent: 30.
 	MaxDeletePercent *int32 `json:"maxDeletePercent,omitempty"`
 }
 

@@ -12,7 +12,7 @@ package v1alpha1
 type ZoneReferenceApplyConfiguration struct {
 	// name of the Zone.
 	Name *string `json:"name,omitempty"`
-	// namespace of the Zone. Absent: the namespace of the referring object.
+	// namespace of the Zone. Absent: the referring object's.
 	Namespace *string `json:"namespace,omitempty"`
 }
 

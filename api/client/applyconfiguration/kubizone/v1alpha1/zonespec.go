@@ -15,59 +15,56 @@ import (
 //
 // ZoneSpec is the desired state of a zone.
 type ZoneSpecApplyConfiguration struct {
-	// domainName is the zone's name: absolute with a trailing dot ("example.org.", "." for the root), otherwise
-	// ("dev") relative to the zone of zoneRef, which is then required. Once the zone has a name, domainName, view and
-	// zoneRef are immutable.
+	// domainName is the zone's name: absolute with a trailing dot ("example.org.", "." for the root), otherwise ("dev")
+	// relative to zoneRef, which is then required. Immutable once the zone has a name, as are view and zoneRef.
 	DomainName *string `json:"domainName,omitempty"`
-	// view is the zone's view (split horizon): an RFC 1123 label, empty for the default view. With a zoneRef, view is
-	// empty or the view of that zone. Immutable.
+	// view is the zone's view (split horizon): an RFC 1123 label, empty for default. With a zoneRef, only empty or that
+	// zone's view.
 	View *string `json:"view,omitempty"`
 	// zoneRef names the only possible parent Zone, the origin of a relative domainName.
 	ZoneRef *ZoneReferenceApplyConfiguration `json:"zoneRef,omitempty"`
-	// delegations are the rules for Records and child zones. Names, types and zones without a rule are refused, even
-	// to the zone's own namespace.
-	Delegations []DelegationRuleApplyConfiguration `json:"delegations,omitempty"`
-	// nameServers become NS records at the apex and, for hosts in the zone, address records; no rule is needed. NS
-	// Records at "@" add to them. Absent: the nameServers of the zone's first class, copied here at creation. []:
+	// delegations are the rules for Records and child zones. Without a rule, even the zone's own namespace may have
 	// none.
+	Delegations []DelegationRuleApplyConfiguration `json:"delegations,omitempty"`
+	// nameServers become NS records at the apex, with address records for hosts in the zone; no rule is needed. NS
+	// Records at "@" add to them. Absent: copied from the zone's first class at creation. []: none.
 	NameServers []NameServerApplyConfiguration `json:"nameServers,omitempty"`
-	// ttl is the TTL in seconds of the SOA and of Records without ttl, 0 to 2147483647 (RFC 2181 §8). Absent: the
-	// defaultTTL of the zone's first class, else 360, copied here at creation.
+	// ttl is the TTL in seconds of the SOA and of Records without ttl, 0 to 2147483647 (RFC 2181 §8). Absent: copied
+	// from defaultTTL of the zone's first class at creation, else 360.
 	TTL *int32 `json:"ttl,omitempty"`
 	// refresh is the interval in seconds at which secondaries check the serial (SOA REFRESH, RFC 1035 §3.3.13).
 	// Defaults to 86400.
 	Refresh *int32 `json:"refresh,omitempty"`
-	// retry is the delay in seconds before a secondary repeats a failed refresh (SOA RETRY); less than refresh.
-	// Defaults to 7200.
+	// retry is the delay in seconds before secondaries repeat a failed refresh (SOA RETRY); less than refresh. Defaults
+	// to 7200.
 	Retry *int32 `json:"retry,omitempty"`
-	// expire is the time in seconds without a refresh after which a secondary stops serving the zone (SOA EXPIRE);
-	// more than refresh + retry. Defaults to 3600000.
+	// expire is the time in seconds after which secondaries without a refresh stop serving the zone (SOA EXPIRE); more
+	// than refresh + retry. Defaults to 3600000.
 	Expire *int32 `json:"expire,omitempty"`
-	// negativeResponseCache is the time in seconds for which resolvers may cache negative answers (SOA MINIMUM, RFC
-	// 2308 §4). Defaults to 360.
+	// negativeResponseCache is the time in seconds for caching negative answers (SOA MINIMUM, RFC 2308 §4). Defaults to
+	// 360.
 	NegativeResponseCache *int32 `json:"negativeResponseCache,omitempty"`
 	// primaryNameServer is the SOA MNAME; without a trailing dot, relative to the zone. Absent: the first of
 	// nameServers, else the first NS at the apex, else "ns" in the zone.
 	PrimaryNameServer *string `json:"primaryNameServer,omitempty"`
-	// contact is the mailbox of the person responsible (SOA RNAME): a mail address ("hostmaster@example.org") or a
-	// domain name ("hostmaster.example.org."). Absent: hostmaster in the zone.
+	// contact is the zone's mailbox (SOA RNAME): a mail address ("hostmaster@example.org") or a domain name
+	// ("hostmaster.example.org."). Absent: hostmaster in the zone.
 	Contact *string `json:"contact,omitempty"`
 	// minimumSerial is a lower bound of the next serial, 1 to 4294967295, if ahead of the current serial (RFC 1982).
 	// Each value takes effect once.
 	MinimumSerial *int64 `json:"minimumSerial,omitempty"`
 	// dnsClassRefs are the classes that deliver the zone. Absent: the default classes.
 	DNSClassRefs []DNSClassReferenceApplyConfiguration `json:"dnsClassRefs,omitempty"`
-	// limits bound other namespaces' Records, and deletions by the zone's own namespace.
+	// limits bound additions by other namespaces, and deletions by the zone's own.
 	Limits *ZoneLimitsApplyConfiguration `json:"limits,omitempty"`
-	// deletionProtection refuses deletion of the Zone while true.
+	// deletionProtection refuses deletion of the Zone.
 	DeletionProtection *bool `json:"deletionProtection,omitempty"`
-	// deletionPolicy decides about the zone's data at providers when the Zone is deleted: Delete removes the data;
-	// Retain leaves the data, and needs spec.allowRetain of each DNSClass. Defaults to Delete.
+	// deletionPolicy decides about the data at providers when the Zone is deleted. Defaults to Delete.
 	DeletionPolicy *kubizonev1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
-	// withdrawalGracePeriod is the time for which Records and child zones remain after the rules stop allowing them,
-	// 0s to 720h. Then Records are released, and child zones are pending until a rule delegates them again. Only time
-	// with a running server counts. A new value applies to later withdrawals. The annotation kubi.zone/release-now
-	// ends the period early. Defaults to 24h.
+	// withdrawalGracePeriod is the time for which Records and child zones remain after rules stop allowing them, 0s to
+	// 720h. Then Records are released, and child zones are pending until delegated again. Only time with a running
+	// server counts. A new value applies to later withdrawals. The annotation kubi.zone/release-now ends it early.
+	// Defaults to 24h.
 	WithdrawalGracePeriod *v1.Duration `json:"withdrawalGracePeriod,omitempty"`
 	// dnssec has the servers of the zone's class sign the zone. Absent: unsigned.
 	DNSSEC *ZoneDNSSECApplyConfiguration `json:"dnssec,omitempty"`

@@ -15,20 +15,19 @@ import (
 //
 // ZoneStatus is the observed state of a zone.
 type ZoneStatusApplyConfiguration struct {
-	// observedGeneration is the metadata.generation described by the status.
+	// observedGeneration is the generation described by the status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty without the Zone
-	// of zoneRef.
+	// fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty without the Zone of
+	// zoneRef.
 	FQDN *string `json:"fqdn,omitempty"`
-	// view is the zone's effective view.
+	// view in effect.
 	View *string `json:"view,omitempty"`
-	// serial is the SOA serial, 1 to 4294967295, changed with each change of the content. 0 while the zone is
-	// pending.
+	// serial is the SOA serial, 1 to 4294967295, new with each change of the content. 0 while the zone is pending.
 	Serial *int64 `json:"serial,omitempty"`
 	// settledSerial is the serial for delivery: the last without an unfinished cascade or a hold for mass deletion.
 	SettledSerial *int64 `json:"settledSerial,omitempty"`
-	// hash is the SHA-256, in hexadecimal, of the zone's content in any order and its SOA parameters, without the
-	// serial. Zones of one name with equal hashes have equal content.
+	// hash is the hexadecimal SHA-256 of the zone's content, in any order, and its SOA parameters except the serial.
+	// Zones of one name with equal hashes have equal content.
 	Hash *string `json:"hash,omitempty"`
 	// contentState is the set hash of the content, an input of hash.
 	ContentState *string `json:"contentState,omitempty"`
@@ -36,20 +35,17 @@ type ZoneStatusApplyConfiguration struct {
 	ContentGeneration *int64 `json:"contentGeneration,omitempty"`
 	// entryCount is the number of values, including SOA and name servers.
 	EntryCount *int64 `json:"entryCount,omitempty"`
-	// parentRef names the zone that delegates this zone. Absent: no parent.
+	// parentRef names the parent Zone. Absent: none.
 	ParentRef *ZoneParentApplyConfiguration `json:"parentRef,omitempty"`
-	// conditions: Delegated, Servable, Settled; Ready, if all three are True and every class has confirmed the
-	// serial.
+	// conditions: Delegated, Servable, Settled; Ready, if all three are True and every class has confirmed the serial.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// endsAt is the approximate end of a zone no longer delegated (Delegated=True, reason DelegationWithdrawn).
-	// Later, if no server runs meanwhile. Absent: no end.
+	// endsAt is the approximate end of a zone no longer delegated; later, if no server runs meanwhile. Absent: no end.
 	EndsAt *metav1.Time `json:"endsAt,omitempty"`
 	// rrsetCount is the number of RRsets from Records and delegated zones.
 	RRsetCount *int64 `json:"rrsetCount,omitempty"`
-	// dnssec is the progress of signing. A controller writes it by the subresource dnssec. Absent after the zone
-	// ends.
+	// dnssec is the progress of signing, written at the subresource dnssec. Absent after the zone ends.
 	DNSSEC *ZoneDNSSECStatusApplyConfiguration `json:"dnssec,omitempty"`
-	// deletions are the counters for detecting mass deletions. Absent until the first count.
+	// deletions are counters of RRsets, for limits.maxDeletePercent. Absent until the first count.
 	Deletions *ZoneDeletionsApplyConfiguration `json:"deletions,omitempty"`
 }
 

@@ -8,11 +8,11 @@ package v1alpha1
 // ZoneStockApplyConfiguration represents a declarative configuration of the ZoneStock type for use
 // with apply.
 //
-// ZoneStock is the stock of RRsets of a zone at one time.
+// ZoneStock counts RRsets at one time.
 type ZoneStockApplyConfiguration struct {
 	// rrsets is the number of RRsets.
 	RRsets *int64 `json:"rrsets,omitempty"`
-	// own is as in ZoneDeletions.
+	// own as in ZoneDeletions.
 	Own *int64 `json:"own,omitempty"`
 }
 

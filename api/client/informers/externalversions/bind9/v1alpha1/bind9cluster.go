@@ -43,8 +43,7 @@ type Bind9ClusterIndexInformer cache.TypedSharedIndexInformer[*apibind9v1alpha1.
 // Bind9ClusterHandlerFuncs is a specialization of [cache.TypedResourceEventHandlerFuncs] for Bind9Cluster.
 type Bind9ClusterHandlerFuncs = cache.TypedResourceEventHandlerFuncs[*apibind9v1alpha1.Bind9Cluster]
 
-// Bind9ClusterDetailedHandlerFuncs is a specialization of [cache.TypedResourceEventHandlerDetailedFuncs] for
-// Bind9Cluster.
+// Bind9ClusterDetailedHandlerFuncs is a specialization of [cache.TypedResourceEventHandlerDetailedFuncs] for Bind9Cluster.
 type Bind9ClusterDetailedHandlerFuncs = cache.TypedResourceEventHandlerDetailedFuncs[*apibind9v1alpha1.Bind9Cluster]
 
 // Bind9ClusterFilteringHandler is a specialization of [cache.TypedFilteringResourceEventHandler] for Bind9Cluster.
@@ -80,8 +79,7 @@ func NewTypedBind9ClusterInformer(client versioned.Interface, namespace string, 
 // NewFilteredBind9ClusterInformer constructs a new informer for Bind9Cluster type.
 // Always prefer using an informer factory to get a shared informer instead of getting an independent
 // one. This reduces memory footprint and number of connections to the server.
-// If you really need an independent one, prefer using the type-safe variant (see
-// [NewTypedFilteredBind9ClusterInformer]).
+// If you really need an independent one, prefer using the type-safe variant (see [NewTypedFilteredBind9ClusterInformer]).
 func NewFilteredBind9ClusterInformer(client versioned.Interface, namespace string, resyncPeriod time.Duration, indexers cache.Indexers, tweakListOptions internalinterfaces.TweakListOptionsFunc) cache.SharedIndexInformer {
 	return NewTypedBind9ClusterInformerWithOptions(client, namespace, internalinterfaces.InformerOptions{ResyncPeriod: resyncPeriod, Indexers: indexers, TweakListOptions: tweakListOptions})
 }
@@ -96,8 +94,7 @@ func NewTypedFilteredBind9ClusterInformer(client versioned.Interface, namespace 
 // NewBind9ClusterInformerWithOptions constructs a new informer for Bind9Cluster type with additional options.
 // Always prefer using an informer factory to get a shared informer instead of getting an independent
 // one. This reduces memory footprint and number of connections to the server.
-// If you really need an independent one, prefer using the type-safe variant (see
-// [NewTypedBind9ClusterInformerWithOptions]).
+// If you really need an independent one, prefer using the type-safe variant (see [NewTypedBind9ClusterInformerWithOptions]).
 func NewBind9ClusterInformerWithOptions(client versioned.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return NewTypedBind9ClusterInformerWithOptions(client, namespace, options)
 }

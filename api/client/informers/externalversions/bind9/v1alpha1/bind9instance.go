@@ -43,8 +43,7 @@ type Bind9InstanceIndexInformer cache.TypedSharedIndexInformer[*apibind9v1alpha1
 // Bind9InstanceHandlerFuncs is a specialization of [cache.TypedResourceEventHandlerFuncs] for Bind9Instance.
 type Bind9InstanceHandlerFuncs = cache.TypedResourceEventHandlerFuncs[*apibind9v1alpha1.Bind9Instance]
 
-// Bind9InstanceDetailedHandlerFuncs is a specialization of [cache.TypedResourceEventHandlerDetailedFuncs] for
-// Bind9Instance.
+// Bind9InstanceDetailedHandlerFuncs is a specialization of [cache.TypedResourceEventHandlerDetailedFuncs] for Bind9Instance.
 type Bind9InstanceDetailedHandlerFuncs = cache.TypedResourceEventHandlerDetailedFuncs[*apibind9v1alpha1.Bind9Instance]
 
 // Bind9InstanceFilteringHandler is a specialization of [cache.TypedFilteringResourceEventHandler] for Bind9Instance.
@@ -80,8 +79,7 @@ func NewTypedBind9InstanceInformer(client versioned.Interface, namespace string,
 // NewFilteredBind9InstanceInformer constructs a new informer for Bind9Instance type.
 // Always prefer using an informer factory to get a shared informer instead of getting an independent
 // one. This reduces memory footprint and number of connections to the server.
-// If you really need an independent one, prefer using the type-safe variant (see
-// [NewTypedFilteredBind9InstanceInformer]).
+// If you really need an independent one, prefer using the type-safe variant (see [NewTypedFilteredBind9InstanceInformer]).
 func NewFilteredBind9InstanceInformer(client versioned.Interface, namespace string, resyncPeriod time.Duration, indexers cache.Indexers, tweakListOptions internalinterfaces.TweakListOptionsFunc) cache.SharedIndexInformer {
 	return NewTypedBind9InstanceInformerWithOptions(client, namespace, internalinterfaces.InformerOptions{ResyncPeriod: resyncPeriod, Indexers: indexers, TweakListOptions: tweakListOptions})
 }
@@ -96,8 +94,7 @@ func NewTypedFilteredBind9InstanceInformer(client versioned.Interface, namespace
 // NewBind9InstanceInformerWithOptions constructs a new informer for Bind9Instance type with additional options.
 // Always prefer using an informer factory to get a shared informer instead of getting an independent
 // one. This reduces memory footprint and number of connections to the server.
-// If you really need an independent one, prefer using the type-safe variant (see
-// [NewTypedBind9InstanceInformerWithOptions]).
+// If you really need an independent one, prefer using the type-safe variant (see [NewTypedBind9InstanceInformerWithOptions]).
 func NewBind9InstanceInformerWithOptions(client versioned.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return NewTypedBind9InstanceInformerWithOptions(client, namespace, options)
 }

@@ -40,16 +40,13 @@ type TypedClusterBind9ProviderInformer interface {
 // with type-safe variants of several methods.
 type ClusterBind9ProviderIndexInformer cache.TypedSharedIndexInformer[*apibind9v1alpha1.ClusterBind9Provider]
 
-// ClusterBind9ProviderHandlerFuncs is a specialization of [cache.TypedResourceEventHandlerFuncs] for
-// ClusterBind9Provider.
+// ClusterBind9ProviderHandlerFuncs is a specialization of [cache.TypedResourceEventHandlerFuncs] for ClusterBind9Provider.
 type ClusterBind9ProviderHandlerFuncs = cache.TypedResourceEventHandlerFuncs[*apibind9v1alpha1.ClusterBind9Provider]
 
-// ClusterBind9ProviderDetailedHandlerFuncs is a specialization of [cache.TypedResourceEventHandlerDetailedFuncs] for
-// ClusterBind9Provider.
+// ClusterBind9ProviderDetailedHandlerFuncs is a specialization of [cache.TypedResourceEventHandlerDetailedFuncs] for ClusterBind9Provider.
 type ClusterBind9ProviderDetailedHandlerFuncs = cache.TypedResourceEventHandlerDetailedFuncs[*apibind9v1alpha1.ClusterBind9Provider]
 
-// ClusterBind9ProviderFilteringHandler is a specialization of [cache.TypedFilteringResourceEventHandler] for
-// ClusterBind9Provider.
+// ClusterBind9ProviderFilteringHandler is a specialization of [cache.TypedFilteringResourceEventHandler] for ClusterBind9Provider.
 type ClusterBind9ProviderFilteringHandler = cache.TypedFilteringResourceEventHandler[*apibind9v1alpha1.ClusterBind9Provider]
 
 // ClusterBind9ProviderIndexers is a specialization of [cache.TypedIndexers] for ClusterBind9Provider.
@@ -66,8 +63,7 @@ type clusterBind9ProviderInformer struct {
 // NewClusterBind9ProviderInformer constructs a new informer for ClusterBind9Provider type.
 // Always prefer using an informer factory to get a shared informer instead of getting an independent
 // one. This reduces memory footprint and number of connections to the server.
-// If you really need an independent one, prefer using the type-safe variant (see
-// [NewTypedClusterBind9ProviderInformer]).
+// If you really need an independent one, prefer using the type-safe variant (see [NewTypedClusterBind9ProviderInformer]).
 func NewClusterBind9ProviderInformer(client versioned.Interface, resyncPeriod time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
 	return NewClusterBind9ProviderInformerWithOptions(client, internalinterfaces.InformerOptions{ResyncPeriod: resyncPeriod, Indexers: indexers})
 }
@@ -82,8 +78,7 @@ func NewTypedClusterBind9ProviderInformer(client versioned.Interface, resyncPeri
 // NewFilteredClusterBind9ProviderInformer constructs a new informer for ClusterBind9Provider type.
 // Always prefer using an informer factory to get a shared informer instead of getting an independent
 // one. This reduces memory footprint and number of connections to the server.
-// If you really need an independent one, prefer using the type-safe variant (see
-// [NewTypedFilteredClusterBind9ProviderInformer]).
+// If you really need an independent one, prefer using the type-safe variant (see [NewTypedFilteredClusterBind9ProviderInformer]).
 func NewFilteredClusterBind9ProviderInformer(client versioned.Interface, resyncPeriod time.Duration, indexers cache.Indexers, tweakListOptions internalinterfaces.TweakListOptionsFunc) cache.SharedIndexInformer {
 	return NewTypedClusterBind9ProviderInformerWithOptions(client, internalinterfaces.InformerOptions{ResyncPeriod: resyncPeriod, Indexers: indexers, TweakListOptions: tweakListOptions})
 }
@@ -95,17 +90,17 @@ func NewTypedFilteredClusterBind9ProviderInformer(client versioned.Interface, re
 	return NewTypedClusterBind9ProviderInformerWithOptions(client, internalinterfaces.InformerOptions{ResyncPeriod: resyncPeriod, Indexers: cache.TypedIndexersToIndexers(indexers), TweakListOptions: tweakListOptions})
 }
 
-// NewClusterBind9ProviderInformerWithOptions constructs a new informer for ClusterBind9Provider type with additional
-// options. Always prefer using an informer factory to get a shared informer instead of getting an independent one. This
-// reduces memory footprint and number of connections to the server. If you really need an independent one, prefer using
-// the type-safe variant (see [NewTypedClusterBind9ProviderInformerWithOptions]).
+// NewClusterBind9ProviderInformerWithOptions constructs a new informer for ClusterBind9Provider type with additional options.
+// Always prefer using an informer factory to get a shared informer instead of getting an independent
+// one. This reduces memory footprint and number of connections to the server.
+// If you really need an independent one, prefer using the type-safe variant (see [NewTypedClusterBind9ProviderInformerWithOptions]).
 func NewClusterBind9ProviderInformerWithOptions(client versioned.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return NewTypedClusterBind9ProviderInformerWithOptions(client, options)
 }
 
-// NewTypedClusterBind9ProviderInformerWithOptions constructs a new informer for ClusterBind9Provider type with
-// additional options. Always prefer using an informer factory to get a shared informer instead of getting an
-// independent one. This reduces memory footprint and number of connections to the server.
+// NewTypedClusterBind9ProviderInformerWithOptions constructs a new informer for ClusterBind9Provider type with additional options.
+// Always prefer using an informer factory to get a shared informer instead of getting an independent
+// one. This reduces memory footprint and number of connections to the server.
 func NewTypedClusterBind9ProviderInformerWithOptions(client versioned.Interface, options internalinterfaces.InformerOptions) ClusterBind9ProviderIndexInformer {
 	gvr := schema.GroupVersionResource{Group: "bind9.kubi.zone", Version: "v1alpha1", Resource: "clusterbind9providers"}
 	identifier := options.InformerName.WithResource(gvr)

@@ -94,8 +94,7 @@ func NewTypedFilteredDelegationInformer(client versioned.Interface, namespace st
 // NewDelegationInformerWithOptions constructs a new informer for Delegation type with additional options.
 // Always prefer using an informer factory to get a shared informer instead of getting an independent
 // one. This reduces memory footprint and number of connections to the server.
-// If you really need an independent one, prefer using the type-safe variant (see
-// [NewTypedDelegationInformerWithOptions]).
+// If you really need an independent one, prefer using the type-safe variant (see [NewTypedDelegationInformerWithOptions]).
 func NewDelegationInformerWithOptions(client versioned.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return NewTypedDelegationInformerWithOptions(client, namespace, options)
 }

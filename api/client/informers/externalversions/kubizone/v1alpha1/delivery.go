@@ -94,8 +94,7 @@ func NewTypedFilteredDeliveryInformer(client versioned.Interface, namespace stri
 // NewDeliveryInformerWithOptions constructs a new informer for Delivery type with additional options.
 // Always prefer using an informer factory to get a shared informer instead of getting an independent
 // one. This reduces memory footprint and number of connections to the server.
-// If you really need an independent one, prefer using the type-safe variant (see
-// [NewTypedDeliveryInformerWithOptions]).
+// If you really need an independent one, prefer using the type-safe variant (see [NewTypedDeliveryInformerWithOptions]).
 func NewDeliveryInformerWithOptions(client versioned.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return NewTypedDeliveryInformerWithOptions(client, namespace, options)
 }

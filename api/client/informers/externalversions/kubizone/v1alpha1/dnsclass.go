@@ -93,8 +93,7 @@ func NewTypedFilteredDNSClassInformer(client versioned.Interface, resyncPeriod t
 // NewDNSClassInformerWithOptions constructs a new informer for DNSClass type with additional options.
 // Always prefer using an informer factory to get a shared informer instead of getting an independent
 // one. This reduces memory footprint and number of connections to the server.
-// If you really need an independent one, prefer using the type-safe variant (see
-// [NewTypedDNSClassInformerWithOptions]).
+// If you really need an independent one, prefer using the type-safe variant (see [NewTypedDNSClassInformerWithOptions]).
 func NewDNSClassInformerWithOptions(client versioned.Interface, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return NewTypedDNSClassInformerWithOptions(client, options)
 }

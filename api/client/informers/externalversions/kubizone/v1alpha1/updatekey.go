@@ -94,8 +94,7 @@ func NewTypedFilteredUpdateKeyInformer(client versioned.Interface, namespace str
 // NewUpdateKeyInformerWithOptions constructs a new informer for UpdateKey type with additional options.
 // Always prefer using an informer factory to get a shared informer instead of getting an independent
 // one. This reduces memory footprint and number of connections to the server.
-// If you really need an independent one, prefer using the type-safe variant (see
-// [NewTypedUpdateKeyInformerWithOptions]).
+// If you really need an independent one, prefer using the type-safe variant (see [NewTypedUpdateKeyInformerWithOptions]).
 func NewUpdateKeyInformerWithOptions(client versioned.Interface, namespace string, options internalinterfaces.InformerOptions) cache.SharedIndexInformer {
 	return NewTypedUpdateKeyInformerWithOptions(client, namespace, options)
 }

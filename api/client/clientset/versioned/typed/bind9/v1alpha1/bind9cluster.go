@@ -64,8 +64,7 @@ func newBind9Clusters(c *Bind9V1alpha1Client, namespace string) *bind9Clusters {
 	}
 }
 
-// GetScale takes name of the bind9Cluster, and returns the corresponding autoscalingv1.Scale object, and an error if
-// there is any.
+// GetScale takes name of the bind9Cluster, and returns the corresponding autoscalingv1.Scale object, and an error if there is any.
 func (c *bind9Clusters) GetScale(ctx context.Context, bind9ClusterName string, options v1.GetOptions) (result *autoscalingv1.Scale, err error) {
 	result = &autoscalingv1.Scale{}
 	err = c.GetClient().Get().
@@ -79,8 +78,7 @@ func (c *bind9Clusters) GetScale(ctx context.Context, bind9ClusterName string, o
 	return
 }
 
-// UpdateScale takes the top resource name and the representation of a scale and updates it. Returns the server's
-// representation of the scale, and an error, if there is any.
+// UpdateScale takes the top resource name and the representation of a scale and updates it. Returns the server's representation of the scale, and an error, if there is any.
 func (c *bind9Clusters) UpdateScale(ctx context.Context, bind9ClusterName string, scale *autoscalingv1.Scale, opts v1.UpdateOptions) (result *autoscalingv1.Scale, err error) {
 	result = &autoscalingv1.Scale{}
 	err = c.GetClient().Put().

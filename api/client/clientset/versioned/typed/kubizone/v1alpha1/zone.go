@@ -62,8 +62,7 @@ func newZones(c *KubizoneV1alpha1Client, namespace string) *zones {
 	}
 }
 
-// GetEntries takes name of the zone, and returns the corresponding kubizonev1alpha1.ZoneEntries object, and an error if
-// there is any.
+// GetEntries takes name of the zone, and returns the corresponding kubizonev1alpha1.ZoneEntries object, and an error if there is any.
 func (c *zones) GetEntries(ctx context.Context, zoneName string, options v1.GetOptions) (result *kubizonev1alpha1.ZoneEntries, err error) {
 	result = &kubizonev1alpha1.ZoneEntries{}
 	err = c.GetClient().Get().

@@ -56,8 +56,7 @@ func (c *fakeBind9Clusters) GetScale(ctx context.Context, bind9ClusterName strin
 	return obj.(*autoscalingv1.Scale), err
 }
 
-// UpdateScale takes the representation of a scale and updates it. Returns the server's representation of the scale, and
-// an error, if there is any.
+// UpdateScale takes the representation of a scale and updates it. Returns the server's representation of the scale, and an error, if there is any.
 func (c *fakeBind9Clusters) UpdateScale(ctx context.Context, bind9ClusterName string, scale *autoscalingv1.Scale, opts v1.UpdateOptions) (result *autoscalingv1.Scale, err error) {
 	emptyResult := &autoscalingv1.Scale{}
 	obj, err := c.Fake.

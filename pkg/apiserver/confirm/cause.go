@@ -1,0 +1,92 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package confirm
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ready"
+)
+
+// nameCauseOfZone writes the cause of a Pending Zone while no controller works, and takes NoController back (S7.12).
+func (l *leader) nameCauseOfZone(ctx context.Context, f *ready.Facts) error {
+	zone, now := f.Zone, ready.JudgeZone(f)
+	before := ready.ReadyOf(zone.Status.Conditions)
+	if before == nil || before.Status != metav1.ConditionUnknown || now.Status != metav1.ConditionUnknown ||
+		f.Processes.Controller.Ended.IsZero() && before.Reason != v1alpha1.ReasonNoController {
+		return nil
+	}
+	uid := string(zone.UID)
+	stalled := l.stalls.Judge(&zone.ObjectMeta, zone.Status.Conditions, now.AsCondition(),
+		func(in time.Duration) { l.queue.AddAfter(uid, in) })
+	isNamed := before.Reason == now.Reason && before.Message == now.Message
+	if isNamed && ready.SameStall(zone.Status.Conditions, stalled) {
+		return nil
+	}
+	if !l.zoneWrites.Allow() {
+		l.queue.AddAfter(uid, time.Second)
+		return nil
+	}
+	changed, err := l.config.Ledger.ChangeZone(ctx, zone.Namespace, zone.Name, func(stored *v1alpha1.Zone) bool {
+		if stored.ResourceVersion != zone.ResourceVersion {
+			return false // its event is on the way
+		}
+		condition := *now.AsCondition()
+		condition.ObservedGeneration, condition.LastTransitionTime = stored.Generation, metav1.Now()
+		meta.SetStatusCondition(&stored.Status.Conditions, condition)
+		setStalled(&stored.Status.Conditions, stalled)
+		return true
+	})
+	if changed && stalled != nil && ready.StalledOf(zone.Status.Conditions) == nil && l.config.Announce != nil {
+		l.config.Announce(zone, stalled.Reason, stalled.Message)
+	}
+	return err
+}
+
+func setStalled(conditions *[]metav1.Condition, stalled *metav1.Condition) {
+	if stalled != nil {
+		meta.SetStatusCondition(conditions, *stalled)
+	} else {
+		meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
+	}
+}
+
+// chooseUnnamed returns a page of Records that lack the cause of their Pending, nil for none, and the time until the
+// next: 0 if no Record lacks its cause, or a full page waits.
+func (l *leader) chooseUnnamed(z *zone) (page []law.Ref, wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if z.unnamed.isEmpty() {
+		z.unnamedSince = time.Time{}
+		return nil, 0
+	}
+	if z.unnamedSince.IsZero() {
+		z.unnamedSince = time.Now()
+	}
+	if wait := causeDelay - time.Since(z.unnamedSince); wait > 0 && len(z.unnamed.fresh) < pageRecords && len(z.unnamed.pages) == 0 {
+		return nil, wait
+	}
+	if l.others.Tokens() < pageRecords { // a page is written whole
+		return nil, time.Second
+	}
+	limit := l.causes
+	if z.progress != nil && !z.progress.IsHeldByPlatform() {
+		limit = z.causes
+	}
+	page = z.choosePages(&z.unnamed, 1)[0]
+	if !limit.AllowN(time.Now(), len(page)) { // the Zone has the cause
+		for _, ref := range page {
+			z.unnamed.fresh[ref] = true
+		}
+		return nil, time.Minute
+	}
+	z.unnamedSince = time.Time{}
+	return page, 0
+}

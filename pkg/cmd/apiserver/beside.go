@@ -1,0 +1,186 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/cmd/controller"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/primary"
+	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/memory"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+const (
+	// restartPause precedes the restart of a sub-command that has ended.
+	restartPause = 5 * time.Second
+	// besideTimeout bounds the end of sub-commands: calls to providers in flight, transfers, and their outcome.
+	besideTimeout = 30 * time.Second
+)
+
+// beside is a sub-command in the server's process, with the rights of its user (P4).
+type beside struct {
+	name, user string
+	run        func(ctx context.Context, server *process.Server) error
+}
+
+type runner interface {
+	Run(ctx context.Context) error
+}
+
+// parseBeside parses the arguments after "--", one "-- NAME FLAGS" for each sub-command, and returns all errors.
+func parseBeside(arguments []string, out io.Writer) (all []beside, err error) {
+	var wrong []error
+	for section := range splitSections(arguments) {
+		one, err := parseSection(section, out)
+		if err == nil && slices.ContainsFunc(all, func(other beside) bool { return other.name == one.name }) {
+			err = errors.New("named twice; one of each runs beside the server")
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("-- %s: %w", strings.Join(section[:min(1, len(section))], ""), err))
+			continue
+		}
+		all = append(all, one)
+	}
+	return all, errors.Join(wrong...)
+}
+
+// splitSections yields the arguments between "--".
+func splitSections(arguments []string) func(yield func([]string) bool) {
+	return func(yield func([]string) bool) {
+		for len(arguments) > 0 {
+			section := arguments
+			if end := slices.Index(arguments, "--"); end >= 0 {
+				section, arguments = arguments[:end], arguments[end+1:]
+			} else {
+				arguments = nil
+			}
+			if !yield(section) {
+				return
+			}
+		}
+	}
+}
+
+func parseSection(section []string, out io.Writer) (beside, error) {
+	if len(section) == 0 {
+		return beside{}, errors.New("name controller or primary, and its flags")
+	}
+	one := beside{name: section[0]}
+	flags := pflag.NewFlagSet(one.name, pflag.ContinueOnError)
+	lines := &linePrefix{to: out, prefix: one.name + ": "}
+	var user *kubeconfig.Options
+	var complete func(server *process.Server) (runner, error)
+	switch one.name {
+	case "controller":
+		options := controller.NewOptions()
+		options.AddFlags(flags)
+		user = options.Client
+		complete = func(server *process.Server) (runner, error) {
+			config, err := options.Complete(lines)
+			config.Server = server
+			return config, err
+		}
+	case "primary":
+		options := primary.NewOptions()
+		options.AddFlags(flags)
+		user = options.Client
+		complete = func(server *process.Server) (runner, error) {
+			config, err := options.Complete(lines)
+			config.Server = server
+			return config, err
+		}
+	default:
+		return one, errors.New("is no sub-command that runs beside the server: name controller or primary")
+	}
+	if err := flags.Parse(section[1:]); err != nil {
+		return one, fmt.Errorf("%w; kubizone %s --help lists the flags", err, one.name)
+	}
+	if flags.NArg() > 0 {
+		return one, fmt.Errorf("takes flags only, and %q is not a flag", flags.Arg(0))
+	}
+	if one.user = user.User(); one.user == "" {
+		return one, errors.New("--as is missing, and without it the server's rights would count; give " +
+			"--as=system:serviceaccount:NAMESPACE:NAME, of the account with the rights of this sub-command")
+	}
+	one.run = func(ctx context.Context, server *process.Server) error {
+		config, err := complete(server)
+		if err != nil {
+			return err
+		}
+		return config.Run(ctx)
+	}
+	// A missing Secret of keys does not keep the API from starting.
+	if _, err := complete(nil); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return one, err
+	}
+	return one, nil
+}
+
+// linePrefix puts the sub-command's name before its lines for users.
+type linePrefix struct {
+	to     io.Writer
+	prefix string
+}
+
+func (p *linePrefix) Write(line []byte) (int, error) {
+	_, err := p.to.Write(slices.Concat([]byte(p.prefix), line))
+	return len(line), err
+}
+
+// runBeside runs the sub-commands once the server is ready, until ctx ends or the work of one does not stop. They reach
+// the server without kube-apiserver, so they also write their last outcomes while the Service leads to no server.
+func (o *Options) runBeside(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
+	if server.WaitForAPI(ctx) != nil {
+		return nil // ctx has ended
+	}
+	memory.SpareHeap()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	var all sync.WaitGroup
+	for _, one := range o.beside {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				err := one.run(ctx, &process.Server{API: server.As(one.user), Views: views, Frozen: server.Frozen})
+				if errors.Is(err, process.ErrUnfinished) {
+					fail(fmt.Errorf("%s: %w", one.name, err))
+				}
+				if ctx.Err() != nil {
+					return
+				}
+				klog.ErrorS(err, "A part of the server has ended, and starts again", "part", one.name, "after", restartPause)
+				select {
+				case <-ctx.Done():
+				case <-time.After(restartPause):
+				}
+			}
+		})
+	}
+	<-ctx.Done()
+	ended := make(chan struct{})
+	go func() { all.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(besideTimeout):
+		klog.ErrorS(nil, "A part of the server does not stop; the server stops without it", "after", besideTimeout)
+	}
+	if err := context.Cause(ctx); errors.Is(err, process.ErrUnfinished) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/transfer"
+)
+
+const (
+	// A zone with more than maxTransferred entries is compared by its SOA and askedRRsets questions.
+	maxTransferred, askedRRsets = 100_000, 100
+	// A transfer may have the octets of the zone's text, recordOctets for each record, and spareOctets: servers may
+	// send and sign each record by itself.
+	recordOctets, spareOctets = 512, 64 << 10
+	// messageTimeout bounds the wait for each message.
+	messageTimeout = 5 * time.Second
+	// maxFound bounds each list of a difference.
+	maxFound = 1000
+)
+
+// errOtherSerial: the server has changed its serial since it was asked.
+var errOtherSerial = errors.New("it has another serial now")
+
+// difference is what a server has at the zone's serial in place of its data, each list cut after maxFound.
+type difference struct {
+	// ours are RRsets of the zone, foreign those of the server alone; both may be unknown.
+	ours, foreign []delivery.RRsetKey
+}
+
+func (d *difference) String() string {
+	switch {
+	case len(d.ours) > 1:
+		return fmt.Sprintf("%s and %d more RRsets", d.ours[0], len(d.ours)-1)
+	case len(d.ours) == 1:
+		return d.ours[0].String()
+	case len(d.foreign) > 0:
+		return fmt.Sprintf("%d RRsets that the zone does not have", len(d.foreign))
+	}
+	return "kubectl kubizone verify names them"
+}
+
+// measured is the content of a zone, read once for all its servers.
+type measured struct {
+	entries, octets int
+	digest          digest
+	// some are random RRsets.
+	some []delivery.RRset
+}
+
+func measureZone(plan delivery.Plan) (m measured) {
+	sets := 0
+	for set := range plan.All {
+		if sets++; len(m.some) < askedRRsets {
+			m.some = append(m.some, set)
+		} else if at := rand.IntN(sets); at < askedRRsets {
+			m.some[at] = set
+		}
+		m.digest.add(hashSet(set))
+		m.entries += len(set.Data)
+		for _, data := range set.Data {
+			m.octets += len(set.Name.String()) + len(data)
+		}
+	}
+	return m
+}
+
+// naming has a place for each comparison that may name RRsets, which needs memory for each of them. Other comparisons
+// find the same differences without names.
+var naming = make(chan struct{}, 4)
+
+// comparison has the digest of the zone, less those of the server's records. Records made by signers do not count.
+type comparison struct {
+	plan   delivery.Plan
+	digest digest
+	soa    bool // another
+	// sets has the RRsets that differ so far, most of them at once; nil without names.
+	sets map[delivery.RRsetKey]digest
+	most int
+}
+
+func (c *comparison) addSet(set delivery.RRset) {
+	sum := hashSet(set)
+	if c.digest.add(sum); sum != (digest{}) {
+		c.sets[set.Key()] = sum
+	}
+}
+
+func (c *comparison) takeRecord(rr mdns.RR) {
+	header := rr.Header()
+	if header.Rrtype == mdns.TypeSOA {
+		data, _ := readData(rr)
+		soa := c.plan.SOA
+		c.soa = len(soa.Data) > 0 && formatSOA(header.Ttl, data) != formatSOA(soa.TTL, soa.Data[0])
+		return
+	}
+	sum := hashTransferred(rr)
+	if c.digest.subtract(sum); c.sets == nil {
+		return
+	}
+	owner, _ := name.Parse(header.Name) // zero: no name of the zone
+	key := delivery.RRsetKey{Name: owner, Type: rdata.Type(header.Rrtype)}
+	left := c.sets[key]
+	switch left.subtract(sum); {
+	case left == digest{}:
+		delete(c.sets, key)
+	case len(c.sets) < c.most:
+		c.sets[key] = left
+	}
+}
+
+// endComparison returns nil if the data are equal.
+func (c *comparison) endComparison() *difference {
+	if c.digest == (digest{}) && !c.soa {
+		return nil
+	}
+	found := &difference{}
+	if len(c.sets) > 0 {
+		for set := range c.plan.All {
+			if _, differs := c.sets[set.Key()]; differs && len(found.ours) < maxFound {
+				found.ours = append(found.ours, set.Key())
+			}
+			delete(c.sets, set.Key())
+		}
+	}
+	for key := range c.sets {
+		if len(found.foreign) < maxFound {
+			found.foreign = append(found.foreign, key)
+		}
+	}
+	return found
+}
+
+// readContent compares the data of a server at the plan's serial in a stream, as kubectl kubizone verify does
+// (pkg/verify).
+// It returns the octets received with an error, too.
+func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, of measured) (*difference, int, error) {
+	c := &comparison{plan: plan}
+	if of.entries > maxTransferred {
+		c.sets, c.most = map[delivery.RRsetKey]digest{}, 2*askedRRsets
+		return p.askContent(ctx, s, c, of.some)
+	}
+	select {
+	case naming <- struct{}{}:
+		defer func() { <-naming }()
+		c.sets = map[delivery.RRsetKey]digest{}
+		for set := range plan.All {
+			c.addSet(set)
+		}
+		c.most = len(c.sets) + maxFound
+	default:
+		c.digest = of.digest
+	}
+	most := of.octets + of.entries*recordOctets + spareOctets
+	source := transfer.Source{Server: s.Addr.String(), Zone: plan.Zone, Key: s.Key, Dial: p.config.Dial, Wait: messageTimeout, Most: most}
+	got, err := transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) { c.takeRecord(rr) })
+	switch {
+	case got.Serial != 0 && got.Serial != plan.Serial:
+		return nil, got.Octets, errOtherSerial
+	case got.Octets > most: // more than the zone can have
+		return &difference{}, got.Octets, nil
+	case err != nil:
+		return nil, got.Octets, err
+	}
+	return c.endComparison(), got.Octets, nil
+}
+
+// askContent asks for the SOA and RRsets of the zone over one connection.
+func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, sets []delivery.RRset) (_ *difference, octets int,
+	err error) {
+	conn, err := p.config.Dial(ctx, "tcp", s.Addr.String())
+	if err != nil {
+		return nil, 0, err
+	}
+	defer conn.Close()
+	soa := delivery.RRset{Name: c.plan.Zone, Type: rdata.SOA}
+	for _, set := range append([]delivery.RRset{soa}, sets...) {
+		read, err := c.askRRset(ctx, conn, s, set)
+		if octets += read; err != nil {
+			return nil, octets, err
+		}
+	}
+	return c.endComparison(), octets, nil
+}
+
+// askRRset leaves out an RRset below a zone cut: the server answers with a referral.
+func (c *comparison) askRRset(ctx context.Context, conn net.Conn, s Secondary, set delivery.RRset) (octets int, err error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := conn.SetDeadline(deadline); err != nil {
+			return 0, err
+		}
+	}
+	answer, err := transfer.Exchange(ctx, conn, transfer.NewQuestion(set.Name, uint16(set.Type)), s.Key)
+	if err != nil {
+		return 0, err
+	}
+	octets = answer.Len()
+	if set.Type == rdata.SOA {
+		switch at, ok := transfer.SerialIn(answer, c.plan.Zone); {
+		case !ok:
+			return octets, fmt.Errorf("it answers %s to a question for the SOA over TCP", mdns.RcodeToString[answer.Rcode])
+		case at != c.plan.Serial:
+			return octets, errOtherSerial
+		}
+	} else if !answer.Authoritative {
+		return octets, nil
+	}
+	if answer.Rcode != mdns.RcodeSuccess && answer.Rcode != mdns.RcodeNameError {
+		return octets, fmt.Errorf("it answers %s to a question for %s", mdns.RcodeToString[answer.Rcode], set.Key())
+	}
+	c.addSet(set)
+	for _, rr := range answer.Answer {
+		if rr.Header().Rrtype == uint16(set.Type) && mdns.CanonicalName(rr.Header().Name) == set.Name.String() {
+			c.takeRecord(rr)
+		}
+	}
+	return octets, nil
+}
+
+// joinDifferences returns the RRsets of all differences, each once.
+func joinDifferences(found []*difference) (differing, foreign []delivery.RRset) {
+	join := func(listed func(*difference) []delivery.RRsetKey) (sets []delivery.RRset) {
+		var keys []delivery.RRsetKey
+		for _, one := range found {
+			if one != nil {
+				keys = append(keys, listed(one)...)
+			}
+		}
+		slices.SortFunc(keys, delivery.RRsetKey.Compare)
+		for _, key := range slices.Compact(keys) {
+			sets = append(sets, delivery.RRset{Name: key.Name, Type: key.Type})
+		}
+		return sets
+	}
+	differing = join(func(d *difference) []delivery.RRsetKey { return d.ours })
+	return differing, join(func(d *difference) []delivery.RRsetKey { return d.foreign })
+}

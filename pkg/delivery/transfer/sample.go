@@ -1,0 +1,197 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/transfer"
+)
+
+const (
+	// sampleInterval is the time between two comparisons of a zone with the data of a server, recheckInterval the least
+	// such time of a zone that differs or is asked for.
+	sampleInterval, recheckInterval = 24 * time.Hour, time.Minute
+	// A server is sampled once in samplePause at most, for a fifth of the time, with zonePace octets a second.
+	samplePause = time.Second
+	// sampleTimeout bounds a sample.
+	sampleTimeout = 20 * time.Second
+)
+
+// samples has the comparisons of the process, by secondary. After a restart all are due, at the same pace.
+type samples struct {
+	mu      sync.Mutex
+	servers map[string]*sampled
+}
+
+type sampled struct {
+	busy bool
+	pace pace
+	// zones by UID. sweepAt is the number of zones at which those removed by other processes are dropped.
+	zones   map[string]sample
+	sweepAt int
+}
+
+// sample is the last comparison of a zone with a server, zero for none.
+type sample struct {
+	at     time.Time
+	serial serial.Serial
+	// found is nil if the data are equal, or if failed.
+	found  *difference
+	failed bool
+}
+
+// isDue reports whether to compare a zone at this serial: routinely after the interval; a server that had other data,
+// before a later serial of it counts.
+func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, interval time.Duration) bool {
+	age := now.Sub(s.at)
+	switch {
+	case s.at.IsZero():
+		return differs || routine
+	case differs && s.serial != plan.Serial, (differs || routine && plan.Asked) && age >= recheckInterval:
+		return true
+	}
+	return routine && age >= interval
+}
+
+// beginSample returns the last sample, and whether to take the next one. Then the caller calls endSample.
+func (a *samples) beginSample(server string, plan delivery.Plan, differs, routine bool, interval time.Duration) (last sample, due bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	of := a.servers[server]
+	if of == nil {
+		of = &sampled{zones: map[string]sample{}}
+		a.servers[server] = of
+	}
+	now := time.Now()
+	last = of.zones[plan.UID]
+	if of.busy || now.Before(of.pace.free) || !last.isDue(now, plan, differs, routine, interval) {
+		return last, false
+	}
+	of.busy = true
+	return last, true
+}
+
+// endSample keeps the sample unless zero. nameOf returns the name of a member.
+func (a *samples) endSample(server, uid string, began time.Time, octets int, taken sample, nameOf func(uid string) name.Name) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	of, now := a.servers[server], time.Now()
+	of.busy = false
+	of.pace.charge(now, now.Sub(began), octets, zonePace, zoneShare)
+	if least := began.Add(samplePause); of.pace.free.Before(least) {
+		of.pace.free = least
+	}
+	if taken.at.IsZero() {
+		return
+	}
+	if len(of.zones) >= of.sweepAt {
+		maps.DeleteFunc(of.zones, func(uid string, _ sample) bool { return nameOf(uid).IsZero() })
+		of.sweepAt = 2*len(of.zones) + 1024
+	}
+	of.zones[uid] = taken
+}
+
+func (a *samples) forgetZone(uid string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, of := range a.servers {
+		delete(of.zones, uid)
+	}
+}
+
+// compareContent completes the rows of servers at the plan's serial by the comparison of their data. Without routine,
+// only servers that had other data are compared. A zone signed there is compared as of S6.14 instead.
+func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
+	found := make([]*difference, len(rows))
+	of := sync.OnceValue(func() measured { return measureZone(plan) })
+	p.eachSecondary(func(i int, s Secondary) {
+		if !s.ownSerials() {
+			found[i] = p.compareSecondary(ctx, s, plan, of, &rows[i], routine)
+		}
+	})
+	return found
+}
+
+func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan delivery.Plan, of func() measured, row *delivery.Server,
+	routine bool) *difference {
+	for _, former := range plan.Servers {
+		if former.Name == s.Name {
+			if row.Content, row.Since = former.Content, former.Since; row.Content == delivery.ContentNotCompared {
+				row.Note = former.Note
+			}
+		}
+	}
+	if row.Err != nil || row.Serial != plan.Serial {
+		return nil
+	}
+	last, due := p.samples.beginSample(s.Name, plan, row.Content == delivery.ContentDiffers, routine, p.config.SampleInterval)
+	if due {
+		last = p.takeSample(ctx, s, plan, of(), row)
+	}
+	if last.at.IsZero() || last.serial != plan.Serial || last.failed {
+		if row.Content == delivery.ContentDiffers {
+			row.Note = "it had other data than the zone; its serial counts when its data are compared again"
+		}
+		return nil
+	}
+	if row.Content, row.Note = "", ""; last.found == nil {
+		row.Since = 0
+		return nil
+	}
+	row.Content, row.Since = delivery.ContentDiffers, cmp.Or(row.Since, plan.Serial)
+	row.Err = p.describeDifference(s, plan, row.Since, last.found)
+	return last.found
+}
+
+// takeSample returns zero if the server got another serial meanwhile, or ctx ended. It writes into the row why the data
+// could not be compared: a server that refuses does not differ.
+func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Plan, of measured, row *delivery.Server) sample {
+	limit := sampleTimeout
+	if plan.CallTimeout != 0 {
+		limit = min(limit, plan.CallTimeout)
+	}
+	asking, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	began := time.Now()
+	found, octets, err := p.readContent(asking, s, plan, of)
+	taken := sample{at: began, serial: plan.Serial, found: found, failed: err != nil}
+	var refusal *transfer.Refusal
+	refused := errors.As(err, &refusal)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil, errors.Is(err, errOtherSerial):
+		taken = sample{}
+	case refused || row.Content != delivery.ContentDiffers:
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("it has not transferred the zone in %s", limit)
+		}
+		row.Content, row.Since = delivery.ContentNotCompared, 0
+		if row.Note = fmt.Sprintf("not compared: %v", withoutPorts(err)); refused {
+			row.Note = "not compared: it refuses to transfer the zone to the controller; let its key or address transfer, " +
+				"and other data at the zone's serial are found"
+		}
+	}
+	p.samples.endSample(s.Name, plan.UID, began, octets, taken, p.config.Members.Name)
+	return taken
+}
+
+func (p *Provider) describeDifference(s Secondary, plan delivery.Plan, since serial.Serial, found *difference) *delivery.Error {
+	e := delivery.Errorf(delivery.ReasonContentDiffers, "%s has serial %d of %s with other data: %s", s.Name, plan.Serial, plan.Zone, found)
+	if since != plan.Serial && p.config.Raised(plan.UID, since, plan.Serial) {
+		e.Code = delivery.CodeWhole
+		e.Message += fmt.Sprintf("; it differs since serial %d, and transferring the zone whole has not helped: find out who else writes "+
+			"the zone there, and transfer it anew (BIND: rndc retransfer %s)", since, plan.Zone)
+	}
+	return e
+}

@@ -1,0 +1,148 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package heartbeat
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+)
+
+// Places is the number of Leases of a process: RBAC names each, so that no process can write another's. Further
+// replicas have none.
+const Places = 8
+
+const renewTimeout = 5 * time.Second
+
+// Beat renews a Lease of a process. Safe for one Run.
+type Beat struct {
+	Leases            coordinationclient.LeaseInterface
+	Process, Identity string
+
+	name   string // "" before a Lease is taken
+	others map[string]sight
+	said   string
+}
+
+// PodNamespace returns the namespace of the pod of this process, as client-go finds it; "" outside of a pod.
+func PodNamespace() string {
+	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
+		return namespace
+	}
+	text, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// Run renews every Interval while ready returns true, until ctx ends.
+func (b *Beat) Run(ctx context.Context, ready func() bool) {
+	tick := time.NewTicker(Interval)
+	defer tick.Stop()
+	soon := time.NewTicker(time.Second) // until the first renewal
+	defer soon.Stop()
+	for {
+		if ready() {
+			soon.Stop()
+			if err := b.renewLease(ctx); err != nil && ctx.Err() == nil && err.Error() != b.said {
+				b.said = err.Error()
+				klog.FromContext(ctx).Info("The Lease that tells of this process is not renewed", "process", b.Process, "err", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-soon.C:
+		case <-tick.C:
+		}
+	}
+}
+
+func (b *Beat) renewLease(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
+	defer cancel()
+	if b.name != "" {
+		lease, err := b.Leases.Get(ctx, b.name, metav1.GetOptions{})
+		switch {
+		case err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == b.Identity:
+			return b.take(ctx, lease)
+		case err != nil && !apierrors.IsNotFound(err):
+			return err
+		}
+	}
+	return b.findPlace(ctx)
+}
+
+// findPlace takes the first Lease that no other replica renews, else makes the next.
+func (b *Beat) findPlace(ctx context.Context) error {
+	b.name = ""
+	before := b.others
+	b.others = map[string]sight{}
+	absent := ""
+	for n := range Places {
+		name := fmt.Sprintf("kubizone-%s-%d", b.Process, n)
+		lease, err := b.Leases.Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			if absent == "" {
+				absent = name
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		seen := sight{at: time.Now()}
+		if lease.Spec.RenewTime != nil {
+			seen.renewed = lease.Spec.RenewTime.Time
+		}
+		if last, known := before[name]; known && last.renewed.Equal(seen.renewed) {
+			seen = last
+		}
+		if b.others[name] = seen; time.Since(seen.at) >= EndAfter || time.Since(seen.renewed) >= 2*EndAfter {
+			return b.take(ctx, lease)
+		}
+	}
+	if absent == "" {
+		return fmt.Errorf("all %d Leases of the process have other replicas", Places)
+	}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: absent}}
+	b.fill(lease)
+	made, err := b.Leases.Create(ctx, lease, metav1.CreateOptions{})
+	if err == nil {
+		b.name = made.Name
+	}
+	return err
+}
+
+func (b *Beat) take(ctx context.Context, lease *coordinationv1.Lease) error {
+	b.fill(lease)
+	taken, err := b.Leases.Update(ctx, lease, metav1.UpdateOptions{}) // of the version read
+	if err == nil {
+		b.name = taken.Name
+	}
+	return err
+}
+
+func (b *Beat) fill(lease *coordinationv1.Lease) {
+	if lease.Labels == nil {
+		lease.Labels = map[string]string{}
+	}
+	lease.Labels[LabelProcess] = b.Process
+	now := metav1.NowMicro()
+	if ptr.Deref(lease.Spec.HolderIdentity, "") != b.Identity {
+		lease.Spec.AcquireTime = &now
+	}
+	lease.Spec.HolderIdentity, lease.Spec.RenewTime = &b.Identity, &now
+	lease.Spec.LeaseDurationSeconds = ptr.To(int32(EndAfter / time.Second))
+}

@@ -1,0 +1,200 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package heartbeat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/fake"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	clienttesting "k8s.io/client-go/testing"
+
+	"kubi.zone/kubizone/test/must"
+)
+
+// world has the Leases of a namespace, and a Watcher.
+type world struct {
+	*testing.T
+	cluster *fake.Clientset
+	watcher *Watcher
+	changes atomic.Int32
+	failing atomic.Pointer[error]
+}
+
+func inWorld(t *testing.T, do func(w *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, cluster: fake.NewClientset()}
+		w.cluster.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			if err := w.failing.Load(); err != nil {
+				return true, nil, *err
+			}
+			return false, nil, nil
+		})
+		w.watcher = NewWatcher(w.leaseClient(), func() { w.changes.Add(1) })
+		ctx, end := context.WithCancel(t.Context())
+		go w.watcher.Run(ctx)
+		do(w)
+		end()
+		synctest.Wait()
+	})
+}
+
+func (w *world) leaseClient() coordinationclient.LeaseInterface {
+	return w.cluster.CoordinationV1().Leases("kubizone-system")
+}
+
+func (w *world) startReplica(process, identity string) (kill func()) {
+	ctx, kill := context.WithCancel(w.Context())
+	beat := &Beat{Leases: w.leaseClient(), Process: process, Identity: identity}
+	go beat.Run(ctx, func() bool { return true })
+	return kill
+}
+
+func (w *world) expectLife(after time.Duration, process string, want Life) {
+	w.Helper()
+	time.Sleep(after)
+	synctest.Wait()
+	if got := w.watcher.LifeOf(process); got.Unsure != want.Unsure || !got.Ended.Equal(want.Ended) {
+		w.Errorf("%s: %+v, want %+v", process, got, want)
+	}
+}
+
+func (w *world) listHolders() map[string]string {
+	w.Helper()
+	holders := map[string]string{}
+	for _, lease := range must.Get(w.leaseClient().List(w.Context(), metav1.ListOptions{}))(w).Items {
+		holders[lease.Name] = *lease.Spec.HolderIdentity
+	}
+	return holders
+}
+
+// A process has ended when its last replica has not renewed for EndAfter, and works again with the next renewal.
+// Nothing is known of others.
+func TestWatcher_knowsWhichProcessesEnded(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.expectLife(time.Minute, Controller, Life{})
+		killA, killB := w.startReplica(Controller, "a"), w.startReplica(Controller, "b")
+		defer w.startReplica(Primary, "p")()
+		w.expectLife(time.Minute, Controller, Life{})
+		killA()
+		w.expectLife(5*time.Minute, Controller, Life{})
+		last := time.Now()
+		killB()
+		w.expectLife(EndAfter-lookInterval, Controller, Life{})
+		w.expectLife(2*lookInterval, Controller, Life{Ended: last})
+		w.expectLife(5*time.Minute, Controller, Life{Ended: last})
+		w.expectLife(0, Primary, Life{})
+		w.expectLife(0, Fleet, Life{})
+		defer w.startReplica(Controller, "c")()
+		w.expectLife(lookInterval, Controller, Life{})
+		if n := w.changes.Load(); n < 4 || n > 8 { // each Life is unsure, works, ends and works again
+			w.Errorf("%d changes were reported", n)
+		}
+	})
+}
+
+// A watcher that has just begun ends no process, whatever the clocks say. Nor does an API server that was away, as no
+// replica could renew.
+func TestWatcher_isUnsureFirst(t *testing.T) {
+	inWorld(t, func(w *world) {
+		kill := w.startReplica(Controller, "a")
+		time.Sleep(time.Minute)
+		last := time.Now()
+		kill()
+		w.watcher = NewWatcher(w.leaseClient(), func() {})
+		w.expectLife(0, Controller, Life{Unsure: true})
+		time.Sleep(5 * time.Minute)
+		ctx, end := context.WithCancel(w.Context())
+		defer end()
+		go w.watcher.Run(ctx)
+		w.expectLife(EndAfter-time.Second, Controller, Life{Unsure: true})
+		w.expectLife(lookInterval, Controller, Life{Ended: last})
+		defer w.startReplica(Controller, "b")()
+		w.expectLife(time.Minute, Controller, Life{})
+		away := errors.New("away")
+		w.failing.Store(&away)
+		w.expectLife(10*time.Minute, Controller, Life{})
+		w.failing.Store(nil)
+		w.expectLife(Interval, Controller, Life{})
+		w.expectLife(10*time.Minute, Controller, Life{})
+	})
+}
+
+// Without the right to list Leases nothing is known.
+func TestWatcher_knowsNothingWithoutTheRight(t *testing.T) {
+	inWorld(t, func(w *world) {
+		defer w.startReplica(Controller, "a")()
+		denied := error(apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, "", nil))
+		w.failing.Store(&denied)
+		w.expectLife(10*time.Minute, Controller, Life{})
+	})
+}
+
+// Each replica has a Lease of its own, that RBAC names. Replicas that restart take over those of the dead.
+func TestBeat_hasAPlaceForEachReplica(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var kills []func()
+		for i := range Places + 1 {
+			kills = append(kills, w.startReplica(Primary, fmt.Sprint("first", i)))
+			time.Sleep(time.Second)
+		}
+		time.Sleep(time.Minute)
+		if holders := w.listHolders(); len(holders) != Places || holders["kubizone-primary-7"] != "first7" {
+			w.Errorf("holders %v", holders)
+		}
+		for _, kill := range kills[:3] {
+			kill()
+		}
+		time.Sleep(time.Minute)
+		if holders := w.listHolders(); len(holders) != Places || holders["kubizone-primary-0"] != "first8" {
+			w.Errorf("the replica without a Lease did not take that of a dead replica: %v", holders)
+		}
+		for round := range 4 {
+			kill := w.startReplica(Primary, fmt.Sprint("again", round))
+			time.Sleep(2 * time.Minute)
+			holders := slices.Collect(maps.Values(w.listHolders()))
+			if len(holders) != Places || !slices.Contains(holders, fmt.Sprint("again", round)) {
+				w.Errorf("round %d: %v", round, holders)
+			}
+			kill()
+		}
+		for _, kill := range kills {
+			kill()
+		}
+	})
+}
+
+// A process that is not ready renews nothing.
+func TestBeat_waitsUntilReady(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var ready atomic.Bool
+		ctx, end := context.WithCancel(w.Context())
+		defer end()
+		go (&Beat{Leases: w.leaseClient(), Process: Fleet, Identity: "f"}).Run(ctx, ready.Load)
+		time.Sleep(time.Minute)
+		if holders := w.listHolders(); len(holders) != 0 {
+			w.Errorf("holders %v", holders)
+		}
+		ready.Store(true)
+		w.expectLife(time.Minute, Fleet, Life{})
+		if holders := w.listHolders(); holders["kubizone-fleet-0"] != "f" {
+			w.Errorf("holders %v", holders)
+		}
+		last := time.Now()
+		ready.Store(false)
+		w.expectLife(time.Minute, Fleet, Life{Ended: last})
+	})
+}

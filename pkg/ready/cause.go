@@ -1,0 +1,84 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ready
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/heartbeat"
+)
+
+// Processes are the lives of the processes that delivery needs.
+type Processes struct {
+	Controller, Primary heartbeat.Life
+}
+
+// A role ends the cause of a Pending.
+const (
+	roleOwner    = "the zone's owner"
+	rolePlatform = "the platform"
+)
+
+// findCause returns the known reason why a class has not confirmed a zone yet; zero for none.
+func (f *Facts) findCause(of *ClassFacts) Judgement {
+	switch {
+	case f.Zone.Annotations[v1alpha1.AnnotationPaused] == "true":
+		return newCause(v1alpha1.ReasonPaused, "the zone is paused, so changes are stored and not delivered", roleOwner,
+			"removes the annotation "+v1alpha1.AnnotationPaused)
+	case of.Paused:
+		return newCause(v1alpha1.ReasonClassPaused, of.Class+": the class is paused, so changes are stored and not delivered", rolePlatform,
+			"sets spec.paused of the class to false")
+	}
+	if cause := f.findDeadController(); cause.Status != "" {
+		return cause
+	}
+	if ended := f.Processes.Primary.Ended; of.Fetched && !ended.IsZero() {
+		return newCause(v1alpha1.ReasonNoPrimary, of.Class+": its servers transfer zones from a primary, and none has worked since "+
+			formatTime(ended), rolePlatform, "starts kubizone primary")
+	}
+	return Judgement{}
+}
+
+// AwaitAfter is the age at which a Ready names the class that does not confirm. The end of a process is known sooner.
+const AwaitAfter = 40 * time.Second
+
+// awaitClass returns AwaitsClass if a Ready is Unknown, and no class has confirmed anything, for AwaitAfter; else zero.
+// since is the last change of the classes, zero if not known.
+func awaitClass(class string, before *metav1.Condition, since time.Time) Judgement {
+	if class == "" || since.IsZero() || before == nil || before.Status != metav1.ConditionUnknown ||
+		time.Since(before.LastTransitionTime.Time) < AwaitAfter || time.Since(since) < AwaitAfter {
+		return Judgement{}
+	}
+	return newCause(v1alpha1.ReasonAwaitsClass, class+": it has not confirmed the change yet, and no fault of it is known", rolePlatform,
+		"finds more in the Delivery of the class")
+}
+
+func (f *Facts) findDeadController() Judgement {
+	ended := f.Processes.Controller.Ended
+	if ended.IsZero() {
+		return Judgement{}
+	}
+	return newCause(v1alpha1.ReasonNoController, "no controller has worked since "+formatTime(ended)+", so changes are stored and not "+
+		"delivered", rolePlatform, "starts kubizone controller")
+}
+
+func newCause(reason, what, role, step string) Judgement {
+	return Judgement{metav1.ConditionUnknown, reason, what + "; " + role + " " + step}
+}
+
+func formatTime(at time.Time) string { return at.UTC().Format("15:04:05Z on 2 January") }
+
+// stays reports whether a Ready that names a dead process stays, since it is not known yet whether the process works.
+func (p *Processes) stays(before *metav1.Condition) bool {
+	return before != nil && (before.Reason == v1alpha1.ReasonNoController && p.Controller.Unsure ||
+		before.Reason == v1alpha1.ReasonNoPrimary && p.Primary.Unsure)
+}
+
+// IsCause reports whether a Ready is Unknown for a known cause.
+func IsCause(of *metav1.Condition) bool {
+	return of != nil && of.Status == metav1.ConditionUnknown && of.Reason != v1alpha1.ReasonPending
+}

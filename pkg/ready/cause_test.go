@@ -1,0 +1,106 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ready
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+	"kubi.zone/kubizone/pkg/heartbeat"
+)
+
+// S7.12: Zone and Record name the same cause, the first of several: a fault of a class, a mass deletion, the pause of
+// the zone, that of a class, no controller, no primary, a class without a fault.
+func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
+	ended := heartbeat.Life{Ended: time.Date(2026, 11, 27, 2, 41, 7, 0, time.UTC)}
+	long := time.Now().Add(-time.Hour)
+	for _, test := range []struct {
+		name       string
+		change     func(f *Facts)
+		want, role string
+	}{
+		{"under way", func(*Facts) {}, "Unknown Pending", ""},
+		{"paused", func(f *Facts) { pauseZone(f); f.Processes.Controller = ended }, "Unknown Paused", "the zone's owner removes"},
+		{"class paused", func(f *Facts) { f.Classes[1].Paused, f.Processes.Primary = true, ended }, "Unknown ClassPaused",
+			"the platform sets"},
+		{"a confirmed class is paused", func(f *Facts) { f.Classes[0].Paused = true }, "Unknown Pending", ""},
+		{"no controller", func(f *Facts) { f.Processes = Processes{ended, ended} }, "Unknown NoController",
+			"the platform starts kubizone controller"},
+		{"no primary", func(f *Facts) { f.Processes.Primary = ended }, "Unknown NoPrimary", "the platform starts kubizone primary"},
+		{"no primary is needed", func(f *Facts) { f.Processes.Primary, f.Classes[1].Fetched = ended, false }, "Unknown Pending", ""},
+		{"unsure", func(f *Facts) { f.Processes.Controller.Unsure = true }, "Unknown Pending", ""},
+		{"a fault", func(f *Facts) {
+			pauseZone(f)
+			f.Classes[1].Message = string(delivery.ReasonServerUnreachable)
+		}, "False ServerUnreachable", ""},
+		{"held", func(f *Facts) { pauseZone(f); holdZone(f) }, "False MassDeletion", ""},
+		{"late", func(f *Facts) { f.Since = long }, "Unknown AwaitsClass", "the platform finds more in the Delivery"},
+		{"late and paused", func(f *Facts) { f.Since, f.Classes[1].Paused = long, true }, "Unknown ClassPaused", "the platform sets"},
+	} {
+		zone := aZone()
+		zone.Status.Serial, zone.Status.SettledSerial = 9, 9
+		setUnknown(&zone.Status.Conditions, v1alpha1.ReasonPending, long)
+		f := factsOf(zone, InForce{Classes: []string{"first", "second"}}, map[string]delivery.State{
+			"first":  makeState(9, delivery.True, delivery.ReasonDelivered),
+			"second": makeState(8, delivery.Unknown, delivery.ReasonPending),
+		})
+		f.Classes[1].Fetched = true
+		test.change(f)
+		record := &v1alpha1.Record{Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 9}}
+		setUnknown(&record.Status.Conditions, v1alpha1.ReasonPending, long)
+		progress := ProgressOf(f)
+		progress.since = f.Since
+		ofRecord, _, ok := progress.Judge(record)
+		for of, j := range map[string]Judgement{"Zone": JudgeZone(f), "Record": ofRecord} {
+			if got := string(j.Status) + " " + j.Reason; !ok || got != test.want || !strings.Contains(j.Message, test.role) {
+				t.Errorf("%s: the %s says %s: %s, want %s: %s", test.name, of, got, j.Message, test.want, test.role)
+			}
+			if j.Reason == v1alpha1.ReasonNoController && !strings.Contains(j.Message, "since 02:41:07Z") {
+				t.Errorf("%s: the %s says %s", test.name, of, j.Message)
+			}
+			if len(j.Message) > MaxZoneMessage {
+				t.Errorf("%s: %d octets", test.name, len(j.Message))
+			}
+		}
+	}
+}
+
+// A Ready that names a dead process stays until it is known whether the process works.
+func TestCauses_stayWhileUnsure(t *testing.T) {
+	zone := aZone()
+	zone.Status.Serial, zone.Status.SettledSerial = 9, 9
+	for _, reason := range []string{v1alpha1.ReasonNoController, v1alpha1.ReasonNoPrimary, v1alpha1.ReasonPaused} {
+		setUnknown(&zone.Status.Conditions, reason, time.Now())
+		f := factsOf(zone, InForce{Classes: []string{"a"}}, map[string]delivery.State{
+			"a": makeState(8, delivery.Unknown, delivery.ReasonPending)})
+		f.Processes = Processes{heartbeat.Life{Unsure: true}, heartbeat.Life{Unsure: true}}
+		record := &v1alpha1.Record{Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 9, Conditions: zone.Status.Conditions}}
+		j := JudgeZone(f)
+		if _, _, decided := ProgressOf(f).Judge(record); decided != (reason == v1alpha1.ReasonPaused) || decided != (j.Status != "") {
+			t.Errorf("%s: the Record is judged: %v, the Zone: %+v", reason, decided, j)
+		}
+	}
+}
+
+func pauseZone(f *Facts) {
+	f.Zone.Annotations = map[string]string{v1alpha1.AnnotationPaused: "true"}
+}
+
+func holdZone(f *Facts) {
+	f.Zone.Status.SettledSerial = 8
+	meta.SetStatusCondition(&f.Zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionSettled, Status: metav1.ConditionFalse,
+		Reason: v1alpha1.ReasonMassDeletion})
+}
+
+func setUnknown(conditions *[]metav1.Condition, reason string, since time.Time) {
+	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionReady)
+	meta.SetStatusCondition(conditions, metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: reason,
+		LastTransitionTime: metav1.NewTime(since)})
+}

@@ -1,0 +1,67 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ready
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
+)
+
+// Texts of the metrics by which controller and API server tell of a Lag.
+const (
+	HelpOldestChange      = "Age of the change that a class has not confirmed for longest."
+	HelpSecondariesBehind = "Servers of a class that did not have a zone as it is when they were asked last."
+)
+
+// Lag is a class's arrears, from Zones and Deliveries alone.
+type Lag struct {
+	// Oldest is when the oldest unconfirmed zone became not Ready, zero for none.
+	Oldest time.Time
+	// Behind names the servers that failed, or lack the settled serial of a zone.
+	Behind []string
+}
+
+// FindLags returns the Lag of each class in force.
+func (x *Index) FindLags() map[string]Lag {
+	lags := map[string]Lag{}
+	for _, zone := range x.AllZones() {
+		settled := serial.Serial(zone.Status.SettledSerial)
+		if zone.DeletionTimestamp != nil || settled == 0 {
+			continue
+		}
+		since := time.Now()
+		if of := ReadyOf(zone.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
+			since = of.LastTransitionTime.Time
+		}
+		force, _ := x.InForce(zone)
+		deliveries := x.DeliveriesOf(string(zone.UID))
+		for _, class := range force.Classes {
+			lag, confirmed := lags[class], serial.Serial(0)
+			for _, one := range deliveries {
+				if KeyOf(one).Class == class {
+					confirmed = serial.Serial(one.Status.Serial)
+					lag.addBehind(one.Status.Servers, settled)
+				}
+			}
+			if confirmed != settled && (lag.Oldest.IsZero() || since.Before(lag.Oldest)) {
+				lag.Oldest = since
+			}
+			lags[class] = lag
+		}
+	}
+	return lags
+}
+
+func (l *Lag) addBehind(rows []v1alpha1.DeliveryServer, settled serial.Serial) {
+	for _, row := range rows {
+		if (row.State != v1alpha1.ServerCurrent || settled.Ahead(serial.Serial(row.Serial))) && !slices.Contains(l.Behind, row.Name) {
+			l.Behind = append(l.Behind, row.Name)
+		}
+	}
+}
