@@ -145,8 +145,7 @@ func (c *comparison) endComparison() *difference {
 }
 
 // readContent compares the data of a server at the plan's serial in a stream, as kubectl kubizone verify does
-// (pkg/verify).
-// It returns the octets received with an error, too.
+// (pkg/verify). It returns the octets received with an error, too.
 func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, of measured) (*difference, int, error) {
 	c := &comparison{plan: plan}
 	if of.entries > maxTransferred {
