@@ -244,7 +244,7 @@ var table = []row{
 	{
 		pkg: "pkg/ready", may: []string{"pkg/delivery", "pkg/heartbeat", "pkg/apis/kubizone/class", "pkg/dns/...", "api/..."},
 		avoid: []string{etcd, miekg},
-		why: "controller and server judge Ready by the same function of the objects",
+		why:   "controller and server judge Ready by the same function of the objects",
 	},
 	{
 		pkg: "pkg/heartbeat", may: []string{}, avoid: []string{etcd, miekg},
@@ -470,7 +470,7 @@ var table = []row{
 	{
 		pkg: "hack/schemas", may: []string{"api/...", "pkg/generated/openapi", "pkg/cmd/client", "pkg/cmd/output"},
 		avoid: []string{etcd, miekg},
-		why: "it writes down what the API server serves as OpenAPI, and asks no server",
+		why:   "it writes down what the API server serves as OpenAPI, and asks no server",
 	},
 	{
 		pkg: "test/rig", avoid: impure,
