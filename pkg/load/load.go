@@ -72,6 +72,10 @@ type Config struct {
 	// Interval precedes the first progress line, by default 2 s. Each further interval is twice as long, up to
 	// maxInterval.
 	Interval time.Duration
+	// Progress receives the numbers of objects done and in all, in the place of progress lines. May be nil.
+	Progress func(what string, done, of int)
+	// Confirm is asked before Finish removes so many Records. Its error ends the run. May be nil.
+	Confirm func(removals int) error
 	// Report receives lines for people, which quote sources unescaped. May be nil.
 	Report func(line string)
 }
@@ -147,7 +151,9 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 			select {
 			case <-progress.C:
 				now := done.Load()
-				l.printf("loading %s: %d of %d objects, %.0f/s", what, now, total, float64(now)/time.Since(began).Seconds())
+				if l.cfg.Progress == nil {
+					l.printf("loading %s: %d of %d objects, %.0f/s", what, now, total, float64(now)/time.Since(began).Seconds())
+				}
 				pause = max(pause, min(2*pause, maxInterval))
 				progress.Reset(pause)
 			case <-quiet:
@@ -172,7 +178,10 @@ func runWorkers[T any](ctx context.Context, l *Loader, what string, workers int,
 				defer mutex.Unlock()
 				result.Add(one)
 				if err == nil {
-					done.Add(int64(len(group)))
+					now := done.Add(int64(len(group)))
+					if l.cfg.Progress != nil {
+						l.cfg.Progress(what, int(now), total)
+					}
 				}
 				return err
 			})

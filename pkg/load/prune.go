@@ -75,6 +75,11 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 		l.reportLeft(s, left)
 		return result, nil
 	}
+	if l.cfg.Confirm != nil && !l.cfg.DryRun {
+		if err := l.cfg.Confirm(len(writes)); err != nil {
+			return result, err
+		}
+	}
 	// Refused writes may succeed together with the removals.
 	one, refused, err := l.writeRecords(ctx, s.what(), [][]*recordWrite{append(writes, s.refused...)})
 	result.Add(one)
