@@ -20,6 +20,8 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/client"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/generated/openapi"
 )
 
@@ -57,6 +59,16 @@ func run(arguments []string) error {
 			if err := os.WriteFile(filepath.Join(arguments[0], name), text, 0o644); err != nil { //nolint:gosec // everybody may read it
 				return err
 			}
+		}
+	}
+	for kind, result := range client.Results() {
+		text, err := describeResult(kind, result)
+		if err != nil {
+			return err
+		}
+		name := strings.ToLower(kind + "-" + strings.ReplaceAll(output.Version, "/", "-") + ".json")
+		if err := os.WriteFile(filepath.Join(arguments[0], name), text, 0o644); err != nil { //nolint:gosec // everybody may read it
+			return err
 		}
 	}
 	return nil

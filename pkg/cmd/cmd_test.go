@@ -56,7 +56,7 @@ func TestMain_everyCommandIsInTheIndex(t *testing.T) {
 	table, _, _ = strings.Cut(table, "\n\n")
 	known := 0
 	for _, command := range slices.Concat(New().Commands(), client.New().Commands()) {
-		if command.Hidden || slices.Contains([]string{"completion", "help", "version"}, command.Name()) {
+		if command.Hidden || slices.Contains([]string{"completion", "help", "options", "version"}, command.Name()) {
 			continue
 		}
 		known++
@@ -182,9 +182,9 @@ func TestCompletion(t *testing.T) {
 		arguments []string
 		want      string
 	}{
-		{[]string{"export", "-o", ""}, "zonefile\nyaml\n:4\n"},
+		{[]string{"export", "-o", ""}, "text\nwide\njson\nyaml\nzonefile\n:4\n"},
 		{[]string{"import", ""}, ":0\n"}, // files, by the shell
-		{[]string{"verify", "-o", ""}, "text\njson\n:4\n"},
+		{[]string{"verify", "-o", ""}, "text\nwide\njson\nyaml\nmarkdown\n:4\n"},
 	} {
 		if code, out, _ := runClient(append([]string{"__complete"}, tc.arguments...)...); code != 0 || out != tc.want {
 			t.Errorf("%q: %d %q, want %q", tc.arguments, code, out, tc.want)

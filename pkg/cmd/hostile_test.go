@@ -217,6 +217,9 @@ func serveHostile(t *testing.T, refuses bool) string {
 		switch {
 		case object == nil || len(parts) > 2 && strings.HasPrefix(parts[1], "owned"):
 			answer(int(refusal.Code), refusal)
+		case len(parts) > 2 && parts[2] == "changes" && !r.URL.Query().Has("format") && !r.URL.Query().Has("watch"):
+			answer(http.StatusOK, hostileObject{"fqdn": hostile, "changes": []v1alpha1.ZoneChange{
+				{Added: []v1alpha1.Entry{{FQDN: hostile, RData: hostile}}}}}.asKind(version, "ZoneChanges"))
 		case len(parts) > 2 && parts[1] == "raw":
 			_, _ = io.WriteString(w, oneLine) // line breaks are the server's
 		case len(parts) > 2 && r.URL.Query().Has("watch"):
@@ -232,9 +235,14 @@ func serveHostile(t *testing.T, refuses bool) string {
 		}
 	}))
 	t.Cleanup(api.Close)
+	return writeKubeconfig(t, api.URL)
+}
+
+func writeKubeconfig(t *testing.T, server string) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	must.Succeed(t, os.WriteFile(path, []byte("apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: "+
-		api.URL+"}}]\ncontexts: [{name: c, context: {cluster: c, namespace: team}}]\n"), 0o600))
+		server+"}}]\ncontexts: [{name: c, context: {cluster: c, namespace: team}}]\n"), 0o600))
 	return path
 }
 
@@ -288,6 +296,7 @@ var hostileLines = map[string][]string{
 	"kubizone replace-member":                {"HOSTILE --data-dir HOSTILE --etcd-initial-cluster HOSTILE"},
 	"kubizone restore":                       {"HOSTILE --data-dir HOSTILE"},
 	"kubizone up":                            {"--listen HOSTILE", "--data-dir HOSTILE --listen HOSTILE"},
+	"kubectl kubizone options":               {"HOSTILE"},
 	"kubectl kubizone updatekey":             {"HOSTILE"},
 	"kubizone version":                       {"HOSTILE"},
 }
@@ -322,9 +331,9 @@ func listForms(t *testing.T, command *cobra.Command) []string {
 	return forms
 }
 
-// Every command in every output form, with objects, files and refusals full of control characters, bidirectional
-// controls and line breaks (attack 28).
-func TestMain_obeysNoTenant(t *testing.T) {
+// writeHostile returns the words of hostileRows with their values.
+func writeHostile(t *testing.T) *strings.Replacer {
+	t.Helper()
 	directory := t.TempDir()
 	write := func(end, text string) string {
 		path := filepath.Join(directory, oneLine+end)
@@ -346,10 +355,16 @@ func TestMain_obeysNoTenant(t *testing.T) {
 ---
 {apiVersion: TEXT, kind: TEXT, metadata: {name: TEXT}}
 `
-	files := strings.NewReplacer("HOSTILE", hostile, "RECORDS", write("records.yaml", quote(records)),
+	return strings.NewReplacer("HOSTILE", hostile, "RECORDS", write("records.yaml", quote(records)),
 		"MANIFEST", write(".yaml", quote(records+others)),
 		"ZONEFILE", write(".zone", "$ORIGIN example.org.\n@ 60 IN SOA ns dns 1 60 60 60 60\n"+
 			"www 60 IN TXT \""+oneLine+"\"\n"+oneLine+" 60 IN A 192.0.2.1\n"))
+}
+
+// Every command in every output form, with objects, files and refusals full of control characters, bidirectional
+// controls and line breaks (attack 28).
+func TestMain_obeysNoTenant(t *testing.T) {
+	files := writeHostile(t)
 	answers, refuses := serveHostile(t, false), serveHostile(t, true)
 	known := 0
 	both := func(do func(*cobra.Command)) {

@@ -75,6 +75,11 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 		l.reportLeft(s, left)
 		return result, nil
 	}
+	if l.cfg.Confirm != nil && !l.cfg.DryRun {
+		if err := l.cfg.Confirm(len(writes)); err != nil {
+			return result, err
+		}
+	}
 	// Refused writes may succeed together with the removals.
 	one, refused, err := l.writeRecords(ctx, s.what(), [][]*recordWrite{append(writes, s.refused...)})
 	result.Add(one)
@@ -113,7 +118,7 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 		} else if err != nil {
 			return result, fmt.Errorf("zone %s: %w", id, err)
 		}
-		// A manifest is the complete intent for a Zone; a zone file implies that name servers load the zone.
+		// A Zone of a manifest may lack name servers by intent; a zone file implies that name servers load the zone.
 		if servable && l.reportServable(id, zone) && files[id] {
 			result.NotServable++
 		}

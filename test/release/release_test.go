@@ -27,6 +27,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"kubi.zone/kubizone/pkg/cmd/client"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
@@ -338,6 +339,16 @@ func judgeSchemas(t *testing.T, dist string) {
 	good = slices.DeleteFunc(good, func(name string) bool { return filepath.Base(name) == "values.yaml" })
 	if out, err := judge(good...); err != nil || !strings.Contains(out, "Invalid: 0, Errors: 0, Skipped: 0") || len(good) < 6 {
 		t.Errorf("of %d files: %v\n%s", len(good), err, out)
+	}
+	// What the client prints has its schema too.
+	for _, arguments := range [][]string{{"explain", "S4.8"}, {"lint", "../../artifacts/examples"}} {
+		var out, stderr bytes.Buffer
+		client.Main(append(arguments, "-o", "json"), &out, &stderr)
+		file := filepath.Join(dir, "result.json")
+		must.Succeed(t, os.WriteFile(file, out.Bytes(), 0o600))
+		if said, err := judge(file); err != nil || !strings.Contains(said, "Valid: 1,") {
+			t.Errorf("%q: %v\n%s%s", arguments, err, said, stderr.String())
+		}
 	}
 	const record = "apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: a, name: a, creationTimestamp: null}\nspec: "
 	for text, want := range map[string]string{

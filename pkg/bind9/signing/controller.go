@@ -46,7 +46,7 @@ const (
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
-	// Missing is the name directly above the zone if it has no NS. The server then belongs further up.
+	// Missing is the name directly above the zone if it has no NS. The server then serves a name further up.
 	Missing name.Name
 }
 
@@ -282,8 +282,8 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 // serialMargin is the distance to the signer's rising serial: a server with a later serial would wait for a day.
 const serialMargin = 100
 
-// raiseSerial requests a serial past the servers', as for any secondary that is ahead (S6.11). It fails if the Zone has
-// changed since the read.
+// raiseSerial requests a serial of the zone past the servers' serials, as for any secondary that is ahead (S6.11). It
+// fails if the Zone has changed since the read.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.behind + serialMargin
 	if past == 0 {

@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/refusal"
@@ -35,15 +36,11 @@ const FieldManager = "kubizone-apply"
 type options struct {
 	client         *kubeconfig.Options
 	files, remove  []string
-	atomic         bool
 	forceConflicts bool
-	plan           bool
+	consent        output.Consent
 }
 
-func (o *options) run(ctx context.Context, in io.Reader, out io.Writer) error {
-	if !o.atomic {
-		return errors.New("--atomic=false is no mode of this command: to apply one Record after the other use kubectl apply")
-	}
+func (o *options) run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
 	if len(o.files)+len(o.remove) == 0 {
 		return errors.New("no changes given: write -f FILE, or --delete NAME")
 	}
@@ -62,21 +59,19 @@ func (o *options) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	create := metav1.CreateOptions{}
-	suffix := ""
-	if o.plan {
-		create.DryRun, suffix = []string{metav1.DryRunAll}, " (plan: nothing is kept)"
+	if err := o.consent.Ask(in, stderr, len(o.remove), "Records"); err != nil {
+		return err
 	}
-	made, err := client.KubizoneV1alpha1().ChangeSets(namespace).Create(ctx, set, create)
+	made, err := client.KubizoneV1alpha1().ChangeSets(namespace).Create(ctx, set, metav1.CreateOptions{})
 	if err != nil {
 		return locateError(err, from)
 	}
 	buffered := bufio.NewWriter(out)
 	for _, item := range made.Status.Items {
-		terminal.Fprintf(buffered, "record.kubi.zone/%s %s%s\n", item.Name, strings.ToLower(item.Operation), suffix)
+		terminal.Fprintf(buffered, "record.kubi.zone/%s %s\n", item.Name, strings.ToLower(item.Operation))
 	}
 	if zone := made.Status.ZoneRef; zone != nil {
-		terminal.Fprintf(buffered, "zone %s/%s: serial %d%s\n", zone.Namespace, zone.Name, made.Status.Serial, suffix)
+		terminal.Fprintf(buffered, "zone %s/%s: serial %d\n", zone.Namespace, zone.Name, made.Status.Serial)
 	}
 	return buffered.Flush()
 }
@@ -226,19 +221,18 @@ func NewCommand() *cobra.Command {
 zone, or none does and each refusal is reported. They are of one namespace and one zone, at most 100, and take at most
 256 KiB of JSON; more are refused and never split. Records are applied like kubectl apply --server-side does, as the
 user of the kubeconfig.`,
-		Example: `  kubectl kubizone apply --atomic -n team-a -f records.yaml
-  kubectl kubizone apply --atomic -n team-a -f new.yaml --delete old-www,old-mail --plan`,
+		Example: `  kubectl kubizone apply -n team-a -f records.yaml
+  kubectl kubizone apply -n team-a -f new.yaml --delete old-www,old-mail`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return o.run(command.Context(), command.InOrStdin(), command.OutOrStdout())
+			return o.run(command.Context(), command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
 		},
 	}
 	flags := command.Flags()
 	o.client.AddFlagsWithNamespace(flags)
 	flags.StringSliceVarP(&o.files, "filename", "f", nil, "files of manifests, YAML or JSON; - is standard input")
 	flags.StringSliceVar(&o.remove, "delete", nil, "names of Records to delete in the same transaction")
-	flags.BoolVar(&o.atomic, "atomic", true, "change all Records in one transaction, or none: this is the only mode")
 	flags.BoolVar(&o.forceConflicts, "force-conflicts", false, "take over fields that other managers own")
-	flags.BoolVar(&o.plan, "plan", false, "have the server decide about all changes, print them, and store none")
+	o.consent.AddFlag(flags)
 	return command
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kubi.zone/kubizone/pkg/backup"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/source"
 	"kubi.zone/kubizone/pkg/terminal"
 )
@@ -30,8 +31,9 @@ server encrypts: keep it where you would keep the data directory.`,
 				return err
 			}
 			defer release()
-			out := arguments[0]
+			out, bar := arguments[0], output.StartBar(command.ErrOrStderr(), "reading the store")
 			m, err := backup.Take(command.Context(), where, out)
+			bar.End()
 			if err != nil {
 				return err
 			}

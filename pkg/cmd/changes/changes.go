@@ -21,6 +21,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
@@ -29,12 +30,16 @@ const pause = time.Second
 
 type options struct {
 	client *kubeconfig.Options
+	format *output.Format
 	since  uint32
 	follow bool
 }
 
+// Results are the results of the command by their kinds.
+func Results() map[string]any { return map[string]any{"ZoneChanges": v1alpha1.ZoneChanges{}} }
+
 func (o *options) run(ctx context.Context, text string, out io.Writer) error {
-	client, zone, err := o.client.ForZone(text)
+	client, zone, err := o.client.ForZone(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -58,6 +63,13 @@ func (o *options) run(ctx context.Context, text string, out io.Writer) error {
 			o.since = uint32(now.Status.Serial)
 		}
 		return o.followChanges(ctx, zone, ask, out)
+	}
+	if o.format.IsDocument() {
+		var all v1alpha1.ZoneChanges
+		if err := ask().Do(ctx).Into(&all); err != nil {
+			return fmt.Errorf("changes of zone %s: %w", zone, err)
+		}
+		return o.printDocument(out, &all)
 	}
 	answer, err := ask().Param("format", v1alpha1.FormatText).Stream(ctx)
 	if err != nil {
@@ -115,13 +127,26 @@ func (o *options) printChanges(stream io.Reader, out io.Writer) error {
 		if err := json.Unmarshal(event.Object, &changes); err != nil {
 			return err
 		}
+		if o.format.IsDocument() {
+			if err := o.printDocument(out, &changes); err != nil {
+				return err
+			}
+		}
 		for _, change := range changes.Changes {
+			if o.format.IsDocument() {
+				break
+			}
 			if err := printChange(out, change); err != nil {
 				return err
 			}
 		}
 		o.since = uint32(changes.Until)
 	}
+}
+
+func (o *options) printDocument(out io.Writer, changes *v1alpha1.ZoneChanges) error {
+	changes.TypeMeta = metav1.TypeMeta{}
+	return o.format.Print(out, "ZoneChanges", changes, nil)
 }
 
 func printChange(out io.Writer, change v1alpha1.ZoneChange) error {
@@ -146,8 +171,8 @@ func NewCommand() *cobra.Command {
 		Use:   "changes ZONE",
 		Short: "print what changed in a zone",
 		Long: `Print what changed in a zone: for each serial the entries that were removed (-) and added (+). Without --since it begins
-with the oldest change that the server holds. ZONE is the name of the Zone object, or NAMESPACE/NAME.`,
-		Example: `  kubectl kubizone changes -n platform example-org
+with the oldest change that the server holds. ZONE is the DNS name of the zone, or the Zone object, NAME or NAMESPACE/NAME.`,
+		Example: `  kubectl kubizone changes example.org
   kubectl kubizone changes platform/example-org --follow`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
@@ -155,6 +180,7 @@ with the oldest change that the server holds. ZONE is the name of the Zone objec
 		},
 	}
 	flags := command.Flags()
+	o.format = output.AddFormat(command)
 	o.client.AddFlagsWithNamespace(flags)
 	flags.Uint32Var(&o.since, "since", 0, "serial after which changes are printed; 0 is the oldest that the server holds, "+
 		"with --follow the present one")

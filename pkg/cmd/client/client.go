@@ -5,6 +5,7 @@ package client
 
 import (
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/explain"
 	"kubi.zone/kubizone/pkg/cmd/exporter"
 	"kubi.zone/kubizone/pkg/cmd/importer"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/lint"
 	"kubi.zone/kubizone/pkg/cmd/names"
 	"kubi.zone/kubizone/pkg/cmd/program"
@@ -49,7 +51,18 @@ what a write would change; zone files in and out; what name servers answer.`,
 		doctor.NewCommand(),
 	}...)
 	p.Root.AddCommand(names.NewCommands()...)
+	p.AddOptions(kubeconfig.NewOptions().AddFlagsWithNamespace)
 	return p
+}
+
+// Results are the results of commands that JSON and YAML have, by their kinds.
+func Results() map[string]any {
+	all := map[string]any{}
+	for _, of := range []func() map[string]any{changes.Results, doctor.Results, explain.Results, importer.Results, lint.Results,
+		names.Results, verify.Results} {
+		maps.Copy(all, of())
+	}
+	return all
 }
 
 // completionName is the name under which kubectl asks for completions of the plugin.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,8 +16,8 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
-	"kubi.zone/kubizone/pkg/terminal"
 )
 
 var (
@@ -39,12 +38,22 @@ const (
 
 // Finding is the result of a check. Next is empty if the status is OK.
 type Finding struct {
-	Check   string
-	Status  Status
-	Message string
-	Next    string
-	Depth   Depth // of a FAIL
+	Check   string `json:"check"`
+	Status  Status `json:"status"`
+	Message string `json:"message"`
+	Next    string `json:"next,omitempty"`
+	Depth   Depth  `json:"-"` // of a FAIL
 }
+
+// Diagnosis is the result of the command.
+type Diagnosis struct {
+	// Cause is the check whose failure explains the others, or "".
+	Cause  string    `json:"cause,omitempty"`
+	Checks []Finding `json:"checks"`
+}
+
+// Results are the results of the command by their kinds.
+func Results() map[string]any { return map[string]any{"Diagnosis": Diagnosis{}} }
 
 // Depth orders FAILs: a deeper FAIL explains the others.
 type Depth int
@@ -79,15 +88,16 @@ the next step is one of helm where helm has the release. What does not answer is
 changed. The exit code is 1 if a check fails, 2 if kube-apiserver does not answer.`,
 		Example: "  kubectl kubizone doctor",
 		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			return diagnoseCluster(command.Context(), cluster, command.OutOrStdout())
-		},
+	}
+	format := output.AddFormat(command)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		return diagnoseCluster(command.Context(), cluster, command.OutOrStdout(), format)
 	}
 	cluster.AddFlags(command.Flags())
 	return command
 }
 
-func diagnoseCluster(ctx context.Context, cluster *kubeconfig.Options, out io.Writer) error {
+func diagnoseCluster(ctx context.Context, cluster *kubeconfig.Options, out io.Writer, format *output.Format) error {
 	config, _, err := cluster.Client()
 	if err != nil {
 		return err
@@ -110,33 +120,43 @@ func diagnoseCluster(ctx context.Context, cluster *kubeconfig.Options, out io.Wr
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
 	found := collectFacts(ctx, client, registrations, objects, seen)
-	if err := writeFindings(out, judgeFacts(found, time.Now())); err == nil || found.versionErr == nil {
+	if err := writeFindings(out, format, judgeFacts(found, time.Now())); err == nil || found.versionErr == nil {
 		return err
 	}
 	return ErrUnanswered
 }
 
-func writeFindings(out io.Writer, findings []Finding) error {
-	var text strings.Builder
+func writeFindings(out io.Writer, format *output.Format, findings []Finding) error {
+	diagnosis := Diagnosis{Checks: findings}
 	cause := findCause(findings)
 	if cause >= 0 {
-		terminal.Fprintf(&text, "CAUSE: %s: %s\nNEXT:  %s\n\n", findings[cause].Check, findings[cause].Message, findings[cause].Next)
+		diagnosis.Cause = findings[cause].Check
 	}
-	for i, finding := range findings {
-		terminal.Fprintf(&text, "%-4s  %-12s  %s\n", finding.Status, finding.Check, finding.Message)
-		switch {
-		case finding.Next == "" || i == cause:
-		case finding.Status == Fail && finding.Depth < Own:
-			terminal.Fprintf(&text, "%20snext: repair the cause above first\n", "")
-		default:
-			terminal.Fprintf(&text, "%20snext: %s\n", "", finding.Next)
-		}
-	}
-	if _, err := io.WriteString(out, text.String()); err != nil {
+	if err := format.Print(out, "Diagnosis", diagnosis, func(text *output.Text) { printFindings(text, findings, cause) }); err != nil {
 		return err
 	}
 	if cause >= 0 {
 		return ErrFailed
 	}
 	return nil
+}
+
+func printFindings(text *output.Text, findings []Finding, cause int) {
+	if cause >= 0 {
+		text.Line("CAUSE: %s: %s", findings[cause].Check, findings[cause].Message)
+		text.Line("NEXT:  %s", findings[cause].Next)
+		text.Line("")
+	}
+	var rows [][]string
+	for i, finding := range findings {
+		rows = append(rows, []string{string(finding.Status), finding.Check, finding.Message})
+		switch {
+		case finding.Next == "" || i == cause:
+		case finding.Status == Fail && finding.Depth < Own:
+			rows = append(rows, []string{"", "", "next: repair the cause above first"})
+		default:
+			rows = append(rows, []string{"", "", "next: " + finding.Next})
+		}
+	}
+	text.Table(nil, rows)
 }

@@ -20,6 +20,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
 
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/test/must"
@@ -313,14 +314,13 @@ func TestJudge_asksOnePodAloneForTheRightToActAsOthers(t *testing.T) {
 func TestWrite_endsWithAnErrorForAFailAlone(t *testing.T) {
 	bad := []Finding{ok("a", "fine"), warn("b", "hm", "look"), fail("c", "broken", "mend")}
 	var out bytes.Buffer
-	if err := writeFindings(&out, bad); !errors.Is(err, ErrFailed) {
+	if err := writeFindings(&out, &output.Format{}, bad); !errors.Is(err, ErrFailed) {
 		t.Error(err)
 	}
-	if err := writeFindings(&bytes.Buffer{}, bad[:2]); err != nil {
+	if err := writeFindings(&bytes.Buffer{}, &output.Format{}, bad[:2]); err != nil {
 		t.Error(err)
 	}
-	want := "CAUSE: c: broken\nNEXT:  mend\n\nOK    a             fine\nWARN  b             hm\n                    next: look\n" +
-		"FAIL  c             broken\n"
+	want := "CAUSE: c: broken\nNEXT:  mend\n\nOK    a  fine\nWARN  b  hm\n         next: look\nFAIL  c  broken\n"
 	if out.String() != want {
 		t.Errorf("%q", out.String())
 	}
@@ -368,9 +368,9 @@ func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
 		f, _ := makeHealthyFacts(t)
 		test.break_(f)
 		var out bytes.Buffer
-		err := writeFindings(&out, judgeFacts(f, now))
-		reported := strings.Count(out.String(), "                    next: ")
-		follow := strings.Count(out.String(), "                    next: repair the cause above first")
+		err := writeFindings(&out, &output.Format{}, judgeFacts(f, now))
+		reported := strings.Count(out.String(), "\n                   next: ")
+		follow := strings.Count(out.String(), "\n                   next: repair the cause above first")
 		if !errors.Is(err, ErrFailed) || !strings.HasPrefix(out.String(), "CAUSE: "+test.cause+": ") || follow != test.follow ||
 			reported-follow != test.nextsReported {
 			t.Errorf("%s: %v, %d follow:\n%s", name, err, follow, out.String())

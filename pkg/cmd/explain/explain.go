@@ -5,32 +5,50 @@ package explain
 
 import (
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"kubi.zone/kubizone/docs"
-	"kubi.zone/kubizone/pkg/terminal"
+	"kubi.zone/kubizone/pkg/cmd/output"
 )
-
-const width = 100
 
 // NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
-	return &cobra.Command{
+	command := &cobra.Command{
 		Use:   "explain [RULE...]",
-		Short: "Print the rules that messages cite",
+		Short: "print the rules that messages cite",
 		Long: `Prints the rules of docs/semantics.md that messages cite, with why they are and their examples: by number (S4.8 or 4.8),
 of a whole section (S4), or without a number the first words of each.`,
 		Example: "  kubectl kubizone explain S4.8\n  kubectl kubizone explain 2.5 S4",
 		Args:    cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, numbers []string) error {
-			return Run(numbers, command.OutOrStdout())
-		},
 	}
+	format := output.AddFormat(command)
+	command.RunE = func(command *cobra.Command, numbers []string) error {
+		found, err := findRules(numbers)
+		if err != nil {
+			return err
+		}
+		return format.Print(command.OutOrStdout(), "Rules", found, found.printText)
+	}
+	return command
+}
+
+// Results are the results of the command by their kinds.
+func Results() map[string]any { return map[string]any{"Rules": foundRules{}} }
+
+type foundRules struct {
+	Rules []foundRule `json:"rules"`
+}
+
+type foundRule struct {
+	Number string `json:"number"`
+	// Text is plain: the rule, why it is, and its examples.
+	Text string `json:"text"`
+
+	rule    rule
+	inShort bool
 }
 
 type rule struct {
@@ -71,24 +89,31 @@ func listRules(page string) (rules []rule) {
 	return rules
 }
 
-// Run prints the numbered rules, or without numbers the first words of each rule.
-func Run(numbers []string, out io.Writer) error {
-	rules := listRules(docs.Semantics)
+// findRules returns the rules with the numbers, or without numbers all, of which the text shows the first words.
+func findRules(numbers []string) (*foundRules, error) {
+	rules, found := listRules(docs.Semantics), &foundRules{}
 	if len(numbers) == 0 {
-		printFirstWords(rules, out)
+		found.addRules(rules, true)
 	}
-	for i, number := range numbers {
-		if i > 0 {
-			terminal.Fprintf(out, "\n")
-		}
-		if err := printRules(rules, number, out); err != nil {
-			return err
+	for _, number := range numbers {
+		if err := found.addNumber(rules, number); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return found, nil
 }
 
-func printRules(rules []rule, number string, out io.Writer) error {
+func (f *foundRules) addRules(rules []rule, inShort bool) {
+	for _, r := range rules {
+		text := make([]string, len(r.lines))
+		for i, line := range r.lines {
+			text[i] = plain(strings.TrimSpace(line))
+		}
+		f.Rules = append(f.Rules, foundRule{r.number, strings.Join(text, "\n"), r, inShort})
+	}
+}
+
+func (f *foundRules) addNumber(rules []rule, number string) error {
 	m := asked.FindStringSubmatch(number)
 	if m == nil {
 		return fmt.Errorf("%q is no number of a rule, such as S4.8, and no section, such as S4 (kubectl kubizone explain lists all)",
@@ -99,7 +124,7 @@ func printRules(rules []rule, number string, out io.Writer) error {
 	for _, r := range rules {
 		switch {
 		case r.number == "S"+m[1]+m[2]:
-			r.printRule(out)
+			f.addRules([]rule{r}, false)
 			return nil
 		case strings.HasPrefix(r.number, "S"+m[1]+"."):
 			section, near = append(section, r), append(near, r.number)
@@ -112,56 +137,52 @@ func printRules(rules []rule, number string, out io.Writer) error {
 	case m[2] != "":
 		return fmt.Errorf("no rule has the number %s: this section has %s", number, strings.Join(near, ", "))
 	}
-	printFirstWords(section, out)
+	f.addRules(section, true)
 	return nil
 }
 
-func printFirstWords(rules []rule, out io.Writer) {
-	for _, r := range rules {
-		text := fmt.Sprintf("%-6s %s", r.number, plain(r.lines[0]))
-		if runes := []rune(text); len(runes) > width {
-			text = string(runes[:width-1]) + "…"
+func (f *foundRules) printText(text *output.Text) {
+	for i, r := range f.Rules {
+		if i > 0 && !r.inShort {
+			text.Line("")
 		}
-		terminal.Fprintf(out, "%s\n", text)
+		if r.inShort {
+			text.Short(fmt.Sprintf("%-6s %s", r.Number, plain(r.rule.lines[0])))
+		} else {
+			r.rule.printRule(text)
+		}
 	}
 }
 
-func (r *rule) printRule(out io.Writer) {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+func (r *rule) printRule(text *output.Text) {
+	var rows [][]string
 	for i, line := range r.lines {
-		text := plain(strings.TrimSpace(line))
-		cells, isRow := strings.CutPrefix(text, "|")
+		paragraph := plain(strings.TrimSpace(line))
+		cells, isRow := strings.CutPrefix(paragraph, "|")
+		if !isRow && rows != nil {
+			text.Table(nil, rows)
+			rows = nil
+		}
 		switch {
-		case strings.HasPrefix(text, "!"): // a picture
+		case strings.HasPrefix(paragraph, "!"): // a picture
 		case isRow && strings.Trim(cells, "-| ") == "": // the separator line
 		case isRow:
-			_, _ = io.WriteString(table, " "+strings.ReplaceAll(strings.Trim(cells, "| "), "|", "\t")+"\n")
+			row := strings.Split(strings.Trim(cells, "| "), "|")
+			for i := range row {
+				row[i] = strings.TrimSpace(row[i])
+			}
+			rows = append(rows, row)
 		case i == 0:
 			lines := strings.Split(part.ReplaceAllString(line, "\n$1"), "\n")
-			printWrapped(out, r.number+" ", "  ", plain(lines[0]))
+			text.Paragraph(r.number+" "+plain(lines[0]), "  ")
 			for _, line := range lines[1:] {
-				printWrapped(out, "  ", "  ", plain(line))
+				text.Paragraph("  "+plain(line), "  ")
 			}
-		case strings.HasPrefix(text, "- "):
-			printWrapped(out, "  - ", "    ", text[2:])
+		case strings.HasPrefix(paragraph, "- "):
+			text.Paragraph("  "+paragraph, "    ")
 		default:
-			printWrapped(out, "  ", "  ", text)
+			text.Paragraph("  "+paragraph, "  ")
 		}
 	}
-	_ = table.Flush()
-}
-
-func printWrapped(out io.Writer, first, rest, text string) {
-	line, words := first, 0
-	for word := range strings.FieldsSeq(text) {
-		if words > 0 && len([]rune(line))+1+len([]rune(word)) > width {
-			terminal.Fprintf(out, "%s\n", line)
-			line, words = rest, 0
-		}
-		if words++; words > 1 {
-			line += " "
-		}
-		line += word
-	}
-	terminal.Fprintf(out, "%s\n", line)
+	text.Table(nil, rows)
 }

@@ -6,12 +6,10 @@ package exporter
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
@@ -19,33 +17,34 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-const (
-	formatZoneFile = "zonefile"
-	formatYAML     = "yaml"
-)
+// zoneFile is the form that output.Plain has by its own name.
+const zoneFile = "zonefile"
 
-func exportFile(ctx context.Context, client versioned.Interface, zone types.NamespacedName, out io.Writer) error {
+func exportFile(ctx context.Context, client versioned.Interface, zone types.NamespacedName, out, remarks io.Writer) error {
 	text, err := load.OpenEntries(ctx, client, zone)
 	if err != nil {
 		return err
 	}
 	defer text.Close()
-	if _, err := io.Copy(out, text); err != nil {
+	bar := output.StartBar(remarks, "octets of entries:")
+	defer bar.End()
+	if _, err := io.Copy(out, io.TeeReader(text, bar)); err != nil {
 		return fmt.Errorf("entries of zone %s, cut: %w", zone, err)
 	}
 	return nil
 }
 
-func exportManifests(ctx context.Context, client versioned.Interface, id types.NamespacedName, out, remarks io.Writer) error {
+func exportManifests(ctx context.Context, client versioned.Interface, id types.NamespacedName, format *output.Format, out,
+	remarks io.Writer) error {
 	zone, err := client.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -75,7 +74,11 @@ func exportManifests(ctx context.Context, client versioned.Interface, id types.N
 	}
 	manifests = append(manifests, records...)
 	buffered := bufio.NewWriter(out)
-	if err := writeFile(buffered, manifests); err != nil {
+	write := writeFile
+	if format.Is(output.JSON) {
+		write = writeList
+	}
+	if err := write(buffered, manifests); err != nil {
 		return err
 	}
 	if err := buffered.Flush(); err != nil {
@@ -128,66 +131,52 @@ func writeFile(out *bufio.Writer, manifests []manifest) error {
 		if i > 0 {
 			_, _ = out.WriteString("---\n")
 		}
-		if err := encodeYAML(out, content); err != nil {
+		var document yaml.Node
+		if err := errors.Join(document.Encode(content), output.EncodeYAML(out, &document)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// encodeYAML double-quotes strings with characters that terminal.NewWriter escapes, as the escapes are valid YAML
-// there.
-func encodeYAML(out io.Writer, content map[string]any) error {
-	var document yaml.Node
-	if err := document.Encode(content); err != nil {
-		return err
+func writeList(out *bufio.Writer, manifests []manifest) error {
+	items := make([]map[string]any, 0, len(manifests))
+	for _, m := range manifests {
+		content, err := m.asWritten()
+		if err != nil {
+			return err
+		}
+		items = append(items, content)
 	}
-	quoteTexts(&document)
-	encoder := yaml.NewEncoder(out)
-	encoder.SetIndent(2)
-	encoder.CompactSeqIndent()
-	return errors.Join(encoder.Encode(&document), encoder.Close())
-}
-
-func quoteTexts(node *yaml.Node) {
-	if strings.ContainsFunc(node.Value, func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' }) {
-		node.Style = yaml.DoubleQuotedStyle
-	}
-	for _, part := range node.Content {
-		quoteTexts(part)
-	}
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
 }
 
 // NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
-	source, output := kubeconfig.NewOptions(), formatZoneFile
-	formats := []string{formatZoneFile, formatYAML}
+	source := kubeconfig.NewOptions()
 	command := &cobra.Command{
 		Use:   "export ZONE",
 		Short: "write a zone out as zone file or manifests",
-		Long: `Write a zone out: its content, as a zone file that name servers load and kubectl kubizone import reads, or the Zone, its
-Delegations and Records as manifests that can be applied again. ZONE is the name of the Zone object, or
-NAMESPACE/NAME.`,
-		Example: `  kubectl kubizone export -n platform example-org > example.org.zone
+		Long: `Write a zone out: its content, as a zone file that name servers load and kubectl kubizone import reads (-o text, or
+zonefile), or the Zone, its Delegations and Records as manifests that can be applied again (-o yaml or json). ZONE is the DNS
+name of the zone, or the Zone object, NAME or NAMESPACE/NAME.`,
+		Example: `  kubectl kubizone export example.org > example.org.zone
   kubectl kubizone export platform/example-org -o yaml | kubectl --context other apply -f -`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(command *cobra.Command, arguments []string) error {
-			if !slices.Contains(formats, output) {
-				return fmt.Errorf("--output %q: write one of %q", output, formats)
-			}
-			client, zone, err := source.ForZone(arguments[0])
-			if err != nil {
-				return err
-			}
-			if output == formatZoneFile {
-				return exportFile(command.Context(), client, zone, command.OutOrStdout())
-			}
-			return exportManifests(command.Context(), client, zone, command.OutOrStdout(), command.ErrOrStderr())
-		},
+	}
+	format := output.AddFormat(command, zoneFile)
+	command.RunE = func(command *cobra.Command, arguments []string) error {
+		client, zone, err := source.ForZone(command.Context(), arguments[0])
+		if err != nil {
+			return err
+		}
+		if !format.IsDocument() {
+			return exportFile(command.Context(), client, zone, command.OutOrStdout(), command.ErrOrStderr())
+		}
+		return exportManifests(command.Context(), client, zone, format, command.OutOrStdout(), command.ErrOrStderr())
 	}
 	source.AddFlagsWithNamespace(command.Flags())
-	command.Flags().StringVarP(&output, "output", "o", output, "zonefile: the content of the zone; yaml: "+
-		"the Zone and its Records as manifests")
-	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

@@ -12,9 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
-
-	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -56,7 +53,8 @@ func TestRun_asksForTheZoneThatIsMeant(t *testing.T) {
 	if got := strings.Join(asked, " "); got != want {
 		t.Errorf("asked for %s", got)
 	}
-	for want, arguments := range map[string][]string{"--output \"table\"": {"z", "-o", "table"}, "-n says here": {"there/z", "-n", "here"}} {
+	for want, arguments := range map[string][]string{"-o \"table\": write one of text": {"z", "-o", "table"},
+		"-n says here": {"there/z", "-n", "here"}} {
 		if _, _, err := runCommand(t, kubeconfig, arguments...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", arguments, err, want)
 		}
@@ -72,19 +70,5 @@ func TestRun_saysWhenTheAnswerBreaksOff(t *testing.T) {
 	})
 	if out, _, err := runCommand(t, kubeconfig, "z"); err == nil || !strings.Contains(err.Error(), "cut") {
 		t.Errorf("%q, %v", out, err)
-	}
-}
-
-// Exported YAML survives the terminal's escapes.
-func TestEncodeYAML_keepsWhatTheTerminalEscapes(t *testing.T) {
-	for _, text := range []string{
-		"plain", "right\u202eleft", "a\u200b: b", "zero\ufeff", "esc\x1b[31m", "two\nlines\u2066", "tab\there", "\U000e0041",
-	} {
-		var out bytes.Buffer
-		must.Succeed(t, encodeYAML(terminal.NewWriter(&out), map[string]any{"description": text, text: "key"}))
-		var got map[string]string
-		if err := yaml.Unmarshal(out.Bytes(), &got); err != nil || got["description"] != text || got[text] != "key" {
-			t.Errorf("%q: %q, %v of %s", text, got, err, out.String())
-		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/migrate"
@@ -42,6 +43,7 @@ type options struct {
 	forceConflicts bool
 	fromCRD        bool
 	plan, prune    bool
+	consent        output.Consent
 	tsigKeyFile    string
 }
 
@@ -171,8 +173,9 @@ func (o *options) parseTarget(namespace string) (load.Target, error) {
 	return target, nil
 }
 
-func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
-	c.load.Report = func(line string) { terminal.Fprintf(progress, "%s\n", line) }
+func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer, consent *output.Consent) error {
+	defer c.showProgress(progress)()
+	c.load.Confirm = func(removals int) error { return consent.Ask(in, progress, removals, "Records") }
 	loader, err := load.New(c.load)
 	if err != nil {
 		return err
@@ -192,6 +195,17 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer)
 		return fmt.Errorf("%s: %w", incomplete, ErrRefused)
 	}
 	return errors.Join(failed...)
+}
+
+// showProgress sends the loader's lines to stderr, and on a terminal shows a bar until the caller calls end.
+func (c *config) showProgress(stderr io.Writer) (end func()) {
+	c.load.Report = func(line string) { terminal.Fprintf(stderr, "%s\n", line) }
+	if !output.IsTerminal(stderr) {
+		return func() {}
+	}
+	bar := output.StartBar(stderr, "writing")
+	c.load.Progress = func(_ string, done, of int) { bar.Set(done, of) }
+	return bar.End
 }
 
 // After a failed source, importAll counts no Record as missing from all.
@@ -323,6 +337,10 @@ carried over is reported with the next step.`,
   kubectl get dnsentries.dns.gardener.cloud -A -o yaml | kubectl kubizone plan - --from-crd`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
+			if o.plan {
+				plan := &planOptions{options: *o, format: &output.Format{}}
+				return plan.runPlan(command.Context(), arguments, command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
+			}
 			c, warnings, err := o.completeOptions(arguments)
 			for _, warning := range warnings {
 				terminal.Fprintf(command.ErrOrStderr(), "warning: %s\n", warning)
@@ -330,10 +348,13 @@ carried over is reported with the next step.`,
 			if err != nil {
 				return err
 			}
-			return c.run(command.Context(), command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
+			return c.run(command.Context(), command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr(), &o.consent)
 		},
 	}
 	o.addFlags(command.Flags())
+	command.Flags().BoolVar(&o.plan, "plan", false, "print what would change, as kubectl kubizone plan with these arguments, and "+
+		"write nothing")
+	o.consent.AddFlag(command.Flags())
 	return command
 }
 

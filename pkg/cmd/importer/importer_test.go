@@ -449,7 +449,7 @@ func TestImport_printsTheHoldOfAMassDeletion_S7_9(t *testing.T) {
 		fmt.Fprintf(&text, "r%d 300 A 192.0.2.1\n", i)
 	}
 	many, few := writeFile(t, "t.test.zone", text.String()), writeFile(t, "few.zone", head+"r0 300 A 192.0.2.1\n")
-	arguments := []string{"--zone", "a/t", "--origin", "t.test.", "--create-zone", "--prune"}
+	arguments := []string{"--zone", "a/t", "--origin", "t.test.", "--create-zone", "--prune", "--yes"}
 	s.runImport("", append(arguments, many)...)
 	clock.PassPeriods()
 	got := s.runImport("", append(arguments, few)...)

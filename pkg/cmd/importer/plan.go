@@ -15,14 +15,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/load"
-	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // ErrChanges is returned if an apply would change something.
@@ -33,14 +32,11 @@ type planOptions struct {
 	files, kustomizations []string
 	selector              string
 	fieldManager          string
-	output                string
+	format                *output.Format
 }
 
-const (
-	outputText     = "text"
-	outputMarkdown = "markdown"
-	outputJSON     = "json"
-)
+// Results are the results of the command plan by their kinds.
+func Results() map[string]any { return map[string]any{"Plan": report{}} }
 
 // Kinds other than plannedKinds do not affect zones.
 var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
@@ -48,8 +44,6 @@ var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateK
 func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
 	manifests := len(o.files)+len(o.kustomizations) > 0
 	switch {
-	case !slices.Contains([]string{outputText, outputMarkdown, outputJSON}, o.output):
-		return fmt.Errorf("-o %q: write %s, %s or %s", o.output, outputText, outputMarkdown, outputJSON)
 	case manifests == (len(arguments) > 0):
 		return errors.New("name either manifests, by -f or -k, or zone files and transfers with their --zone")
 	case manifests && (o.zone != "" || o.view != "" || o.origin != "" || o.createZone || o.fromCRD || o.tsigKeyFile != ""):
@@ -70,7 +64,7 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 	for _, warning := range warnings {
 		report.addNote("warning", warning)
 	}
-	c.load.Report = func(line string) { terminal.Fprintf(progress, "%s\n", line) }
+	defer c.showProgress(progress)()
 	c.load.Plan, c.load.Note = report.addChange, report.addNote
 	c.load.PruneSelector = o.selector
 	if manifests {
@@ -104,7 +98,10 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 	if err != nil {
 		failed = append(failed, err)
 	}
-	if err := report.printReport(out, o.output); err != nil {
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted: the plan is incomplete and not printed, and nothing was written (%w)", context.Cause(ctx))
+	}
+	if err := report.printReport(out, o.format); err != nil {
 		return err
 	}
 	incomplete := report.Counts.Incomplete()
@@ -198,9 +195,7 @@ that, and not guessed.
 
 Manifests are applied as by the client that applied each object last (--field-manager: as by another one). With --prune -l they
 lack what is removed. Objects of kinds that are not Kubizone's are passed over. Zone files are imported as kubectl kubizone import does,
-with its flags.
-
-The exit code is 0 where nothing would change, 1 where something is refused or fails, and 2 where something would change.`,
+with its flags.`,
 		Example: `  kubectl kubizone plan -f dns/
   kubectl kubizone plan -k overlays/production -o markdown
   kubectl kubizone plan -f dns/ --prune -l app.kubernetes.io/instance=dns
@@ -210,6 +205,7 @@ The exit code is 0 where nothing would change, 1 where something is refused or f
 			return o.runPlan(command.Context(), arguments, command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
 		},
 	}
+	o.format = output.AddFormat(command, output.Markdown)
 	flags := command.Flags()
 	o.addFlags(flags)
 	flags.StringSliceVarP(&o.files, "filename", "f", nil, "files and directories of manifests (.yaml, .yml, .json); - is standard input")
@@ -217,8 +213,5 @@ The exit code is 0 where nothing would change, 1 where something is refused or f
 	flags.StringVarP(&o.selector, "selector", "l", "", "with --prune: the label of the objects that the manifests have")
 	flags.StringVar(&o.fieldManager, "field-manager", "", "apply manifests as this field manager does, by server-side apply; "+
 		"absent: as the client that applied each object last")
-	flags.StringVarP(&o.output, "output", "o", outputText, "text, markdown (for a pull request) or json")
-	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{outputText, outputMarkdown, outputJSON},
-		cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

@@ -6,7 +6,6 @@ package importer
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -22,6 +21,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/terminal"
 )
@@ -249,32 +249,34 @@ func (r *report) summary() string {
 	return text + " (plan: nothing is kept)"
 }
 
-func (r *report) printReport(out io.Writer, form string) error {
-	var b strings.Builder
-	switch form {
-	case outputJSON:
-		text, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
-			return err
-		}
-		b.Write(append(text, '\n'))
-	case outputMarkdown:
+func (r *report) printReport(out io.Writer, format *output.Format) error {
+	if format.Is(output.Markdown) {
+		var b strings.Builder
 		r.printMarkdown(&b)
-	default:
+		_, err := io.WriteString(out, b.String())
+		return err
+	}
+	return format.Print(out, "Plan", r, func(text *output.Text) {
 		for _, z := range r.Zones {
-			terminal.Fprintf(&b, "%s; classes: %s\n", z.title(), z.describeClasses())
-			b.WriteString(listLines(z.Changes))
+			text.Line("%s; classes: %s", z.title(), z.describeClasses())
+			addLines(text, z.Changes)
 			if z.Held != "" {
-				terminal.Fprintf(&b, "held: %s\n", z.Held)
+				text.Line("held: %s", z.Held)
 			}
 		}
 		if len(r.Others) > 0 {
-			b.WriteString("in no zone\n" + listLines(r.Others))
+			text.Line("in no zone")
+			addLines(text, r.Others)
 		}
-		b.WriteString(listLines(r.Notes) + r.summary() + "\n")
+		addLines(text, r.Notes)
+		text.Line("%s", r.summary())
+	})
+}
+
+func addLines[T fmt.Stringer](text *output.Text, all []T) {
+	for _, one := range all {
+		text.Line("%s", one)
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
 }
 
 func listLines[T fmt.Stringer](all []T) string {

@@ -4,15 +4,22 @@
 package kubeconfig
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/version"
 )
 
@@ -41,18 +48,23 @@ func (o *Options) AddFlagsWithoutCluster(flags *pflag.FlagSet) {
 	o.addFlags(flags, names)
 }
 
-func (o *Options) addFlags(flags *pflag.FlagSet, names clientcmd.ConfigOverrideFlags) {
+func (o *Options) addFlags(to *pflag.FlagSet, names clientcmd.ConfigOverrideFlags) {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.StringVar(&o.rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, o.rules.ExplicitPath, "kubeconfig file to use")
 	names.AuthOverrideFlags.Username, names.AuthOverrideFlags.Password = clientcmd.FlagInfo{}, clientcmd.FlagInfo{}
 	names.ContextOverrideFlags.Namespace = clientcmd.FlagInfo{}
 	clientcmd.BindOverrideFlags(&o.overrides, flags, names)
+	program.Shared(flags)
+	to.AddFlagSet(flags)
 }
 
 // AddFlagsWithNamespace also binds -n.
 func (o *Options) AddFlagsWithNamespace(flags *pflag.FlagSet) {
 	o.AddFlags(flags)
 	clientcmd.RecommendedConfigOverrideFlags("").ContextOverrideFlags.Namespace.BindStringFlag(flags, &o.overrides.Context.Namespace)
-	flags.Lookup(clientcmd.FlagNamespace).Usage = "namespace to work in; absent: that of the context"
+	namespace := flags.Lookup(clientcmd.FlagNamespace)
+	namespace.Usage = "namespace to work in; absent: that of the context"
+	program.Share(namespace)
 }
 
 // Namespace returns the value of -n, or "".
@@ -73,19 +85,56 @@ func (o *Options) Object(argument, namespace string) (types.NamespacedName, erro
 	return types.NamespacedName{Namespace: before, Name: after}, nil
 }
 
-// ForZone returns a client and the zone of an argument, as Object does. It drops the server's warnings.
-func (o *Options) ForZone(argument string) (versioned.Interface, types.NamespacedName, error) {
+// ForZone returns a client and the Zone of an argument. Warnings of the server are not printed.
+func (o *Options) ForZone(ctx context.Context, argument string) (versioned.Interface, types.NamespacedName, error) {
 	config, namespace, err := o.Client()
-	if err != nil {
-		return nil, types.NamespacedName{}, err
-	}
-	zone, err := o.Object(argument, namespace)
 	if err != nil {
 		return nil, types.NamespacedName{}, err
 	}
 	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
 	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		return nil, types.NamespacedName{}, err
+	}
+	zone, err := o.Zone(ctx, client, argument, namespace)
 	return client, zone, err
+}
+
+// Zone returns the Zone of an argument: an object, as Object, or else the zone of that DNS name, in the namespaces
+// whose zones the user may list.
+func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument, namespace string) (types.NamespacedName, error) {
+	at, err := o.Object(argument, namespace)
+	if err != nil || strings.Contains(argument, "/") || !strings.Contains(argument, ".") {
+		return at, err
+	}
+	zones := client.KubizoneV1alpha1()
+	if !strings.HasSuffix(argument, ".") {
+		if _, err := zones.Zones(at.Namespace).Get(ctx, at.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return at, err
+		}
+	}
+	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN,
+		strings.ToLower(strings.TrimSuffix(argument, "."))+".").String()}
+	list, err := zones.Zones(cmp.Or(o.Namespace(), metav1.NamespaceAll)).List(ctx, options)
+	if apierrors.IsForbidden(err) {
+		list, err = zones.Zones(namespace).List(ctx, options)
+	}
+	if err != nil {
+		return at, fmt.Errorf("zone %s: %w", argument, err)
+	}
+	var found []string
+	for i := range list.Items {
+		zone := &list.Items[i]
+		at = types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}
+		found = append(found, fmt.Sprintf("%s (view %q)", at, zone.Status.View))
+	}
+	switch len(found) {
+	case 0:
+		return at, fmt.Errorf("no Zone object and no zone has the name %s; kubectl kubizone tree lists the zones", argument)
+	case 1:
+		return at, nil
+	}
+	return at, fmt.Errorf("%s is the name of several zones; write the object of one: %s", argument, strings.Join(found, ", "))
 }
 
 // Client returns the client configuration, and the namespace of -n or else the context.

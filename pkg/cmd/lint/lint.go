@@ -23,13 +23,13 @@ import (
 	"kubi.zone/kubizone/pkg/apis/decoding"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law/pattern"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/refusal"
-	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // ErrRefused is returned if a server would refuse an object.
@@ -37,7 +37,7 @@ var ErrRefused = program.No("a server refuses the objects with errors above")
 
 // NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
-	return &cobra.Command{
+	command := &cobra.Command{
 		Use:   "lint FILE...",
 		Short: "judge manifests without a server",
 		Long: `Judge the Zones, Records, Delegations, DNSClasses and UpdateKeys of manifests (.yaml, .yml, .json, directories of them, or -)
@@ -45,10 +45,43 @@ each by itself, as the server does: errors and warnings in its words. Objects of
 other objects (rules, claims, hosts that the zone lacks) says kubectl kubizone plan. The exit code is 1 for an error.`,
 		Example: "  kubectl kubizone lint records.yaml zones/\n  kustomize build . | kubectl kubizone lint -",
 		Args:    cobra.MinimumNArgs(1),
-		RunE: func(command *cobra.Command, files []string) error {
-			return lintFiles(files, command.InOrStdin(), command.OutOrStdout())
-		},
 	}
+	format := output.AddFormat(command)
+	command.RunE = func(command *cobra.Command, files []string) error {
+		return lintFiles(files, command.InOrStdin(), command.OutOrStdout(), format)
+	}
+	return command
+}
+
+// Results are the results of the command by their kinds.
+func Results() map[string]any { return map[string]any{"LintReport": report{}} }
+
+type report struct {
+	Findings []finding `json:"findings"`
+	Judged   int       `json:"judged"`
+	Refused  int       `json:"refused"`
+	Warnings int       `json:"warnings"`
+	// PassedOver is the number of objects of other kinds.
+	PassedOver int `json:"passedOver"`
+}
+
+type finding struct {
+	// Severity is error or warning.
+	Severity string `json:"severity"`
+	// Object is a file, with kind and name; "" if the text has them.
+	Object string `json:"object,omitempty"`
+	Text   string `json:"text"`
+}
+
+func (r *report) printText(text *output.Text) {
+	for _, f := range r.Findings {
+		if f.Object != "" {
+			text.Line("%s: %s: %s", f.Severity, f.Object, f.Text)
+		} else {
+			text.Line("%s: %s", f.Severity, f.Text)
+		}
+	}
+	text.Line("%d objects judged: %d refused, %d warnings; %d of other kinds passed over", r.Judged, r.Refused, r.Warnings, r.PassedOver)
 }
 
 var judges = map[string]func(runtime.Object) (field.ErrorList, []string){
@@ -64,10 +97,8 @@ func judgeBy[T runtime.Object](validate func(T) field.ErrorList, warn func(T) []
 }
 
 type linter struct {
-	decoder          runtime.Decoder
-	out              io.Writer
-	judged, refused  int
-	warnings, passed int
+	report
+	decoder runtime.Decoder
 	// answered has the warnings of Zones that another object of the files resolves.
 	answered map[string]bool
 	// written has the names in the files, zones the names of Zones by object.
@@ -81,11 +112,12 @@ type file struct {
 	wrong   []load.Refusal
 }
 
-func lintFiles(files []string, in io.Reader, out io.Writer) error {
+func lintFiles(files []string, in io.Reader, out io.Writer, format *output.Format) error {
 	registry := install.New()
 	info, _ := runtime.SerializerInfoForMediaType(registry.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	decoders := decoding.Serializer{NegotiatedSerializer: registry.Codecs, Creater: registry.Scheme}
-	l := &linter{decoder: decoders.DecoderToVersion(info.StrictSerializer, install.InternalGroupVersion), out: out,
+	l := &linter{decoder: decoders.DecoderToVersion(info.StrictSerializer, install.InternalGroupVersion),
+		report:   report{Findings: []finding{}},
 		answered: map[string]bool{}, zones: map[types.NamespacedName]name.Name{}}
 	var all []file
 	for _, file := range files {
@@ -110,11 +142,10 @@ func lintFiles(files []string, in io.Reader, out io.Writer) error {
 	for _, one := range all {
 		l.lintFile(one)
 	}
-	if _, err := terminal.Fprintf(out, "%d objects judged: %d refused, %d warnings; %d of other kinds passed over\n", l.judged, l.refused,
-		l.warnings, l.passed); err != nil {
+	if err := format.Print(out, "LintReport", l.report, l.printText); err != nil {
 		return err
 	}
-	if l.refused > 0 {
+	if l.Refused > 0 {
 		return ErrRefused
 	}
 	return nil
@@ -145,26 +176,26 @@ func (l *linter) readFile(path string, in io.Reader) (file, error) {
 
 func (l *linter) lintFile(one file) {
 	for _, refusal := range one.wrong {
-		l.judged, l.refused = l.judged+1, l.refused+1
-		terminal.Fprintf(l.out, "error: %s\n", refusal)
+		l.Judged, l.Refused = l.Judged+1, l.Refused+1
+		l.Findings = append(l.Findings, finding{"error", "", refusal.String()})
 	}
 	for _, object := range one.objects {
 		judge := judges[object.GetKind()]
 		if object.GroupVersionKind().Group != v1alpha1.GroupName || judge == nil {
-			l.passed++
+			l.PassedOver++
 			continue
 		}
-		l.judged++
+		l.Judged++
 		errs, warnings := l.judgeObject(object, judge)
-		if l.warnings += len(warnings); len(errs) > 0 {
-			l.refused++
+		if l.Warnings += len(warnings); len(errs) > 0 {
+			l.Refused++
 		}
 		at := fmt.Sprintf("%s: %s %s", one.path, strings.ToLower(object.GetKind()), object.GetName())
 		for _, text := range errs {
-			terminal.Fprintf(l.out, "error: %s: %s\n", at, text)
+			l.Findings = append(l.Findings, finding{"error", at, text})
 		}
 		for _, text := range warnings {
-			terminal.Fprintf(l.out, "warning: %s: %s\n", at, text)
+			l.Findings = append(l.Findings, finding{"warning", at, text})
 		}
 	}
 }

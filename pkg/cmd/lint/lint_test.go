@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"kubi.zone/kubizone/pkg/cmd/output"
 )
 
 // L1, L2: each object has the server's errors and warnings; an error does not stop the command.
@@ -58,7 +60,7 @@ func TestLint_judgesEachObject(t *testing.T) {
 		}
 		for _, from := range []string{path, filepath.Dir(path), "-"} {
 			var out bytes.Buffer
-			err := lintFiles([]string{from}, strings.NewReader(test.text), &out)
+			err := lintFiles([]string{from}, strings.NewReader(test.text), &out, &output.Format{})
 			got := strings.ReplaceAll(strings.ReplaceAll(out.String(), path, "F"), ": -: ", ": F: ")
 			refused := strings.Contains(got, "error: ")
 			if !strings.Contains(got, test.want) || errors.Is(err, ErrRefused) != refused || err != nil && !refused {
@@ -66,7 +68,8 @@ func TestLint_judgesEachObject(t *testing.T) {
 			}
 		}
 	}
-	if err := lintFiles([]string{filepath.Join(t.TempDir(), "absent")}, nil, &bytes.Buffer{}); err == nil || errors.Is(err, ErrRefused) {
+	err := lintFiles([]string{filepath.Join(t.TempDir(), "absent")}, nil, &bytes.Buffer{}, &output.Format{})
+	if err == nil || errors.Is(err, ErrRefused) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }

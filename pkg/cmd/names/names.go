@@ -11,7 +11,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,8 +22,8 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
-	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // ErrNo is returned for the answer no.
@@ -37,20 +36,49 @@ type question struct {
 	view    string
 }
 
+// answer is a result for programs, and its text for people.
+type answer struct {
+	kind   string
+	result any
+	text   func(*output.Text)
+	isNo   bool
+}
+
+func (a *answer) printTo(out io.Writer, format *output.Format) error {
+	if err := format.Print(out, a.kind, a.result, a.text); err != nil {
+		return err
+	}
+	if a.isNo {
+		return ErrNo
+	}
+	return nil
+}
+
+// Results are the results of the commands by their kinds.
+func Results() map[string]any {
+	return map[string]any{"NameAnswer": nameAnswer{}, "Names": namesAnswer{}, "Records": foundRecords{}, "ZoneTree": zoneTree{},
+		"Traces": traces{}}
+}
+
 func newQuestion() *question { return &question{cluster: kubeconfig.NewOptions()} }
 
 func (q *question) makeCommand(command *cobra.Command, ofView bool,
-	ask func(context.Context, *search, []string, io.Writer) error) *cobra.Command {
+	ask func(context.Context, *search, []string) (*answer, error)) *cobra.Command {
 	q.cluster.AddFlagsWithNamespace(command.Flags())
 	if ofView {
 		command.Flags().StringVar(&q.view, "view", "", "view of the zone; absent: the default view")
 	}
+	format := output.AddFormat(command)
 	command.RunE = func(command *cobra.Command, arguments []string) error {
 		s, err := q.connect()
 		if err != nil {
 			return err
 		}
-		return ask(command.Context(), s, arguments, command.OutOrStdout())
+		found, err := ask(command.Context(), s, arguments)
+		if err != nil {
+			return err
+		}
+		return found.printTo(command.OutOrStdout(), format)
 	}
 	return command
 }
@@ -92,36 +120,45 @@ no rule gives the namespace nothing is told (kubectl kubizone explain S14.2).`,
 	}, true, q.askMay)
 }
 
-func (q *question) askMay(ctx context.Context, of *search, arguments []string, out io.Writer) error {
+type nameAnswer struct {
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	Type      string   `json:"type"`
+	Allowed   bool     `json:"allowed"`
+	Zone      string   `json:"zone,omitempty"`
+	Rule      string   `json:"rule,omitempty"`
+	Reason    string   `json:"reason,omitempty"`
+	Claimed   string   `json:"claimed,omitempty"`
+	Contact   string   `json:"contact,omitempty"`
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
+func (q *question) askMay(ctx context.Context, of *search, arguments []string) (*answer, error) {
 	name, namespace := arguments[1], of.namespace
 	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{Name: name, Type: arguments[2], View: q.view}}
 	review, err := of.api.NameReviews(namespace).Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
-		return fmt.Errorf("namespace %s, name %s: %w", namespace, name, err)
+		return nil, fmt.Errorf("namespace %s, name %s: %w", namespace, name, err)
 	}
 	s := &review.Status
-	var text strings.Builder
-	if s.Allowed {
-		terminal.Fprintf(&text, "yes: zone %s gives %s to namespace %s by the rule %q\n", s.Zone, name, namespace, s.Rule)
-	} else {
-		terminal.Fprintf(&text, "no: %s\n", s.Reason)
-	}
-	if s.Claimed != "" {
-		terminal.Fprintf(&text, "claimed: %s\n", s.Claimed)
-	}
-	if s.Contact != "" {
-		terminal.Fprintf(&text, "contact: %s\n", s.Contact)
-	}
-	for _, warning := range s.Warnings {
-		terminal.Fprintf(&text, "warning: %s\n", warning)
-	}
-	if _, err := io.WriteString(out, text.String()); err != nil {
-		return err
-	}
-	if !s.Allowed {
-		return ErrNo
-	}
-	return nil
+	result := nameAnswer{namespace, name, strings.ToUpper(arguments[2]), s.Allowed, s.Zone, s.Rule, s.Reason, string(s.Claimed), s.Contact,
+		s.Warnings}
+	return &answer{kind: "NameAnswer", result: result, isNo: !s.Allowed, text: func(text *output.Text) {
+		if s.Allowed {
+			text.Line("yes: zone %s gives %s to namespace %s by the rule %q", s.Zone, name, namespace, s.Rule)
+		} else {
+			text.Line("no: %s", s.Reason)
+		}
+		if s.Claimed != "" {
+			text.Line("claimed: %s", s.Claimed)
+		}
+		if s.Contact != "" {
+			text.Line("contact: %s", s.Contact)
+		}
+		for _, warning := range s.Warnings {
+			text.Line("warning: %s", warning)
+		}
+	}}, nil
 }
 
 func newNames() *cobra.Command {
@@ -137,81 +174,108 @@ zone below its own, which decides about these; of one name kubectl kubizone may 
 	}, true, q.listNames)
 }
 
-func (q *question) listNames(ctx context.Context, s *search, _ []string, out io.Writer) error {
+type namesAnswer struct {
+	Namespace string                    `json:"namespace"`
+	Rules     []v1alpha1.NameReviewRule `json:"rules"`
+	// Remaining is the number of further rules.
+	Remaining int64        `json:"remaining,omitempty"`
+	Classes   []namedClass `json:"classes"`
+	// HiddenClasses is true if the user may not list classes.
+	HiddenClasses bool `json:"hiddenClasses,omitempty"`
+}
+
+type namedClass struct {
+	Name     string   `json:"name"`
+	Default  bool     `json:"default"`
+	Provider string   `json:"provider"`
+	Views    []string `json:"views,omitempty"`
+	// BySelector is true if the class selects namespaces by labels, which are not compared here.
+	BySelector bool `json:"bySelector,omitempty"`
+}
+
+func (q *question) listNames(ctx context.Context, s *search, _ []string) (*answer, error) {
 	api, namespace := s.api, s.namespace
 	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{View: q.view}}
 	review, err := api.NameReviews(namespace).Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
-		return fmt.Errorf("namespace %s: %w", namespace, err)
+		return nil, fmt.Errorf("namespace %s: %w", namespace, err)
 	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	if len(review.Status.Rules) == 0 {
-		terminal.Fprintf(table, "No rule of a zone gives namespace %s a name.\n", namespace)
-	} else {
-		terminal.Fprintf(table, "ZONE\tVIEW\tFOR\tPATTERN\tTYPES\tCONTACT\n")
+	result := &namesAnswer{Namespace: namespace, Rules: review.Status.Rules, Remaining: int64(review.Status.Remaining)}
+	if err := result.addClasses(ctx, api); err != nil {
+		return nil, err
 	}
-	for i := range review.Status.Rules {
-		r := &review.Status.Rules[i]
+	return &answer{kind: "Names", result: result, text: result.printText}, nil
+}
+
+// addClasses includes classes whose selector cannot be checked here.
+func (a *namesAnswer) addClasses(ctx context.Context, api client.KubizoneV1alpha1Interface) error {
+	classes, err := api.DNSClasses().List(ctx, metav1.ListOptions{})
+	if apierrors.IsForbidden(err) {
+		a.HiddenClasses = true
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("DNSClasses: %w", err)
+	}
+	for i := range classes.Items {
+		c := &classes.Items[i]
+		bySelector := false
+		if of := c.Spec.Namespaces; !class.Admits(c, a.Namespace, nil) {
+			if of == nil || of.Selector == nil {
+				continue
+			}
+			bySelector = true
+		}
+		a.Classes = append(a.Classes, namedClass{c.Name, class.IsDefault(c), class.ProviderOf(&c.Spec), c.Spec.Views, bySelector})
+	}
+	return nil
+}
+
+func (a *namesAnswer) printText(text *output.Text) {
+	var rows [][]string
+	for i := range a.Rules {
+		r := &a.Rules[i]
 		none := ""
 		if r.Elsewhere {
 			none = "none: zones below have them (S2.1)"
 		}
 		for _, record := range r.Records {
 			types := cmp.Or(none, strings.Join(record.Types, ","), "usual (S4.5)")
-			terminal.Fprintf(table, "%s\t%s\trecords\t%s\t%s\t%s\n", r.Zone, r.View, record.Pattern, types, r.Contact)
+			rows = append(rows, []string{r.Zone, r.View, "records", record.Pattern, types, r.Contact})
 		}
 		for _, pattern := range r.Zones {
-			terminal.Fprintf(table, "%s\t%s\tzones\t%s\t%s\t%s\n", r.Zone, r.View, pattern, none, r.Contact)
+			rows = append(rows, []string{r.Zone, r.View, "zones", pattern, none, r.Contact})
 		}
 	}
-	if n := review.Status.Remaining; n > 0 {
-		terminal.Fprintf(table, "and %d more rules\n", n)
+	if len(a.Rules) == 0 {
+		text.Line("No rule of a zone gives namespace %s a name.", a.Namespace)
+	} else {
+		text.Table([]string{"ZONE", "VIEW", "FOR", "PATTERN", "TYPES", "CONTACT"}, rows)
 	}
-	terminal.Fprintf(table, "\n")
-	if err := listClasses(ctx, api, namespace, table); err != nil {
-		return err
+	if a.Remaining > 0 {
+		text.Line("and %d more rules", a.Remaining)
 	}
-	return table.Flush()
-}
-
-// listClasses includes classes whose selector cannot be checked here.
-func listClasses(ctx context.Context, api client.KubizoneV1alpha1Interface, namespace string, out io.Writer) error {
-	classes, err := api.DNSClasses().List(ctx, metav1.ListOptions{})
-	if apierrors.IsForbidden(err) {
-		_, err := terminal.Fprintf(out, "Which classes there are is not shown: a ClusterRoleBinding to kubizone-class-viewer shows them.\n")
-		return err
-	}
-	if err != nil {
-		return fmt.Errorf("DNSClasses: %w", err)
-	}
-	listed := false
-	for i := range classes.Items {
-		c := &classes.Items[i]
-		bySelector := false
-		if of := c.Spec.Namespaces; !class.Admits(c, namespace, nil) {
-			if of == nil || of.Selector == nil {
-				continue
-			}
-			bySelector = true
-		}
-		views := slices.Clone(c.Spec.Views)
-		for j, view := range views {
+	text.Line("")
+	rows = nil
+	for _, c := range a.Classes {
+		views := slices.Clone(c.Views)
+		for i, view := range views {
 			if view == "" {
-				views[j] = `""`
+				views[i] = `""`
 			}
 		}
-		if !listed {
-			listed = true
-			terminal.Fprintf(out, "CLASS\tDEFAULT\tPROVIDER\tVIEWS\n")
+		note := ""
+		if c.BySelector {
+			note = "where the labels of the namespace are those of its selector"
 		}
-		terminal.Fprintf(out, "%s\t%v\t%s\t%s", c.Name, class.IsDefault(c), class.ProviderOf(&c.Spec), strings.Join(views, ","))
-		if bySelector {
-			terminal.Fprintf(out, "\twhere the labels of the namespace are those of its selector")
-		}
-		terminal.Fprintf(out, "\n")
+		rows = append(rows, []string{c.Name, fmt.Sprint(c.Default), c.Provider, strings.Join(views, ","), note})
 	}
-	if !listed {
-		terminal.Fprintf(out, "No class is for zones of namespace %s.\n", namespace)
+	switch {
+	case a.HiddenClasses:
+		text.Line("Which classes there are is not shown: a ClusterRoleBinding to kubizone-class-viewer shows them.")
+	case len(rows) == 0:
+		text.Line("No class is for zones of namespace %s.", a.Namespace)
+	default:
+		text.Table([]string{"CLASS", "DEFAULT", "PROVIDER", "VIEWS", ""}, rows)
 	}
-	return nil
 }

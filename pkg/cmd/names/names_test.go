@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -18,6 +19,8 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/test/must"
 )
 
 func makeClient(answer *v1alpha1.NameReviewStatus, objects ...runtime.Object) *fake.Clientset {
@@ -51,6 +54,17 @@ func refuseReview(client *fake.Clientset, verb, resource, namespace string) {
 	})
 }
 
+// printAnswer prints an answer as text.
+func printAnswer(t *testing.T, found *answer, err error) (string, error) {
+	t.Helper()
+	if err != nil {
+		return "", err
+	}
+	var out bytes.Buffer
+	err = found.printTo(&out, &output.Format{})
+	return out.String(), err
+}
+
 // S14.1: the answer is printed whole, and a no is an error.
 func TestMay_printsTheAnswer_S14_1(t *testing.T) {
 	for _, test := range []struct {
@@ -64,12 +78,12 @@ func TestMay_printsTheAnswer_S14_1(t *testing.T) {
 				"contact: dns@example.org\nwarning: S4.18: values meet\n", nil},
 		{v1alpha1.NameReviewStatus{Reason: "no zone (S14.2)"}, "no: no zone (S14.2)\n", ErrNo},
 	} {
-		var out bytes.Buffer
 		api := makeClient(&test.answer).KubizoneV1alpha1()
 		by := &search{api: api, namespace: "team"}
-		err := newQuestion().askMay(t.Context(), by, []string{"create", "www.apps.example.org", "A"}, &out)
-		if out.String() != test.want || !errors.Is(err, test.err) || (err == nil) != (test.err == nil) {
-			t.Errorf("%q, %v, want %q, %v", out.String(), err, test.want, test.err)
+		found, err := newQuestion().askMay(t.Context(), by, []string{"create", "www.apps.example.org", "A"})
+		out, err := printAnswer(t, found, err)
+		if out != test.want || !errors.Is(err, test.err) || (err == nil) != (test.err == nil) {
+			t.Errorf("%q, %v, want %q, %v", out, err, test.want, test.err)
 		}
 	}
 }
@@ -88,12 +102,13 @@ func TestNames_listsRulesAndClasses_S14_3(t *testing.T) {
 	objects := []runtime.Object{fallback, makeClass("mine", &v1alpha1.NamespaceSelection{Names: []string{"team"}}),
 		makeClass("theirs", &v1alpha1.NamespaceSelection{Names: []string{"other"}}), makeClass("none", nil),
 		makeClass("labels", &v1alpha1.NamespaceSelection{Selector: metav1.SetAsLabelSelector(map[string]string{"a": "b"})})}
-	var out bytes.Buffer
 	s := &search{api: makeClient(answer, objects...).KubizoneV1alpha1(), namespace: "team"}
-	if err := newQuestion().listNames(t.Context(), s, nil, &out); err != nil {
-		t.Fatal(err)
+	list := func() string {
+		found, err := newQuestion().listNames(t.Context(), s, nil)
+		return must.Get(printAnswer(t, found, err))(t)
 	}
-	rows := strings.Fields(strings.Join(strings.Split(out.String(), "\n")[:7], " | "))
+	out := list()
+	rows := strings.Fields(strings.Join(strings.Split(out, "\n")[:7], " | "))
 	want := "ZONE VIEW FOR PATTERN TYPES CONTACT | example.org. records *.apps usual (S4.5) dns@example.org | " +
 		"example.org. records acme TXT,A dns@example.org | example.org. zones dev dns@example.org | " +
 		"example.org. records acme none: zones below have them (S2.1) | " +
@@ -101,27 +116,23 @@ func TestNames_listsRulesAndClasses_S14_3(t *testing.T) {
 	if got := strings.Join(rows, " "); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	for _, class := range []string{"\nfallback  true ", "\nmine ", "\nlabels "} {
-		if !strings.Contains(out.String(), class) {
-			t.Errorf("%q is missing in:\n%s", class, out.String())
+	for _, class := range []string{"\nfallback  true\n", "\nmine ", "\nlabels "} {
+		if !strings.Contains(out, class) {
+			t.Errorf("%q is missing in:\n%s", class, out)
 		}
 	}
-	if strings.Contains(out.String(), "theirs") || strings.Contains(out.String(), "\nnone ") {
-		t.Errorf("a class for others is listed:\n%s", out.String())
+	if strings.Contains(out, "theirs") || strings.Contains(out, "\nnone ") {
+		t.Errorf("a class for others is listed:\n%s", out)
 	}
 	client := makeClient(&v1alpha1.NameReviewStatus{})
 	s.api = client.KubizoneV1alpha1()
-	out.Reset()
-	if err := newQuestion().listNames(t.Context(), s, nil, &out); err != nil ||
-		!strings.Contains(out.String(), "No class is for zones of namespace team.") {
-		t.Errorf("%v:\n%s", err, out.String())
+	if out := list(); !strings.Contains(out, "No class is for zones of namespace team.") {
+		t.Error(out)
 	}
 	refuseReview(client, "list", "dnsclasses", "")
-	out.Reset()
-	if err := newQuestion().listNames(t.Context(), s, nil, &out); err != nil ||
-		!strings.Contains(out.String(), "No rule of a zone gives namespace team a name.") ||
-		!strings.Contains(out.String(), "ClusterRoleBinding to kubizone-class-viewer") {
-		t.Errorf("%v:\n%s", err, out.String())
+	if out := list(); !strings.Contains(out, "No rule of a zone gives namespace team a name.") ||
+		!strings.Contains(out, "ClusterRoleBinding to kubizone-class-viewer") {
+		t.Error(out)
 	}
 }
 
@@ -143,6 +154,9 @@ func TestWho_findsRecords(t *testing.T) {
 		"absent.example.org.":    "are at example.org. (S4.8): NAMESPACE RECORD NAME TYPE DATA ZONE c ",
 		"192.0.2.2":              " a r-www.example.org",
 		"2001:0db8:0::0001":      " b r-apps.example.org",
+		"192.0.2.0/30":           " a r-www.example.org",
+		"2001:db8::/32":          " b r-apps.example.org",
+		"198.51.100.0/24":        "No Record of 198.51.100.0/24 in all namespaces.",
 		"192.0.2.9":              "No Record of 192.0.2.9 in all namespaces.",
 		"www.example.net":        "No Record of www.example.net in all namespaces.",
 		"b www.example.org":      "No Record of www.example.org in namespace b",
@@ -154,16 +168,15 @@ func TestWho_findsRecords(t *testing.T) {
 			asked, s.namespace = rest, in
 		}
 		s.api = client.KubizoneV1alpha1()
-		var out bytes.Buffer
-		err := s.findRecords(t.Context(), asked, &out)
-		got := strings.Join(strings.Fields(out.String()), " ")
+		found, err := s.findRecords(t.Context(), asked)
+		out, err := printAnswer(t, found, err)
+		got := strings.Join(strings.Fields(out), " ")
 		if !strings.Contains(got, want) || errors.Is(err, ErrNo) != strings.HasPrefix(want, "No Record of") {
 			t.Errorf("%s: %s, %v, want %s", asked, got, err, want)
 		}
 	}
-	var out bytes.Buffer
 	s := &search{api: makeClient(nil).KubizoneV1alpha1()}
-	if err := s.findRecords(t.Context(), "a..b", &out); err == nil || errors.Is(err, ErrNo) {
+	if _, err := s.findRecords(t.Context(), "a..b"); err == nil || errors.Is(err, ErrNo) {
 		t.Errorf("a name that is none: %v", err)
 	}
 }
@@ -226,10 +239,9 @@ Shown is what namespace a has: the right to list zones, delegations and records 
 		if err := tr.readObjects(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		var out bytes.Buffer
-		err := tr.printZones(test.zone, &out)
+		out, err := printAnswer(t, tr.showZones(test.zone), nil)
 		got := "\n"
-		for line := range strings.Lines(out.String()) {
+		for line := range strings.Lines(out) {
 			got += line[:len(line)-len(strings.TrimLeft(line, " "))] + strings.Join(strings.Fields(line), " ") + "\n"
 		}
 		if got != test.want || errors.Is(err, ErrNo) != strings.HasPrefix(test.want, "\nNo zone") {
@@ -277,12 +289,12 @@ func TestWhy_putsTheFailureInFront(t *testing.T) {
 		first   string
 		steps   int
 	}{
-		{"all is well", done, []runtime.Object{zone, current}, "ok     rule       R: m", 7},
-		{"no zone takes it", alone, nil, "FAILS  rule       R: m", 1},
-		{"the zone is not served", done, []runtime.Object{held, current}, "FAILS  Servable   R: m", 7},
-		{"a server is behind", record, []runtime.Object{zone, delivery, former}, "waits  class      c has confirmed serial 6", 8},
-		{"a server fails", record, []runtime.Object{zone, failed}, "FAILS  server     two of c: Failed, serial 6 no answer", 8},
-		{"nothing may be read", done, blind, "ok     rule       R: m", 4},
+		{"all is well", done, []runtime.Object{zone, current}, "ok rule R: m", 7},
+		{"no zone takes it", alone, nil, "FAILS rule R: m", 1},
+		{"the zone is not served", done, []runtime.Object{held, current}, "FAILS Servable R: m", 7},
+		{"a server is behind", record, []runtime.Object{zone, delivery, former}, "waits class c has confirmed serial 6", 8},
+		{"a server fails", record, []runtime.Object{zone, failed}, "FAILS server two of c: Failed, serial 6 no answer", 8},
+		{"nothing may be read", done, blind, "ok rule R: m", 4},
 	} {
 		client := makeClient(nil, test.objects...)
 		if test.what == "nothing may be read" {
@@ -293,14 +305,16 @@ func TestWhy_putsTheFailureInFront(t *testing.T) {
 		if err := tr.followRecord(t.Context()); err != nil {
 			t.Errorf("%s: %v", test.what, err)
 		}
-		var out bytes.Buffer
-		err := tr.printSteps(&out)
-		if !strings.HasPrefix(out.String(), test.first) || errors.Is(err, ErrNo) != strings.HasPrefix(test.first, "FAILS") ||
-			len(tr.steps) != test.steps {
-			t.Errorf("%s: %v, %d steps:\n%s", test.what, err, len(tr.steps), out.String())
+		text := output.NewText(io.Discard)
+		tr.printText(text)
+		var written bytes.Buffer
+		must.Get(text.WriteTo(&written))(t)
+		out := strings.Join(strings.Fields(written.String()), " ")
+		if !strings.HasPrefix(out, test.first) || tr.fails() != strings.HasPrefix(test.first, "FAILS") || len(tr.Steps) != test.steps {
+			t.Errorf("%s: %d steps:\n%s", test.what, len(tr.Steps), written.String())
 		}
-		if unread := strings.Count(out.String(), "not shown"); unread != map[bool]int{true: 2}[test.what == "nothing may be read"] {
-			t.Errorf("%s: %d steps not shown:\n%s", test.what, unread, out.String())
+		if unread := strings.Count(out, "not shown"); unread != map[bool]int{true: 2}[test.what == "nothing may be read"] {
+			t.Errorf("%s: %d steps not shown:\n%s", test.what, unread, written.String())
 		}
 	}
 }
@@ -313,5 +327,30 @@ func TestCommands_haveExamples(t *testing.T) {
 	}
 	if got := fmt.Sprint(newMay().Args(nil, []string{"make", "www.example.org", "A"})); !strings.Contains(got, "create NAME TYPE") {
 		t.Error(got)
+	}
+}
+
+// A person at three in the morning has a DNS name.
+func TestWhy_takesADNSName(t *testing.T) {
+	www := makeRecord("a", "www.example.org.", "A", "192.0.2.1")
+	other := makeRecord("b", "www.example.org.", "TXT", "text")
+	wild := makeRecord("c", "*.example.org.", "A", "192.0.2.2")
+	for asked, want := range map[string]string{
+		"www.example.org": "a/r-www.example.org b/r-www.example.org", "WWW.example.org. txt": "b/r-www.example.org", "x.example.org": "",
+		"a/r-www.example.org": "a/r-www.example.org",
+	} {
+		s := &search{api: makeClient(nil, www, other, wild).KubizoneV1alpha1(), namespace: "z", everywhere: true}
+		found, err := newQuestion().findFollowed(t.Context(), s, strings.Fields(asked))
+		var got []string
+		for _, r := range found {
+			got = append(got, r.Namespace+"/"+r.Name)
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, %v, want %q", asked, got, err, want)
+		}
+	}
+	s := &search{api: makeClient(nil).KubizoneV1alpha1(), namespace: "z", everywhere: true}
+	if _, err := newQuestion().findFollowed(t.Context(), s, []string{"www"}); !apierrors.IsNotFound(err) {
+		t.Errorf("an object that is not there: %v", err)
 	}
 }

@@ -7,19 +7,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/terminal"
+	"kubi.zone/kubizone/pkg/cmd/output"
 )
 
 const maxCounted = 5
@@ -36,12 +33,12 @@ is no zone.`,
 		Example:           "  kubectl kubizone tree example.org",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: q.complete(listZones),
-	}, false, func(ctx context.Context, s *search, arguments []string, out io.Writer) error {
+	}, false, func(ctx context.Context, s *search, arguments []string) (*answer, error) {
 		t := &tree{search: *s}
 		if err := t.readObjects(ctx); err != nil {
-			return err
+			return nil, err
 		}
-		return t.printZones(strings.Join(arguments, ""), out)
+		return t.showZones(strings.Join(arguments, "")), nil
 	})
 }
 
@@ -112,7 +109,37 @@ func (n *node) title() string {
 	return cmp.Or(n.zone.Status.FQDN, n.zone.Spec.DomainName)
 }
 
-func (t *tree) printZones(of string, out io.Writer) error {
+type zoneTree struct {
+	Query string       `json:"query,omitempty"`
+	Zones []*shownZone `json:"zones"`
+	// WithoutZone are the Records of no zone, by namespace.
+	WithoutZone map[string]int `json:"withoutZone,omitempty"`
+	// Namespace is the only one that was searched, or "".
+	Namespace string `json:"namespace,omitempty"`
+}
+
+type shownZone struct {
+	// FQDN is "" if the user may not read the Zone.
+	FQDN        string            `json:"fqdn,omitempty"`
+	View        string            `json:"view,omitempty"`
+	Object      string            `json:"object"`
+	Serial      int64             `json:"serial,omitempty"`
+	Ready       string            `json:"ready,omitempty"`
+	Records     map[string]int    `json:"records,omitempty"`
+	Delegations []shownDelegation `json:"delegations,omitempty"`
+	Zones       []*shownZone      `json:"zones,omitempty"`
+
+	title string
+}
+
+type shownDelegation struct {
+	Object     string   `json:"object"`
+	Namespaces []string `json:"namespaces"`
+	Records    int64    `json:"records"`
+	Ready      string   `json:"ready"`
+}
+
+func (t *tree) showZones(of string) *answer {
 	var tops []types.NamespacedName
 	for key, n := range t.zones {
 		isOf := n.zone != nil && strings.EqualFold(n.zone.Status.FQDN, strings.TrimSuffix(of, ".")+".")
@@ -120,53 +147,76 @@ func (t *tree) printZones(of string, out io.Writer) error {
 			tops = append(tops, key)
 		}
 	}
-	if len(tops) == 0 && (of != "" || len(t.loose) == 0) {
-		if _, err := terminal.Fprintf(out, "No zone %s.\n", strings.TrimSpace(of+" "+t.where())); err != nil {
-			return err
-		}
-		return ErrNo
-	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	terminal.Fprintf(table, "ZONE\tOBJECT\tRECORDS\tREADY\n")
-	t.printLevel(tops, "", table)
-	if of == "" && len(t.loose) > 0 {
-		terminal.Fprintf(table, "(no zone yet)\t\t%s\t\n", countRecords(t.loose))
-	}
-	if err := table.Flush(); err != nil {
-		return err
+	result := &zoneTree{Query: of, Zones: t.showLevel(tops)}
+	if of == "" {
+		result.WithoutZone = t.loose
 	}
 	if !t.everywhere {
-		_, err := terminal.Fprintf(out, "\nShown is what namespace %s has: the right to list zones, delegations and records in all "+
-			"namespaces shows all.\n", t.namespace)
-		return err
+		result.Namespace = t.namespace
 	}
-	return nil
+	isNo, where := len(tops) == 0 && len(result.WithoutZone) == 0, t.where()
+	return &answer{kind: "ZoneTree", result: result, isNo: isNo, text: func(page *output.Text) {
+		if isNo {
+			page.Line("No zone %s.", strings.TrimSpace(of+" "+where))
+			return
+		}
+		result.printText(page)
+	}}
 }
 
-func (t *tree) printLevel(keys []types.NamespacedName, indent string, out io.Writer) {
+// showLevel sorts zones by name, with those below them.
+func (t *tree) showLevel(keys []types.NamespacedName) []*shownZone {
 	slices.SortFunc(keys, func(a, b types.NamespacedName) int {
 		return cmp.Or(cmp.Compare(t.zones[a].title(), t.zones[b].title()), cmp.Compare(a.String(), b.String()))
 	})
+	all := []*shownZone{}
 	for _, key := range keys {
 		n := t.zones[key]
-		ready := ""
+		shown := &shownZone{Object: key.String(), Records: n.records, Zones: t.showLevel(n.below), title: n.title()}
 		if n.zone != nil {
-			ready = readyOf(n.zone.Status.Conditions)
+			status := &n.zone.Status
+			shown.FQDN, shown.View, shown.Serial, shown.Ready = status.FQDN, status.View, status.Serial, readyOf(status.Conditions)
 		}
-		terminal.Fprintf(out, "%s%s\t%s\t%s\t%s\n", indent, n.title(), key, countRecords(n.records), ready)
 		for _, d := range n.rules {
-			terminal.Fprintf(out, "%s  Delegation to %s\t%s/%s\t%d\t%s\n", indent, strings.Join(d.Spec.Namespaces, ","), d.Namespace,
-				d.Name, d.Status.Records, readyOf(d.Status.Conditions))
+			shown.Delegations = append(shown.Delegations, shownDelegation{d.Namespace + "/" + d.Name, d.Spec.Namespaces,
+				int64(d.Status.Records), readyOf(d.Status.Conditions)})
 		}
-		t.printLevel(n.below, indent+"  ", out)
+		all = append(all, shown)
 	}
+	return all
 }
 
-func readyOf(conditions []metav1.Condition) string {
-	if c := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); c != nil {
-		return string(c.Status)
+func (z *zoneTree) printText(text *output.Text) {
+	header := []string{"ZONE", "OBJECT", "RECORDS", "READY"}
+	if text.IsWide() {
+		header = append(header, "SERIAL")
 	}
-	return string(metav1.ConditionUnknown)
+	var rows [][]string
+	var addLevel func(zones []*shownZone, indent string)
+	addLevel = func(zones []*shownZone, indent string) {
+		for _, zone := range zones {
+			row := []string{indent + zone.title, zone.Object, countRecords(zone.Records), zone.Ready}
+			if text.IsWide() {
+				row = append(row, fmt.Sprint(zone.Serial))
+			}
+			rows = append(rows, row)
+			for _, d := range zone.Delegations {
+				rows = append(rows, []string{indent + "  Delegation to " + strings.Join(d.Namespaces, ","), d.Object, fmt.Sprint(d.Records),
+					d.Ready})
+			}
+			addLevel(zone.Zones, indent+"  ")
+		}
+	}
+	addLevel(z.Zones, "")
+	if len(z.WithoutZone) > 0 {
+		rows = append(rows, []string{"(no zone yet)", "", countRecords(z.WithoutZone)})
+	}
+	text.Table(header, rows)
+	if z.Namespace != "" {
+		text.Line("")
+		text.Line("Shown is what namespace %s has: the right to list zones, delegations and records in all namespaces shows all.",
+			z.Namespace)
+	}
 }
 
 func countRecords(of map[string]int) string {

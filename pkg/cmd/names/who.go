@@ -4,40 +4,40 @@
 package names
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"net/netip"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/load"
-	"kubi.zone/kubizone/pkg/terminal"
 )
 
 func newWho() *cobra.Command {
 	q := newQuestion()
 	return q.makeCommand(&cobra.Command{
-		Use:   "who NAME|ADDRESS",
-		Short: "find the Records of a name or an address",
+		Use:   "who NAME|ADDRESS|PREFIX",
+		Short: "find the Records of a name, an address or a prefix",
 		Long: `Find the Records that stand at a name, or else the nearest above it: of a wildcard, or a name that claims it (S4.8).
-Of an address: the Records that have it. All namespaces are searched where you may list Records in all of them, else that
-of -n. The exit code is 1 where there is none.`,
-		Example:           "  kubectl kubizone who www.example.org\n  kubectl kubizone who 192.0.2.7",
+Of an address or a prefix: the Records that have it, or an address in it. All namespaces are searched where you may list
+Records in all of them, else that of -n. The exit code is 1 where there is none.`,
+		Example:           "  kubectl kubizone who www.example.org\n  kubectl kubizone who 192.0.2.7\n  kubectl kubizone who 192.0.2.0/24",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: q.complete(listRecords(fqdnOf)),
-	}, false, func(ctx context.Context, s *search, arguments []string, out io.Writer) error {
-		return s.findRecords(ctx, arguments[0], out)
+	}, false, func(ctx context.Context, s *search, arguments []string) (*answer, error) {
+		return s.findRecords(ctx, arguments[0])
 	})
 }
 
@@ -54,39 +54,97 @@ func (s *search) where() string {
 	return fmt.Sprintf("in namespace %s, the only one that was searched", s.namespace)
 }
 
-func (s *search) findRecords(ctx context.Context, text string, out io.Writer) error {
+type foundRecords struct {
+	Query string `json:"query"`
+	// Nearest is the name above the queried one whose Records these are, or "".
+	Nearest string        `json:"nearest,omitempty"`
+	Records []foundRecord `json:"records"`
+	// Namespace is the only one that was searched, or "".
+	Namespace string `json:"namespace,omitempty"`
+}
+
+type foundRecord struct {
+	Namespace string   `json:"namespace"`
+	Record    string   `json:"record"`
+	Name      string   `json:"name"`
+	View      string   `json:"view,omitempty"`
+	Type      string   `json:"type"`
+	TTL       *int32   `json:"ttl,omitempty"`
+	Data      []string `json:"data"`
+	Zone      string   `json:"zone,omitempty"`
+	Ready     string   `json:"ready"`
+}
+
+func (s *search) findRecords(ctx context.Context, text string) (*answer, error) {
+	result := &foundRecords{Query: text, Records: []foundRecord{}}
 	var found []v1alpha1.Record
-	var note string
 	var err error
-	if address, wrong := netip.ParseAddr(text); wrong == nil {
-		found, err = s.findAddress(ctx, address)
+	if prefix, ok := parsePrefix(text); ok {
+		found, err = s.findAddresses(ctx, prefix)
 	} else {
-		found, note, err = s.findName(ctx, text)
+		found, result.Nearest, err = s.findName(ctx, text)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if len(found) == 0 {
-		if _, err := terminal.Fprintf(out, "No Record of %s %s.\n", text, s.where()); err != nil {
-			return err
-		}
-		return ErrNo
+	if !s.everywhere {
+		result.Namespace = s.namespace
 	}
-	if note != "" {
-		terminal.Fprintf(out, "%s\n", note)
-	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	terminal.Fprintf(table, "NAMESPACE\tRECORD\tNAME\tTYPE\tDATA\tZONE\n")
 	for i := range found {
 		r := &found[i]
-		zone := "(none)"
+		one := foundRecord{r.Namespace, r.Name, r.Status.FQDN, r.Status.View, strings.ToUpper(r.Spec.Type), r.Spec.TTL, dataOf(r), "",
+			readyOf(r.Status.Conditions)}
 		if ref := r.Status.ZoneRef; ref != nil {
-			zone = ref.Namespace + "/" + ref.Name
+			one.Zone = ref.Namespace + "/" + ref.Name
 		}
-		terminal.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Namespace, r.Name, r.Status.FQDN, strings.ToUpper(r.Spec.Type),
-			strings.Join(dataOf(r), ", "), zone)
+		result.Records = append(result.Records, one)
 	}
-	return table.Flush()
+	where := s.where()
+	print := func(page *output.Text) { result.printText(page, where) }
+	return &answer{kind: "Records", result: result, isNo: len(found) == 0, text: print}, nil
+}
+
+func (f *foundRecords) printText(text *output.Text, where string) {
+	if len(f.Records) == 0 {
+		text.Line("No Record of %s %s.", f.Query, where)
+		return
+	}
+	if f.Nearest != "" {
+		text.Line("No Record at %s; the nearest above are at %s (S4.8):", f.Query, f.Nearest)
+	}
+	header := []string{"NAMESPACE", "RECORD", "NAME", "TYPE", "DATA", "ZONE"}
+	if text.IsWide() {
+		header = append(header, "VIEW", "TTL", "READY")
+	}
+	var rows [][]string
+	for _, r := range f.Records {
+		row := []string{r.Namespace, r.Record, r.Name, r.Type, strings.Join(r.Data, ", "), cmp.Or(r.Zone, "(none)")}
+		if text.IsWide() {
+			ttl := "(zone's)"
+			if r.TTL != nil {
+				ttl = fmt.Sprint(*r.TTL)
+			}
+			row = append(row, cmp.Or(r.View, "(default)"), ttl, r.Ready)
+		}
+		rows = append(rows, row)
+	}
+	text.Table(header, rows)
+}
+
+// parsePrefix reads a prefix, or an address as the prefix of that alone.
+func parsePrefix(text string) (netip.Prefix, bool) {
+	if prefix, err := netip.ParsePrefix(text); err == nil {
+		return prefix.Masked(), true
+	}
+	address, err := netip.ParseAddr(text)
+	return netip.PrefixFrom(address, address.BitLen()), err == nil
+}
+
+func readyOf(conditions []metav1.Condition) string {
+	if c := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady); c != nil {
+		return string(c.Status)
+	}
+	return string(metav1.ConditionUnknown)
 }
 
 func dataOf(r *v1alpha1.Record) []string {
@@ -96,13 +154,14 @@ func dataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-func (s *search) findName(ctx context.Context, text string) (found []v1alpha1.Record, note string, err error) {
+// findName returns the Records at a name, or else those at the nearest name above, and that name.
+func (s *search) findName(ctx context.Context, text string) (found []v1alpha1.Record, nearest string, err error) {
 	if !name.IsAbsolute(text) {
 		text += "."
 	}
 	fqdn, err := name.Parse(text)
 	if err != nil {
-		return nil, "", fmt.Errorf("%q is neither an address nor a name: %w", text, err)
+		return nil, "", fmt.Errorf("%q is neither an address, a prefix nor a name: %w", text, err)
 	}
 	candidates := []string{fqdn.String()}
 	for at, more := fqdn.Parent(); more && at != name.Root; at, more = at.Parent() {
@@ -114,21 +173,21 @@ func (s *search) findName(ctx context.Context, text string) (found []v1alpha1.Re
 		case err != nil || len(found) > 0 && i == 0:
 			return found, "", err
 		case len(found) > 0:
-			return found, fmt.Sprintf("No Record at %s; the nearest above are at %s (S4.8):", fqdn, candidate), nil
+			return found, candidate, nil
 		}
 	}
 	return nil, "", nil
 }
 
-func (s *search) findAddress(ctx context.Context, address netip.Addr) ([]v1alpha1.Record, error) {
+func (s *search) findAddresses(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Record, error) {
 	rrtype := "A"
-	if address.Is6() {
+	if prefix.Addr().Is6() {
 		rrtype = "AAAA"
 	}
 	return s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordType: rrtype}, func(r *v1alpha1.Record) bool {
 		return slices.ContainsFunc(dataOf(r), func(text string) bool {
 			value, err := netip.ParseAddr(text)
-			return err == nil && value == address
+			return err == nil && prefix.Contains(value)
 		})
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -20,36 +19,73 @@ import (
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/dns/serial"
-	"kubi.zone/kubizone/pkg/terminal"
 )
 
 func newWhy() *cobra.Command {
 	q := newQuestion()
 	return q.makeCommand(&cobra.Command{
-		Use:   "why RECORD",
+		Use:   "why RECORD|NAME [TYPE]",
 		Short: "follow a Record from the rule to each server",
 		Long: `Follow a Record from the rule that admits it, by its zone and the classes of that, to each name server: one line for each
 step. The first step that fails stands before all others, and the exit code is 1 then. RECORD is the name of the Record object,
-or NAMESPACE/NAME.`,
-		Example:           "  kubectl kubizone why -n team-a www",
-		Args:              cobra.ExactArgs(1),
+or NAMESPACE/NAME; NAME is a DNS name, of whose Records each is followed, or those of TYPE.`,
+		Example:           "  kubectl kubizone why -n team-a www\n  kubectl kubizone why www.example.org",
+		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: q.complete(listRecords((*v1alpha1.Record).GetName)),
-	}, false, func(ctx context.Context, s *search, arguments []string, out io.Writer) error {
-		at, err := q.cluster.Object(arguments[0], s.namespace)
+	}, false, func(ctx context.Context, s *search, arguments []string) (*answer, error) {
+		found, err := q.findFollowed(ctx, s, arguments)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		record, err := s.api.Records(at.Namespace).Get(ctx, at.Name, metav1.GetOptions{})
-		if err != nil {
-			return fmt.Errorf("record %s: %w", at, err)
+		result := &traces{Traces: []*trace{}}
+		for i := range found {
+			t := &trace{api: s.api, record: &found[i], Namespace: found[i].Namespace, Record: found[i].Name}
+			if err := t.followRecord(ctx); err != nil {
+				return nil, err
+			}
+			result.Traces = append(result.Traces, t)
 		}
-		t := &trace{api: s.api, record: record}
-		if err := t.followRecord(ctx); err != nil {
-			return err
-		}
-		return t.printSteps(out)
+		isNo := len(found) == 0 || slices.ContainsFunc(result.Traces, (*trace).fails)
+		asked, where := strings.Join(arguments, " "), s.where()
+		return &answer{kind: "Traces", result: result, isNo: isNo, text: func(page *output.Text) {
+			if len(found) == 0 {
+				page.Line("No Record of %s %s.", asked, where)
+			}
+			for _, t := range result.Traces {
+				if len(found) > 1 {
+					page.Line("%s/%s %s %s:", t.Namespace, t.Record, t.record.Status.FQDN, t.record.Spec.Type)
+				}
+				t.printText(page)
+			}
+		}}, nil
 	})
+}
+
+// findFollowed returns the Record object of an argument, or else the Records at that DNS name.
+func (q *question) findFollowed(ctx context.Context, s *search, arguments []string) ([]v1alpha1.Record, error) {
+	at, err := q.cluster.Object(arguments[0], s.namespace)
+	if err != nil {
+		return nil, err
+	}
+	isName := strings.Contains(arguments[0], ".") && !strings.Contains(arguments[0], "/")
+	record, err := s.api.Records(at.Namespace).Get(ctx, strings.TrimSuffix(at.Name, "."), metav1.GetOptions{})
+	switch {
+	case err == nil && len(arguments) == 1:
+		return []v1alpha1.Record{*record}, nil
+	case err != nil && !isName:
+		return nil, fmt.Errorf("record %s: %w", at, err)
+	case !isName:
+		return nil, fmt.Errorf("%s is a Record, of which a TYPE says no more: leave %s out", at, arguments[1])
+	}
+	found, nearest, err := s.findName(ctx, arguments[0])
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(r v1alpha1.Record) bool {
+		return nearest != "" || len(arguments) > 1 && !strings.EqualFold(r.Spec.Type, arguments[1])
+	}), nil
 }
 
 const (
@@ -59,18 +95,34 @@ const (
 	stepUnknown = "?"
 )
 
-type step struct{ verdict, text string }
+type step struct {
+	// Verdict is ok, FAILS, waits or ?.
+	Verdict string `json:"verdict"`
+	Step    string `json:"step"`
+	Text    string `json:"text"`
+}
+
+type traces struct {
+	Traces []*trace `json:"traces"`
+}
 
 type trace struct {
+	Namespace string `json:"namespace"`
+	Record    string `json:"record"`
+	Steps     []step `json:"steps"`
+
 	api    client.KubizoneV1alpha1Interface
 	record *v1alpha1.Record
-	steps  []step
 }
 
 func (t *trace) note(verdict, what, format string, args ...any) {
-	var text strings.Builder
-	terminal.Fprintf(&text, "%-5s  %-9s  "+format, append([]any{verdict, what}, args...)...)
-	t.steps = append(t.steps, step{verdict, text.String()})
+	t.Steps = append(t.Steps, step{verdict, what, fmt.Sprintf(format, args...)})
+}
+
+func (t *trace) fails() bool { return t.findStep(stepFails) >= 0 }
+
+func (t *trace) findStep(verdict string) int {
+	return slices.IndexFunc(t.Steps, func(s step) bool { return s.Verdict == verdict })
 }
 
 func (t *trace) noteCondition(what string, conditions []metav1.Condition, kind string) bool {
@@ -160,22 +212,16 @@ func (t *trace) has(confirmed int64) bool {
 	return x == y || x.Ahead(y)
 }
 
-func (t *trace) printSteps(out io.Writer) (err error) {
-	var text strings.Builder
+func (t *trace) printText(text *output.Text) {
+	var rows [][]string
+	for _, s := range t.Steps {
+		rows = append(rows, []string{s.Verdict, s.Step, s.Text})
+	}
 	for _, verdict := range []string{stepFails, stepWaits} {
-		if i := slices.IndexFunc(t.steps, func(s step) bool { return s.verdict == verdict }); i >= 0 {
-			text.WriteString(t.steps[i].text + "\n\n")
+		if i := t.findStep(verdict); i >= 0 {
+			rows = slices.Insert(rows, 0, rows[i], nil)
 			break
 		}
 	}
-	for _, s := range t.steps {
-		text.WriteString(s.text + "\n")
-		if s.verdict == stepFails {
-			err = ErrNo
-		}
-	}
-	if _, failed := io.WriteString(out, text.String()); failed != nil {
-		return failed
-	}
-	return err
+	text.Table(nil, rows)
 }

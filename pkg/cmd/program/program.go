@@ -24,6 +24,7 @@ import (
 	_ "golang.org/x/crypto/x509roots/fallback"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/terminal"
 	"kubi.zone/kubizone/pkg/version"
 )
@@ -49,6 +50,12 @@ func New(root *cobra.Command, modules ...string) *Program {
 		return setUpLog(command.ErrOrStderr(), p.verbosity, p.format)
 	}
 	root.SetHelpFunc(printHelp)
+	root.SetUsageFunc(func(command *cobra.Command) error {
+		text := output.NewText(command.OutOrStderr())
+		addUsage(text, command)
+		_, err := text.WriteTo(command.OutOrStderr())
+		return err
+	})
 	root.PersistentFlags().IntVarP(&p.verbosity, "v", "v", 0, "log verbosity: 0 warnings and errors, 2 events, 4 and more for debugging")
 	root.AddCommand(&cobra.Command{
 		Use:   "version",
@@ -144,16 +151,119 @@ const (
 	exitFailed = 2
 )
 
-const exitCodes = `Exit codes:
-  0  done, yes, or nothing to do
-  1  the answer is no, there are differences, or something was refused
-  2  could not
-`
+var exitCodes = [][]string{
+	{"", "0", "done, yes, or nothing to do"},
+	{"", "1", "the answer is no, there are differences, or something was refused"},
+	{"", "2", "could not"},
+}
+
+// optionsCommand is the command that lists the flags of every command, if a program has it.
+const optionsCommand = "options"
+
+// Shared marks flags that the command options lists, in the place of the help of each command.
+func Shared(flags *pflag.FlagSet) {
+	flags.VisitAll(Share)
+}
+
+// Share marks a flag as shared.
+func Share(flag *pflag.Flag) { flag.Annotations = map[string][]string{optionsCommand: nil} }
+
+// AddOptions adds the command options, which lists the shared flags.
+func (p *Program) AddOptions(shared func(*pflag.FlagSet)) {
+	p.Root.AddCommand(&cobra.Command{
+		Use:   optionsCommand,
+		Short: "list the flags that every command takes",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+			shared(flags)
+			flags.AddFlagSet(p.Root.PersistentFlags())
+			text := output.NewText(command.OutOrStdout())
+			text.Line("Every command takes these flags, which are those of kubectl:")
+			text.Line("")
+			addFlags(text, flags, true)
+			_, err := text.WriteTo(command.OutOrStdout())
+			return err
+		},
+	})
+}
 
 // printHelp prints the text of a command, its usage and the exit codes. Templates would link all methods of all types.
 func printHelp(command *cobra.Command, _ []string) {
-	text := strings.TrimSpace(cmp.Or(command.Long, command.Short))
-	_, _ = io.WriteString(command.OutOrStdout(), text+"\n\n"+command.UsageString()+"\n"+exitCodes)
+	text := output.NewText(command.OutOrStdout())
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(cmp.Or(command.Long, command.Short)), "\n\n") {
+		text.Paragraph(strings.Join(strings.Fields(paragraph), " "), "")
+		text.Line("")
+	}
+	addUsage(text, command)
+	text.Line("")
+	text.Line("Exit codes:")
+	text.Table(nil, exitCodes)
+	_, _ = text.WriteTo(command.OutOrStdout())
+}
+
+// addUsage adds the form of a command line, examples, commands and flags.
+func addUsage(text *output.Text, command *cobra.Command) {
+	text.Line("Usage:")
+	if command.Runnable() {
+		text.Line("  %s", command.UseLine())
+	}
+	if command.HasAvailableSubCommands() {
+		text.Line("  %s COMMAND", command.CommandPath())
+	}
+	if command.Example != "" {
+		text.Line("")
+		text.Line("Examples:")
+		for line := range strings.SplitSeq(command.Example, "\n") {
+			text.Line("  %s", strings.TrimSpace(line))
+		}
+	}
+	var rows [][]string
+	for _, below := range command.Commands() {
+		if below.IsAvailableCommand() {
+			rows = append(rows, []string{"", below.Name(), below.Short})
+		}
+	}
+	if len(rows) > 0 {
+		text.Line("")
+		text.Line("Commands:")
+		text.Table(nil, rows)
+	}
+	_, _, err := command.Root().Find([]string{optionsCommand})
+	flags, hasOptions := command.Flags(), err == nil
+	if hasOptions {
+		flags = command.NonInheritedFlags()
+	}
+	text.Line("")
+	text.Line("Flags:")
+	addFlags(text, flags, !hasOptions)
+	if hasOptions {
+		text.Line("")
+		text.Line("%s %s lists the flags that every command takes.", command.Root().CommandPath(), optionsCommand)
+	}
+}
+
+// addFlags adds the flags of a command, the shared ones only if all is true.
+func addFlags(text *output.Text, flags *pflag.FlagSet, all bool) {
+	var rows [][]string
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if _, is := flag.Annotations[optionsCommand]; flag.Hidden || is && !all {
+			return
+		}
+		name, usage := pflag.UnquoteUsage(flag)
+		form := "    --" + flag.Name
+		if flag.Shorthand != "" {
+			form = "-" + flag.Shorthand + ", --" + flag.Name
+		}
+		if name != "" {
+			form += " " + name
+		}
+		if value := flag.DefValue; !slices.Contains([]string{"", "0", "false", "[]"}, value) {
+			usage += " (default " + value + ")"
+		}
+		rows = append(rows, []string{"", form, usage})
+	})
+	text.Table(nil, rows)
 }
 
 // No returns an error for the answer no. The text "" prints nothing.
@@ -173,7 +283,7 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 		arguments = []string{"version"}
 	}
 	p.Root.SetArgs(arguments)
-	out, stderr = terminal.NewWriter(out), terminal.NewWriter(stderr)
+	out, stderr = output.NewWriter(out), output.NewWriter(stderr)
 	p.Root.SetOut(out)
 	p.Root.SetErr(stderr)
 	command, err := p.Root.ExecuteContextC(ctx)

@@ -103,7 +103,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		running.Go(func() { classes.Run(ctx) })
 		running.Go(func() { keys.Run(ctx) })
 		running.Go(func() { signer.Run(ctx) })
-		// Before that, the names in use are unknown.
+		// Before all Deliveries are listed, the names in use are unknown.
 		if err := members.WaitForSync(ctx); err != nil {
 			return err
 		}

@@ -5,21 +5,18 @@ package verify
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/netip"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
@@ -27,6 +24,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -44,11 +42,8 @@ var (
 	ErrUnanswered = errors.New("not every server could be compared: see Failed and ? above")
 )
 
-const (
-	formatText = "text"
-	formatJSON = "json"
-	shown      = 20
-)
+// shown is the number of faults of a server in the text.
+const shown = 20
 
 // Options are the flags.
 type Options struct {
@@ -56,12 +51,14 @@ type Options struct {
 	Servers     []string
 	TSIGKeyFile string
 	SecretsDir  string
-	Output      string
 	Repair      bool
+	format      *output.Format
 }
 
 // NewOptions returns the defaults.
-func NewOptions() *Options { return &Options{Client: kubeconfig.NewOptions(), Output: formatText} }
+func NewOptions() *Options {
+	return &Options{Client: kubeconfig.NewOptions(), format: &output.Format{}}
+}
 
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
@@ -75,7 +72,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"files NAMESPACE/NAME/KEY (default: the cluster's, as far as the kubeconfig's user may read them)")
 	flags.BoolVar(&o.Repair, "repair", o.Repair, "first have each class compare and repair the zone, and wait for that, two minutes at "+
 		"most; needs the right to patch the Zone")
-	flags.StringVarP(&o.Output, "output", "o", o.Output, "text or json")
 }
 
 // Result is the output of -o json.
@@ -96,9 +92,6 @@ type Result struct {
 // Run compares a zone, NAMESPACE/NAME or NAME. The error is ErrDifferent after a difference, else ErrUnanswered if a
 // server could not be compared.
 func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
-	if o.Output != formatText && o.Output != formatJSON {
-		return fmt.Errorf("--output %q: write %s or %s", o.Output, formatText, formatJSON)
-	}
 	run := &run{remarks: remarks, keys: map[v1alpha1.SecretReference]*transfer.Key{}}
 	if o.TSIGKeyFile != "" {
 		keys, warnings, err := tsig.ReadKeyFile(o.TSIGKeyFile)
@@ -121,10 +114,10 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	if err != nil {
 		return err
 	}
-	if run.id, err = o.Client.Object(text, namespace); err != nil {
+	if run.client, err = versioned.NewForConfig(config); err != nil {
 		return err
 	}
-	if run.client, err = versioned.NewForConfig(config); err != nil {
+	if run.id, err = o.Client.Zone(ctx, run.client, text, namespace); err != nil {
 		return err
 	}
 	if run.secrets = delivering.DirectorySecrets(o.SecretsDir); o.SecretsDir == "" {
@@ -144,14 +137,11 @@ func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) 
 	if err != nil {
 		return err
 	}
-	if o.Output == formatJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "    ")
-		err = encoder.Encode(result)
-	} else {
-		err = result.printText(out)
+	print := func() error { return o.format.Print(out, "Verification", result, result.printText) }
+	if o.format.Is(output.Markdown) {
+		print = func() error { return result.printMarkdown(out) }
 	}
-	if err != nil {
+	if err := print(); err != nil {
 		return err
 	}
 	for _, server := range result.Servers {
@@ -212,7 +202,10 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	result := &Result{Zone: r.id.String(), FQDN: truth.FQDN.String(), View: object.Status.View}
-	for _, server := range r.servers {
+	bar := output.StartBar(r.remarks, "comparing servers")
+	defer bar.End()
+	for i, server := range r.servers {
+		bar.Set(i, len(r.servers)+len(r.providers))
 		report := server.viewOf(truth.Zone).Compare(ctx, server.address, server.key)
 		if report.State == verify.Ahead {
 			if truth, err = r.readDelivered(ctx); err != nil {
@@ -224,19 +217,26 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 			report.Server = server.label
 		}
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, r.interrupted(ctx, i)
 		}
 		result.Servers = append(result.Servers, report)
 	}
 	result.Serial, result.RRsets, result.Newest, result.NotDelivered = uint32(truth.Serial), truth.Len(), uint32(truth.newest), truth.why
-	for _, one := range r.providers {
+	for i, one := range r.providers {
+		bar.Set(len(r.servers)+i, len(r.servers)+len(r.providers))
 		result.Servers = append(result.Servers, r.compareByProvider(ctx, one, object, truth.Zone))
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, r.interrupted(ctx, len(r.servers)+i)
 		}
 	}
 	result.Servers = append(result.Servers, rows...)
 	return result, nil
+}
+
+// interrupted returns the error of a comparison that ended after so many servers.
+func (r *run) interrupted(ctx context.Context, done int) error {
+	return fmt.Errorf("interrupted: %d of %d servers were compared, and nothing was changed (%w)", done, len(r.servers)+len(r.providers),
+		context.Cause(ctx))
 }
 
 func (a asked) viewOf(truth *verify.Zone) *verify.Zone {
@@ -293,52 +293,65 @@ func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	return d, nil
 }
 
-func (r *Result) printText(out io.Writer) error {
-	var text strings.Builder
+func (r *Result) printText(text *output.Text) {
 	view := ""
 	if r.View != "" {
 		view = " in view " + r.View
 	}
-	terminal.Fprintf(&text, "zone %s%s of %s: serial %d, %d RRsets", r.FQDN, view, r.Zone, r.Serial, r.RRsets)
+	undelivered := ""
 	if r.Newest != 0 {
-		terminal.Fprintf(&text, "; the zone is at serial %d, which is not delivered: %s, as its condition Settled says", r.Newest,
+		undelivered = fmt.Sprintf("; the zone is at serial %d, which is not delivered: %s, as its condition Settled says", r.Newest,
 			r.NotDelivered)
 	}
-	text.WriteString("\n")
-	table := tabwriter.NewWriter(&text, 0, 8, 3, ' ', 0)
-	terminal.Fprintf(table, "SERVER\tSTATE\tSERIAL\tMISSING\tFOREIGN\tDIFFERING\tBY\n")
+	text.Line("zone %s%s of %s: serial %d, %d RRsets%s", r.FQDN, view, r.Zone, r.Serial, r.RRsets, undelivered)
+	text.Table(r.listServers())
+	for _, s := range r.Servers {
+		lines := listFaults(s)
+		for i, line := range lines {
+			if i == shown && !text.IsWide() {
+				text.Line("%s: and %d more; -o wide has all", s.Server, len(lines)-i)
+				break
+			}
+			text.Line("%s: %s", s.Server, line)
+		}
+	}
+}
+
+func (r *Result) listServers() (header []string, rows [][]string) {
 	for _, s := range r.Servers {
 		foreign := fmt.Sprint(len(s.Foreign))
 		if s.By == verify.ByQuestions || s.By == verify.ByRequests {
 			foreign = "?" // foreign RRsets were not queried
 		}
+		row := []string{s.Server, string(s.State), fmt.Sprint(s.Serial), fmt.Sprint(len(s.Missing)), foreign,
+			fmt.Sprint(len(s.Differing)), s.By}
 		switch s.State {
 		case verify.Failed:
-			terminal.Fprintf(table, "%s\t%s\t-\t-\t-\t-\t-\n", s.Server, s.State)
-			continue
+			row = []string{s.Server, string(s.State), "-", "-", "-", "-", "-"}
 		case verify.Unknown:
-			terminal.Fprintf(table, "%s\t?\t?\t?\t?\t?\t%s\n", s.Server, s.By)
-			continue
+			row = []string{s.Server, "?", "?", "?", "?", "?", s.By}
 		}
-		terminal.Fprintf(table, "%s\t%s\t%d\t%d\t%s\t%d\t%s\n", s.Server, s.State, s.Serial, len(s.Missing), foreign,
-			len(s.Differing), s.By)
+		rows = append(rows, row)
 	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
+	return []string{"SERVER", "STATE", "SERIAL", "MISSING", "FOREIGN", "DIFFERING", "BY"}, rows
+}
+
+// printMarkdown has the text in a block.
+func (r *Result) printMarkdown(out io.Writer) error {
+	text := output.NewText(nil)
+	header, rows := r.listServers()
+	text.Markdown(header, rows)
 	for _, s := range r.Servers {
-		lines := listFaults(s)
-		for i, line := range lines {
-			if i == shown {
-				terminal.Fprintf(&text, "%s: and %d more; -o json has all\n", s.Server, len(lines)-i)
-				break
-			}
-			terminal.Fprintf(&text, "%s: %s\n", s.Server, line)
+		for _, line := range listFaults(s) {
+			text.Bullet("%s: %s", s.Server, line)
 		}
 	}
-	_, err := io.WriteString(out, text.String())
+	_, err := text.WriteTo(out)
 	return err
 }
+
+// Results are the results of the command by their kinds.
+func Results() map[string]any { return map[string]any{"Verification": Result{}} }
 
 func listFaults(r verify.Report) []string {
 	var lines []string
@@ -376,8 +389,9 @@ func NewCommand() *cobra.Command {
 serial, and the RRsets that are missing, foreign or different. Servers are those of the zone's Deliveries, each asked with
 the key that its class knows it by, and those of --name-server. With --repair the classes are asked first to compare the
 zone and to mend what differs. A server that does not hand out the zone is asked for each RRset. The exit code is 1 when
-anything differs, 2 when nothing does but a server could not be compared. ZONE is the name of the Zone object, or NAMESPACE/NAME.`,
-		Example: `  kubectl kubizone verify -n platform example-org --name-server 192.0.2.53 --name-server 198.51.100.53:5353
+anything differs, 2 when nothing does but a server could not be compared. ZONE is the DNS name of the zone,
+or the Zone object, NAME or NAMESPACE/NAME.`,
+		Example: `  kubectl kubizone verify example.org --name-server 192.0.2.53 --name-server 198.51.100.53:5353
   kubectl kubizone verify platform/example-org --tsig-key-file transfer.key -o json
   kubectl kubizone verify platform/example-org --repair`,
 		Args: cobra.ExactArgs(1),
@@ -385,8 +399,7 @@ anything differs, 2 when nothing does but a server could not be compared. ZONE i
 			return options.Run(command.Context(), arguments[0], command.OutOrStdout(), command.ErrOrStderr())
 		},
 	}
+	options.format = output.AddFormat(command, output.Markdown)
 	options.AddFlags(command.Flags())
-	utilruntime.Must(command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"},
-		cobra.ShellCompDirectiveNoFileComp)))
 	return command
 }

@@ -194,7 +194,7 @@ func TestVerify_reportsTheSerialOfEachServer(t *testing.T) {
 	if !errors.Is(err, verify.ErrDifferent) {
 		t.Errorf("it ends with %v", err)
 	}
-	for _, want := range []string{"zone example.org. of a/org: serial ", closed.String() + "   Failed", "connection refused", "foreign foreign.example.org. TXT: 60 \"not ours\"", "missing late.example.org. A: 3600 192.0.2.9", "differs txt.example.org. TXT: 61 "} {
+	for _, want := range []string{"zone example.org. of a/org: serial ", closed.String() + "  Failed", "connection refused", "foreign foreign.example.org. TXT: 60 \"not ours\"", "missing late.example.org. A: 3600 192.0.2.9", "differs txt.example.org. TXT: 61 "} {
 		if !strings.Contains(out, want) {
 			t.Errorf("nothing says %q", want)
 		}
@@ -206,7 +206,7 @@ func TestVerify_refusesWhatItCannotMean(t *testing.T) {
 	must.Succeed(t, os.WriteFile(kubeconfig, []byte(`{"apiVersion": "v1", "kind": "Config", "current-context": "c",
 		"clusters": [{"name": "c", "cluster": {"server": "https://192.0.2.1"}}], "contexts": [{"name": "c", "context": {"cluster": "c"}}]}`), 0o600))
 	for _, arguments := range [][]string{
-		{"org", "--output", "yaml", "--kubeconfig", os.DevNull},
+		{"org", "-o", "table", "--kubeconfig", os.DevNull},
 		{"a/org", "-n=b", "--kubeconfig", kubeconfig},
 		{"org", "--name-server", "192.0.2.53:", "--kubeconfig", os.DevNull},
 		{"org", "--tsig-key-file", filepath.Join(t.TempDir(), "none"), "--kubeconfig", os.DevNull},

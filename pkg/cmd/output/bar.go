@@ -1,0 +1,95 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package output
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/terminal"
+)
+
+const (
+	barDelay  = 2 * time.Second
+	barPause  = 200 * time.Millisecond
+	barLength = 30
+)
+
+// Bar shows on a terminal how far a work is.
+type Bar struct {
+	mu       sync.Mutex
+	label    string
+	done, of int
+	ended    chan struct{}
+	gone     sync.WaitGroup
+}
+
+// StartBar begins a bar on stderr, which appears after two seconds. The caller calls End.
+func StartBar(stderr io.Writer, label string) *Bar {
+	b := &Bar{label: label, ended: make(chan struct{})}
+	to, ok := stderr.(*Writer)
+	if !ok || to.screen.Width == 0 {
+		return b
+	}
+	b.gone.Go(func() { b.showOn(to) })
+	return b
+}
+
+// Write counts the octets of a text.
+func (b *Bar) Write(octets []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.done += len(octets)
+	return len(octets), nil
+}
+
+// Set says that done of so many parts are done. of is 0 if the number of parts is unknown.
+func (b *Bar) Set(done, of int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.done, b.of = done, of
+}
+
+// End removes the bar.
+func (b *Bar) End() {
+	close(b.ended)
+	b.gone.Wait()
+}
+
+func (b *Bar) showOn(to *Writer) {
+	begun, shown := time.Now(), false
+	timer := time.NewTimer(barDelay)
+	defer timer.Stop()
+	for {
+		select {
+		case <-b.ended:
+			if shown {
+				_, _ = io.WriteString(to.raw, "\r\x1b[K")
+			}
+			return
+		case <-timer.C:
+			shown = true
+			_, _ = io.WriteString(to.raw, "\r"+b.drawLine(to.screen.Width, time.Since(begun))+"\x1b[K")
+			timer.Reset(barPause)
+		}
+	}
+}
+
+func (b *Bar) drawLine(width int, since time.Duration) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	counts := ""
+	switch {
+	case b.of > 0:
+		full := barLength * min(b.done, b.of) / b.of
+		counts = fmt.Sprintf(" [%s%s] %d of %d", strings.Repeat("#", full), strings.Repeat(" ", barLength-full), b.done, b.of)
+	case b.done > 0:
+		counts = fmt.Sprint(" ", b.done)
+	}
+	line := []rune(fmt.Sprintf("%s%s, %s", terminal.Escape(b.label), counts, since.Round(time.Second)))
+	return string(line[:min(len(line), width-1)])
+}

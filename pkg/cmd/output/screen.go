@@ -1,0 +1,58 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package output
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"kubi.zone/kubizone/pkg/terminal"
+)
+
+// Screen describes where text goes.
+type Screen struct {
+	// Width is the number of columns of a terminal, or 0 for a pipe or a file.
+	Width int
+	Color bool
+}
+
+// Writer escapes the text of tenants, and knows its Screen.
+type Writer struct {
+	io.Writer
+	raw    io.Writer
+	screen Screen
+}
+
+// NewWriter returns a writer to a file, or to any other writer as a pipe. It returns a Writer as it is.
+func NewWriter(to io.Writer) *Writer {
+	if already, ok := to.(*Writer); ok {
+		return already
+	}
+	return NewScreenWriter(to, screenOf(to))
+}
+
+// NewScreenWriter returns a writer to a screen.
+func NewScreenWriter(to io.Writer, screen Screen) *Writer {
+	return &Writer{terminal.NewWriter(to), to, screen}
+}
+
+func screenOf(to io.Writer) Screen {
+	if already, ok := to.(*Writer); ok {
+		return already.screen
+	}
+	file, ok := to.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		return Screen{}
+	}
+	width, _, err := term.GetSize(int(file.Fd()))
+	if err != nil || width <= 0 {
+		width = 80
+	}
+	return Screen{Width: width, Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
+
+// IsTerminal reports whether a person reads what is written.
+func IsTerminal(to io.Writer) bool { return screenOf(to).Width > 0 }

@@ -1,0 +1,222 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package output
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"kubi.zone/kubizone/pkg/terminal"
+)
+
+// Text collects lines and tables for a screen. All arguments are escaped.
+type Text struct {
+	screen Screen
+	wide   bool
+	built  strings.Builder
+}
+
+// IsWide reports whether the user asked for more columns.
+func (t *Text) IsWide() bool { return t.wide }
+
+// NewText returns an empty text for the screen of a writer.
+func NewText(to io.Writer) *Text { return &Text{screen: screenOf(to)} }
+
+// WriteTo writes the text, with the colours that the screen of the writer shows.
+func (t *Text) WriteTo(to io.Writer) (int64, error) {
+	if screened, ok := to.(*Writer); ok && t.screen.Color {
+		to = screened.raw // every part is escaped
+	}
+	n, err := io.WriteString(to, t.built.String())
+	return int64(n), err
+}
+
+const (
+	green  = "\x1b[32m"
+	red    = "\x1b[31m"
+	yellow = "\x1b[33m"
+	plain  = "\x1b[0m"
+)
+
+// colors are those of words at the begin of a line or alone in a cell.
+var colors = map[string]string{
+	"+": green, "-": red, "~": yellow,
+	"ok": green, "OK": green, "yes": green, "Current": green, "True": green,
+	"FAILS": red, "FAIL": red, "CAUSE": red, "no": red, "error": red, "refused": red, "held": red, "Differs": red, "Failed": red,
+	"False": red,
+	"WARN":  yellow, "waits": yellow, "warning": yellow, "releases": yellow, "Behind": yellow, "Unknown": yellow, "?": yellow,
+}
+
+// paint returns a text in the colour of a word.
+func (t *Text) paint(word, text string) string {
+	if color := colors[word]; color != "" && t.screen.Color && text != "" {
+		return color + text + plain
+	}
+	return text
+}
+
+// Line adds a line, or lines with an indent on a terminal that is too narrow. A change (+, -, ~) has one colour, as has
+// the first word of another line.
+func (t *Text) Line(format string, args ...any) {
+	var line strings.Builder
+	terminal.Fprintf(&line, format, args...)
+	first, _, _ := strings.Cut(line.String(), " ")
+	word := strings.TrimSuffix(first, ":")
+	for i, part := range wrapText(line.String(), t.screen.Width, "  ") {
+		switch {
+		case len(word) == 1:
+			part = t.paint(word, part)
+		case i == 0 && strings.HasPrefix(part, first):
+			part = t.paint(word, first) + part[len(first):]
+		}
+		t.built.WriteString(part + "\n")
+	}
+}
+
+// Bullet adds an item of a list in Markdown.
+func (t *Text) Bullet(format string, args ...any) {
+	var line strings.Builder
+	terminal.Fprintf(&line, format, args...)
+	t.built.WriteString("- `" + strings.ReplaceAll(line.String(), "`", "'") + "`\n")
+}
+
+// Markdown adds a table of Markdown.
+func (t *Text) Markdown(header []string, rows [][]string) {
+	rule := make([]string, len(header))
+	for i := range rule {
+		rule[i] = "---"
+	}
+	for _, row := range slices.Insert(slices.Clone(rows), 0, header, rule) {
+		t.built.WriteString("|")
+		for _, cell := range row {
+			t.built.WriteString(" " + strings.ReplaceAll(terminal.Escape(cell), "|", "\\|") + " |")
+		}
+		t.built.WriteString("\n")
+	}
+	t.built.WriteString("\n")
+}
+
+// helpWidth bounds paragraphs, which are harder to read in longer lines.
+const helpWidth = 100
+
+// Paragraph adds a text of one line, wrapped in a pipe too. The lines after the first begin with indent.
+func (t *Text) Paragraph(text, indent string) {
+	for _, line := range wrapText(terminal.Escape(text), t.paragraphWidth(), indent) {
+		t.built.WriteString(line + "\n")
+	}
+}
+
+// Short adds the begin of a text as one line.
+func (t *Text) Short(text string) {
+	if runes, width := []rune(text), t.paragraphWidth(); len(runes) > width {
+		text = string(runes[:width-1]) + "…"
+	}
+	t.built.WriteString(terminal.Escape(text) + "\n")
+}
+
+func (t *Text) paragraphWidth() int {
+	if t.screen.Width > 0 {
+		return min(helpWidth, t.screen.Width)
+	}
+	return helpWidth
+}
+
+// Table adds the rows below their header in columns, two spaces apart. On a terminal the widest columns are wrapped.
+// header may be nil.
+func (t *Text) Table(header []string, rows [][]string) {
+	all := make([][]string, 0, len(rows)+1)
+	if header != nil {
+		all = append(all, header)
+	}
+	for _, row := range rows {
+		escaped := make([]string, len(row))
+		for i, cell := range row {
+			escaped[i] = terminal.Escape(cell)
+		}
+		all = append(all, escaped)
+	}
+	widths := fitColumns(all, t.screen.Width)
+	for _, row := range all {
+		t.addRow(row, widths)
+	}
+}
+
+const gap = "  "
+
+func (t *Text) addRow(row []string, widths []int) {
+	cells, height := make([][]string, len(row)), 1
+	for i, cell := range row {
+		cells[i] = wrapText(cell, widths[i], "")
+		height = max(height, len(cells[i]))
+	}
+	for at := range height {
+		var line strings.Builder
+		padding := 0
+		for i := range cells {
+			part := ""
+			if at < len(cells[i]) {
+				part = cells[i][at]
+			}
+			if part != "" {
+				line.WriteString(strings.Repeat(" ", padding) + t.paint(strings.TrimSpace(part), part))
+				padding = 0
+			}
+			padding += widths[i] - utf8.RuneCountInString(part) + len(gap)
+		}
+		t.built.WriteString(line.String() + "\n")
+	}
+}
+
+// leastColumn is the width below which a column is not wrapped.
+const leastColumn = 8
+
+// fitColumns returns the widths of the columns, of which the widest shrink until a row fits.
+func fitColumns(rows [][]string, width int) (widths []int) {
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	total := len(gap) * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	for width > 0 && total > width {
+		widest := 0
+		for i := range widths {
+			if widths[i] > widths[widest] {
+				widest = i
+			}
+		}
+		if widths[widest] <= leastColumn {
+			break
+		}
+		widths[widest]--
+		total--
+	}
+	return widths
+}
+
+// wrapText breaks a text at spaces into lines of a width, and within a longer word. The lines after the first begin
+// with indent. A width of 0 breaks nothing.
+func wrapText(text string, width int, indent string) (lines []string) {
+	for width > len(indent) && utf8.RuneCountInString(text) > width {
+		runes := []rune(text)
+		end := width
+		for end > 0 && runes[end] != ' ' {
+			end--
+		}
+		if strings.TrimSpace(string(runes[:end])) == "" {
+			end = width
+		}
+		lines = append(lines, strings.TrimRight(string(runes[:end]), " "))
+		text = indent + strings.TrimLeft(string(runes[end:]), " ")
+	}
+	return append(lines, strings.TrimRight(text, " "))
+}
