@@ -35,9 +35,9 @@ var summary = []struct {
 		{"", "histogram_quantile(0.99, sum by (le) (rate(kubizone_delivery_lag_seconds_bucket[1h])))"}}},
 	{"Oldest unconfirmed", "s", "Age of the oldest change that a class has not confirmed.", [][2]string{
 		{"", "max(kubizone_delivery_oldest_change_seconds)"}}},
-	{"Held, frozen, paused", "short", "Zones held or frozen, and classes whose provider wants a pause.", [][2]string{
+	{"Held, frozen, paused", "short", "Zones held or frozen, and Records of paused zones and classes.", [][2]string{
 		{"held", "max(kubizone_zones_held)"}, {"frozen", "max(kubizone_view_frozen_zones)"},
-		{"paused", "count(max by (class) (kubizone_delivery_paused_seconds) > 0) or vector(0)"}}},
+		{"paused", `sum(max by (reason) (kubizone_records_waiting{reason=~"Paused|ClassPaused"})) or vector(0)`}}},
 }
 
 type panel struct {

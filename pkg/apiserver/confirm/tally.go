@@ -15,6 +15,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ready"
 )
 
 // namedNamespaces bounds the series of a metric with a namespace: a tenant makes namespaces.
@@ -25,18 +26,19 @@ type tally struct {
 	metrics.BaseStableCollector
 	mu sync.Mutex
 	of map[law.Ref]waiting
-	// unconfirmed is by namespace, unadopted by namespace and reason.
-	unconfirmed map[string]int
-	unadopted   map[string]map[string]int
+	// unconfirmed is by namespace, unready the same Records by reason, unadopted by namespace and reason.
+	unconfirmed, unready map[string]int
+	unadopted            map[string]map[string]int
 }
 
-// waiting is zero for a Record that waits for nothing. reason is that of Adopted, "" if adopted.
+// waiting has reasons of conditions. ready is "" for a Record in no zone or confirmed, adopted for an adopted Record.
 type waiting struct {
-	unconfirmed bool
-	reason      string
+	ready, adopted string
 }
 
 var (
+	unreadyDesc = metrics.NewDesc("kubizone_records_waiting", "Records in zones that are not Ready, by reason; none at all servers "+
+		"but one.", []string{"reason"}, nil, metrics.BETA, "")
 	unadoptedDesc = metrics.NewDesc("kubizone_records_not_adopted", "Records that no zone has adopted, by reason; none at all "+
 		"servers but one.", []string{"reason"}, nil, metrics.BETA, "")
 	unadoptedInDesc = metrics.NewDesc("kubizone_namespace_records_not_adopted", "Records of a namespace that no zone has adopted, "+
@@ -55,14 +57,19 @@ func newTally() *tally {
 func (t *tally) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.of, t.unconfirmed, t.unadopted = map[law.Ref]waiting{}, map[string]int{}, map[string]map[string]int{}
+	t.of, t.unconfirmed, t.unready, t.unadopted = map[law.Ref]waiting{}, map[string]int{}, map[string]int{}, map[string]map[string]int{}
 }
 
-func waitingOf(record *v1alpha1.Record, open bool) waiting {
-	w := waiting{unconfirmed: record.Status.ZoneRef != nil && open}
+func waitingOf(record *v1alpha1.Record, open bool) (w waiting) {
+	if record.Status.ZoneRef != nil && open {
+		w.ready = v1alpha1.ReasonPending // before a judgement of this generation
+		if of := ready.ReadyOf(record.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
+			w.ready = of.Reason
+		}
+	}
 	adopted := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionAdopted)
 	if adopted != nil && adopted.Status != metav1.ConditionTrue {
-		w.reason = adopted.Reason
+		w.adopted = adopted.Reason
 	}
 	return w
 }
@@ -83,16 +90,17 @@ func (t *tally) setRecord(ref law.Ref, now waiting) {
 }
 
 func (t *tally) addRecord(namespace string, w waiting, n int) {
-	if w.unconfirmed {
+	if w.ready != "" {
 		addTo(t.unconfirmed, namespace, n)
+		addTo(t.unready, w.ready, n)
 	}
-	if w.reason == "" {
+	if w.adopted == "" {
 		return
 	}
 	if t.unadopted[namespace] == nil {
 		t.unadopted[namespace] = map[string]int{}
 	}
-	if addTo(t.unadopted[namespace], w.reason, n); len(t.unadopted[namespace]) == 0 {
+	if addTo(t.unadopted[namespace], w.adopted, n); len(t.unadopted[namespace]) == 0 {
 		delete(t.unadopted, namespace)
 	}
 }
@@ -105,7 +113,7 @@ func addTo(counts map[string]int, key string, n int) {
 
 // DescribeWithStability implements metrics.StableCollector.
 func (t *tally) DescribeWithStability(descriptions chan<- *metrics.Desc) {
-	for _, desc := range []*metrics.Desc{unadoptedDesc, unadoptedInDesc, unconfirmedInDesc} {
+	for _, desc := range []*metrics.Desc{unreadyDesc, unadoptedDesc, unadoptedInDesc, unconfirmedInDesc} {
 		descriptions <- desc
 	}
 }
@@ -123,6 +131,9 @@ func (t *tally) CollectWithStability(found chan<- metrics.Metric) {
 			reasons[reason] += n
 			totals[namespace] += n
 		}
+	}
+	for reason, n := range t.unready {
+		send(unreadyDesc, n, reason)
 	}
 	for reason, n := range reasons {
 		send(unadoptedDesc, n, reason)

@@ -37,6 +37,7 @@ func readValues(t *testing.T, registry metrics.KubeRegistry, name string) map[st
 func TestTally_countsWaitingRecords(t *testing.T) {
 	l := newLeader(t, &stored{records: map[law.Ref]*v1alpha1.Record{}}, 50)
 	registry := l.config.Registry
+	readyReason := ""
 	track := func(namespace, name, zone, reason string, deleted bool) {
 		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 		if zone != "" {
@@ -47,6 +48,10 @@ func TestTally_countsWaitingRecords(t *testing.T) {
 			adopted.Status, adopted.Reason = metav1.ConditionFalse, reason
 		}
 		record.Status.Conditions = []metav1.Condition{adopted}
+		if readyReason != "" {
+			record.Status.Conditions = append(record.Status.Conditions,
+				metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: readyReason})
+		}
 		l.trackRecord(trimRecord(record), deleted)
 	}
 	expect := func(name string, want map[string]float64) {
@@ -55,8 +60,10 @@ func TestTally_countsWaitingRecords(t *testing.T) {
 			t.Errorf("%s %v, want %v", name, got, want)
 		}
 	}
-	const inAll, inNamespace, unconfirmed = "kubizone_records_not_adopted", "kubizone_namespace_records_not_adopted",
-		"kubizone_namespace_records_unconfirmed"
+	const (
+		waitingFor, unconfirmed = "kubizone_records_waiting", "kubizone_namespace_records_unconfirmed"
+		inAll, inNamespace      = "kubizone_records_not_adopted", "kubizone_namespace_records_not_adopted"
+	)
 	track("team", "a", "", law.ReasonNoEnclosingZone, false)
 	track("team", "b", "", law.ReasonNameHeld, false)
 	track("team", "c", "u", "", false)
@@ -64,6 +71,10 @@ func TestTally_countsWaitingRecords(t *testing.T) {
 	expect(inAll, map[string]float64{"NoEnclosingZone ": 1, "NameHeld ": 1, "DelegationWithdrawn ": 1})
 	expect(inNamespace, map[string]float64{"team NoEnclosingZone ": 1, "team NameHeld ": 1, "team DelegationWithdrawn ": 1})
 	expect(unconfirmed, map[string]float64{"team ": 2})
+	expect(waitingFor, map[string]float64{"Pending ": 2})
+	readyReason = v1alpha1.ReasonPaused
+	track("team", "c", "u", "", false)
+	expect(waitingFor, map[string]float64{"Pending ": 1, "Paused ": 1})
 
 	track("team", "a", "", law.ReasonNameHeld, false)
 	track("team", "b", "u", "", false)
@@ -84,6 +95,7 @@ func TestTally_countsWaitingRecords(t *testing.T) {
 	expect(inAll, map[string]float64{"NameHeld ": 1, "NoEnclosingZone ": 30 * 31 / 2})
 
 	l.resetTracker()
+	expect(waitingFor, map[string]float64{})
 	expect(inAll, map[string]float64{})
 	expect(unconfirmed, map[string]float64{})
 }

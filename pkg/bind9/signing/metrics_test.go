@@ -51,7 +51,8 @@ func TestMetrics_ofSignedZones(t *testing.T) {
 		t.Errorf("a controller that does not run has %v", got)
 	}
 	end := c.metrics.measureZones(source{c.Zones.Informer().GetIndexer().List, c.memory.readTimes, c.Now})
-	want := map[string]float64{"kubizone_dnssec_zones Moving": 2, "kubizone_dnssec_zones Withdrawing": 1, "kubizone_dnssec_zones Signed": 30,
+	want := map[string]float64{
+		"kubizone_dnssec_zones Moving": 2, "kubizone_dnssec_zones Withdrawing": 1, "kubizone_dnssec_zones Signed": 30,
 		"kubizone_dnssec_phase_seconds Moving": 3600, "kubizone_dnssec_phase_seconds Withdrawing": 1}
 	for i := range 10 {
 		want[fmt.Sprintf("kubizone_dnssec_signature_expiry_timestamp_seconds n%02d", i)] = float64(begin.Unix() + int64(i)*3600)
