@@ -19,6 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/version"
 )
@@ -60,14 +61,38 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 	return m, syncDir(filepath.Dir(out))
 }
 
-func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.TransportConfig, path string) error {
-	config := clientv3.Config{DialTimeout: dialTimeout, Logger: zap.NewNop()}
+// Note writes the backup's time into its store, for the metric and the alert of a late backup.
+func (m *Manifest) Note(ctx context.Context, where storagebackend.TransportConfig) error {
+	config, err := clientConfig(where)
+	if err != nil {
+		return err
+	}
+	client, err := clientv3.New(config)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	return maintenance.NoteBackup(ctx, client, apiserver.Prefix, m.Time)
+}
+
+func clientConfig(where storagebackend.TransportConfig) (clientv3.Config, error) {
+	config := clientv3.Config{Endpoints: where.ServerList, DialTimeout: dialTimeout, Logger: zap.NewNop()}
 	if where.CertFile != "" || where.KeyFile != "" || where.TrustedCAFile != "" {
 		var err error
 		files := transport.TLSInfo{CertFile: where.CertFile, KeyFile: where.KeyFile, TrustedCAFile: where.TrustedCAFile}
 		if config.TLS, err = files.ClientConfig(); err != nil {
-			return fmt.Errorf("etcd %v: %w", where.ServerList, err)
+			return config, fmt.Errorf("etcd %v: %w", where.ServerList, err)
 		}
+	}
+	return config, nil
+}
+
+func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.TransportConfig, path string) error {
+	config, err := clientConfig(where)
+	if err != nil {
+		return err
 	}
 	var wrong []error
 	for _, endpoint := range where.ServerList {

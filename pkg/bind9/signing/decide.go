@@ -103,6 +103,8 @@ type decision struct {
 	reports      []dsReport
 	status       *v1alpha1.ZoneDNSSECStatus
 	requeueAfter time.Duration
+	// awaitsDS: a server of the parent lacks the last change of the DS.
+	awaitsDS bool
 }
 
 const (
@@ -327,6 +329,7 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 			}
 		}
 	}
+	d.awaitsDS = len(coming)+len(going) > 0
 	switch {
 	case tooLong:
 		d.setMessage("the DS at the parent has a TTL of %s, above timing.parentDSTTL %s of policy %s: raise parentDSTTL, "+

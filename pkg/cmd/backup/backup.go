@@ -37,6 +37,10 @@ server encrypts: keep it where you would keep the data directory.`,
 			if err != nil {
 				return err
 			}
+			if err := m.Note(command.Context(), where); err != nil {
+				_, _ = terminal.Fprintf(command.ErrOrStderr(), "warning: the backup is complete, but its time is not in the store (%v), "+
+					"and the alert KubizoneBackupLate will fire; give the command a client that may write there\n", err)
+			}
 			_, err = terminal.Fprintf(command.OutOrStdout(), "%s and %s: %s at revision %d, %d octets, SHA-256 %s\n",
 				out, backup.ManifestFile(out), m, m.Revision, m.Bytes, m.SHA256)
 			return err

@@ -140,6 +140,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		Classes: local.Kubizone().V1alpha1().DNSClasses(),
 		InForce: w.controller.InForce, Holder: members.HolderAmong, Views: set,
 		Servers: selected, Agents: agents, Secrets: secrets, ParentServers: signing.LookupParentServers(net.DefaultResolver), Now: time.Now,
+		Registry: w.Registry,
 	})
 	if err != nil {
 		return nil, err

@@ -66,6 +66,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	NewMetrics(shell.Registry, informers.Bind9().V1alpha1().Bind9Instances().Lister())
 	shell.Informers, shell.Client, shell.WaitFirst = []process.Informers{informers, servers}, client.Bind9V1alpha1().RESTClient(),
 		servers.WaitForSync
 	return shell.Run(ctx, func(running, outlasting context.Context) error {

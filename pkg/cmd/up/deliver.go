@@ -87,6 +87,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: controller.InForce,
 		Holder: members.HolderAmong, Views: zones,
 		Servers: servers, Agents: agents, Secrets: secrets, ParentServers: c.ParentServers, Now: time.Now,
+		Registry: server.Registry(),
 	})
 	if err != nil {
 		return err

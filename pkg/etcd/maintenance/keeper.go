@@ -49,7 +49,7 @@ const (
 // Keeper maintains an etcd. Several Keepers may share it.
 type Keeper struct {
 	client                 *clientv3.Client
-	lockKey                string
+	lockKey, backupKey     string
 	metrics                *Metrics
 	interval, intervalFull time.Duration
 	minReclaim             int64
@@ -68,7 +68,7 @@ type Keeper struct {
 // NewKeeper returns a Keeper, idle until Run. client is not closed. prefix begins the server's keys.
 func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
-		client: client, lockKey: prefix + "/maintenance/defragment", metrics: NewMetrics(registry),
+		client: client, lockKey: prefix + "/maintenance/defragment", backupKey: lastBackup(prefix), metrics: NewMetrics(registry),
 		interval: interval, intervalFull: intervalFull, minReclaim: minReclaim, keepHistory: keepHistory,
 	}
 }
@@ -77,6 +77,9 @@ func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegi
 func (k *Keeper) Run(ctx context.Context) error {
 	for {
 		full, err := k.checkMembers(ctx)
+		if err == nil {
+			err = k.measureBackup(ctx)
+		}
 		if err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "Looking after etcd")
 		}
