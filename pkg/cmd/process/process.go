@@ -92,9 +92,9 @@ func (p *Process) Printf(format string, arguments ...any) {
 // that ends before ctx gives an error. Of work's contexts, running ends with ctx, outlasting after the work.
 func (p *Process) Run(ctx context.Context, work func(running, outlasting context.Context) error) error {
 	running, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
 	var parts sync.WaitGroup
 	defer parts.Wait()
+	defer fail(nil)
 
 	prober := &http.Server{Handler: p.newHandler(), ReadTimeout: probeTimeout, WriteTimeout: probeTimeout}
 	parts.Go(func() {
