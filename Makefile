@@ -117,7 +117,7 @@ soak: ##- every fault in its long form, then faults chosen at random for SOAK (a
 	KUBE_BIN=$$(hack/build-kube.sh kube-apiserver) && export KUBE_BIN && \
 	$(GO) test -vet=off -count=1 -timeout 0 -v ./test/crash -soak $(SOAK) -seed $(SEED)
 
-# BENCH are flags of bench, bench-delivery and bench-large: make bench BENCH='-profiles /tmp/profiles', BENCH=-keep to compare later runs with this one.
+# BENCH are flags of bench, bench-delivery, bench-peers and bench-large: make bench BENCH='-profiles /tmp/profiles', BENCH=-keep to compare later runs with this one.
 BENCH ?=
 
 .PHONY: bench
@@ -127,6 +127,11 @@ bench: ##- the ledger against the same server without it, in pairs (10 minutes)
 .PHONY: bench-delivery
 bench-delivery: ##- from a change to the answer of a secondary and the call of a webhook (10 minutes)
 	$(GO) run ./test/bench/delivery $(BENCH)
+
+.PHONY: bench-peers
+bench-peers: ##- beside external-dns and a custom resource with a controller, each to a BIND (12 minutes; the first build of external-dns ten more)
+	hack/build-tool.sh external-dns && KUBE_BIN=$$(hack/build-kube.sh kube-apiserver) && export KUBE_BIN && \
+	$(GO) run ./test/bench/peers $(BENCH)
 
 .PHONY: bench-large
 bench-large: build ##- how a server grows, to a million records and a hundred thousand zones (an hour; later runs half of that)

@@ -161,7 +161,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, config *rest.Confi
 	does := actuator.New(mgr.GetClient(), mgr.GetAPIReader(), o.actuator)
 	for _, of := range o.types {
 		settings := o.controller.Completed().Options()
-		// The library names each controller "dnsrecord".
+		// The library names each controller "dnsrecord", and equal names would be refused.
 		unchecked := true
 		settings.SkipNameValidation = &unchecked
 		if err := dnsrecord.Add(mgr, dnsrecord.AddArgs{

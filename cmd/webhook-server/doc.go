@@ -6,7 +6,7 @@
 //
 // Guarantees:
 //
-//	W1. Options are validated together before the start, and each error names its flag.
+//	W1. Options are validated together before the start, and each error names the flag.
 //	W2. A line that begins with "ready" has the address. Before this line no request is answered.
 //	W3. When the context ends, the server finishes the current requests, and returns.
 //	W4. Secrets are read for each request. Empty secrets are ignored; with only empty secrets no request is answered.

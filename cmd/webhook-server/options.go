@@ -82,7 +82,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"server: it gets the zone; empty for none")
 }
 
-// makeServer returns all errors (W1).
+// makeServer returns the errors of all options together (W1).
 func (o *options) makeServer(logger *slog.Logger) (*webhookServer, error) {
 	var wrong []error
 	fault := func(flag string, err error) { wrong = append(wrong, fmt.Errorf("%s: %w", flag, err)) }
@@ -216,7 +216,8 @@ func (o *options) openFiles() (server.Backend, error) {
 	return backend, nil
 }
 
-// judgeSecrets rejects secrets with which no client, or any client, could sign.
+// judgeSecrets rejects missing secrets, with which no client could sign, and empty secrets, with which any client
+// could.
 func (o *options) judgeSecrets() error {
 	if len(o.secretFiles) == 0 {
 		return errors.New("name at least one; without a secret no request is answered")

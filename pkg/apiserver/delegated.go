@@ -33,8 +33,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Delegated configures a server behind a kube-apiserver by upstream's groups of options, completed and validated. All
-// fields are required.
+// Delegated configures a server behind a kube-apiserver by upstream's groups of options, completed and validated.
+// Fields are required unless "" has a meaning.
 type Delegated struct {
 	ServerRun      *genericoptions.ServerRunOptions
 	Etcd           *genericoptions.EtcdOptions
@@ -50,6 +50,8 @@ type Delegated struct {
 	Fleet          validation.FleetRules
 	ACME           ACME
 	Budgets        budget.Limits
+	// PeerCertFile is the certificate of the etcd in this process among its peers; "": none.
+	PeerCertFile string
 }
 
 const (
@@ -111,7 +113,8 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}
 	informer := config.SharedInformerFactory.Core().V1().Namespaces()
 	s.namespaces = namespaces{informer.Lister(), informer.Informer().HasSynced, informer}
-	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, fleet: cfg.Fleet, acme: cfg.ACME})
+	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, fleet: cfg.Fleet, acme: cfg.ACME,
+		peerCertFile: cfg.PeerCertFile})
 }
 
 func (d *Delegated) applyServing(config *genericapiserver.Config) error {

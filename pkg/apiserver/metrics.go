@@ -31,7 +31,9 @@ type Metrics struct {
 	feed   *fromjournal.Source
 	set    *zoneview.Set
 	// countGone counts deleted namespaces with objects here; false if unknown.
-	countGone        func() (float64, bool)
+	countGone func() (float64, bool)
+	// certificates return this process's certificates in PEM, by name.
+	certificates     map[string]func() []byte
 	backlog, journal atomic.Int64
 }
 
@@ -39,7 +41,7 @@ var _ metrics.StableCollector = (*Metrics)(nil)
 
 // NewMetrics registers and returns the metrics of a ledger and its zones in memory.
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
-	m := &Metrics{ledger: of, feed: feed, set: set}
+	m := &Metrics{ledger: of, feed: feed, set: set, certificates: map[string]func() []byte{}}
 	m.backlog.Store(-1)
 	m.journal.Store(-1)
 	registry.CustomMustRegister(m)
@@ -108,6 +110,7 @@ var serverMetrics = []metric{
 
 // DescribeWithStability implements metrics.StableCollector.
 func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
+	descriptions <- certificateDesc
 	for _, one := range serverMetrics {
 		descriptions <- one.desc
 	}
@@ -115,6 +118,9 @@ func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
 
 // CollectWithStability implements metrics.StableCollector.
 func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
+	for name, at := range m.measureCertificates() {
+		found <- metrics.NewLazyConstMetric(certificateDesc, metrics.GaugeValue, at, name)
+	}
 	for _, one := range serverMetrics {
 		if value, known := one.of(m); known {
 			found <- metrics.NewLazyConstMetric(one.desc, one.kind, value)

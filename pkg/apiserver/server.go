@@ -145,6 +145,7 @@ type storageOptions struct {
 	inlineSecrets, plain bool
 	fleet                validation.FleetRules
 	acme                 ACME
+	peerCertFile         string
 }
 
 // ACME configures the solver of cert-manager's challenges.
@@ -160,6 +161,11 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	s.feed = fromjournal.New(s.ledger, of.zones)
 	s.metrics = NewMetrics(s.registry, s.ledger, s.feed, of.zones)
 	s.metrics.countGone = func() (float64, bool) { return s.namespaces.countGone(s.budgets.Namespaces()) }
+	if serving := config.SecureServing; serving != nil && serving.Cert != nil {
+		s.metrics.certificates["serving"] = func() []byte { text, _ := serving.Cert.CurrentCertKeyContent(); return text }
+	}
+	s.metrics.addCertificateFile("etcd-client", etcd.StorageConfig.Transport.CertFile)
+	s.metrics.addCertificateFile("etcd-peer", of.peerCertFile)
 	config.AddReadyzChecks(
 		healthz.NamedCheck("views", func(*http.Request) error { return s.feed.Check() }),
 		healthz.NamedCheck("classes", func(*http.Request) error { return s.classes.Check() }),

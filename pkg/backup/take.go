@@ -17,7 +17,6 @@ import (
 	"go.etcd.io/etcd/client/v3/snapshot"
 	"go.uber.org/zap"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
-	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
@@ -59,21 +58,15 @@ func Take(ctx context.Context, where storagebackend.TransportConfig, out string)
 	if err := m.writeFile(out); err != nil {
 		return nil, err
 	}
-	if err := syncDir(filepath.Dir(out)); err != nil {
-		return nil, err
-	}
-	if err := m.noteTime(ctx, where); err != nil {
-		klog.FromContext(ctx).Info("The backup is complete, but its time is not noted in etcd for kubectl kubizone status", "err", err)
-	}
-	return m, nil
+	return m, syncDir(filepath.Dir(out))
 }
 
-func (m *Manifest) noteTime(ctx context.Context, where storagebackend.TransportConfig) error {
+// Note writes the backup's time into its store, for the metric and the alert of a late backup.
+func (m *Manifest) Note(ctx context.Context, where storagebackend.TransportConfig) error {
 	config, err := clientConfig(where)
 	if err != nil {
 		return err
 	}
-	config.Endpoints = where.ServerList
 	client, err := clientv3.New(config)
 	if err != nil {
 		return err
@@ -81,13 +74,13 @@ func (m *Manifest) noteTime(ctx context.Context, where storagebackend.TransportC
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	_, err = client.Put(ctx, maintenance.LastBackup(apiserver.Prefix), m.Time.Format(time.RFC3339))
-	return err
+	return maintenance.NoteBackup(ctx, client, apiserver.Prefix, m.Time)
 }
 
-func clientConfig(where storagebackend.TransportConfig) (config clientv3.Config, err error) {
-	config = clientv3.Config{DialTimeout: dialTimeout, Logger: zap.NewNop()}
+func clientConfig(where storagebackend.TransportConfig) (clientv3.Config, error) {
+	config := clientv3.Config{Endpoints: where.ServerList, DialTimeout: dialTimeout, Logger: zap.NewNop()}
 	if where.CertFile != "" || where.KeyFile != "" || where.TrustedCAFile != "" {
+		var err error
 		files := transport.TLSInfo{CertFile: where.CertFile, KeyFile: where.KeyFile, TrustedCAFile: where.TrustedCAFile}
 		if config.TLS, err = files.ClientConfig(); err != nil {
 			return config, fmt.Errorf("etcd %v: %w", where.ServerList, err)

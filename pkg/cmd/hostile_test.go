@@ -241,9 +241,14 @@ func serveHostile(t *testing.T, refuses bool) string {
 		}
 	}))
 	t.Cleanup(api.Close)
+	return writeKubeconfig(t, api.URL)
+}
+
+func writeKubeconfig(t *testing.T, server string) string {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	must.Succeed(t, os.WriteFile(path, []byte("apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: "+
-		api.URL+"}}]\ncontexts: [{name: c, context: {cluster: c, namespace: team}}]\n"), 0o600))
+		server+"}}]\ncontexts: [{name: c, context: {cluster: c, namespace: team}}]\n"), 0o600))
 	return path
 }
 

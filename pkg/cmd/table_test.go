@@ -5,8 +5,11 @@ package cmd
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -129,6 +132,39 @@ func expectDocument(t *testing.T, what, form, out string, results map[string]any
 	}
 	if _, known := results[document.Kind]; document.APIVersion != output.Version || !known {
 		t.Errorf("%s: a document of %q %q", what, document.APIVersion, document.Kind)
+	}
+}
+
+// Ctrl-C ends every command, and a command that may write says what is done.
+func TestClient_saysThatItWasInterrupted(t *testing.T) {
+	files := writeHostile(t)
+	for line, want := range map[string]string{
+		"changes team/zone": "", "export team/zone": "", "may create www.example.org A": "", "names": "", "tree": "",
+		"verify team/zone": "", "who www.example.org": "", "why record": "", "plan -f MANIFEST": "nothing was written",
+		"import ZONEFILE --zone team/zone": "not imported", "apply -f RECORDS": "whether the change set was written is not known",
+	} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		api := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			interrupt()
+			<-ended
+		}))
+		var arguments []string
+		for _, word := range strings.Fields(line) {
+			arguments = append(arguments, files.Replace(word))
+		}
+		root := client.New()
+		var out bytes.Buffer
+		root.SetOut(&out)
+		root.SetErr(&out)
+		root.SetArgs(append(arguments, "--kubeconfig", writeKubeconfig(t, api.URL)))
+		if err := root.ExecuteContext(ctx); err == nil || !strings.Contains(out.String()+err.Error(), want) ||
+			!strings.Contains(err.Error(), context.Canceled.Error()) {
+			t.Errorf("%s: %v\n%s", line, err, out.String())
+		}
+		interrupt()
+		close(ended)
+		api.Close()
 	}
 }
 

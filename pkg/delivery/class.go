@@ -39,7 +39,8 @@ type Zone struct {
 	Classes []string
 	// Former are other classes to remove the zone from. The Loop remembers earlier Classes itself.
 	Former []string
-	// Expelled are former classes that lose the zone at once. The others keep it until all of Classes have it.
+	// Expelled are former classes that lose the zone at once. Other former classes keep it until all of Classes have
+	// it.
 	Expelled []string
 	// Remove is set if the Zone is being deleted, and removes it from Classes too.
 	Remove bool

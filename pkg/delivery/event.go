@@ -21,7 +21,7 @@ const (
 	OutcomeDrifted Outcome = "Drifted"
 	// OutcomeCompared: a comparison ended without a repair.
 	OutcomeCompared Outcome = "Compared"
-	// OutcomeRemoved: the zone is removed or retained, and the state deleted.
+	// OutcomeRemoved: the zone is removed from the provider or retained there, and the state deleted.
 	OutcomeRemoved Outcome = "Withdrawn"
 )
 
@@ -40,6 +40,6 @@ type Event struct {
 	Drift   Drift
 	// Absent is the name of a zone given up because the provider denied its existence for too long.
 	Absent name.Name
-	// Remains is the name of a zone with Report.Remains.
+	// Remains is the name of a zone whose Report had Remains.
 	Remains name.Name
 }

@@ -23,7 +23,7 @@ type WriteOrder struct {
 // MaxFailed bounds the failed RRsets remembered per zone.
 const MaxFailed = 4096
 
-// Failed returns the failed RRsets of a zone with numbers that grow with time.
+// Failed returns the failed RRsets of a zone, with higher numbers for later failures.
 func (o *WriteOrder) Failed(zone name.Name) map[RRsetKey]uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -16,7 +16,7 @@ type Transport struct{ Handler http.Handler }
 
 var _ http.RoundTripper = Transport{}
 
-// RoundTrip returns when the handler does, which must end with the request's context.
+// RoundTrip returns when the handler returns, so the handler has to end with the request's context.
 func (t Transport) RoundTrip(request *http.Request) (response *http.Response, err error) {
 	ctx, release := Detach(request.Context())
 	defer release()
@@ -28,7 +28,7 @@ func (t Transport) RoundTrip(request *http.Request) (response *http.Response, er
 	}
 	defer served.Body.Close()
 	defer func() {
-		// net/http would end the connection instead, and log the panic.
+		// net/http would log the panic and end the connection instead.
 		if why := recover(); why != nil {
 			response, err = nil, fmt.Errorf("%s %s: the server has aborted the request: %v", request.Method, request.URL.Path, why)
 		}

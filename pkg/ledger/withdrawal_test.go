@@ -328,7 +328,7 @@ func TestWithdrawal_keepsRecordsAndZonesForThePeriod_S2_5(t *testing.T) {
 	st.MustBeClean()
 }
 
-// Neither a clock a year ahead nor a starting server ends a period, and constant writes by the tenant do not
+// A clock a year ahead ends no period, and constant writes by the tenant do not
 // prolong it (S3.5, attack 63).
 func TestWithdrawal_countsTimeThatServersRan_S3_6(t *testing.T) {
 	t.Parallel()

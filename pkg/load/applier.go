@@ -18,12 +18,13 @@ import (
 
 type applier struct {
 	manager string
-	// client is true to compute the change here, like kubectl apply without --server-side.
+	// client is true if the Loader computes the patch, like kubectl apply without --server-side.
 	client bool
 	force  bool
 }
 
-// applierOf returns the client that applied an object last, else kubectl apply. A nil object is new.
+// applierOf returns the Config's manager. With AsLastApplied, it returns the last that applied an existing object, else
+// kubectl's client-side apply.
 func (l *Loader) applierOf(before metav1.Object) applier {
 	as := applier{manager: l.cfg.FieldManager, force: l.cfg.ForceConflicts}
 	if !l.cfg.AsLastApplied || before == nil {
@@ -80,7 +81,7 @@ func mergePatch(object, patch map[string]any) {
 	}
 }
 
-// serverPatch returns the spec of o, with null for absent fields that only the manager applied.
+// serverPatch returns the spec of o, with null for fields that o lacks and only the manager applied.
 func serverPatch(o *unstructured.Unstructured, before metav1.Object, manager string) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	own, others := make(map[string]any), make(map[string]bool)

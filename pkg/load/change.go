@@ -24,18 +24,18 @@ import (
 type Change struct {
 	// Op is + for an addition, ~ for a change, - for a removal.
 	Op string `json:"op"`
-	// Zone is the object's Zone, as NAMESPACE/NAME: itself, its zone, or the zone of the rule; or empty.
+	// Zone is NAMESPACE/NAME of the written Zone, of a Record's zone, or of the zone with the rule; or empty.
 	Zone string `json:"zone,omitempty"`
-	// Object is a Record from a manifest, or the Zone that derives an entry. Text describes the change.
+	// Object names the Record of a manifest, or the Zone that derives an entry. Text describes the change.
 	Object string `json:"object,omitempty"`
 	Text   string `json:"text"`
 	// Namespace, FQDN and Type of a Record, or of an entry that a Zone derives in its parent.
 	Namespace string `json:"namespace,omitempty"`
 	FQDN      string `json:"fqdn,omitempty"`
 	Type      string `json:"type,omitempty"`
-	// After is an object of the plan on which this change depends; the server's later answer may differ.
+	// After names an object of the plan on which this change depends; the server's later answer may differ.
 	After string `json:"after,omitempty"`
-	// ZoneBefore and ZoneAfter are the written Zone; may be nil.
+	// ZoneBefore and ZoneAfter are the Zone before and after a write; may be nil.
 	ZoneBefore, ZoneAfter *v1alpha1.Zone `json:"-"`
 }
 
@@ -54,7 +54,7 @@ func (c Change) String() string {
 	return line
 }
 
-// ChangesOfRecord lists the changes of a Record; nil for no Record.
+// ChangesOfRecord lists the changes from before to after. A nil Record does not exist.
 func ChangesOfRecord(before, after *v1alpha1.Record, zone types.NamespacedName) (changes []Change) {
 	add := func(op string, r *v1alpha1.Record, text string) {
 		c := Change{Op: op, Text: text, Namespace: r.Namespace, FQDN: cmp.Or(r.Status.FQDN, r.Spec.DomainName), Type: r.Spec.Type}
@@ -250,7 +250,7 @@ func dropServerFields(o *unstructured.Unstructured) {
 type manifest struct {
 	path   string
 	object *unstructured.Unstructured
-	// owner is the DNS name in the manifest, if known; created is the creation time on an earlier server.
+	// owner is the Record's DNS name in the manifest, if known; created is the creation time on an earlier server.
 	owner   string
 	created time.Time
 	// after names an object of the plan to be written first.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package load writes files to a server: manifests, and zone files as a Zone with a Record for each RRset. Load reads
-// the sources given to a server at its start, Import a zone file for an existing Zone.
+// the files given to a server at its start (sources), Import a zone file for an existing Zone.
 //
 // Guarantees:
 //
@@ -10,13 +10,13 @@
 //	L2. A refusal is a line with file, line number, content, reason and next step. The rest of the file is loaded.
 //	L3. Loading the same sources again writes nothing. A zone file loaded without a refusal is recognised by its
 //	    digest. An interrupted load is completed.
-//	L4. Later changes by other field managers stay, and are reported.
-//	L5. Objects of a zone file are named only by owner and type, so a second load of a changed file finds them. A
-//	    Record of another client with the same data gets no second Record beside it.
+//	L4. Fields changed later by other field managers stay, and are reported.
+//	L5. A Record's object name depends only on owner and type, so a second load of a changed file finds the Record.
+//	    If a Record of another client has the same data, no second Record is made.
 //	L6. A source may be a pipe. A slow pipe is reported, and ctx ends the wait.
 //	L7. Records are removed only with Prune, only if every field of the spec belongs to this field manager, and only
 //	    if all files of the run were read completely.
-//	L8. A dry run asks the server about everything. A write that depends on another object of the run is marked with
+//	L8. A dry run asks the server about each write. A write that depends on another object of the run is marked with
 //	    that object.
 //	L9. A Warning that another write of the run resolves is not shown.
 //

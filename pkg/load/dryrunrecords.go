@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// dryRunRecords asks by namespace and zone, or one by one if the zone is unknown or absent, or no change set can write
-// as their client does.
+// dryRunRecords asks about Records by change sets of a namespace and zone. A Record is asked about alone if its zone is
+// unknown or absent, or if no change set can write as its client does.
 func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*manifest, left []*v1alpha1.Record) (Result, error) {
 	var result Result
 	var writes, removals []*recordWrite
@@ -62,7 +62,7 @@ func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*ma
 		if by := r.Status.ZoneRef; by != nil && len(r.Finalizers) == 0 {
 			w.zone = types.NamespacedName{Namespace: by.Namespace, Name: by.Name}
 			removals = append(removals, w)
-		} else { // in no zone
+		} else { // in no zone, or with a finalizer
 			l.showRecord(nil, r, nil, w.zone, "")
 			result.Removed++
 		}
@@ -124,8 +124,8 @@ func (l *Loader) fillNames(ctx context.Context, writes []*recordWrite) {
 	}
 }
 
-// shareManagers gives creations and removals the manager that applies existing Records of the place, as a change set
-// has a single manager.
+// shareManagers gives creations and removals the manager that updates Records of the same namespace and zone, as a
+// change set has a single manager.
 func shareManagers(writes []*recordWrite) {
 	managers := make(map[place]applier)
 	for _, w := range writes {

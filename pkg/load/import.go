@@ -40,8 +40,8 @@ type Target struct {
 }
 
 // Import writes the records of a zone file into a Zone. path names the file in the report. Refusals are reported and
-// counted. If the SOA or the name servers differ, the report has a command that sets the fields of the Zone. An error
-// ends the run.
+// counted. If the SOA or the name servers differ, the report has a command that sets the fields of the Zone. After an
+// error, Finish removes no Record of the Zone.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
 	if err != nil {
@@ -240,8 +240,8 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 	return 1
 }
 
-// reportNameServers removes the NS at the apex from the plan, reports those missing in the Zone, and counts ignored
-// lines. Without spec.nameServers in the Zone, they stay in the plan and become a Record.
+// reportNameServers removes the NS at the apex from the plan, reports those missing in the Zone, and returns the number
+// of ignored lines. Without spec.nameServers in the Zone, the NS stay in the plan and become a Record.
 func (l *Loader) reportNameServers(path string, p *plan, zone *v1alpha1.Zone) int {
 	i := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
 	known := zone.Status.FQDN != ""

@@ -48,14 +48,12 @@ const (
 
 // Config of a Loader.
 type Config struct {
-	// Client needs the rights to write Zones and Records.
 	Client *rest.Config
 	// Namespace is for the objects of zone files, and for manifests without a namespace.
 	Namespace string
-	// FieldManager is for all writes, by default the constant.
+	// FieldManager of all writes, by default the constant.
 	FieldManager string
-	// DryRun stores nothing.
-	DryRun bool
+	DryRun       bool
 	// Prune makes Finish remove the Records of this field manager that no source has any more.
 	Prune bool
 	// Plan receives the changes of each write. Note receives remarks with a kind such as "refused"; if nil, Report
@@ -71,14 +69,14 @@ type Config struct {
 	HowToRemove string
 	// ForceConflicts overwrites fields changed by other managers (L4).
 	ForceConflicts bool
-	// Interval is the time before the first progress line, by default 2 s. It doubles for each further line, up to
+	// Interval precedes the first progress line, by default 2 s. Each further interval is twice as long, up to
 	// maxInterval.
 	Interval time.Duration
 	// Progress receives the numbers of objects done and in all, in the place of progress lines. May be nil.
 	Progress func(what string, done, of int)
 	// Confirm is asked before Finish removes so many Records. Its error ends the run. May be nil.
 	Confirm func(removals int) error
-	// Report receives lines for people, with texts of sources unchanged. May be nil.
+	// Report receives lines for people, which quote sources unescaped. May be nil.
 	Report func(line string)
 }
 
@@ -87,17 +85,17 @@ type Result struct {
 	Written int `json:"written"`
 	Present int `json:"present"`
 	Removed int `json:"removed"`
-	// Left objects stay as another field manager changed them (L4).
+	// Left counts objects left as another field manager changed them (L4).
 	Left int `json:"left"`
-	// NotTaken counts SOA and NS lines that differ from the Zone, and parts of custom resources without zone data.
+	// NotTaken counts SOA and NS lines that differ from the Zone, and omitted parts of custom resources.
 	NotTaken int `json:"notTaken"`
 	// Refused counts lines of zone files and objects of manifests.
 	Refused     int `json:"refused"`
 	Failed      int `json:"failed"`
 	NotServable int `json:"notServable"`
-	// Changed entries of a zone's custom resource are missing now or have another TTL.
+	// Changed counts entries of a zone's custom resource that are missing now or have another TTL.
 	Changed int `json:"changed"`
-	// Held zones are not delivered, as too much was removed from them at once.
+	// Held counts zones that are not delivered, as too much was removed from them at once.
 	Held int `json:"held"`
 }
 
@@ -114,7 +112,7 @@ func (r *Result) Add(more Result) {
 	r.Held += more.Held
 }
 
-// An error ends the whole run.
+// reportFailed counts a failed source, or returns an error that ends the whole run.
 func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, err error) error {
 	switch {
 	case err == nil:
@@ -249,7 +247,8 @@ func withSubject(ctx context.Context, of subject) context.Context {
 	return context.WithValue(ctx, subjectKey{}, of)
 }
 
-// withZone drops Warnings about Servable unless the run is dry, as the condition is reported at the end.
+// withZone drops the Warnings answered, and those about name servers unless the run is dry: Finish reports the
+// condition Servable.
 func (l *Loader) withZone(ctx context.Context, answered map[string]bool) context.Context {
 	if !l.cfg.DryRun {
 		answered = alsoAnswered(answered, v1alpha1.ReasonNoNameServers, v1alpha1.ReasonNameServerWithoutAddress)

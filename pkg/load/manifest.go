@@ -53,7 +53,7 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 	return result, err
 }
 
-// Apply applies objects. path is the source in reports of objects not read by ReadObjects of this Loader.
+// Apply applies objects. path is the source in reports, except of objects read by ReadObjects of this Loader.
 func (l *Loader) Apply(ctx context.Context, path string, objects []*unstructured.Unstructured) (Result, error) {
 	var all []*manifest
 	for _, o := range objects {
@@ -334,7 +334,7 @@ func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.
 	for _, r := range wrong {
 		l.reportRefused(r)
 	}
-	// A standalone server has every namespace.
+	// Namespaces are dropped: a standalone server has every namespace.
 	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
 		return o.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"}
 	})
@@ -346,8 +346,8 @@ func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.
 	return objects, len(wrong)
 }
 
-// ReadObjects reads the documents of a YAML or JSON file, and the items of lists. Refusals have the first lines of
-// documents.
+// ReadObjects reads the documents of a YAML or JSON file, and the items of lists. A Refusal has the first line of its
+// document.
 func ReadObjects(path string, text []byte) (read []*unstructured.Unstructured, refused []Refusal) {
 	for first, document := range splitDocuments(text) {
 		refuse := func(reason, fix string) {

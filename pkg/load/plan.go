@@ -51,7 +51,7 @@ type Refusal struct {
 	Text  string
 	// Fix is the next step, if Reason does not name it.
 	Reason, Fix string
-	// final is true if neither a rule nor another object would help.
+	// final is true if no rule or other object would help.
 	final bool
 }
 
@@ -91,7 +91,7 @@ func shorten(text string) string {
 // errNoSOA is also the error for a refused SOA.
 var errNoSOA = errors.New("no SOA could be read, with which a zone file begins; is this a zone file?")
 
-// makePlan plans a whole file, for a new Zone in the view and namespace. It fails if the file has no zone.
+// makePlan plans a whole file, for a new Zone in the view and namespace. It fails if the file has no SOA.
 func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace string) (*plan, error) {
 	p := &plan{view: view}
 	all, soa, err := p.readRows(path, rows)
@@ -108,7 +108,7 @@ func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace s
 	return p, nil
 }
 
-// A rule must name types by number (S4.5).
+// A rule allows types by number only if it names them (S4.5).
 func (p *plan) delegateNumbers(all []zonefile.RR) {
 	var types []rdata.Type
 	for _, row := range all {
@@ -175,8 +175,8 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// dropRefused resets the fields of the Zone that the server refuses: a bad field of the SOA must not block the records
-// (L2). It returns none if the error is about something else.
+// dropRefused resets the fields of the Zone that err refuses, and returns the refusals: a bad field of the SOA must not
+// block the records (L2). It returns none for another error.
 func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	if !apierrors.IsInvalid(err) {
 		return nil
@@ -271,7 +271,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 	}
 }
 
-// zoneSpec reports and replaces values that the API would refuse.
+// zoneSpec converts an SOA. It reports and replaces values that the API would refuse.
 func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1.ZoneSpec, error) {
 	fields := strings.Fields(soa.Data)
 	if len(fields) != 7 {

@@ -118,7 +118,7 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 		} else if err != nil {
 			return result, fmt.Errorf("zone %s: %w", id, err)
 		}
-		// A manifest is the complete intent for a Zone; a zone file implies that name servers load the zone.
+		// A Zone of a manifest may lack name servers by intent; a zone file implies that name servers load the zone.
 		if servable && l.reportServable(id, zone) && files[id] {
 			result.NotServable++
 		}

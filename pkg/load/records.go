@@ -82,8 +82,8 @@ func (l *Loader) leaveToOthers(c *rrsets.Change, at Refusal) (left bool) {
 
 const numPhases = 4
 
-// newPhases puts name servers first: before they have addresses a zone is not Servable (S6.15), and each earlier Record
-// has its status written twice. Cuts come before their glue.
+// newPhases puts the hosts of NS and MX first: before they have addresses a zone is not Servable (S6.15), and each
+// earlier Record has its status written twice. Cuts come before their glue.
 func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	hosts, cuts := namedHosts(sets, origin, rdata.NS, rdata.MX), map[name.Rel]bool{}
 	for _, s := range sets {
@@ -102,7 +102,7 @@ func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	}
 }
 
-// newAnswers returns a function for the Warnings of a set that the rest of its file resolves (S4.18, S5.6, S5.14).
+// newAnswers returns a function for the Warnings about a set that the rest of its file resolves (S4.18, S5.6, S5.14).
 func newAnswers(sets []*set, origin name.Name) func(s *set) map[string]bool {
 	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
 	var written WrittenNames
@@ -167,7 +167,7 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 	})
 }
 
-// nameRecord returns nil if Records of other clients have the set's values.
+// nameRecord returns the Record of a set; nil if Records of other clients have the set's values.
 func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record, done Result, err error) {
 	to, existing := file.to, file.existing
 	want = to.newRecord(s)
@@ -193,7 +193,7 @@ func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record,
 	return nil, done, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
-// replanWrite plans a write again after a conflict. now is the present Record or nil. Without a change, the Result
+// replanWrite plans a write again after a conflict. now is the stored Record or nil. If no change is left, the Result
 // counts the reason.
 func (l *Loader) replanWrite(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change, Result, error) {
 	desired := rrsets.Desired{Manager: l.cfg.FieldManager}

@@ -48,7 +48,7 @@ type place struct {
 
 func (w *recordWrite) place() place { return place{w.Record().Namespace, w.zone} }
 
-// A dry run asks the server about the writes. refused are in order.
+// A dry run asks the server about the writes. refused are in the order of phases.
 func (l *Loader) writeRecords(ctx context.Context, what string, phases [][]*recordWrite) (result Result, refused []*recordWrite,
 	err error) {
 	type key struct {
@@ -93,7 +93,7 @@ func (l *Loader) writePage(ctx context.Context, page []*recordWrite) (result Res
 			}
 			next, done, err := l.replanWrite(page[i], now)
 			if result.Add(done); next != nil {
-				page[i].Change = *next // the next plan is made for its object
+				page[i].Change = *next // a further conflict is about the object of this plan
 			}
 			return next, err
 		}}
@@ -125,7 +125,7 @@ func (l *Loader) showWrite(w *recordWrite, operation string) Result {
 	return Result{Written: 1}
 }
 
-// isFinal is true for a refusal of data: no other object would change it.
+// isFinal reports whether a refusal is about data, so that no other object would help.
 func isFinal(one refusal.Refusal) bool {
 	return one.Reason != metav1.CauseType(metav1.StatusReasonForbidden) && one.Field != "spec.domainName"
 }

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// maxAlike bounds the lines of a kind shown for a file, maxKinds the kinds, as in a file of a wrong format every
+	// maxAlike bounds the lines shown of a reason in a file, maxKinds the reasons: in a file of a wrong format every
 	// line is wrong.
 	maxAlike = 5
 	maxKinds = 20

@@ -24,7 +24,7 @@ type scope struct {
 	to       *destination
 
 	paths []string
-	// doubt is why the files are incomplete; then no Record counts as left over.
+	// doubt is the reason why files may be incomplete; then no Record counts as left over.
 	doubt string
 
 	refused []*recordWrite

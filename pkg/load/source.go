@@ -20,7 +20,7 @@ import (
 // Source is a file, or a directory with everything below it.
 type Source struct {
 	Path string
-	// View of the zones from zone files.
+	// View of zones from zone files.
 	View      string
 	viewGiven bool
 	// Origin is the name of a zone file's zone; zero if the file or its name has it.
@@ -127,7 +127,7 @@ func (s Source) findFiles() (Files, error) {
 var errEmptyDirectory = errors.New("the directory holds no manifest (.yaml, .yml, .json) and no zone file (.zone, .db); " +
 	"a zone file of another name is loaded when named itself")
 
-// IsManifest decides by the file's name.
+// IsManifest reports whether path ends in .yaml, .yml or .json.
 func IsManifest(path string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path)))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // WrittenNames has names as written by their authors: absolute, or relative to zones that may be unknown. A relative
-// name matches any absolute name that begins with its labels. The zero value is empty.
+// name matches any absolute name that begins with its labels.
 type WrittenNames struct {
 	texts      map[string]bool
 	beginnings map[string]bool

@@ -33,7 +33,7 @@ import (
 const LabelLoaded = "kubi.zone/loaded"
 
 const (
-	// planVersion changes if a file leads to other objects than before.
+	// planVersion is raised if files lead to other objects, so that they are loaded again.
 	planVersion = 2
 )
 
@@ -235,7 +235,7 @@ func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) 
 	return nil, nil
 }
 
-// sameZone compares the fields that a file has. The owner of the Zone has all others.
+// sameZone reports whether the fields of a file are equal. The owner of the Zone has all others.
 func sameZone(have, want *v1alpha1.ZoneSpec) bool {
 	parts := want.DeepCopy()
 	parts.TTL, parts.Refresh, parts.Retry, parts.Expire, parts.NegativeResponseCache = have.TTL, have.Refresh, have.Retry, have.Expire,

@@ -16,7 +16,7 @@ import (
 // Total returns the memory of the machine, or of the container if less, in octets; 0 if unknown.
 func Total() uint64 { return readTotal(os.DirFS("/")) }
 
-// readTotal reads proc(5) and the limits of cgroup v2 and v1, which only Linux has.
+// readTotal reads proc(5) and the limits of cgroup v2 and v1, absent except on Linux.
 func readTotal(root fs.FS) uint64 {
 	least := uint64(0)
 	for _, x := range []struct {
@@ -42,21 +42,21 @@ func readTotal(root fs.FS) uint64 {
 	return least
 }
 
-// Bounds of the heap's garbage in octets; usualSpare for unknown memory.
+// Bounds of the garbage at which collection starts, in octets; usualSpare for unknown memory.
 const (
 	leastSpare = 64 << 20
 	usualSpare = 256 << 20
 	mostSpare  = 1 << 30
 )
 
-// quietTime is below the two minutes after which the runtime collects without need.
+// quietTime is below two minutes, when the runtime collects without need.
 const quietTime = 100 * time.Second
 
 // SpareHeap delays each garbage collection until the garbage reaches a sixteenth of the memory, between leastSpare and
-// mostSpare, or the live heap's size if larger. A write leaves some 100 KiB, and a collection scans the history of
-// watch caches: a server with few zones would spend a fifth of its CPU time. After quietTime without a collection,
-// spare memory goes back to the system. Call SpareHeap once, after the start, whose garbage would lie between objects
-// that stay. GOGC overrides.
+// mostSpare, or the live heap's size if larger. A write leaves some 100 KiB of garbage, and a collection scans the
+// history of watch caches: a server with few zones would spend a fifth of its CPU time. After quietTime without a
+// collection, spare memory goes back to the system. Call SpareHeap once, after the start, whose garbage would lie
+// between objects that stay. GOGC overrides.
 func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return

@@ -72,7 +72,7 @@ type placeOfBindy struct {
 	ZoneRef referenceOfBindy `json:"zoneRef"`
 }
 
-// referenceOfBindy is a DNSZone's name, or an object with that.
+// referenceOfBindy is a DNSZone's name as a string, or an object.
 type referenceOfBindy struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
@@ -88,7 +88,7 @@ func (r *referenceOfBindy) UnmarshalJSON(text []byte) error {
 	return errors.Join(append(unknown, err)...)
 }
 
-// kindOfBindy has the data fields in order. Fields with several names over time never have two in a release.
+// kindOfBindy has the data fields in the order of an RR's text. Of a renamed field, no release has two names.
 type kindOfBindy struct {
 	rrType string
 	fields []string
@@ -263,7 +263,7 @@ func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
 		Retry:                 ptr.To(ptr.Deref(soa.Retry, bindyRetry)),
 		Expire:                ptr.To(ptr.Deref(soa.Expire, bindyExpire)),
 		NegativeResponseCache: ptr.To(ptr.Deref(soa.NegativeTTL, bindyNegativeTTL)),
-		// Everything in the zone, except types by number.
+		// Every name and type, except types by number.
 		Delegations: []v1alpha1.DelegationRule{{
 			Namespace: z.was.GetNamespace(),
 			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
@@ -370,8 +370,8 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 	}
 }
 
-// isServedByBindy reads the operator's status, which authors of records cannot write: a rule for another namespace
-// covers only names it has.
+// isServedByBindy reports whether bindy serves a record, by the status, which authors of records cannot write. Rules
+// for other namespaces cover only names served.
 func isServedByBindy(o *unstructured.Unstructured) bool {
 	var status struct {
 		Conditions []metav1.Condition `json:"conditions"`
@@ -391,8 +391,8 @@ func (zones *zonesOfBindy) named(namespace, object string) *zoneOfBindy {
 	return nil
 }
 
-// findZone returns the DNSZone that a record names, or else that selects its labels; of several the one in the status,
-// into which bindy writes.
+// findZone returns the DNSZone that a record names, or else that selects its labels; of several, the DNSZone in the
+// record's status, into which bindy writes.
 func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOfBindy) (z *zoneOfBindy, reason, fix string) {
 	here := o.GetNamespace()
 	const importBoth = "import it in the same source, or name another one"
@@ -453,7 +453,7 @@ func (zones *zonesOfBindy) enclosing(fqdn name.Name) *zoneOfBindy {
 	}
 }
 
-// addRules adds rules for other namespaces. The own namespace's rule stays first.
+// addRules adds rules for other namespaces and child zones. The own namespace's rule stays first.
 func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
 	own := z.was.GetNamespace()
 	rules := map[string]*v1alpha1.DelegationRule{own: &z.spec.Delegations[0]}

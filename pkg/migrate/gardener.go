@@ -30,7 +30,7 @@ type entrySpec struct {
 	Targets texts  `json:"targets"`
 	Text    texts  `json:"text"`
 	Resolve bool   `json:"resolveTargetsToAddresses"`
-	// OwnerID is a mark in the provider. The interval has no use without lookups.
+	// OwnerID marks data at the provider, and CNAMELookupInterval is for lookups: neither matters here.
 	OwnerID             any `json:"ownerId"`
 	CNAMELookupInterval any `json:"cnameLookupInterval"`
 	RoutingPolicy       any `json:"routingPolicy"`
@@ -39,7 +39,7 @@ type entrySpec struct {
 
 func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
 	having := make(map[name.Name]*unstructured.Unstructured)
-	// A second Record of an entry must not take another entry's name.
+	// The second Record of an entry must not take another entry's object name.
 	entries := make(map[string]bool)
 	for _, o := range all {
 		entries[o.GetKind()+" "+id(o)] = true
@@ -57,7 +57,7 @@ func (c *conversion) convertGardener(all []*unstructured.Unstructured) {
 	}
 }
 
-// convertEntry makes a Record per type. The first has the entry's name.
+// convertEntry makes a Record per type. The first has the entry's object name.
 func (c *conversion) convertEntry(o *unstructured.Unstructured, having map[name.Name]*unstructured.Unstructured, entries map[string]bool) {
 	if ignored := o.GetAnnotations()[gardenerIgnore]; ignored != "" && ignored != "false" {
 		c.refuse(o, fmt.Sprintf("metadata.annotations: %s is %q, so its present data is not known", gardenerIgnore, ignored),

@@ -77,8 +77,8 @@ func (c *conversion) omit(o *unstructured.Unstructured, reason, fix string) {
 
 const fixFields = "change the custom resource, or import a file without what is named"
 
-// addReplacement keeps users' labels and annotations, and the time of creation, by which the older object keeps a name
-// (S4.8). Owners are dropped: the garbage collector would delete an object whose owner is absent in its cluster.
+// addReplacement keeps users' labels and annotations, and the time of creation: the older object keeps a name (S4.8).
+// Owners are dropped: the garbage collector would delete an object whose owner is absent in its cluster.
 func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object string, spec any) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 	if err != nil {
@@ -132,7 +132,7 @@ func dropEmpty(content map[string]any) {
 	})
 }
 
-// readSpec rejects unknown fields, because without them the object has another meaning.
+// readSpec rejects unknown fields, because an object converted without them has another meaning.
 func readSpec(spec, into any) error {
 	text, err := json.Marshal(spec)
 	if err != nil {

@@ -25,9 +25,9 @@ const (
 	parentLabel = v1alpha1.GroupName + "/parent-zone"
 )
 
-// convertV0 converts an object of v0.1 to v0.4. The status stays, for Compare. Owners, finalizers and labels of the
-// replaced controller go: the garbage collector would delete an object with an owner of another uid, and no controller
-// would remove the finalizers.
+// convertV0 converts an object of v0.1 to v0.4. The status stays, for ServedBefore. Owners, finalizers and labels of
+// the replaced controller go: the garbage collector would delete an object with an owner of another uid, and no
+// controller would remove the finalizers.
 func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	kind := o.GroupVersionKind()
 	switch {
@@ -80,7 +80,7 @@ func ServedBefore(o *unstructured.Unstructured) string {
 }
 
 // Compare compares a zone's present entries with ServedBefore, both master files, except the SOA. It returns a line for
-// each missing or added entry, and the number missing. Added name servers are normal.
+// each missing or added entry, and the number of missing entries. Added name servers are normal.
 func Compare(before string, now io.Reader) (lines []string, missing int, err error) {
 	old, unreadable := readEntries(strings.NewReader(before))
 	entries, errs := readEntries(now)

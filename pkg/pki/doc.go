@@ -8,7 +8,7 @@
 //
 //	P1. Keys and kubeconfig are created with mode 0600, in a directory of mode 0700.
 //	P2. A valid pair of certificate and key is kept, so copies of the kubeconfig survive restarts. A leaf is issued
-//	    again if an address is missing, the authority differs, or less than a year is left.
+//	    again if it lacks an address, has another authority, or less than a year left.
 //	P3. Files are replaced atomically.
 //
 // Out of scope: authentication, and aggregated servers' certificates (pkg/apiserver/serving).

@@ -32,7 +32,7 @@ type Pair struct {
 }
 
 // ParsePair parses the first certificate of certPEM and the key of keyPEM. It returns ErrForeignKey if the key is
-// another's.
+// another's or not ECDSA.
 func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	certBlock, _ := pem.Decode(certPEM)
 	if certBlock == nil {

@@ -21,7 +21,7 @@ import (
 
 const (
 	validity = 10 * 365 * 24 * time.Hour
-	// renewBefore is also a process's longest safe run time.
+	// Only a start renews certificates, so renewBefore also bounds a process's run time.
 	renewBefore = 365 * 24 * time.Hour
 	// AdminUser and AdminGroup are in the administrator's certificate.
 	AdminUser  = "kubizone-admin"
@@ -144,8 +144,8 @@ func lasts(p *Pair, now time.Time) bool {
 	return !now.Before(p.Cert.NotBefore) && now.Add(renewBefore).Before(p.Cert.NotAfter)
 }
 
-// ensurePair stores a new pair from choose. The key is written first, as a certificate without key would be kept
-// forever.
+// ensurePair returns the stored pair, or stores the pair of choose. After a crash between the writes, readPair finds no
+// pair.
 func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair, error) {
 	certFile, keyFile := filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
 	have, err := readPair(certFile, keyFile)
@@ -168,7 +168,7 @@ func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair
 	return chosen, nil
 }
 
-// readPair returns nil for an absent pair, or half after a crash.
+// readPair returns nil for an absent file or a foreign key, as after a crash.
 func readPair(certFile, keyFile string) (*Pair, error) {
 	var keyPEM []byte
 	certPEM, err := os.ReadFile(certFile)

@@ -13,11 +13,11 @@ import (
 )
 
 // Rule admits requests that come from one of Prefixes and are signed by Key. Without Prefixes any source may ask;
-// without Key a request may be unsigned. A Rule with neither is an error: it would admit every source.
+// without Key a request may be unsigned. A Rule without both is an error.
 type Rule struct {
 	Prefixes []netip.Prefix
 	Key      string // with or without trailing dot, any case
-	// Signs is set for a peer that signs zones (DNSSEC). Only such peers see Membership.Signed.
+	// Signs is set for a peer that signs zones (DNSSEC). Only such peers see the zones in Membership.Signed.
 	Signs bool
 }
 
@@ -39,10 +39,10 @@ type Target struct {
 	Key  string // name of the key for NOTIFY; empty: unsigned
 	// NoCatalog: no NOTIFY of the catalog.
 	NoCatalog bool
-	// NoZones: only NOTIFY of the catalog. The target transfers zones from another server.
+	// NoZones: NOTIFY of the catalog only. The target transfers zones from another server.
 	NoZones bool
-	// Signs is set for a target that signs zones (DNSSEC). It gets NOTIFY of the zones in Membership.Signed and
-	// Signing, other targets of all zones not in Signed.
+	// Signs is set for a target that signs zones (DNSSEC). It gets NOTIFYs of the zones in Membership.Signed and
+	// Signing; other targets, of all zones not in Signed.
 	Signs bool
 }
 
@@ -91,7 +91,7 @@ const (
 	peer
 )
 
-// allow takes a verified key, or nil for an unsigned request.
+// allow reports whether a rule admits the source with a verified key, nil if unsigned.
 func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
 	for _, r := range rules {
 		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {

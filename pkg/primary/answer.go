@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// answerMessage looks at zones only after all other checks: sources without access must learn no zone names.
+// answerMessage decides about a message. It looks up zones last: sources without access must learn no zone names.
 func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) answer {
 	req, state := readRequest(msg)
 	switch state {
@@ -90,7 +90,7 @@ func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []opening
 	if has := serial.Serial(req.serial); has == zone.Serial() || has.Ahead(zone.Serial()) {
 		return r.replySOA(req, key, zone, overTCP)
 	}
-	// A serial without a defined order counts as older.
+	// A serial 2^31 away, of no order in RFC 1982, counts as older.
 	return r.answerDifference(req, key, zone, overTCP)
 }
 
@@ -121,8 +121,8 @@ func (r *responder) answerQuestion(req request, key *tsig.SigningKey, open []ope
 	return r.writeResult(req, key, zone, res, overTCP)
 }
 
-// findEnclosing returns the closest open zone at or above the name (S2.1); for DS the parent zone, if served (RFC
-// 4035 §3.1.4.1).
+// findEnclosing returns the closest zone of open at or above the name (S2.1); for DS at an apex the parent zone, if
+// served (RFC 4035 §3.1.4.1).
 func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*zoneview.Snapshot, bool) {
 	var own *zoneview.Snapshot
 	for at, ok := q.known, true; ok; at, ok = at.Parent() {

@@ -23,16 +23,15 @@ import (
 // catalogInterval is the minimum time between serials of a catalog.
 const catalogInterval = 250 * time.Millisecond
 
-// catalog maintains the catalog zone of a class (RFC 9432). The class's mutex guards all fields. Two primaries may skip
-// different serials of the Membership. From a serial that it has not published, a primary sends the whole zone, so a
-// difference always applies to the right content.
+// catalog maintains the catalog zone of a class (RFC 9432). The class's mutex guards all fields. Primaries may skip
+// different serials of the Membership, so an IXFR from a serial that a primary has not published gets the whole zone.
 type catalog struct {
 	class string
 	fqdn  name.Name
 	// due has the new listing of each changed member, zero for a removed member.
 	due       map[name.Rel]listing
 	published map[name.Rel]listing
-	// serial is that of the snapshot, wanted that of the Membership.
+	// serial is the published serial, wanted the Membership's.
 	serial, wanted serial.Serial
 	last           time.Time
 }
@@ -68,7 +67,6 @@ func memberRow(uid string, zone name.Name) name.Rel {
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")
 }
 
-// addMember and removeMember accept a nil c.
 func (c *catalog) addMember(uid string, of listing) {
 	if c != nil {
 		c.due[memberRow(uid, of.zone)] = of
@@ -103,7 +101,7 @@ func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[str
 	slices.SortFunc(sets, content.RRset.Compare)
 	state := content.Step{}.State
 	for _, set := range sets {
-		// Only removals can fail.
+		// Update fails only for removals.
 		state, _ = state.Update(nil, set.Elements(nil))
 	}
 	c.serial, c.wanted = at, at
@@ -136,7 +134,7 @@ func (c *catalog) makeStep(from *zoneview.Snapshot) (content.Step, bool, error) 
 			c.published[row] = after
 		}
 		step.TTLs = append(step.TTLs, change)
-		// The label depends on the zone's name: before and after are the same zone.
+		// The label depends on the zone's name: before and after have the same name.
 		switch {
 		case change.Before == nil:
 			step.Added = append(step.Added, memberPointer(row, after.zone))

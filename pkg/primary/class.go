@@ -35,7 +35,7 @@ type ClassConfig struct {
 	Notify []Target
 }
 
-// Member is a zone of a class, served and listed under the name Zone.
+// Member is a zone of a class, served and listed in the catalog under the name Zone.
 type Member struct {
 	UID  string
 	Zone name.Name
@@ -43,30 +43,30 @@ type Member struct {
 
 // Membership is an immutable list of the zones of a class.
 type Membership struct {
-	// Members are in order of precedence: only the first member of a name is served, and none with the name of the
-	// catalog.
+	// Members are in order of precedence: only the first member of a name is served, and no member with the catalog's
+	// name.
 	Members []Member
 	// Serial is also the catalog's, and not 0 if there is a catalog. All primaries have the same Members at a serial,
-	// so a secondary may ask any of them.
+	// so a secondary may ask any primary.
 	Serial serial.Serial
 	// Paused members (by UID) are listed but not transferred: secondaries keep their data.
 	Paused map[string]bool
 	// Unconfirmed members (by UID) have dns.UnconfirmedTTL in the catalog.
 	Unconfirmed map[string]bool
-	// Signed members (by UID) are served only to peers that sign: a secondary with a signed and an unsigned source
-	// would answer without signatures.
+	// Signed members (by UID) are served only to peers that sign: a secondary that could transfer a zone signed and
+	// unsigned would answer without signatures.
 	Signed map[string]bool
 	// Signing members (by UID) are also announced to peers that sign, to begin signing.
 	Signing map[string]bool
 }
 
-// Class is a group of zones with their peers. A peer sees no zones of other classes.
+// Class is a group of zones with their peers. A peer sees only zones of classes that admit it.
 type Class struct {
 	all    *classes
 	name   string
 	tenant string
 	by     openingBy // guarded by classes.changing
-	// views is set for the nameless class, which has no members.
+	// views is set for the nameless class and for update keys; both have no members.
 	views []string
 
 	mu      sync.RWMutex
@@ -325,7 +325,7 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 	})
 }
 
-// publishCatalog returns the time to wait, 0 if nothing is due.
+// publishCatalog publishes due changes of the catalog, or returns the time until it may, 0 if nothing is due.
 func (c *Class) publishCatalog(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -346,8 +346,7 @@ func (c *Class) publishCatalog(now time.Time) time.Duration {
 		err = set.Apply(c.catalog.uid(), content.Transaction{Steps: []content.Step{step}, Settled: true}, zoneview.Zone{})
 	}
 	if err != nil {
-		// Secondaries delete zones missing in the catalog, so start again from the known members. After a restore of
-		// the store, secondaries accept the catalog once its serial is ahead of theirs.
+		// Secondaries delete zones missing in the catalog, so make the catalog anew from the known members.
 		c.all.log.Error(err, "Catalog zone is rebuilt, since its journal did not fit. Secondaries transfer it when its serial is ahead "+
 			"of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
 		c.catalog = newCatalog(c.name, c.catalog.fqdn)

@@ -36,7 +36,7 @@ type classes struct {
 
 type openingBy struct {
 	keys tsig.Keyring
-	// address: a rule depends on the source. anyAddress: a key is accepted from every source.
+	// address: a rule names source prefixes. anyAddress: a rule admits a key from every source.
 	address, anyAddress bool
 }
 
@@ -52,8 +52,8 @@ func newOpeningBy(keys tsig.Keyring, rules []Rule) openingBy {
 type registry struct {
 	keys    tsig.Keyring
 	classes []*Class
-	// byKey and byAddress have the classes with a key, and with a rule on the source, in order. So the cost of a
-	// question does not grow with the number of classes.
+	// byKey has the classes with a key, byAddress the classes with a rule of source prefixes, sorted by name. So the
+	// cost of a question does not grow with the number of classes.
 	byKey      map[string][]*Class
 	byAddress  []*Class
 	updaters   map[string]*updater
@@ -77,7 +77,7 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	return class, class.configureClass(c, true)
 }
 
-// newRegistry needs classes sorted by name. Their keys take precedence over updaters of the same name.
+// newRegistry needs classes sorted by name. Keys of classes take precedence over update keys of the same name.
 func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, error) {
 	after := &registry{keys: tsig.Keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
 	for _, c := range after.classes {
@@ -136,8 +136,8 @@ func tenantOf(open []opening) string {
 	return open[0].tenant
 }
 
-// trustOf returns the highest trust of a source in any class. A peer of tenants' classes only is unproven until its
-// first message, after which its connection counts for the tenant.
+// trustOf returns the highest trust of a source in any class. A source that only tenants' classes admit is unproven
+// until its first message, after which its connection counts for the tenant.
 func (r *registry) trustOf(from netip.Addr) trust {
 	is := outsider
 	if r.anyAddress {
@@ -207,7 +207,7 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 
 type changes struct {
 	mu sync.Mutex
-	// A nil class means every class, an empty uid every zone. True repeats a NOTIFY.
+	// A nil class means every class, an empty uid every zone. True repeats a confirmed NOTIFY.
 	noted    map[classUID]bool
 	wake     chan struct{}
 	catalogs chan struct{} // a catalog may be due
@@ -248,7 +248,7 @@ type updater struct {
 	*updates.Key
 	signing *tsig.SigningKey
 	advised atomic.Int64 // unix seconds
-	// open has one class, of the zones of the key's view.
+	// open has a single class, with the zones of the key's view.
 	open []opening
 }
 
@@ -283,7 +283,7 @@ func (r *registry) updaterOf(key *tsig.SigningKey) *updater {
 const adviseInterval = time.Minute
 
 // adviseAlgorithm returns advice if a client signs with another algorithm than its update key's: most default to
-// HMAC-MD5 or HMAC-SHA1, which are not served. "" for other keys, and within adviseInterval.
+// HMAC-MD5 or HMAC-SHA1, which are not served. "" for other keys, and within adviseInterval of the last advice.
 func (r *registry) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {
 	u := r.updaterOf(known)
 	if u == nil {

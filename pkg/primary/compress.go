@@ -15,7 +15,7 @@ import (
 )
 
 // compressor compresses names (RFC 1035 §4.1.4). Names are canonical (lower case), so equal names are equal octets. A
-// forgotten name is written in full, which is safe; a wrong pointer is not.
+// name not remembered is written in full, which is safe; a wrong pointer is not.
 type compressor struct {
 	zone []byte // wire form of the zone's name; empty: none
 	// zoneAt is the offset of the zone's name, or 0. Names in the zone are hashed without the zone's name, others down
@@ -25,7 +25,7 @@ type compressor struct {
 	used   int
 
 	owner   name.Rel
-	ownerAt uint16 // its offset; 0: beyond pointers
+	ownerAt uint16 // 0: out of a pointer's reach
 
 	// Scratch: the labels of a name, their offsets, and hashes from each label to the end.
 	labels []byte
@@ -49,7 +49,7 @@ func newCompressor(slots int) compressor {
 	return compressor{slots: make([]slot, slots), labels: make([]byte, 0, 256)}
 }
 
-// A random seed: owners cannot choose colliding names.
+// hashSeed is random, so that zone owners cannot choose colliding names.
 var hashSeed = maphash.MakeSeed()
 
 const (
@@ -87,7 +87,6 @@ func (c *compressor) appendOwner(b []byte, owner name.Rel) []byte {
 	return b
 }
 
-// appendName appends the first name of wire, and returns the rest.
 func (c *compressor) appendName(b, wire []byte) (message, rest []byte) {
 	end := 0
 	for {
@@ -114,7 +113,7 @@ func (c *compressor) appendZone(b []byte) []byte {
 	return b
 }
 
-// appendLabels appends the new labels, then a pointer to the longest known suffix.
+// appendLabels appends the labels before the longest known suffix, then a pointer to the suffix.
 func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone && len(c.zone) <= 1 {
 		inZone = false // root, or no zone
@@ -129,7 +128,7 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone {
 		rest = hashOfZone
 	}
-	// From the right: all suffixes of a known name are known.
+	// Search from the right: all suffixes of a known name are known.
 	known, target := n, uint16(0)
 	if inZone {
 		target = c.zoneAt
@@ -162,7 +161,7 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	return append(b, 0)
 }
 
-// findName returns the offset of the name that begins with label and continues at rest (0: the root), or 0.
+// findName returns the offset of the name that begins with label and continues at offset rest (0: the root), or 0.
 func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) uint16 {
 	mask := len(c.slots) - 1
 	for i := int(hash) & mask; ; i = (i + 1) & mask {
@@ -183,7 +182,7 @@ func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) 
 	}
 }
 
-// follows reports whether the name at b[at:] is the name at rest (0: the root).
+// follows reports whether the name at b[at:] is the name at offset rest (0: the root).
 func follows(b []byte, at int, rest uint16) bool {
 	if at+1 >= len(b) {
 		return false // still being written

@@ -40,12 +40,12 @@ type Zones interface {
 
 var _ Zones = (*zoneview.Set)(nil)
 
-// Config configures a primary. Zones and Listen are required; other comments describe the zero value.
+// Config configures a primary. Zones and Listen are required; "0: x" gives the default of other fields.
 type Config struct {
 	Zones Zones
 
-	// Views are served to peers of Allow; of zones with the same name, the first view's. Without Views, only classes
-	// have zones and peers (AddClass).
+	// Views are the views served to the peers of Allow. If several have a zone of the same name, the first view's is
+	// served. Without Views, only classes have zones and peers (AddClass).
 	Views []string
 	// Listen is for UDP and TCP. Port 0 selects a free port for both (Addr).
 	Listen netip.AddrPort
@@ -54,28 +54,27 @@ type Config struct {
 	Allow  []Rule
 	Notify []Target
 
-	// Updates applies the messages of update keys. It is required for SetUpdateKeys.
+	// Updates gets the messages of update keys. Required for SetUpdateKeys.
 	Updates updates.Handler
 
 	// MaxConns bounds TCP connections of peers. As many more wait briefly for a slot. 0: 512. Separate slots exist:
 	//
-	//   - as many for sources that only a key can admit, until they have signed. Each has 2 s without a message, and
-	//     the oldest is closed if all are taken;
-	//   - as many for peers admitted only by classes with a tenant;
+	//   - as many for sources that only a key or a tenant's class can admit, until an admitted message. Each has 2 s
+	//     without a message, and the oldest is closed if all are taken;
+	//   - as many for peers that only classes with a tenant admit;
 	//   - a sixteenth, at least 4, for sources that cannot be admitted.
 	MaxConns int
 	// MaxConnsPerClient bounds connections of an IPv4 address or IPv6 /64, and of a tenant from all addresses. 0: a
-	// quarter of MaxConns. BIND opens a connection for each transfer, often up to 100 (transfers-per-ns), and treats a
-	// server that closes a connection as down.
+	// quarter of MaxConns. BIND opens a connection for each transfer, often up to 100 (transfers-per-ns).
 	MaxConnsPerClient int
-	// MaxTransfers bounds concurrent transfers; others wait. Tenants have as many separate slots, each tenant a quarter
-	// of them. 0: 16.
+	// MaxTransfers bounds concurrent transfers; others wait. Peers of tenants have as many separate slots, each tenant
+	// at most a quarter. 0: 16.
 	MaxTransfers int
 	// MaxTransfersPerClient of 0 means half of MaxTransfers.
 	MaxTransfersPerClient int
 	// TransferWait bounds the wait for a slot; then the answer is SERVFAIL. 0: 30 s.
 	TransferWait time.Duration
-	// LeastRate is the minimum average rate of a transfer in octets a second, beyond WriteTimeout. Slower transfers are
+	// LeastRate is the minimum average rate of a transfer in octets a second, after WriteTimeout. Slower transfers are
 	// cut. 0: 16 KiB, so that 16 fit a line of 2 Mbit/s.
 	LeastRate int
 	// IdleTimeout bounds the time between messages. 0: 30 s.
@@ -87,16 +86,16 @@ type Config struct {
 	// StopTimeout bounds running transfers at shutdown. 0: 5 s.
 	StopTimeout time.Duration
 
-	// Reachable, if not nil, returns when secondaries can reach Listen. NOTIFYs wait for that: BIND would query at
+	// Reachable, if not nil, returns when secondaries can reach Listen. No NOTIFY is sent before: BIND would query at
 	// once, and after a lost query delay NOTIFYs of the zone for 15 s.
 	Reachable func(ctx context.Context)
-	// NotifyTimeout bounds the wait for the answer. 0: 2 s.
+	// NotifyTimeout bounds the wait for the answer to a NOTIFY. 0: 2 s.
 	NotifyTimeout time.Duration
 	// NotifyInterval is the minimum time between NOTIFYs of a zone to a target. 0: 200 ms.
 	NotifyInterval time.Duration
 	// NotifyBackoff is the delay before the first retry; it doubles up to a minute. 0: 1 s.
 	NotifyBackoff time.Duration
-	// NotifyAttempts bounds the NOTIFYs of a serial; after them the secondary relies on its refresh. 0: 8.
+	// NotifyAttempts bounds the NOTIFYs of a serial; then the secondary relies on its refresh timer. 0: 8.
 	NotifyAttempts int
 
 	// Clock is for TSIG; nil means time.Now.

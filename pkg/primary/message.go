@@ -15,7 +15,8 @@ import (
 
 const maxMessage = 65535 // RFC 1035 §4.2.2: two length octets over TCP
 
-// udpLimit is the largest answer over UDP, in octets, that every link carries unfragmented. Unsigned: unsignedLimit.
+// udpLimit is the largest answer over UDP, in octets, that every link carries unfragmented. Unsigned answers:
+// unsignedLimit.
 const udpLimit = 1232
 
 // message packs a DNS message behind the two length octets of TCP, for a single write.
@@ -23,7 +24,7 @@ type message struct {
 	buf    []byte    // with two length octets
 	limit  int       // maximum size without OPT and TSIG
 	counts [3]uint16 // of answer, authority and additional section
-	full   bool      // an answer did not fit: begin the next message
+	full   bool      // a record did not fit: begin the next message
 	names  compressor
 }
 
@@ -35,11 +36,11 @@ func newSmallMessage() *message {
 	return &message{buf: make([]byte, lengthOctets, 512), names: newCompressor(answerSlots)}
 }
 
-// overshoot is room for a record over the limit (S5.8).
+// overshoot is room for a record that addRecord takes back.
 const overshoot = 8 << 10
 
-// beginMessage takes the zero Name as zone if there are no answers. Answers point to the name in the question only if
-// canonical: a pointer to EXAMPLE.org would copy the client's spelling into owners.
+// beginMessage writes header and question. zone is zero without answers. Answers point to the name in the question only
+// if in lower case: a pointer to EXAMPLE.org would copy the client's spelling into owners.
 func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name, limit int) {
 	b := m.buf[:lengthOctets]
 	b = binary.BigEndian.AppendUint16(b, id)
@@ -62,11 +63,10 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 	m.buf = b
 }
 
-// errTooLarge is for a record that exceeds a message. S5.8 prevents that.
+// errTooLarge is prevented by the limits of RRsets (S5.8).
 var errTooLarge = errors.New("the record does not fit a DNS message")
 
-// addAnswer appends an answer with canonical, uncompressed rdata. If fits is false, the message is unchanged and full,
-// and the record belongs in the next message.
+// addAnswer appends an answer with canonical, uncompressed rdata. If fits is false, the message is unchanged and full.
 func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byte) (fits bool, err error) {
 	if m.full {
 		return false, nil
@@ -79,7 +79,8 @@ func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byt
 	return fits, err
 }
 
-// addRecord removes the owner at mark and returns false if the message is full.
+// addRecord completes the record whose owner is at mark. If the message is full, it removes the owner and returns
+// false.
 func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	at := len(b)
@@ -96,7 +97,7 @@ func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []
 	return true
 }
 
-// appendData compresses only names of RFC 1035 types (RFC 3597 §4).
+// appendData compresses names only in rdata of RFC 1035 types (RFC 3597 §4).
 func (m *message) appendData(b []byte, t rdata.Type, data []byte) []byte {
 	switch t {
 	case rdata.NS, rdata.CNAME, rdata.PTR:

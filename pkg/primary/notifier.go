@@ -19,7 +19,7 @@ import (
 
 const (
 	maxNotifyBackoff = time.Minute // RFC 1996 §3.6
-	// notifiesPerTarget bounds the NOTIFYs in flight to a target, so that an unreachable target takes no more sockets.
+	// notifiesPerTarget bounds the NOTIFYs in flight to a target, and so the sockets that an unreachable target takes.
 	notifiesPerTarget = 32
 )
 
@@ -65,8 +65,8 @@ type pendingKey struct {
 	target Target
 }
 
-// limited is a group of NOTIFYs with a common limit. A catalog must not wait behind its thousands of zones, unknown to
-// the target without the catalog.
+// limited is a group of NOTIFYs with a common limit. A catalog must not wait behind its thousands of zones, which the
+// target knows only by the catalog.
 type limited struct {
 	Target
 	catalog bool
@@ -74,10 +74,10 @@ type limited struct {
 
 type pendingNotify struct {
 	wanted *notification // nil: done
-	wake   chan struct{} // signals a newer serial
+	wake   chan struct{} // signals a newer serial in wanted
 }
 
-// runNotifier announces every zone at startup, because a secondary may have missed changes.
+// runNotifier announces every zone at startup, because a secondary may have missed changes, then changed zones.
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
 	events, end := n.classes.zones.Subscribe()
@@ -141,8 +141,8 @@ func (n *notifier) announceInClasses(ctx context.Context, uid string) {
 	}
 }
 
-// announceInClass announces the zones under the current and the former name. A zone hidden by another view is announced
-// when the other view loses the name.
+// announceInClass announces the zones under the current and the former name of the zone: its former name may now show a
+// zone of another view.
 func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string) {
 	at := classUID{class, uid}
 	before, known := n.names[at]

@@ -27,7 +27,7 @@ type notification struct {
 	soa    content.Packed
 }
 
-// sendTo waits for confirmation. A nil key sends unsigned.
+// sendTo sends the NOTIFY, unsigned if key is nil, and returns nil once the target confirms.
 func (n *notification) sendTo(ctx context.Context, config *Config, served netip.Addr, target Target, key *tsig.SigningKey) error {
 	conn, err := dialFrom(served, target.Addr)
 	if err != nil {
@@ -97,7 +97,8 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 	return msg, mac, nil
 }
 
-// readNotifyAnswer returns false for a message that is not the answer. With a key the answer must be signed.
+// readNotifyAnswer reports whether msg is the target's answer. With a key, an answer without a valid signature does not
+// count.
 func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, now time.Time) (answered bool, err error) {
 	if len(msg) < headerLen || msg[2]&0x80 == 0 {
 		return false, nil

@@ -58,7 +58,7 @@ type request struct {
 	flags    uint16
 	opcode   int
 	question []byte    // as sent; empty: none
-	qname    name.Name // zero: no name that a zone can have
+	qname    name.Name // zero: no zone can have the name
 	qtype    uint16
 	qclass   uint16
 
@@ -87,8 +87,8 @@ func readRequest(msg []byte) (request, reading) {
 	return readMessage(msg)
 }
 
-// readMessage parses a message with at least a header, trusting no count or length. It is linear in the message: only
-// the names of question and TSIG are decoded. If malformed, only id, flags and opcode are valid.
+// readMessage parses a message with at least a header, and trusts no count or length in it. Only the names of question
+// and TSIG are decoded, so time is linear in the message. If malformed, only id, flags and opcode are valid.
 func readMessage(msg []byte) (request, reading) {
 	r := request{
 		id:      binary.BigEndian.Uint16(msg),
@@ -121,7 +121,7 @@ func readMessage(msg []byte) (request, reading) {
 		count := int(binary.BigEndian.Uint16(msg[6+2*section:]))
 		for i := 0; i < count; i++ {
 			rr, next, ok := readRecord(msg, off)
-			if !ok || r.signature != nil { // TSIG is last (RFC 8945 §5.1)
+			if !ok || r.signature != nil { // TSIG must be last (RFC 8945 §5.1)
 				return r, malformed
 			}
 			if !r.takeRecord(msg, rr, section) {
@@ -221,7 +221,7 @@ func readRecord(msg []byte, off int) (rr record, next int, ok bool) {
 	return rr, rr.dataEnd, rr.dataEnd <= len(msg)
 }
 
-// skipName follows no pointers, so it cannot loop.
+// skipName returns the offset after a name. Without following pointers it cannot loop.
 func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	for start := off; off < len(msg) && off-start < 255; {
 		switch c := int(msg[off]); {
@@ -238,7 +238,7 @@ func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	return 0, false, false
 }
 
-// optionsAddUp reports whether the options, ignored otherwise, fill the OPT record.
+// optionsAddUp reports whether the EDNS options, ignored otherwise, exactly fill the OPT record.
 func optionsAddUp(data []byte) bool {
 	for len(data) > 0 {
 		if len(data) < 4 {

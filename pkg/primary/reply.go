@@ -13,20 +13,20 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// responder answers messages without I/O and locks (FuzzRespond).
+// responder answers messages without I/O (FuzzRespond).
 type responder struct {
 	classes *classes
 	clock   func() time.Time
 }
 
-// answer is the action for a message: send msg, run transfer, apply update, or none.
+// answer is the action for a message: send msg, run transfer, queue update, or none.
 type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
 	update   *pendingUpdate
-	// admitted: a class allows the source.
+	// admitted: by a class or as an update key.
 	admitted bool
-	// tenant is "" if a class of the platform allows the source.
+	// tenant is the tenant whose slots the request takes, "" if a class of the platform admits the source.
 	tenant string
 
 	// For logs and statistics:
@@ -52,7 +52,7 @@ func headerOnly(q request, rcode uint16) []byte {
 	return m.finishMessage()
 }
 
-// replyStatus returns an answer no longer than the request.
+// replyStatus returns an answer without records, no longer than the request.
 func (r *responder) replyStatus(q request, key *tsig.SigningKey, rcode uint16) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcode), q.question, q.qname, maxMessage)
@@ -102,8 +102,8 @@ func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []by
 	return b
 }
 
-// replySOA answers an IXFR if nothing is new (RFC 1995 §4), or the difference does not fit UDP (§2). TC replaces an SOA
-// too large for UDP.
+// replySOA answers an IXFR with the SOA alone if the peer is current (RFC 1995 §4), or the difference does not fit UDP
+// (§2). TC replaces an SOA too large for UDP.
 func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(flagAA, rcodeSuccess), q.question, q.qname, roomFor(q, key, overTCP))
@@ -124,7 +124,7 @@ func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Sna
 	return answer{msg: r.finishReply(m, q, key, rcodeSuccess), fault: fault}
 }
 
-// unsignedLimit bounds unsigned answers over UDP, in octets, so that a forged address gains no more than before EDNS
+// unsignedLimit bounds unsigned answers over UDP, so that forged source addresses amplify no more than before EDNS
 // (attack 35).
 const unsignedLimit = 512
 

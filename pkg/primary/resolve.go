@@ -21,9 +21,9 @@ const maxChain = 16
 
 type owned struct {
 	content.Packed
-	// asked: write the owner as the question spells it, as always for a wildcard.
+	// asked: write the owner as the question spells it. Always set for a wildcard.
 	asked bool
-	// at is the wire form of an owner that is neither in the zone nor asked.
+	// at is the wire form of an owner that neither the zone nor the question has.
 	at []byte
 }
 
@@ -37,8 +37,8 @@ type result struct {
 
 type qname struct {
 	wire []byte // as asked; lower case after CNAME or DNAME
-	// known is the longest suffix that a zone can have, beyond the number of labels before. A name with a label
-	// impossible in Records does not exist.
+	// known is the longest suffix that a zone can have, beyond the number of labels before. A name with beyond > 0 does
+	// not exist: no Record can have such a label.
 	known  name.Name
 	beyond int
 	first  bool // the name in the question
@@ -61,7 +61,7 @@ func readName(wire []byte, first bool) (qname, bool) {
 }
 
 // resolveQuestion resolves a question in a zone (RFC 1034 §4.3.2, RFC 4592, RFC 6672, RFC 2308), and follows CNAMEs
-// there. If minimal is set, ANY gets one RRset (RFC 8482 §4.1).
+// within the zone. If minimal is set, ANY gets one RRset (RFC 8482 §4.1).
 func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	for range maxChain {
@@ -74,7 +74,8 @@ func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal
 	return s.result, nil
 }
 
-// resolveHere uses no CNAME, DNAME, delegation or wildcard, because they lead to other names.
+// resolveHere answers from RRsets at exactly the name. It follows no CNAME, DNAME, delegation or wildcard: they lead to
+// other names.
 func resolveHere(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	rel, ok := q.known.Rel(zone.FQDN())
@@ -93,7 +94,7 @@ type resolution struct {
 	minimal bool
 }
 
-// resolveAt returns the target of a CNAME or DNAME, or nil.
+// resolveAt adds the answer for a name, and returns the next name after a CNAME or DNAME, else nil.
 func (s *resolution) resolveAt(q qname) (*qname, error) {
 	rel, ok := q.known.Rel(s.zone.FQDN())
 	if !ok {
@@ -197,7 +198,7 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 	return nil, nil
 }
 
-// findSmallest returns the type least useful for amplification, without reading megabytes.
+// findSmallest returns the type with the shortest text, the least useful for amplification.
 func (s *resolution) findSmallest(owner name.Rel, types []rdata.Type) rdata.Type {
 	return slices.MinFunc(types, func(one, other rdata.Type) int {
 		return cmp.Compare(s.countText(owner, one), s.countText(owner, other))
@@ -212,7 +213,6 @@ func (s *resolution) countText(owner name.Rel, t rdata.Type) (sum int) {
 	return sum
 }
 
-// addNegativeSOA adds the SOA of negative caching (RFC 2308 §3).
 func (s *resolution) addNegativeSOA() error {
 	soa, err := s.zone.PackedSOA()
 	if err != nil {
@@ -337,7 +337,7 @@ func (r *responder) writeResult(req request, key *tsig.SigningKey, zone *zonevie
 	if whole {
 		m.addSets(res.additional[res.glue:], sectionAdditional)
 	} else {
-		// A partial RRset would be taken for whole. After TC the resolver asks over TCP.
+		// Resolvers would take a partial RRset for the whole. After TC they ask over TCP.
 		m.beginMessage(req.id, req.replyFlags(flags|flagTC, res.rcode), req.question, zone.FQDN(), limit)
 		if overTCP {
 			return answer{msg: r.replyStatus(req, key, rcodeServFail), zone: req.qname, fault: errTooLarge}

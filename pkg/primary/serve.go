@@ -36,10 +36,7 @@ func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) ans
 	if a.update != nil {
 		return a
 	}
-	s.counters.countAnswer(a)
-	if a.fault != nil {
-		s.log.Error(a.fault, "SOA cannot be served", "from", from.String())
-	}
+	s.countAnswer(a)
 	if a.advice != "" {
 		s.log.Info("Refused: "+a.advice, "from", from.String())
 	}
@@ -47,6 +44,13 @@ func (s *server) handleMessage(msg []byte, from netip.AddrPort, over string) ans
 		s.log.V(2).Info("Refused", "zone", a.zone.String(), "from", from.String(), "over", over, "why", a.refusal)
 	}
 	return a
+}
+
+func (s *server) countAnswer(a answer) {
+	s.counters.countAnswer(a)
+	if a.fault != nil {
+		s.log.Error(a.fault, "A question cannot be answered", "zone", a.zone.String())
+	}
 }
 
 func (s *server) recoverPanic(from netip.AddrPort) {
@@ -111,7 +115,7 @@ func (s *server) replyUpdate(u *pendingUpdate, rcode uint16) []byte {
 		a = answer{msg: s.replyStatus(u.request, u.key.signing, rcode), zone: u.request.qname}
 		s.counters.count(func(s *Stats) { s.Updates[rcodeText(rcode)]++ })
 	}
-	s.counters.countAnswer(a)
+	s.countAnswer(a)
 	return a.msg
 }
 
@@ -174,7 +178,8 @@ func listenPair(at netip.AddrPort) (pair, error) {
 	}
 }
 
-// answerFromWhereAsked lets a socket on all addresses answer from the address asked: peers accept no other.
+// answerFromWhereAsked lets a socket on all addresses answer from the address that the question was sent to: peers
+// accept no other.
 func answerFromWhereAsked(conn *net.UDPConn, at netip.Addr) error {
 	if !at.IsUnspecified() {
 		return nil

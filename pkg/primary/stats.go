@@ -19,7 +19,7 @@ const (
 	KindWholeIXFR = "ixfr_whole"
 )
 
-// Results of transfers: complete, peer gone or too slow, a record failed, no slot in time.
+// Results of transfers: complete, peer gone or too slow, a record cannot be sent, no slot in time.
 const (
 	ResultSent    = "sent"
 	ResultCut     = "cut"
@@ -27,11 +27,11 @@ const (
 	ResultNoPlace = "no_place"
 )
 
-// Stats has counters since the start; only Zones can fall.
+// Stats has counters since startup; only Zones is current.
 type Stats struct {
 	// Questions counts answers by the mnemonic of the rcode, or "dropped".
 	Questions map[string]int64
-	// Updates counts messages of update keys by rcode, refused ones included.
+	// Updates counts UPDATEs of update keys by rcode, refusals included.
 	Updates map[string]int64
 	// Transfers counts ended transfers. TransferOctets includes differences over UDP.
 	Transfers      map[TransferKind]int64

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// placeWait bounds the wait for a connection slot, and is shorter than the timeouts of peers.
+	// placeWait bounds the wait for a connection slot. It is shorter than the timeouts of peers.
 	placeWait    = 4 * time.Second
 	unprovenIdle = 2 * time.Second
 )
@@ -29,10 +29,10 @@ type tcpServer struct {
 	config *Config
 
 	peers, outsiders *slots.Slots
-	// tenants are slots for peers of tenants, who control their number and speed.
+	// tenants are slots for peers of tenants: a tenant controls the number and speed of its peers.
 	tenants struct{ conns, waiting, transfers *slots.Slots }
 	// newcomers are connections of unproven sources (attack 78). If all slots are taken, the oldest connection is
-	// closed: peers sign their first message at once, so the oldest belongs to no peer.
+	// closed: peers sign their first message at once, so the oldest connection is no peer's.
 	newcomers *slots.Slots
 	waiting   *slots.Slots // connections without a slot, except outsiders
 	transfers *slots.Slots
@@ -55,10 +55,9 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	return s
 }
 
-// acceptConnections lets connections without a slot wait briefly, unread: BIND treats a primary that closes a
+// acceptConnections lets a connection without a slot wait briefly, unread: BIND treats a primary that closes a
 // connection as down for minutes, and a catalog of thousands of zones causes hundreds at once. Further connections are
-// closed at once, so a flood costs only accepts. Outsiders, newcomers and peers of tenants take no slots of
-// secondaries.
+// closed at once, so a flood costs only accepts.
 func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
@@ -107,13 +106,14 @@ type connection struct {
 	conn   *net.TCPConn
 	from   netip.AddrPort
 	client netip.Addr
-	tenant string // if only classes of tenants allow the peer
+	tenant string // if only classes of tenants admit the peer
 	trust  trust
 	place  *slots.Slot
 	idle   time.Duration
 }
 
-// clientOf returns the tenant, else the source: for IPv6 the /64, the smallest network of a host.
+// clientOf returns the client whose slots are counted: the tenant, else the source; for IPv6 its /64, the smallest
+// network of a host.
 func clientOf(a netip.Addr, tenant string) slots.Client {
 	if tenant != "" {
 		return slots.Client{Tenant: tenant}
@@ -125,7 +125,7 @@ func clientOf(a netip.Addr, tenant string) slots.Client {
 	return slots.Client{Network: a}
 }
 
-// takePlace may close the oldest newcomer.
+// takePlace takes a slot by trust, or returns a channel closed when a slot is freed. It may close the oldest newcomer.
 func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-chan struct{}) {
 	of, cut := s.outsiders, (func())(nil)
 	c.trust, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
@@ -145,8 +145,8 @@ func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-c
 	return c.place, freed
 }
 
-// promoteNewcomer moves a newcomer that has signed to a slot of peers or tenants. After placeWait it closes the
-// connection and returns false.
+// promoteNewcomer moves a newcomer with an admitted message to a slot of peers or tenants. Without a free slot within
+// placeWait it closes the connection and returns false.
 func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant string) bool {
 	if !c.place.GiveBack() {
 		return false // closed meanwhile
@@ -221,7 +221,8 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 
 func (s *tcpServer) readMessage(c *connection) ([]byte, error) {
 	c.conn.SetReadDeadline(time.Now().Add(c.idle))
-	// wakeConns sets a past deadline after the channel stopping is closed, so in either order the read ends.
+	// wakeConns sets a past deadline after the channel stopping is closed. So the read ends even if wakeConns came
+	// first.
 	select {
 	case <-s.stopping:
 		return nil, net.ErrClosed
@@ -241,7 +242,7 @@ func (s *tcpServer) writeMessage(c *connection, msg []byte) error {
 	return s.writeFramed(c, append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...), time.Time{})
 }
 
-// writeFramed also ends at the time end unless zero.
+// writeFramed writes within WriteTimeout, and before end unless zero.
 func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) error {
 	deadline := time.Now().Add(s.config.WriteTimeout)
 	if !end.IsZero() && end.Before(deadline) {
@@ -252,7 +253,7 @@ func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) err
 	return err
 }
 
-// serveTransfer returns an error to close the connection, so that the peer sees an incomplete transfer.
+// serveTransfer returns an error if the caller must close the connection, so that the peer sees an incomplete transfer.
 func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfer, tenant string) error {
 	transfers := s.transfers
 	if tenant != "" {

@@ -16,10 +16,11 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// updateTimeUDP is about when clients repeat a message.
+// updateTimeUDP bounds an update over UDP: clients repeat the message after about as long.
 const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 
-// answerUpdater accepts updates, and the questions that clients ask before. Other requests are REFUSED.
+// answerUpdater decides about a request of an update key: an UPDATE or a question that clients ask before goes to the
+// Handler; others, except transfers, are REFUSED.
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	pending := &pendingUpdate{request: req.clone(), key: key, overTCP: overTCP}
@@ -34,7 +35,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 		return reply(rcodeRefused, "zone not served to the update key")
 	}
 	atApex := req.qname == zone.FQDN()
-	// Only the rules of the zone name the tenant, so a message without updates asks the Handler.
+	// Only the Handler knows the zone's rules for the tenant: a message without updates asks it.
 	pending.Asks = &update.Message{Zone: zone.FQDN()}
 	switch {
 	case req.qtype == typeAXFR || req.qtype == typeIXFR:
@@ -48,8 +49,7 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	return answer{zone: req.qname, update: pending}
 }
 
-// answerAsked answers a question if Updates lets the tenant write the name. Only RRsets at exactly that name are
-// returned: a CNAME must not reveal another name.
+// answerAsked answers a question if the Handler's rcode lets the tenant write the name.
 func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	req, key := u.request, u.key
 	refuse := func(rcode uint16) answer { return answer{msg: r.replyStatus(req, key.signing, rcode), zone: req.qname} }
@@ -78,7 +78,7 @@ func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	return r.writeResult(req, key.signing, zone, res, u.overTCP)
 }
 
-// findEnclosingOf returns the closest zone at or above the question's name, if the key can write there.
+// findEnclosingOf returns the closest zone at or above the question's name, and whether the key may write in it.
 func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapshot, bool) {
 	for at, ok := req.qname, !req.qname.IsZero(); ok; at, ok = at.Parent() {
 		if zone, found := findZone(key.open, at); found {
@@ -88,7 +88,7 @@ func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapsh
 	return nil, false
 }
 
-// transferToUpdater transfers no difference, because update clients keep no serial.
+// transferToUpdater transfers the whole zone or the tenant's share, never a difference: update clients keep no serial.
 func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.Snapshot, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	whole := &transfer{zone: zone, request: req.clone(), key: key.signing}
@@ -107,7 +107,7 @@ func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.
 }
 
 // replySOABelow answers a question for an SOA below the apex with the zone's SOA in the authority section, whether or
-// not the name exists: clients find the zone thus, and must learn nothing else.
+// not the name exists: clients find the zone by it, and must learn nothing else.
 func (r *responder) replySOABelow(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	m := newSmallMessage()
 	m.beginMessage(req.id, req.replyFlags(flagAA, rcodeSuccess), req.question, zone.FQDN(), roomFor(req, key, overTCP))

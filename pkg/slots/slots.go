@@ -27,7 +27,7 @@ type queue struct {
 	users int
 }
 
-// Client has a share of the slots: an address, a network by its first address, or a tenant.
+// Client identifies the holder of a share: an address, a network by its first address, or a tenant.
 type Client struct {
 	Network netip.Addr
 	Tenant  string
@@ -106,7 +106,7 @@ func (slot *Slot) removeSlot() {
 	s.freed = make(chan struct{})
 }
 
-// TakeWhenFreed calls take again after each close of freed, and returns nil when ctx ends.
+// TakeWhenFreed repeats take after each close of freed, until a slot is taken. The slot is nil when ctx ends.
 func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan struct{})) *Slot {
 	for {
 		slot, freed := take()

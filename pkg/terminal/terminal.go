@@ -46,7 +46,7 @@ func appendEscaped(to []byte, text, keep string) []byte {
 	return append(to, text[start:]...)
 }
 
-// Fprintf is fmt.Fprintf without "*" in the format, with escaped arguments.
+// Fprintf is fmt.Fprintf with escaped arguments. The format must not have "*".
 func Fprintf(to io.Writer, format string, args ...any) (int, error) {
 	args = slices.Clone(args) // the caller's
 	for i, arg := range args {

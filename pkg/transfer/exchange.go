@@ -63,8 +63,9 @@ func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 	return r
 }
 
-// Exchange sends a question over UDP or TCP, with the caller's deadline, and returns the answer with any rcode. With a
-// key, the question is signed in place, and an answer that the key does not verify is a *Refusal.
+// Exchange sends a question over UDP or TCP, with the caller's deadline, and returns the answer with any RCODE. The end
+// of ctx closes conn. With a key, the question is signed in place, and an answer that the key does not verify is a
+// *Refusal.
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()

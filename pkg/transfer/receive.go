@@ -33,7 +33,7 @@ type Source struct {
 	Zone   name.Name
 	// Key signs the request and the answer; nil for unsigned.
 	Key *Key
-	// Dial connects; nil means any address of Server.
+	// Dial connects; if nil, to any address of Server.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Wait bounds the connection and each message; 0 means 30 s.
 	Wait time.Duration
@@ -83,9 +83,9 @@ type Fetched struct {
 	Octets int
 }
 
-// Fetch transfers the zone, or if since is not nil, the changes after the serial since (IXFR, RFC 1995). An equal
-// serial at the server is no change, an older serial an error. take is called for each record on arrival: first the
-// current SOA, no other SOA, and of differences also the removed records. After an error, these records may be
+// Fetch transfers the zone, or if since is not nil, the changes after the serial since (IXFR, RFC 1995). If the
+// server's serial is equal, there is no change; an older serial is an error. take is called for each record on arrival:
+// first the server's SOA, no other SOA, and in changes also removed records. After an error, these records may be
 // incomplete or forged.
 func Fetch(ctx context.Context, source Source, since *serial.Serial, take func(rr mdns.RR, removed bool)) (Fetched, error) {
 	z := &received{source: source, since: since, take: take}
@@ -201,7 +201,7 @@ func (z *received) takeMessage(raw []byte, id uint16, judge *verifier) (done boo
 	if m.Id != id || !m.Response {
 		return false, errors.New("a message that answers another question")
 	}
-	// Verify before all else, errors included.
+	// Verify before all use, error answers included.
 	judged := judge.verifyMessage(raw, m)
 	if m.Rcode != mdns.RcodeSuccess {
 		return false, refusalOfZone(m, z.source.Key, judged)
@@ -233,7 +233,7 @@ func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
 	}
 	if z.step == stepUnknown {
 		if z.step = stepWhole; isSOA && z.Serial != serial.Serial(soa.Serial) {
-			z.step, z.reached = stepAdding, *z.since // as after a difference to since
+			z.step, z.reached = stepAdding, *z.since // as after changes that end at since
 		}
 		z.Whole = z.step == stepWhole
 	}
@@ -258,7 +258,7 @@ func (z *received) takeRecord(rr mdns.RR) (done bool, err error) {
 	return false, nil
 }
 
-// beginZone returns true if no other record follows.
+// beginZone takes the first SOA, and returns true if no other record follows.
 func (z *received) beginZone(rr mdns.RR) (done bool, err error) {
 	soa, isSOA := rr.(*mdns.SOA)
 	if !isSOA || mdns.CanonicalName(soa.Hdr.Name) != z.source.Zone.String() {

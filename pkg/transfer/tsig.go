@@ -14,7 +14,7 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Key signs requests. The secret stays with its owner.
+// Key signs requests. The caller keeps the secret.
 type Key struct {
 	Name      string // canonical: lower case, ending in a dot
 	Algorithm string // canonical: "hmac-sha256."
@@ -35,7 +35,7 @@ type verifier struct {
 	// mac is the hexadecimal MAC of the last signed message, at first of the request.
 	mac   string
 	first bool
-	// pending has the unsigned messages since then, unsigned their number.
+	// pending has the unsigned messages since that signed message, unsigned their number.
 	pending  []byte
 	unsigned int
 }
@@ -55,7 +55,7 @@ func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 	return j.key.MAC(digested), nil
 }
 
-// Verify checks a MAC. The digest begins with the previous MAC and its length. The unsigned messages since then follow,
+// Verify checks a MAC. digested begins with the previous MAC and its length. Verify adds the unsigned messages since,
 // which miekg/dns does not include.
 func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {

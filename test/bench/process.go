@@ -9,14 +9,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"time"
+
+	"kubi.zone/kubizone/test/bench/figures"
 )
 
 type process struct {
@@ -24,7 +24,6 @@ type process struct {
 	pid     int
 	input   io.Closer
 	command *exec.Cmd
-	control *http.Client
 }
 
 const startTime = 2 * time.Minute
@@ -79,7 +78,6 @@ func startProcess(ctx context.Context, r role) (*process, error) {
 		p.stop()
 		return nil, fmt.Errorf("starting %s: %w", r.Kind, err)
 	}
-	p.control = overSocket(p.Control)
 	return p, nil
 }
 
@@ -103,32 +101,8 @@ func (p *process) stop() {
 	force.Stop()
 }
 
-func overSocket(path string) *http.Client {
-	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", path)
-	}}}
-}
-
 func (p *process) callControl(ctx context.Context, control, file string) ([]byte, error) {
-	return fetchPage(ctx, p.control, "http://process"+control+"?file="+url.QueryEscape(file))
-}
-
-func fetchPage(ctx context.Context, client *http.Client, address string) ([]byte, error) {
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, err
-	}
-	a, err := client.Do(q)
-	if err != nil {
-		return nil, err
-	}
-	defer a.Body.Close()
-	body, err := io.ReadAll(a.Body)
-	if err == nil && a.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s: %s", address, a.Status, body)
-	}
-	return body, err
+	return figures.FetchOverSocket(ctx, p.Control, control+"?file="+url.QueryEscape(file))
 }
 
 func (p *process) readCounters(ctx context.Context) (c counters, err error) {
@@ -142,7 +116,7 @@ func (p *process) readCounters(ctx context.Context) (c counters, err error) {
 type log struct{ txns, ranges, fsyncs, bytes float64 }
 
 func (p *process) readMetrics(ctx context.Context) (log, error) {
-	body, err := fetchPage(ctx, overSocket(strings.TrimPrefix(p.Etcd, "unix://")), "http://etcd/metrics")
+	body, err := figures.FetchOverSocket(ctx, strings.TrimPrefix(p.Etcd, "unix://"), "/metrics")
 	if err != nil {
 		return log{}, err
 	}

@@ -24,10 +24,10 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver"
-	"kubi.zone/kubizone/pkg/etcd/embed"
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/zoneview"
+	"kubi.zone/kubizone/test/bench/member"
 )
 
 const roleVariable = "KUBIZONE_BENCH_ROLE"
@@ -69,7 +69,7 @@ func playRole() (played bool, err error) {
 		stop(context.Canceled)
 	}()
 	if r.Kind == "etcd" {
-		err = r.runEtcd(ctx)
+		err = member.Serve(ctx, r.Dir, func(endpoint string) error { return r.announceReady(places{Etcd: endpoint}) })
 	} else {
 		err = r.runServer(ctx, stop)
 	}
@@ -86,29 +86,6 @@ func quietLog(least string) {
 		_ = flags.Set(name, value)
 	}
 	klog.SetOutput(io.Discard)
-}
-
-func (r role) runEtcd(ctx context.Context) error {
-	memory.SpareHeap() // as with an embedded member
-	dir, err := embed.OpenDir(r.Dir, 0)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	member, err := embed.Start(ctx, embed.Config{Dir: dir, Log: func(line string) { fmt.Fprintln(os.Stderr, "etcd:", line) }})
-	if err != nil {
-		return err
-	}
-	defer member.Stop()
-	if err := r.announceReady(places{Etcd: member.Endpoints()[0]}); err != nil {
-		return err
-	}
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-member.Failed():
-		return member.Err()
-	}
 }
 
 func (r role) runServer(ctx context.Context, stop context.CancelCauseFunc) error {

@@ -142,7 +142,8 @@ var components = map[string]string{
 // M6: kustomize's files equal helm's rendering, file by file.
 func TestChart_isTheSourceOfTheManifests(t *testing.T) {
 	if *update {
-		must.Succeed(t, os.WriteFile(dashboardFile, makeDashboard(), 0o644))
+		must.Succeed(t, os.WriteFile(dashboards+"kubizone.json", makePlatform(), 0o644))
+		must.Succeed(t, os.WriteFile(dashboards+"namespace.json", makeTeam(), 0o644))
 	}
 	for name, want := range renderFiles(t) {
 		name = filepath.Join(manifests, name)

@@ -84,6 +84,7 @@ func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 		got["kubizone_primary_zones"] != 1 {
 		t.Errorf("frozen %v, failed proofs %v, zones served %v", got["kubizone_view_frozen_zones"], got["kubizone_view_proofs_failed_total"], got["kubizone_primary_zones"])
 	}
+	r.expectAlerts("KubizoneBackupLate", "KubizoneZonesUnproven")
 	if !strings.Contains(r.Log(), "A zone is frozen") || strings.Contains(r.Log(), "192.0.2.3") {
 		t.Errorf("the log does not say it as it should:\n%s", r.Log())
 	}

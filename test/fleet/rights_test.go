@@ -5,7 +5,11 @@ package fleet
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"net/http"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -16,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/test/metrics"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
@@ -59,6 +64,7 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 		}
 		return expectCondition(provider.Status.Conditions, bind9.ConditionReady, "True")
 	})
+	w.waitUntil("metrics have the ready servers", func() error { return checkMetrics(process) })
 	// The primary reads keys; the controller also reads the token of the signer's agent.
 	w.checkReader(w.namespace, "reader", []string{"granted-tsig", "granted-signer-0-tsig"}, "granted-primary-0-agent", "granted-primary-0-rndc-key", "granted-signer-0-agent")
 	w.checkReader(w.namespace, "asker", []string{"granted-signer-0-agent"}, "granted-primary-0-agent", "granted-signer-0-rndc-key")
@@ -128,4 +134,32 @@ func (w *world) checkReader(namespace, reader string, granted []string, others .
 	if _, err := secrets.List(w.ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 		w.t.Errorf("%s lists Secrets: %v", reader, err)
 	}
+}
+
+var healthAt = regexp.MustCompile(`health on (\S+),`)
+
+// checkMetrics reads the metrics of a fleet with a ready server of each role.
+func checkMetrics(process *rig.Process) error {
+	at := healthAt.FindStringSubmatch(process.Log())
+	if at == nil {
+		return errors.New("the process does not say where its metrics are")
+	}
+	answer, err := http.Get("http://" + at[1] + "/metrics")
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	served, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	for _, role := range []string{"primary", "secondary", "signer"} {
+		if series := fmt.Sprintf("\nkubizone_fleet_servers{ready=\"true\",role=%q} 1\n", role); !strings.Contains(string(served), series) {
+			return fmt.Errorf("no %q in\n%s", series, served)
+		}
+	}
+	if wrong := metrics.Check("fleet", string(served)); len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, "; "))
+	}
+	return nil
 }

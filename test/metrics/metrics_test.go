@@ -20,7 +20,9 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/apiserver/confirm"
+	"kubi.zone/kubizone/pkg/bind9/signing"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
+	"kubi.zone/kubizone/pkg/cmd/fleet"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
@@ -37,6 +39,8 @@ var registering = []struct {
 	{func(r metrics.KubeRegistry) { budget.NewMetrics(r, nil) }, []string{"apiserver", "up"}},
 	{func(r metrics.KubeRegistry) { maintenance.NewMetrics(r) }, []string{"apiserver", "up"}},
 	{func(r metrics.KubeRegistry) { class.NewMetrics(r) }, []string{"controller", "up"}},
+	{func(r metrics.KubeRegistry) { signing.NewMetrics(r) }, []string{"controller", "up"}},
+	{func(r metrics.KubeRegistry) { fleet.NewMetrics(r, nil) }, []string{"fleet"}},
 	{func(r metrics.KubeRegistry) { confirm.NewMetrics(r) }, []string{"apiserver", "up"}},
 	{func(r metrics.KubeRegistry) { confirm.NewLagMetrics(r) }, []string{"apiserver"}},
 	{func(r metrics.KubeRegistry) { dnsserving.NewMetrics(r, nil) }, []string{"primary", "up"}},

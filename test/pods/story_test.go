@@ -7,6 +7,7 @@ package pods
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -729,8 +730,8 @@ func (w *world) servesGardener(t *testing.T) {
 	w.waitAnswer(t, []string{"main-primary-0", "main-secondary-0"}, "api.one.shoots.example.", dns.TypeA, "192.0.2.90")
 }
 
-// namesCauses: while a zone is paused, or primary or controller have no pod, Zone and Record name that within a minute,
-// by the Leases that the chart's rights allow (S7.12). Afterwards they are Ready.
+// namesCauses: while a zone is paused, or the pod runs no primary or no controller, Zone and Record name that within a
+// minute, by the Leases that the chart's rights allow (S7.12). Afterwards they are Ready.
 func (w *world) namesCauses(t *testing.T) {
 	const zone, record = "dying", "dying-www"
 	alice := w.clientAs(t, "alice").KubizoneV1alpha1()
@@ -740,35 +741,28 @@ func (w *world) namesCauses(t *testing.T) {
 				[]byte(`{"metadata":{"annotations":{"kubi.zone/paused":`+value+`}}}`), metav1.PatchOptions{}))(t)
 		}
 	}
-	scale := func(deployment string, replicas int) func() {
-		return func() {
-			for container := range w.node.Logs(kuberig.InstallNamespace, deployment) {
-				w.killed.Store(container, true)
-			}
-			must.Get(w.core.AppsV1().Deployments(kuberig.InstallNamespace).Patch(w.ctx, deployment, types.MergePatchType,
-				[]byte(fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)), metav1.PatchOptions{}))(t)
-			w.waitUntil(t, fmt.Sprintf("%s has %d ready pods", deployment, replicas), func() error {
-				of, err := w.core.AppsV1().Deployments(kuberig.InstallNamespace).Get(w.ctx, deployment, metav1.GetOptions{})
-				if err == nil && (int(of.Status.ReadyReplicas) != replicas || int(of.Status.Replicas) != replicas) {
-					return fmt.Errorf("%+v", of.Status)
-				}
-				return err
-			})
-		}
+	complete := must.Get(w.core.AppsV1().StatefulSets(kuberig.InstallNamespace).Get(w.ctx, kuberig.ServerName, metav1.GetOptions{}))(t).
+		Spec.Template.Spec.Containers[0].Args
+	runWithout := func(part string) func() {
+		return func() { w.restartServer(t, leaveOut(complete, part)) }
 	}
-	readReasons := func() string {
-		one := must.Get(alice.Zones(team).Get(w.ctx, zone, metav1.GetOptions{}))(t)
-		www := must.Get(alice.Records(team).Get(w.ctx, record, metav1.GetOptions{}))(t)
+	readReasons := func() (string, error) {
+		one, noZone := alice.Zones(team).Get(w.ctx, zone, metav1.GetOptions{})
+		www, noRecord := alice.Records(team).Get(w.ctx, record, metav1.GetOptions{})
+		if err := errors.Join(noZone, noRecord); err != nil {
+			return "", err
+		}
 		ofZone, ofRecord := ready.ReadyOf(one.Status.Conditions), ready.ReadyOf(www.Status.Conditions)
-		return fmt.Sprintf("%s %s %s %s: %s", ofZone.Status, ofZone.Reason, ofRecord.Status, ofRecord.Reason, ofRecord.Message)
+		return fmt.Sprintf("%s %s %s %s: %s", ofZone.Status, ofZone.Reason, ofRecord.Status, ofRecord.Reason, ofRecord.Message), nil
 	}
 	waitFor := func(want string) time.Duration {
 		begin := time.Now()
 		w.waitUntil(t, "Zone and Record say "+want, func() error {
-			if got := readReasons(); !strings.HasPrefix(got, want) {
-				return errors.New(got)
+			got, err := readReasons()
+			if err == nil && !strings.HasPrefix(got, want) {
+				err = errors.New(got)
 			}
-			return nil
+			return err
 		})
 		return time.Since(begin)
 	}
@@ -777,8 +771,8 @@ func (w *world) namesCauses(t *testing.T) {
 		begin, end func()
 	}{
 		{v1alpha1.ReasonPaused, annotate(`"true"`), annotate("null")},
-		{v1alpha1.ReasonNoPrimary, scale("kubizone-primary", 0), scale("kubizone-primary", 1)},
-		{v1alpha1.ReasonNoController, scale("kubizone-controller", 0), scale("kubizone-controller", 2)},
+		{v1alpha1.ReasonNoPrimary, runWithout("primary"), runWithout("")},
+		{v1alpha1.ReasonNoController, runWithout("controller"), runWithout("")},
 	} {
 		waitFor("True Delivered True Delivered")
 		test.begin()
@@ -787,8 +781,47 @@ func (w *world) namesCauses(t *testing.T) {
 		if took := waitFor(fmt.Sprintf("Unknown %[1]s Unknown %[1]s", test.reason)); took > time.Minute {
 			t.Errorf("%s is named after %s", test.reason, took)
 		}
-		t.Log(readReasons())
+		t.Log(must.Get(readReasons())(t))
 		test.end()
 		waitFor("True Delivered True Delivered")
 	}
+}
+
+// leaveOut returns the arguments of the server without those of a sub-command beside it.
+func leaveOut(arguments []string, part string) (left []string) {
+	for i, section := range strings.Split(strings.Join(arguments, "\n"), "\n--\n") {
+		lines := strings.Split(section, "\n")
+		if lines[0] == part {
+			continue
+		}
+		if i > 0 {
+			left = append(left, "--")
+		}
+		left = append(left, lines...)
+	}
+	return left
+}
+
+// restartServer replaces the pod of the server by one with other arguments, and waits for its API.
+func (w *world) restartServer(t *testing.T, arguments []string) {
+	t.Helper()
+	for container := range w.node.Logs(kuberig.InstallNamespace, kuberig.ServerName) {
+		w.killed.Store(container, true)
+	}
+	sets := w.core.AppsV1().StatefulSets(kuberig.InstallNamespace)
+	change := map[string]any{"op": "replace", "path": "/spec/template/spec/containers/0/args", "value": arguments}
+	patch := must.Get(json.Marshal([]any{change}))(t)
+	patched := must.Get(sets.Patch(w.ctx, kuberig.ServerName, types.JSONPatchType, patch, metav1.PatchOptions{}))(t)
+	w.waitUntil(t, "the server runs with other arguments", func() error {
+		set, err := sets.Get(w.ctx, kuberig.ServerName, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		of := set.Status
+		if of.ObservedGeneration < patched.Generation || of.UpdateRevision != of.CurrentRevision || of.ReadyReplicas != 1 {
+			return fmt.Errorf("%+v", of)
+		}
+		_, err = w.getZone("dying")
+		return err
+	})
 }

@@ -34,20 +34,28 @@ func findBuilt(program, script string, arguments ...string) (string, error) {
 	return "", &Missing{Program: program, In: "the programs of this run", Install: command}
 }
 
-func runScript(ctx context.Context, script string, arguments ...string) (string, error) {
-	// Source paths in the binary are trimmed, and a test runs in the package's directory.
+// Root returns the repository's directory. Source paths in the binary are trimmed, and a test runs in the package's
+// directory.
+func Root() (string, error) {
 	root, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(root, script)); err == nil {
-			break
+		if _, err := os.Stat(filepath.Join(root, "go.work")); err == nil {
+			return root, nil
 		}
 		if filepath.Dir(root) == root {
-			return "", fmt.Errorf("%s: no directory above this one has it", script)
+			return "", errors.New("no directory above this one has go.work")
 		}
 		root = filepath.Dir(root)
+	}
+}
+
+func runScript(ctx context.Context, script string, arguments ...string) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
 	}
 	var wrong strings.Builder
 	command := exec.CommandContext(ctx, filepath.Join(root, script), arguments...)

@@ -48,6 +48,11 @@ func Publish(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "api/examples/publish", "")
 }
 
+// MinimalController returns the controller that benchmarks run beside Kubizone, built like Kubizone.
+func MinimalController(ctx context.Context, dir string) (string, error) {
+	return buildProgram(ctx, dir, "test/bench/peers/minimal", "")
+}
+
 // Gardener returns the path of kubizone-gardener, built into dir. The first build of this separate module takes minutes
 // and the Go module proxy.
 func Gardener(ctx context.Context, dir string) (string, error) {

@@ -122,7 +122,7 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	if err := a.recordProgress(ctx, dns, record, written); err != nil {
 		return err
 	}
-	// After a timeout, later attempts check the Record once, unless changed.
+	// After an error, later attempts check the Record once, without a wait, unless they changed the Record.
 	timeout := a.options.ReadyTimeout
 	if dns.Status.LastError != nil {
 		timeout = 0

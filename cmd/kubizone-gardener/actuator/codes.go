@@ -42,7 +42,7 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonDelegationWithdrawn: gardencorev1beta1.ErrorInfraUnauthorized,
 	v1alpha1.ReasonLimitExceeded:       gardencorev1beta1.ErrorInfraQuotaExceeded,
 	reasonNamespaceBudget:              gardencorev1beta1.ErrorInfraQuotaExceeded,
-	// The Record waits for conflicting data. A conflicting write gives a 422.
+	// A Record with this reason waits for conflicting data to go. A conflicting write gives a 422.
 	v1alpha1.ReasonCNAMEConflict: gardencorev1beta1.ErrorRetryableConfigurationProblem,
 	// These causes are temporary.
 	v1alpha1.ReasonMoving:          gardencorev1beta1.ErrorRetryableInfraDependencies,

@@ -54,7 +54,7 @@ func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (
 	return to, nil
 }
 
-// newClient returns a client for an untrusted server (promise 4).
+// newClient returns a client for an untrusted server (guarantee 4).
 func (a *actuator) newClient(config *rest.Config) (versioned.Interface, error) {
 	config.QPS, config.Timeout, config.UserAgent = -1, a.options.CallTimeout, managedBy
 	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return guard{to} })
@@ -114,7 +114,7 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 	return to, rest.CopyConfig(a.options.Local), nil
 }
 
-// pickKey refuses keys with different values, as some are outdated.
+// pickKey returns the value of the keys, and refuses different values, as some are outdated.
 func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	for _, key := range keys {
 		found := strings.TrimSpace(string(secret.Data[key]))

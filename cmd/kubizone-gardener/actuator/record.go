@@ -88,8 +88,8 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record,
 	return record, nil
 }
 
-// zoneForStatus returns status.zone: once the Record is in a Zone, that of spec.zone or the server's first choice. A
-// value without the prefix is another provider's.
+// zoneForStatus returns the value for status.zone: the Record's Zone, once there is one. Without spec.zone, the
+// server's first choice stays. A value without the prefix is another provider's.
 //
 // The Zone in the status does not bind the Record. The server takes only the longest enclosing Zone (S2.1), so a
 // zoneRef would only refuse the name after the Zone is split.

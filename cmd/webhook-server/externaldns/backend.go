@@ -22,9 +22,9 @@ import (
 
 // Config configures a Backend.
 type Config struct {
-	// URL is that of the provider, http or https.
+	// URL is the provider's, http or https.
 	URL string
-	// Types are those that the provider writes and lists, by default ListedTypes.
+	// Types are the types written and listed by the provider, by default ListedTypes.
 	Types []rdata.Type
 	// PlainText is true if TXT is not quoted, as for Azure.
 	PlainText bool
@@ -46,7 +46,7 @@ type Backend struct {
 	kept     map[contract.Key]kept
 }
 
-// kept is an RRset that the provider stored in another form: came was listed for asked.
+// kept is an RRset stored by the provider in another form: asked was requested, came is listed.
 type kept struct {
 	asked protocol.RRset
 	came  listedRRset
@@ -56,7 +56,7 @@ var _ server.Backend = (*Backend)(nil)
 
 const (
 	listLife = 5 * time.Second
-	// maxLost bounds the RRsets sent singly without a success.
+	// maxLost bounds the RRsets sent singly while none succeeds.
 	maxLost = 3
 )
 
@@ -267,7 +267,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	}
 }
 
-// findDifferences also refuses tasks with foreign listings.
+// findDifferences returns the tasks not yet done according to the listing, and refuses tasks with foreign listings.
 func (b *Backend) findDifferences(r *round, list listing, tasks []*task) (pending []*task) {
 	for _, t := range tasks {
 		s := list[t.Key]
@@ -395,8 +395,8 @@ func findBeside(list listing, t *task) error {
 	return nil
 }
 
-// explainLoss blames the record only if the provider answers with success and has taken others: other failures may be
-// temporary.
+// explainLoss blames the record only if the provider answers with success and has taken other records: other failures
+// may be temporary.
 func (r *round) explainLoss(t *task) error {
 	switch {
 	case errors.As(t.lost, new(*protocol.Error)):
@@ -411,7 +411,7 @@ func (r *round) explainLoss(t *task) error {
 		"--domain-filter allows it", t.Key, r.zone)
 }
 
-// Read answers from the listing, in the form of the last Apply.
+// Read answers from the listing, in the form requested by the last Apply.
 func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error) {
 	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
 	if !slices.Contains(b.config.Types, t) {

@@ -86,7 +86,7 @@ func (z *zone) readFile() (content, error) {
 	return c, nil
 }
 
-// Apply writes the file once, with all sets that pass the check together. A bad set does not keep others out.
+// Apply writes the file once, with all sets passing the check together. A bad set does not keep others out.
 func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	z, ok := b.zones[zoneName]
@@ -108,7 +108,7 @@ func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol
 	return results
 }
 
-// applySets returns an error that applies to all sets without an error in results.
+// applySets returns an error for all sets without an error in results.
 func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset, results []error) error {
 	was, err := z.readFile()
 	if err != nil {
@@ -124,7 +124,7 @@ func (b *Backend) applySets(ctx context.Context, z *zone, sets []protocol.RRset,
 		which[i] = i
 	}
 	refused, err := s.bisectSets(ctx, which)
-	// A refused set may need a later set, as an MX its address.
+	// A refused set may need a later set, as an MX needs the address of its host.
 	for err == nil && len(refused) > 0 && s.file != "" {
 		before := len(refused)
 		if refused, err = s.bisectSets(ctx, refused); len(refused) == before {
@@ -165,8 +165,8 @@ type bisection struct {
 	file        string
 }
 
-// bisectSets takes all sets in which if they pass together, and else recurses into halves. It returns the sets that
-// fail alone. results also gets errors of invalid sets.
+// bisectSets takes the sets at the indices which, if they pass the check together, and else recurses into halves. It
+// returns the indices of sets that fail alone. results also gets errors of invalid sets.
 func (s *bisection) bisectSets(ctx context.Context, which []int) (refused []int, err error) {
 	c, changed := s.taken, false
 	var good []int

@@ -131,7 +131,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	return err
 }
 
-// blamesRecords tests a refusal with an empty update.
+// blamesRecords reports whether a refusal is for the records: an empty update succeeds.
 func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) bool {
 	switch code {
 	case mdns.RcodeRefused, mdns.RcodeFormatError, mdns.RcodeNotImplemented:
@@ -142,8 +142,8 @@ func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) b
 	return err == nil && empty == mdns.RcodeSuccess
 }
 
-// hasRecords tests with a prerequisite for exactly these records, apart from TTLs. This sees names below delegations,
-// and matches no wildcard.
+// hasRecords reports whether exactly these records exist, apart from TTLs. The test is a prerequisite, to see names
+// below delegations and match no wildcard.
 func (b *Backend) hasRecords(ctx context.Context, zone name.Name, records []mdns.RR) (bool, error) {
 	ask := updateOf(zone)
 	ask.Used(records)
@@ -273,7 +273,7 @@ func (b *Backend) describeFailure(zone name.Name, code int, err error) error {
 	return fmt.Errorf("%s: %s for an update of zone %s", b.config.Server, mdns.RcodeToString[code], zone)
 }
 
-// packRecords converts data by wire format, so that no second parser reads a client's text.
+// packRecords converts data by wire format, so no second parser reads a client's text.
 func packRecords(set protocol.RRset) ([]mdns.RR, error) {
 	var records []mdns.RR
 	for _, data := range set.Data {

@@ -24,7 +24,7 @@ type Backend interface {
 	Health(ctx context.Context) error
 }
 
-// Conditional is a Backend with conditional writes, with which a Shared loses no concurrent change.
+// Conditional is a Backend with conditional writes, so that a Shared overwrites no concurrent change.
 type Conditional interface {
 	Backend
 	// ApplyWhere fails with Changed for an RRset that differs from the RRset of the same index in present.

@@ -20,9 +20,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Shared is a Backend for zones with other writers. A file notes our writes, before and after each. An RRset with other
-// data belongs to another writer: a write is a conflict (409), and a removal leaves it. A request for an existing RRset
-// without a change makes the RRset ours.
+// Shared is a Backend for zones with other writers. A file notes our writes, before and after each. An RRset with data
+// not noted belongs to another writer: a write is a conflict (409), and a removal leaves the data. A request with the
+// same data makes the RRset ours.
 type Shared struct {
 	Backend
 
@@ -39,8 +39,8 @@ type rrsetID struct {
 	t           rdata.Type
 }
 
-// note is a line of the file: the data that our RRset may have, in several versions during a write. The last line
-// counts.
+// note is a line of the file: the data that our RRset may have, in several versions during a write. The last line of an
+// RRset counts.
 type note struct {
 	Zone string     `json:"zone"`
 	Name string     `json:"name"`
@@ -135,7 +135,7 @@ func (s *Shared) writeNotes(notes map[rrsetID][][]string) error {
 	return nil
 }
 
-// Apply does not change RRsets of others.
+// Apply does not change RRsets of other writers.
 func (s *Shared) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	s.mu.Lock()
 	lock := s.inZone[zone]
@@ -237,7 +237,8 @@ func Meaning(t rdata.Type, data []string) []string {
 	return sorted(data)
 }
 
-// permitWrite returns an error unless set may replace present. A removal becomes a write of others' values.
+// permitWrite returns an error unless set may replace present. A removal of an RRset with others' values too becomes a
+// write of these values.
 func permitWrite(set *protocol.RRset, present []string, ttl uint32, written [][]string) error {
 	present = sorted(present)
 	if len(present) == 0 {

@@ -26,7 +26,7 @@ func (l *leader) nameCauseOfZone(ctx context.Context, f *ready.Facts) error {
 	uid := string(zone.UID)
 	stalled := l.stalls.Judge(&zone.ObjectMeta, zone.Status.Conditions, now.AsCondition(),
 		func(in time.Duration) { l.queue.AddAfter(uid, in) })
-	isNamed := before.Reason == now.Reason && before.Message == now.Message
+	isNamed := before.Reason == now.Reason && (before.Message == now.Message || now.Reason == v1alpha1.ReasonPending)
 	if isNamed && ready.SameStall(zone.Status.Conditions, stalled) {
 		return nil
 	}

@@ -51,12 +51,14 @@ func New(config Config) *Confirmer {
 // NewMetrics registers and returns metrics.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	m := &Metrics{
+		tally: newTally(),
 		open: metrics.NewGauge(&metrics.GaugeOpts{Name: "kubizone_records_unconfirmed", StabilityLevel: metrics.BETA,
 			Help: "Records in zones that are not Ready; 0 at all servers but one."}),
 		written: metrics.NewCounter(&metrics.CounterOpts{Name: "kubizone_records_confirmed_total", StabilityLevel: metrics.BETA,
 			Help: "Records whose Ready this server has written after a change of a delivery or a class."}),
 	}
 	registry.MustRegister(m.open, m.written)
+	registry.CustomMustRegister(m.tally)
 	return m
 }
 
@@ -67,6 +69,7 @@ func (c *Confirmer) Run(ctx context.Context) error {
 			klog.FromContext(ctx).Error(err, "This server stops confirming Records; it or another server continues")
 		}
 		c.open.Set(0)
+		c.tally.reset()
 		select {
 		case <-ctx.Done():
 		case <-time.After(retryInterval):

@@ -88,6 +88,7 @@ type Confirmer struct {
 type Metrics struct {
 	// open is the number of adopted Records not Ready, at the elected server.
 	open    *metrics.Gauge
+	tally   *tally
 	written *metrics.Counter
 }
 

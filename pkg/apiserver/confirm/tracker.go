@@ -70,6 +70,7 @@ func (l *leader) resetTracker() {
 	defer l.mu.Unlock()
 	l.zones, l.in = map[string]*zone{}, map[law.Ref]string{}
 	l.open.Set(0)
+	l.tally.reset()
 	for _, one := range l.index.AllZones() {
 		if s := l.judgeZone(string(one.UID)); s != nil {
 			s.Follow(nil)
@@ -176,8 +177,10 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	}
 	if deleted {
 		l.stalls.Forget(record.UID)
+		l.tally.setRecord(ref, waiting{})
 		return
 	}
+	l.tally.setRecord(ref, waitingOf(record, isOpen(record)))
 	z := l.zoneOf(uid)
 	if isOpen(record) {
 		if _, was := l.in[ref]; !was && uid != "" {

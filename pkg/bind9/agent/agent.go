@@ -50,7 +50,7 @@ const (
 	maxRate, maxBurst = 50, 200
 	// maxBody is bindcar's limit, in octets.
 	maxBody = 2 << 20
-	// named runs one command at a time.
+	// maxRequests bounds concurrent requests; named runs one command at a time.
 	maxRequests = 16
 	// slotTime bounds the wait for a slot, requestTime the work afterwards.
 	slotTime, requestTime = 5 * time.Second, time.Minute
@@ -63,7 +63,8 @@ type Agent struct {
 	mux     *http.ServeMux
 	slots   chan struct{}
 	waiting time.Duration // slotTime
-	// openLimiter is for open routes: clients with a token must not use up the rate of probers at the same address.
+	// openLimiter is for routes without authentication: clients with a token must not use up the rate of probers at the
+	// same address.
 	limiter, openLimiter *limiter
 	ready                readiness
 	loaded               loadedConfig
@@ -76,7 +77,7 @@ type work struct {
 	body    []byte
 }
 
-// decode ignores unknown fields, as bindcar does (P1 of package protocol).
+// decode reads the JSON body. It ignores unknown fields, as bindcar does.
 func (w *work) decode(into any) error {
 	if err := json.Unmarshal(w.body, into); err != nil {
 		return refuse(http.StatusBadRequest, "body: not the JSON of this request: %v; docs/bind-agent.md names its fields", err)
@@ -92,7 +93,7 @@ func (a *Agent) lockZone(zone name.Name) (unlock func()) {
 	return lock.Unlock
 }
 
-// runCommand returns a 503 if named does not answer (A2).
+// runCommand runs a command of named. If named does not answer, the error is a 503.
 func (a *Agent) runCommand(ctx context.Context, command string) (string, error) {
 	if len(command) > rndc.MaxCommand {
 		return "", refuse(http.StatusBadRequest, "the configuration is a command of %d octets, and named reads %d; "+

@@ -10,8 +10,8 @@
 //	    differs. Files of existing zones are never written.
 //	A2. Only an unknown zone is answered 404. If named does not answer, the response is 503 with Retry-After.
 //	A3. /ready is 503 unless named answers on the control channel and by DNS, and the zone directory is writable.
-//	    After each start of named, it also waits for all zones of the agent, and for all members of catalog zones that
-//	    every server once had. After two minutes 99 % of the zones are enough.
+//	    After each start of named, it is also 503 until all zones of the agent are loaded, and all members of catalog
+//	    zones that every server once had. After two minutes 99 % of the zones are enough.
 //	A4. Names, types and values are parsed and formatted by their RFCs: zones may have every type, and client input
 //	    reaches no file, command or message unchecked.
 //	A5. Only /health and /ready are answered without authentication.

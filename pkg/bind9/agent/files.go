@@ -20,7 +20,7 @@ import (
 )
 
 // zoneFiles is a directory of files named "example.org.1f2e3d4c.zone". The random part keeps the agent from writing a
-// file in use (A1).
+// file in use.
 type zoneFiles struct{ dir string }
 
 // maxFileName is the limit of file systems, less the suffixes of named.
@@ -45,7 +45,7 @@ func unescapeZone(text string) (name.Name, error) {
 	return name.Parse(strings.ReplaceAll(text, "%2F", "/") + ".")
 }
 
-// createFile returns the path for named. Content of nil is for a secondary.
+// createFile writes a new file and returns its path for named. Content is nil for a secondary.
 func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	var suffix [4]byte
 	_, _ = rand.Read(suffix[:]) // never fails

@@ -23,14 +23,14 @@ var keyOwner = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9_./]{0,252}$`)
 
 var keyEnd = regexp.MustCompile(`^\+\d{3}\+\d{5}\.(?:key|private|state)$`)
 
-// keyOwnerName matches the file with the keys' owner, modified when the zone is removed.
+// keyOwnerName matches the file with the owner of a zone's keys. Its modification time is the removal of the zone.
 var keyOwnerName = regexp.MustCompile(`^K(.+)\.owner$`)
 
 func (f zoneFiles) keyOwnerPath(zone name.Name) string {
 	return filepath.Join(f.dir, "K"+escapeZone(zone)+".owner")
 }
 
-// readKeyOwner returns "" for keys added by hand.
+// readKeyOwner returns the owner of a zone's keys, "" for keys added by hand.
 func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 	owner, err := os.ReadFile(f.keyOwnerPath(zone))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -23,10 +23,10 @@ const (
 )
 
 type memberWatch struct {
-	// state is that before the last full check, at the time looked.
+	// state is the zonesState before the last full check, made at the time looked.
 	state  zonesState
 	looked time.Time
-	// lost members had no zone at the last check. A new member may have none for a moment.
+	// lost members had no zone at the last check. The second check decides: a new member has none for a moment.
 	lost map[name.Name]bool
 	// next is the earliest time of the next retransfer.
 	next    time.Time
@@ -78,7 +78,7 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
-// restoreMembers retransfers the catalogs if a member had no zone in two checks.
+// restoreMembers has named retransfer the catalogs if a member had no zone in two checks.
 func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()

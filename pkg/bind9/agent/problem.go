@@ -34,7 +34,7 @@ func unavailable(cause error, message string) *problem {
 		cause: cause}
 }
 
-// busy returns a 429 (A6).
+// busy returns a 429 with Retry-After.
 func busy(retry time.Duration, format string, arguments ...any) *problem {
 	p := refuse(http.StatusTooManyRequests, format, arguments...)
 	p.retry = max(retry, time.Second)

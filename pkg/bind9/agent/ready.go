@@ -49,7 +49,7 @@ func (a *Agent) lookReady(ctx context.Context) protocol.Ready {
 	a.ready.mu.Lock()
 	defer a.ready.mu.Unlock()
 	if now := a.config.Now(); a.ready.looked.IsZero() || now.Sub(a.ready.looked) >= readyAge || now.Before(a.ready.looked) {
-		// The result is also for the next prober, so it outlives this one.
+		// The result is also for the next prober, so the check outlives this request.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTime)
 		defer cancel()
 		a.ready.last = protocol.Ready{Ready: true}
@@ -97,8 +97,8 @@ const (
 
 const readyTime = 5 * time.Second
 
-// loading tracks the expected zones since the start of named, until all were loaded once. A zone lost later concerns
-// one class, whereas an unready server answers for none.
+// loading tracks the expected zones since the start of named, until all were loaded once. A zone lost later does not
+// count: that concerns one class, whereas an unready server answers for none.
 type loading struct {
 	boot   string
 	done   bool
@@ -148,8 +148,8 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 		formatZones(missing)))
 }
 
-// refreshZones makes named query the primary. No Service selects an unready pod for NOTIFY, and named retries only
-// after minutes or hours.
+// refreshZones makes named query the primary about missing zones. An unready pod gets no NOTIFY, because no Service
+// selects it, and named retries only after minutes or hours.
 func (a *Agent) refreshZones(ctx context.Context, missing []expectedZone, catalogs bool) {
 	var zones []name.Name
 	if catalogs {
@@ -299,7 +299,7 @@ func (a *Agent) readCatalogs() ([]name.Name, error) {
 	return catalogs, nil
 }
 
-// RFC 9432 §4.3.
+// transferMembers returns the members of a catalog (RFC 9432 §4.3).
 func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) (members []name.Name, expire time.Duration, err error) {
 	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
 	_, err = transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {

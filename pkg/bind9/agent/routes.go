@@ -21,7 +21,7 @@ import (
 
 type route struct {
 	method, path string
-	open         bool // without authentication (A5)
+	open         bool // without authentication
 	serve        func(a *Agent, job *work) (status int, answer any, err error)
 }
 
@@ -164,7 +164,7 @@ func newLimiter(perSecond, burst int) *limiter {
 	return &limiter{rate: perSecond, burst: burst, addresses: map[string]*rate.Limiter{}}
 }
 
-// reserveRequest returns the time to wait.
+// reserveRequest returns the time to wait, 0 if none.
 func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {

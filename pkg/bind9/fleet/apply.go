@@ -41,7 +41,7 @@ func (c *children) applyAll(ctx context.Context, namespace string, objects []ren
 	return first
 }
 
-// applyObject skips an object that has not changed (F1). serving returns an error while our pod cannot replace the pods
+// applyObject skips an object that has not changed. serving returns an error while our pod cannot replace the pods
 // behind a foreign Service.
 func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
 	text, err := json.Marshal(o.Config)
@@ -116,7 +116,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
 }
 
-// listSurplus keeps a Deployment until the StatefulSet in its place is available.
+// listSurplus keeps a workload until another in its place is ready.
 func listSurplus(made []madeObject, wanted []render.Object, ready bool) []madeObject {
 	var surplus []madeObject
 	for _, one := range made {
@@ -291,8 +291,8 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// formerPods divides the ReplicaSets of a former Deployment: those in idle are idle from now on, those in remove for
-// drainTime.
+// formerPods divides the ReplicaSets of a former Deployment: idle has the ReplicaSets idle from now on, remove those
+// idle for drainTime.
 type formerPods struct {
 	idle, remove []*appsv1.ReplicaSet
 	// wait is the time until the next removal, 0 for none.

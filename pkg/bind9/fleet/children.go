@@ -244,7 +244,7 @@ func (c *children) getLive(ctx context.Context, resource schema.GroupVersionReso
 	return object, err
 }
 
-// foreign is the error for an object of another manager (F2), or of another server of ours.
+// foreign is the error for an object of another manager, or of another server of ours.
 type foreign struct{ resource, name, manager, owner string }
 
 func (e *foreign) Error() string {
@@ -326,7 +326,7 @@ func (c *children) removeAll(ctx context.Context, namespace, owner string) (int,
 }
 
 // readSecret returns a Secret of the fleet, or nil. It reads the live Secret unless the informer has it as last
-// applied: a lagging informer must not cause a new key (F3).
+// applied: a lagging informer must not cause a new key.
 func (c *children) readSecret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	c.mu.Lock()
 	last, known := c.applied[childKey{render.Secrets, namespace, name}]

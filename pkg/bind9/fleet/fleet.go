@@ -35,7 +35,8 @@ type Config struct {
 	// Namespaces are those of the objects; "" means all.
 	Namespaces []string
 	Platform   render.Platform
-	// Primaries returns the addresses from which servers transfer catalogs. Without any, they follow no catalog.
+	// Primaries returns the addresses from which servers transfer catalogs. Without addresses, servers follow no
+	// catalog.
 	Primaries func(ctx context.Context) ([]netip.AddrPort, error)
 	Events    events.EventRecorder
 	// Answers reports whether a primary answers a query for a catalog signed with key. nil skips the query.

@@ -59,7 +59,7 @@ type leavingFacts struct {
 	// children counts the objects of our API that have to go first. asked: their deletion was requested.
 	children int
 	asked    bool
-	// removed: the Kubernetes objects were deleted, or there are none. left of them were found.
+	// removed: the Kubernetes objects were deleted, or there are none. left is the number found.
 	removed bool
 	left    int
 	err     error
@@ -74,8 +74,8 @@ const (
 	leaveNow      leaving = "let it go"
 )
 
-// nextLeaving also returns the delay until the next reconcile, 0 for none (S11.12). Outside our namespaces it waits
-// until the timeout for the fleet of another installation.
+// nextLeaving returns the next step of a deletion, and the delay until the next reconcile, 0 for none (S11.12). Outside
+// our namespaces the fleet of another installation has time until the timeout.
 func nextLeaving(f *leavingFacts) (next leaving, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
 	switch {

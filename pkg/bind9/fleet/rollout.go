@@ -15,7 +15,7 @@ import (
 // workload of its own, so a change of the cluster would stop all servers at once. Therefore a server first takes the
 // cluster's turn, until its pod is ready.
 
-// replacements records, in memory, the server with the turn of each cluster.
+// replacements records, in memory, the server of each cluster that has the turn to replace its pod.
 type replacements struct {
 	mu     sync.Mutex
 	server map[cache.ObjectName]string

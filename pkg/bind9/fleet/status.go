@@ -93,7 +93,7 @@ func (s *conditionSet) setStatus(condition string, status metav1.ConditionStatus
 	slices.SortFunc(s.conditions, func(x, y metav1.Condition) int { return strings.Compare(x.Type, y.Type) })
 }
 
-// degrade uses the reason Foreign for an object of another manager.
+// degrade sets Degraded, with the reason Foreign for an object of another manager.
 func (s *conditionSet) degrade(err error) {
 	reason := ReasonApplyFailed
 	if other := (*foreign)(nil); errors.As(err, &other) {

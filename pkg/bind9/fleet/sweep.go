@@ -53,7 +53,7 @@ func (f *Fleet) sweepUntil(ctx context.Context) {
 	}
 }
 
-// sweepOrphans removes the objects of one missing owner if due (F5).
+// sweepOrphans removes the objects of one missing owner if due.
 func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	owners := map[orphan]bool{} // true: gone
 	for _, one := range f.children.listOwners() {
@@ -110,7 +110,7 @@ func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	})
 }
 
-// isGone asks the API, not the informer. An unclear answer is an error.
+// isGone reports whether an owner is missing. It asks the API, not the informer. An unclear answer is an error.
 func (f *Fleet) isGone(ctx context.Context, of orphan) (bool, error) {
 	kind, name, _ := strings.Cut(of.owner, "/")
 	if f.findOwner(of.namespace, of.owner) {

@@ -9,7 +9,7 @@
 //  1. The list of instances is read at each call: a new instance gets the zone, a removed instance has no row in the
 //     status.
 //  2. A serial is confirmed when each instance answers with this serial by DNS, or with a later known serial. The
-//     answer of an agent proves nothing.
+//     answer of an agent (the HTTP server beside BIND) proves nothing.
 //  3. In mode Catalog instances follow the catalog zone of the class, without agents. In mode Transfer agents create
 //     missing secondaries. In mode Update each primary has a zone of its own, created by the agent and written by
 //     dynamic updates; the name servers at the apex never change.

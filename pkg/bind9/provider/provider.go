@@ -26,7 +26,7 @@ import (
 
 // Instance is a server of the fleet.
 type Instance struct {
-	// Name is that of the row: "NAMESPACE/NAME".
+	// Name is the name of the row in a Delivery's status: "NAMESPACE/NAME".
 	Name string
 	// DNS is the address for queries, zero if unknown.
 	DNS netip.AddrPort
@@ -61,7 +61,7 @@ func (i Instance) leavingRow() delivery.Server {
 // Config configures a Provider. Only Primaries is optional.
 type Config struct {
 	// Instances returns the servers of the class in the order of their rows. known names servers that may have the
-	// zone: they are Leaving if they run and are no longer selected.
+	// zone: those that run, but that the class no longer selects, are Leaving.
 	Instances func(known []string) ([]Instance, error)
 	// Signed reports whether instances transfer a zone from the signer.
 	Signed func(uid string) bool
@@ -111,7 +111,7 @@ type fleet struct {
 	waiting            []Instance
 }
 
-// readFleet keeps promise 1.
+// readFleet reads the instances at each call.
 func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, error) {
 	all, err := p.config.Instances(known)
 	if err != nil {
@@ -218,8 +218,8 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// makeMissing also removes the zone from leaving instances. made names the instances with a new zone. err is an error
-// of fence or ctx.
+// makeMissing has agents create missing zones, and remove the zone from leaving instances. made names the instances
+// with a new zone. err is an error of fence or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
 	drift, err := f.Verify(ctx, plan)
@@ -265,8 +265,8 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 	return failed, made, err
 }
 
-// mayDiffer reports whether an instance may have other primaries. A change of the class creates a new Provider and
-// clears plan.Delivered, so the agent is asked once.
+// mayDiffer reports whether the zone at an instance may have former primaries. A change of the class creates a new
+// Provider and clears plan.Delivered, so the agent is asked once.
 func (p *Provider) mayDiffer(plan delivery.Plan, instance Instance) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -295,7 +295,7 @@ func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone na
 	})
 }
 
-// eachAgent keeps promise 4.
+// eachAgent works at all instances at once, within agentTime.
 func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, Instance,
 	client.Fence) error) (map[string]*delivery.Error, error) {
 	limited, cancel := context.WithTimeout(ctx, agentTime)
@@ -316,7 +316,7 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 	return failed, err
 }
 
-// workAtAll returns the results, or an error of fence or ctx. Calls of fence do not overlap.
+// workAtAll works at all at once. It returns the results, or an error of fence or ctx. Calls of fence do not overlap.
 func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do func(T, delivery.Fence) R) ([]R, error) {
 	var mu sync.Mutex
 	var lost error
@@ -365,8 +365,8 @@ func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	return e
 }
 
-// Remove removes the zone from all instances, then from the class (promise 5). In mode Catalog agents remove nothing:
-// the signer's zone of this name may belong to another Zone.
+// Remove has agents remove the zone from all instances, and then removes the zone from the class. In mode Catalog,
+// agents remove nothing: the zone of this name at the signer may belong to another Zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.ServerNames(), p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {

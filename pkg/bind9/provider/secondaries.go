@@ -38,7 +38,7 @@ type sources struct {
 	secondaries map[string][]netip.AddrPort // by the row of the primary
 }
 
-// Rendezvous hashing: a new or removed primary moves few secondaries.
+// chooseSources uses rendezvous hashing: a new or removed primary moves few secondaries.
 func chooseSources(targets []target) sources {
 	chosen := sources{map[string]target{}, map[string][]netip.AddrPort{}}
 	for _, t := range targets {
@@ -84,7 +84,7 @@ func (u *Updater) forget(uid string) {
 	maps.DeleteFunc(u.behind, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
 }
 
-// followSources returns an error of fence or ctx.
+// followSources waits for secondaries of current primaries. The error is of fence or ctx.
 func (u *Updater) followSources(ctx context.Context, targets []target, outcomes []outcome, from sources, plan delivery.Plan,
 	fence delivery.Fence) error {
 	written := map[string]bool{}
@@ -176,7 +176,7 @@ func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan del
 	})
 }
 
-// err is the secondary's error, or else the primary's.
+// has is a secondary's serial, wants its primary's. err is the secondary's error, else the primary's.
 type serials struct {
 	has, wants serial.Serial
 	err        error

@@ -25,7 +25,7 @@ import (
 
 // UpdateConfig configures an Updater.
 type UpdateConfig struct {
-	// Instances is that of Config. Each instance has a key for updates and transfers.
+	// Instances is as in Config. Each instance has a key for updates and transfers.
 	Instances func(known []string) ([]Instance, error)
 	// Dial connects over TCP; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -38,7 +38,7 @@ type Updater struct {
 
 	mu      sync.Mutex
 	writers map[writerKey]*rfc2136.Provider
-	// configured has the secondaries that a primary notifies, following the primary whose content a secondary had last.
+	// configured has, by primary, the secondaries to notify; following, by secondary, the primary of its content.
 	configured map[zoneAt]string
 	following  map[zoneAt]string
 	behind     map[zoneAt]time.Time
@@ -225,7 +225,7 @@ func asError(instance Instance, err error) *delivery.Error {
 	return &named
 }
 
-// makeZone sets SOA and name servers, because BIND loads no zone without.
+// makeZone has the agent create the zone with SOA and name servers, because BIND loads no zone without them.
 func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(t.Key.Name, ".")}
 	config := &asked.ZoneConfig

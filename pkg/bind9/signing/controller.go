@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/component-base/metrics"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
@@ -45,7 +46,7 @@ const (
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
-	// Missing is the name directly above the zone if it has no NS. The server then belongs further up.
+	// Missing is the name directly above the zone if it has no NS. The server then serves a name further up.
 	Missing name.Name
 }
 
@@ -69,13 +70,15 @@ type Config struct {
 	Secrets       class.Secrets
 	ParentServers ParentServers
 	Now           func() time.Time
+	Registry      metrics.KubeRegistry
 }
 
 // Controller signs zones. A single process may run a Controller, once.
 type Controller struct {
 	Config
-	memory memory
-	places places
+	memory  memory
+	places  places
+	metrics *Metrics
 	// left has, by signer, the zones without a Zone in the last sweep.
 	left   map[v1alpha1.ZoneSigner]map[name.Name]bool
 	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
@@ -85,7 +88,7 @@ type Controller struct {
 // New returns a Controller and registers its handlers with the informers.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
-		Config: config, memory: memory{zones: map[types.UID]*remembered{}},
+		Config: config, memory: memory{zones: map[types.UID]*remembered{}}, metrics: NewMetrics(config.Registry),
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second,
 			time.Minute)),
 	}
@@ -162,6 +165,7 @@ func (c *Controller) Run(ctx context.Context) {
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
 		return
 	}
+	defer c.metrics.measureZones(source{c.Zones.Informer().GetIndexer().List, c.memory.readTimes, c.Now})()
 	var all sync.WaitGroup
 	for range workers {
 		all.Go(func() {
@@ -278,8 +282,8 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 // serialMargin is the distance to the signer's rising serial: a server with a later serial would wait for a day.
 const serialMargin = 100
 
-// raiseSerial requests a serial past the servers', as for any secondary that is ahead (S6.11). It fails if the Zone has
-// changed since the read.
+// raiseSerial requests a serial of the zone past the servers' serials, as for any secondary that is ahead (S6.11). It
+// fails if the Zone has changed since the read.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.behind + serialMargin
 	if past == 0 {
@@ -341,6 +345,24 @@ type remembered struct {
 	// silent has the silent addresses of the parent's servers, with the time of the first silence.
 	silent map[netip.AddrPort]time.Time
 	dsTTL  time.Duration
+	// measured is read by scrapes. Guarded by memory.mu.
+	measured
+}
+
+func (m *memory) readTimes(zone types.UID) measured {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.zones[zone]; known != nil {
+		return known.measured
+	}
+	return measured{}
+}
+
+func (m *memory) note(zone types.UID, change func(*measured)) {
+	known := m.of(zone)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(&known.measured)
 }
 
 func (r *remembered) reportOnce(one dsReport, report func() error) error {

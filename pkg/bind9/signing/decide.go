@@ -23,7 +23,7 @@ const (
 	dsUnretentive = "unretentive"
 )
 
-// A phase sets only the fields that it needs.
+// facts is the input of decideNext. A phase has only the fields that it needs.
 type facts struct {
 	now    time.Time
 	status *v1alpha1.ZoneDNSSECStatus
@@ -48,8 +48,8 @@ type parent struct {
 	elsewhere bool
 	// everywhere are the DS on all servers, anywhere those on any server.
 	everywhere, anywhere []v1alpha1.DelegationSigner
-	// ttl is that of the DS, or of the zone's NS for derived DS. longestTTL is the longest seen: caches may keep a
-	// removed DS that long.
+	// ttl is the TTL of the DS, or of the zone's NS for derived DS. longestTTL is the longest TTL seen: caches may keep
+	// a removed DS that long.
 	ttl, longestTTL time.Duration
 }
 
@@ -103,6 +103,8 @@ type decision struct {
 	reports      []dsReport
 	status       *v1alpha1.ZoneDNSSECStatus
 	requeueAfter time.Duration
+	// awaitsDS: a server of the parent lacks the last change of the DS.
+	awaitsDS bool
 }
 
 const (
@@ -164,7 +166,7 @@ func (d *decision) decideUnsigned(f *facts, wanted bool) {
 	}
 }
 
-// end requires that no cache has a DS.
+// end begins the return to the unsigned zone. No cache may have a DS.
 func (d *decision) end(f *facts) {
 	d.enter(f, v1alpha1.DNSSECReturning, "the servers go back to the unsigned zone")
 }
@@ -246,8 +248,8 @@ func (d *decision) decideSigned(f *facts) {
 // maxDS bounds the DS in the status (S12.3), maxWaiting the key signing keys whose DS the parent lacks.
 const maxDS, maxWaiting = 16, 3
 
-// wantedDS returns the desired DS at the parent. The DS of a new key joins that of the old key, which is dropped when
-// no resolver needs it. If the parent never gets the DS, named keeps each replaced key: beyond maxWaiting, old DS are
+// wantedDS returns the desired DS at the parent. The DS of a new key joins the old key's DS, which is dropped when no
+// resolver needs it. If the parent never gets the DS, named keeps each replaced key: beyond maxWaiting, old DS are
 // dropped for good.
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	keys := f.signing.Status.Keys
@@ -306,7 +308,7 @@ func (f *facts) isNowhere(tag uint16) bool { return f.unknown == "" && !hasDS(f.
 
 type keyState = protocol.DNSSECKey
 
-// watchParent keeps promise G3.
+// watchParent reports a DS to named once the parent has it everywhere or nowhere.
 func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	var coming, going []string
 	// named keeps the old key for parentDSTTL after the report.
@@ -327,6 +329,7 @@ func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 			}
 		}
 	}
+	d.awaitsDS = len(coming)+len(going) > 0
 	switch {
 	case tooLong:
 		d.setMessage("the DS at the parent has a TTL of %s, above timing.parentDSTTL %s of policy %s: raise parentDSTTL, "+
@@ -369,7 +372,7 @@ func (d *decision) decideExpiring(f *facts) {
 		d.setMessage("the DS leaves the caches, until %s", f.now.Add(wait).UTC().Format(time.RFC3339))
 		d.requeueAfter = min(max(wait, time.Second), settledInterval)
 	case f.unknown != "":
-		d.setMessage("the servers of the parent may have a DS again%s", f.explain()) // G5
+		d.setMessage("the servers of the parent may have a DS again%s", f.explain()) // guarantee G5
 	default:
 		d.end(f)
 	}

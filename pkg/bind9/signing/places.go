@@ -22,7 +22,7 @@ type places struct {
 
 	mu    sync.Mutex
 	taken map[place]int
-	// held are the places of zones in a sync, or woken for one. waiting is in order of arrival.
+	// held has the places of zones in a sync, or woken for a sync. waiting is in order of arrival.
 	held    map[cache.ObjectName][]place
 	waiting []waitingZone
 }
@@ -44,7 +44,7 @@ func (p place) most() int {
 	return placesOfZones
 }
 
-// A sync without a signer sends no requests, so it needs no places.
+// listPlaces returns the places that a sync needs. Without a signer it sends no requests and needs none.
 func listPlaces(zone *v1alpha1.Zone) []place {
 	if zone.Status.DNSSEC == nil || zone.Status.DNSSEC.Signer == nil {
 		return nil
@@ -91,7 +91,7 @@ func (p *places) returnPlaces(zone cache.ObjectName) {
 	})
 }
 
-// mu is held.
+// The caller holds mu.
 func (p *places) take(zone cache.ObjectName, needed []place) bool {
 	for _, one := range needed {
 		if p.taken[one] >= one.most() {

@@ -29,7 +29,7 @@ type work struct {
 	behind uint32
 }
 
-// syncZone returns the delay until the next sync, 0 for none.
+// syncZone takes the next step of a zone, and returns the delay until the next sync, 0 for none.
 func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
 	if zone.DeletionTimestamp != nil {
@@ -62,6 +62,11 @@ func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Du
 		return blockedInterval, w.writeProblem(ctx, errors.New(f.blocked))
 	}
 	d := decideNext(f)
+	c.memory.note(zone.UID, func(m *measured) {
+		if m.dsSince = (time.Time{}); d.awaitsDS && d.status.LastTransitionTime != nil {
+			m.dsSince = d.status.LastTransitionTime.Time
+		}
+	})
 	if err := w.runAction(ctx, f, d); err != nil {
 		return pendingInterval, w.writeProblem(ctx, err)
 	}
@@ -106,7 +111,8 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	return 0, w.writeStatus(ctx, nil)
 }
 
-// allowsLocal considers all classes of the signer's namespace, because the zone has no class any more.
+// allowsLocal reports whether any class of the signer's namespace allows local addresses: the zone has no class any
+// more.
 func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 	all, _ := c.Classes.Lister().List(labels.Everything()) // a lister cannot fail
 	return slices.ContainsFunc(all, func(of *v1alpha1.DNSClass) bool {
@@ -124,6 +130,9 @@ func (w *work) askFacts(ctx context.Context, f *facts) error {
 	switch phase {
 	case v1alpha1.DNSSECSigning, v1alpha1.DNSSECMoving, v1alpha1.DNSSECSigned:
 		if f.signing, err = w.readSigning(ctx); err != nil {
+			if phase == v1alpha1.DNSSECSigned && w.memory.readTimes(w.zone.UID).expires.IsZero() {
+				w.askEachServer(ctx) // without the signer, no signature is renewed
+			}
 			return err
 		}
 		f.otherKeys = f.signing.KeyOwner != "" && f.signing.KeyOwner != w.zone.Namespace
@@ -161,12 +170,7 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 	}
 	f.ahead = !serial.Serial(keys.Serial).Ahead(serial.Serial(w.zone.Status.Serial))
 	w.behind = keys.Serial
-	all := make([]*askedServer, len(w.servers))
-	for i, server := range w.servers {
-		all[i] = &askedServer{Secondary: server}
-	}
-	askEach(all, func(one *askedServer) { one.Served, one.err = w.askKeys(ctx, one.Secondary) })
-	for _, observed := range all {
+	for _, observed := range w.askEachServer(ctx) {
 		if observed.err != nil {
 			f.lacking, f.keeping = fmt.Sprintf("%s: %v", observed.Name, observed.err), fmt.Sprintf("%s: %v", observed.Name, observed.err)
 			continue
@@ -193,6 +197,25 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 	if len(keys.Keys) == 0 {
 		f.lacking = w.asked.Name + " has no keys"
 	}
+}
+
+// askEachServer asks every server, and notes the first end of a signature.
+func (w *work) askEachServer(ctx context.Context) []*askedServer {
+	all := make([]*askedServer, len(w.servers))
+	for i, server := range w.servers {
+		all[i] = &askedServer{Secondary: server}
+	}
+	askEach(all, func(one *askedServer) { one.Served, one.err = w.askKeys(ctx, one.Secondary) })
+	var expires time.Time
+	for _, observed := range all {
+		if at := observed.Expires; expires.IsZero() || !at.IsZero() && at.Before(expires) {
+			expires = at
+		}
+	}
+	if !expires.IsZero() { // signatures of servers without an answer end all the same
+		w.memory.note(w.zone.UID, func(m *measured) { m.expires = expires })
+	}
+	return all
 }
 
 func (w *work) runAction(ctx context.Context, f *facts, d decision) error {

@@ -101,7 +101,7 @@ func newController(t *testing.T, holder func([]string, name.Name) string, object
 	api := informers.Kubizone().V1alpha1()
 	c := must.Get(New(Config{
 		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: classes.InForce, Holder: holder, Views: views,
-		Servers: servers, Agents: agents.New(keysByName{}), Secrets: keysByName{}, Now: func() time.Time { return begin },
+		Servers: servers, Agents: agents.New(keysByName{}), Secrets: keysByName{}, Now: func() time.Time { return begin }, Registry: metrics.NewKubeRegistry(),
 	}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	informers.StartWithContext(ctx)
@@ -271,6 +271,8 @@ func TestSyncZone_removesADeletedZone_S12_9(t *testing.T) {
 	}
 }
 
+const signedUntil = 1_900_000_000
+
 func startSigned(t *testing.T, secret string, serial uint32) string {
 	t.Helper()
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -287,6 +289,9 @@ func startSigned(t *testing.T, secret string, serial uint32) string {
 			answer.Answer = []mdns.RR{&mdns.DNSKEY{Hdr: header, Flags: 257, Protocol: 3, Algorithm: mdns.ECDSAP256SHA256, PublicKey: "AwEAAQ=="}}
 		case mdns.TypeSOA:
 			answer.Answer = []mdns.RR{&mdns.SOA{Hdr: header, Ns: "ns.", Mbox: "hostmaster.", Serial: serial, Refresh: 1, Retry: 1, Expire: 1, Minttl: 1}}
+			header.Rrtype = mdns.TypeRRSIG
+			answer.Answer = append(answer.Answer, &mdns.RRSIG{Hdr: header, TypeCovered: mdns.TypeSOA, SignerName: ".", Signature: "AwEAAQ==",
+				Expiration: signedUntil})
 		}
 		_ = w.WriteMsg(answer)
 	})}

@@ -43,7 +43,7 @@ type runner interface {
 	Run(ctx context.Context) error
 }
 
-// parseBeside parses the arguments after "--", one "-- NAME FLAGS" for each sub-command, and returns all errors.
+// parseBeside parses the arguments after "--", a "-- NAME FLAGS" for each sub-command, and returns all errors.
 func parseBeside(arguments []string, out io.Writer) (all []beside, err error) {
 	var wrong []error
 	for section := range splitSections(arguments) {
@@ -143,8 +143,9 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// runBeside runs the sub-commands once the server is ready, until ctx ends or the work of one does not stop. They reach
-// the server without kube-apiserver, so they also write their last outcomes while the Service leads to no server.
+// runBeside runs the sub-commands once the server is ready, until ctx ends or a sub-command's work does not stop (an
+// error). They reach the server without kube-apiserver, so they also write their last outcomes while the Service leads
+// to no server.
 func (o *Options) runBeside(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
 	if server.WaitForAPI(ctx) != nil {
 		return nil // ctx has ended

@@ -77,7 +77,7 @@ var addLogGates = sync.OnceValue(func() error { return logsapi.AddFeatureGates(u
 // NewOptions returns upstream's defaults, apart from the constants above.
 func NewOptions() *Options {
 	utilruntime.Must(addLogGates())
-	// Two Options must not share flags. The gates are the process's.
+	// Two Options must not share flags. The feature gates are the process's.
 	components := basecompatibility.NewComponentGlobalsRegistry()
 	utilruntime.Must(components.Register(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(),
 		utilfeature.DefaultMutableFeatureGate))
@@ -99,7 +99,7 @@ func NewOptions() *Options {
 	}
 	delegation.Register(o.Admission.Plugins)
 	resourcequota.Register(o.Admission.Plugins)
-	// The plugin comes before validating policies and webhooks, which need not see Records without a zone.
+	// The plugin delegation comes before validating policies and webhooks, which need not see Records without a zone.
 	validating := slices.Index(o.Admission.RecommendedPluginOrder, validatingadmissionpolicy.PluginName)
 	o.Admission.RecommendedPluginOrder = slices.Insert(o.Admission.RecommendedPluginOrder, validating, delegation.PluginName)
 	// Quota comes last, as upstream, to count only admitted requests.
@@ -110,7 +110,7 @@ func NewOptions() *Options {
 	o.ServerRun.ShutdownSendRetryAfter = true
 	o.SecureServing.Required = true
 	o.SecureServing.BindPort = DefaultPort
-	// The aggregator sends the requests of all users over one connection.
+	// The aggregator sends the requests of all users over a single connection.
 	o.SecureServing.HTTP2MaxStreamsPerConnection = 1000
 	// A container's file system is read-only.
 	o.SecureServing.ServerCert.CertDirectory = ""
@@ -118,7 +118,7 @@ func NewOptions() *Options {
 }
 
 // etcdFlags are the supported flags of upstream's group. The others do not apply: the prefix is in every key, our
-// objects have one storage version and always a watch cache, and kube-controller-manager collects garbage.
+// objects have a single storage version and always a watch cache, and kube-controller-manager collects garbage.
 var etcdFlags = []string{
 	"etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile",
 	"encryption-provider-config", "encryption-provider-config-automatic-reload",
@@ -127,13 +127,13 @@ var etcdFlags = []string{
 }
 
 var notRunFlags = []string{
-	// For servers with APIs of several releases, reached by their own names.
+	// For servers with APIs of several releases, or reached by their own names.
 	"emulation-forward-compatible", "runtime-config-emulation-forward-compatible", "emulated-version", "min-compatibility-version",
 	"advertise-address", "external-hostname",
 }
 
-// notAuthenticationFlags are unsupported: a server without authorities would be ready and answer 401 to all (A6 of
-// package apiserver).
+// notAuthenticationFlags are unsupported: a server that failed to look up authorities would be ready and answer 401 to
+// all (A6 of package apiserver).
 var notAuthenticationFlags = []string{"authentication-tolerate-lookup-failure"}
 
 func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
@@ -285,7 +285,7 @@ primary run in this process too, each with its flags, and with the rights of the
 			}
 			return nil
 		},
-		// A server logs for operators; --v is upstream's.
+		// Replaces the root command's: a server logs for operators, and --v is upstream's.
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
 			flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 			klog.InitFlags(flags)
@@ -310,7 +310,7 @@ primary run in this process too, each with its flags, and with the rights of the
 				return fmt.Errorf("logs: %w", err)
 			}
 			defer logs.FlushLogs()
-			// Upstream's Apply rejects files without a flag.
+			// Without a flag, upstream's Apply logs an error about a manifest.
 			if !reflect.DeepEqual(options.Metrics, metrics.NewOptions()) {
 				options.Metrics.Apply()
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kubi.zone/kubizone/pkg/backup"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/source"
 	"kubi.zone/kubizone/pkg/terminal"
 )
@@ -30,10 +31,15 @@ server encrypts: keep it where you would keep the data directory.`,
 				return err
 			}
 			defer release()
-			out := arguments[0]
+			out, bar := arguments[0], output.StartBar(command.ErrOrStderr(), "reading the store")
 			m, err := backup.Take(command.Context(), where, out)
+			bar.End()
 			if err != nil {
 				return err
+			}
+			if err := m.Note(command.Context(), where); err != nil {
+				_, _ = terminal.Fprintf(command.ErrOrStderr(), "warning: the backup is complete, but its time is not in the store (%v), "+
+					"and the alert KubizoneBackupLate will fire; give the command a client that may write there\n", err)
 			}
 			_, err = terminal.Fprintf(command.OutOrStdout(), "%s and %s: %s at revision %d, %d octets, SHA-256 %s\n",
 				out, backup.ManifestFile(out), m, m.Revision, m.Bytes, m.SHA256)

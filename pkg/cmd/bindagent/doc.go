@@ -8,7 +8,7 @@
 //
 //	B1. Options are validated together before the start, and each error names the flag.
 //	B2. A line that begins with "ready" prints the address. No request is answered before this line.
-//	B3. Keys, tokens and certificates are read for each use. An unreadable certificate leaves the last one in use.
+//	B3. Keys, tokens and certificates are read for each use. If a certificate is unreadable, the last stays in use.
 //	B4. When the context ends, current requests are finished.
 //	B5. Without a certificate the server listens only on loopback, because tokens could be read on the way.
 //	B6. Connections are bounded, in total and per address. Unauthenticated peers cannot keep a client out: the oldest

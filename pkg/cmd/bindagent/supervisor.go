@@ -25,9 +25,10 @@ const (
 	// Every healthPause the agent gets a health request, with half of that time to answer. It is killed after
 	// maxSilences without an answer.
 	healthPause, maxSilences = 10 * time.Second, 3
-	// An ended agent is restarted after restartPause, which doubles up to maxRestartPause. A longer run resets it.
+	// An ended agent is restarted after restartPause, which doubles up to maxRestartPause. A run longer than that
+	// resets the pause.
 	restartPause, maxRestartPause = time.Second, 30 * time.Second
-	// After maxFailures without a response to the query of each namedPause the probe address closes.
+	// named gets a query every namedPause. After maxFailures without a response, the probe address closes.
 	namedPause, maxFailures = 2 * time.Second, 2
 )
 

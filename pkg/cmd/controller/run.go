@@ -33,7 +33,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// errStandalone replaces an endless wait.
+// errStandalone ends an endless wait for the Lease.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster: a standalone server (kubizone up) delivers by " +
 	"itself, and needs no controller beside it; name the kubeconfig of the cluster that the API is in")
 
@@ -140,12 +140,13 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		Classes: local.Kubizone().V1alpha1().DNSClasses(),
 		InForce: w.controller.InForce, Holder: members.HolderAmong, Views: set,
 		Servers: selected, Agents: agents, Secrets: secrets, ParentServers: signing.LookupParentServers(net.DefaultResolver), Now: time.Now,
+		Registry: w.Registry,
 	})
 	if err != nil {
 		return nil, err
 	}
 	w.Informers = []process.Informers{local, remote, servers}
-	// The members decide the zones with a name in a class.
+	// Members decide whose Zone has a name in a class.
 	w.Background, w.WaitFirst = []func(context.Context){members.Run}, members.WaitForSync
 	return w, nil
 }

@@ -29,7 +29,7 @@ const (
 	serversTimeout = 10 * time.Second
 )
 
-// newBind9 leaves the servers out of the target, as they change at any time. The rows of a Delivery name them.
+// newBind9 leaves the servers out of the target, as servers change at any time. The rows of a Delivery name them.
 func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delivery.Provider, string, error) {
 	block := of.Spec.Bind9
 	servers := &readServers{of: of, sources: sources}

@@ -41,7 +41,7 @@ type clusterSecret struct {
 	// read is zero if the Secret has to be read.
 	read    time.Time
 	version string
-	// watched is true while each change has an event. changes detects an outdated read.
+	// watched is true while each change has an event. changes counts changes, to detect an outdated read.
 	watched bool
 	changes int
 }
@@ -94,7 +94,7 @@ func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[s
 	return data, err
 }
 
-// findSecret also watches a new entry, and ends unused watches.
+// findSecret returns an entry. It watches a new entry, and ends unused watches.
 func (s *ClusterSecrets) findSecret(at types.NamespacedName) *clusterSecret {
 	s.mu.Lock()
 	defer s.mu.Unlock()

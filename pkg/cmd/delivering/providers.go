@@ -28,8 +28,8 @@ var Providers = map[string]Kind{
 
 // Kind is a kind of provider.
 type Kind struct {
-	// New creates the provider of a class (class.NewProvider). Without NameServers, Verify has to work without sources,
-	// except for bind9.
+	// New creates the provider of a class (class.NewProvider). If NameServers is nil, Verify has to work without
+	// sources, except for bind9.
 	New func(of *v1alpha1.DNSClass, secret controller.GetSecret, sources Sources) (provider delivery.Provider, target string, err error)
 	// NameServers returns the servers that kubectl kubizone verify queries by DNS. If nil, the provider compares.
 	NameServers func(of *v1alpha1.DNSClass) []NameServer
@@ -53,13 +53,13 @@ type Sources struct {
 	Members *transferclass.Members
 	Views   *zoneview.Set
 	Client  versioned.Interface
-	// Servers are those of classes with block bind9, Agents their clients.
+	// Servers are those of classes with block bind9, Agents the clients of their agents.
 	Servers *transferclass.Servers
 	Agents  *agents.Agents
 	// Zones may be nil; then no zone is known to be signed.
 	Zones   listers.ZoneLister
 	Secrets controller.Secrets
-	// Keys are those of classes with a provider. If nil, conflicts are not checked.
+	// Keys are the TSIG keys of classes with a provider. If nil, conflicts of names are not checked.
 	Keys *transferclass.Keys
 }
 

@@ -60,7 +60,7 @@ type Config struct {
 	Reachable func(ctx context.Context)
 }
 
-// Primary binds the port, so that a taken port ends the program first.
+// Primary returns a primary with a bound port, so that a taken port ends the program first.
 func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
 		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen,

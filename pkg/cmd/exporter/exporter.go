@@ -29,13 +29,15 @@ import (
 // zoneFile is the form that output.Plain has by its own name.
 const zoneFile = "zonefile"
 
-func exportFile(ctx context.Context, client versioned.Interface, zone types.NamespacedName, out io.Writer) error {
+func exportFile(ctx context.Context, client versioned.Interface, zone types.NamespacedName, out, remarks io.Writer) error {
 	text, err := load.OpenEntries(ctx, client, zone)
 	if err != nil {
 		return err
 	}
 	defer text.Close()
-	if _, err := io.Copy(out, text); err != nil {
+	bar := output.StartBar(remarks, "octets of entries:")
+	defer bar.End()
+	if _, err := io.Copy(out, io.TeeReader(text, bar)); err != nil {
 		return fmt.Errorf("entries of zone %s, cut: %w", zone, err)
 	}
 	return nil
@@ -171,7 +173,7 @@ name of the zone, or the Zone object, NAME or NAMESPACE/NAME.`,
 			return err
 		}
 		if !format.IsDocument() {
-			return exportFile(command.Context(), client, zone, command.OutOrStdout())
+			return exportFile(command.Context(), client, zone, command.OutOrStdout(), command.ErrOrStderr())
 		}
 		return exportManifests(command.Context(), client, zone, format, command.OutOrStdout(), command.ErrOrStderr())
 	}

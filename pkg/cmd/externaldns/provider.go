@@ -163,8 +163,8 @@ func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *exter
 	return c
 }
 
-// decideAll dry-runs candidates with changes, in turn by namespace. It closes the channel shared when each has had its
-// share, so the answer need not wait for a large namespace.
+// decideAll dry-runs candidates with changes, in turn by namespace. It closes the channel shared when each namespace
+// has had its share, so the answer need not wait for a large namespace.
 func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var all []*externaldns.Candidate
 	for _, same := range a.wanted {
@@ -211,8 +211,8 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 	p.verdicts.Add(key, &c, good)
 }
 
-// orderFairly interleaves elements by namespace. share counts up to the median number of elements for each namespace,
-// and at least minShare.
+// orderFairly interleaves elements by namespace. share is the length of the first part: for each namespace up to the
+// median number of elements, and at least minShare.
 func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	counts, rounds := map[string]int{}, [][]T{}
 	for _, one := range all {
@@ -288,14 +288,14 @@ type change struct {
 	remove         []*v1alpha1.Record
 }
 
-// A failed deletion has a candidate made from the Record.
+// After a failed deletion, of is made from the Record.
 type failure struct {
 	of  *externaldns.Candidate
 	err error
 }
 
 // applyChanges continues after failures. It returns the refused candidates, and an error only for changes without an
-// answer, because external-dns then fails the cycle of all objects.
+// answer, because an error makes external-dns fail the cycle of all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	existing, err := p.readExisting(ctx)
 	if err != nil {

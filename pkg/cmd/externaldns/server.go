@@ -83,7 +83,7 @@ func (h *handler) workAlone(serve func(ctx context.Context, w http.ResponseWrite
 }
 
 func (h *handler) serveRecords(ctx context.Context, w http.ResponseWriter, _ *http.Request) error {
-	// A list that was too late answers the next request.
+	// A list that was too late for its request answers the next.
 	if h.kept != nil && h.kept.answered {
 		h.kept = nil
 	}
@@ -108,7 +108,7 @@ func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r 
 	}
 	a := &adjustment{existing.existing, externaldns.Group(h.makeCandidates(existing, endpoints))}
 	h.AddHolders(a.existing, a.wanted)
-	// Later requests do not wait for verdicts, and those of the last cycle are obsolete.
+	// Later requests do not wait for verdicts, and pending verdicts of the last cycle are obsolete.
 	h.endDeciding()
 	deciding, end := context.WithTimeout(h.running, workTime)
 	h.endDeciding = end

@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// errStandalone replaces an endless wait.
+// errStandalone ends an endless wait for the Lease.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster, and no server can be run there; " +
 	"name the kubeconfig of the cluster that the API is in")
 
@@ -66,6 +66,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	NewMetrics(shell.Registry, informers.Bind9().V1alpha1().Bind9Instances().Lister())
 	shell.Informers, shell.Client, shell.WaitFirst = []process.Informers{informers, servers}, client.Bind9V1alpha1().RESTClient(),
 		servers.WaitForSync
 	return shell.Run(ctx, func(running, outlasting context.Context) error {

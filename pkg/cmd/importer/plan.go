@@ -98,6 +98,9 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 	if err != nil {
 		failed = append(failed, err)
 	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted: the plan is incomplete and not printed, and nothing was written (%w)", context.Cause(ctx))
+	}
 	if err := report.printReport(out, o.format); err != nil {
 		return err
 	}

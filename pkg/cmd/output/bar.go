@@ -39,6 +39,14 @@ func StartBar(stderr io.Writer, label string) *Bar {
 	return b
 }
 
+// Write counts the octets of a text.
+func (b *Bar) Write(octets []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.done += len(octets)
+	return len(octets), nil
+}
+
 // Set says that done of so many parts are done. of is 0 if the number of parts is unknown.
 func (b *Bar) Set(done, of int) {
 	b.mu.Lock()
@@ -74,13 +82,14 @@ func (b *Bar) showOn(to *Writer) {
 func (b *Bar) drawLine(width int, since time.Duration) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	counts := fmt.Sprint(b.done)
-	drawn := ""
-	if b.of > 0 {
+	counts := ""
+	switch {
+	case b.of > 0:
 		full := barLength * min(b.done, b.of) / b.of
-		drawn = " [" + strings.Repeat("#", full) + strings.Repeat(" ", barLength-full) + "]"
-		counts = fmt.Sprintf("%d of %d", b.done, b.of)
+		counts = fmt.Sprintf(" [%s%s] %d of %d", strings.Repeat("#", full), strings.Repeat(" ", barLength-full), b.done, b.of)
+	case b.done > 0:
+		counts = fmt.Sprint(" ", b.done)
 	}
-	line := []rune(fmt.Sprintf("%s%s %s, %s", terminal.Escape(b.label), drawn, counts, since.Round(time.Second)))
+	line := []rune(fmt.Sprintf("%s%s, %s", terminal.Escape(b.label), counts, since.Round(time.Second)))
 	return string(line[:min(len(line), width-1)])
 }

@@ -191,7 +191,7 @@ func parse(data map[string][]byte) (authority, leaf *pki.Pair, err error) {
 	return authority, leaf, nil
 }
 
-// coversHosts compares texts: x509 does not verify a wildcard.
+// coversHosts reports whether all hosts are in cert, as texts: x509 does not verify a wildcard.
 func coversHosts(cert *x509.Certificate, hosts []string) bool {
 	has := slices.Clone(cert.DNSNames)
 	for _, address := range cert.IPAddresses {

@@ -51,7 +51,7 @@ type Config struct {
 	dnsserving.Config
 	HealthListen netip.AddrPort
 	Client       *rest.Config
-	// Server is nil if the API server is another process, which Client reaches.
+	// Server is nil if the API server is another process, reached by Client.
 	Server *process.Server
 	// SecretsDir is "" if Secrets are read from the cluster.
 	SecretsDir string

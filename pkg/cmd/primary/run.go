@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// Run returns nil when ctx has ended.
+// Run serves until ctx ends, and then returns nil.
 func (c *Config) Run(ctx context.Context) error {
 	api, set := c.Client, (*zoneview.Set)(nil)
 	if c.Server != nil {
@@ -74,7 +74,7 @@ func (c *Config) Run(ctx context.Context) error {
 	p.Client = client.KubizoneV1alpha1().RESTClient()
 	secrets := c.secrets(cluster)
 	informers := externalversions.NewSharedInformerFactory(client, 0)
-	// A cluster may lack the APIService of Bind9Instances.
+	// Apart, as a cluster may lack the APIService of Bind9Instances.
 	servers := externalversions.NewSharedInformerFactory(client, 0)
 	zones := informers.Kubizone().V1alpha1().Zones()
 	if err := zones.Informer().SetTransform(transferclass.Trim); err != nil {

@@ -20,7 +20,8 @@ type Server struct {
 	Frozen func() []cache.ObjectName
 }
 
-// Reach returns a copy of a client configuration. The server limits the rate, by priority and fairness.
+// Reach returns a copy of a client configuration without a rate limit. The server limits the rate, by priority and
+// fairness.
 func Reach(config *rest.Config, agent string) *rest.Config {
 	reach := rest.CopyConfig(config)
 	reach.UserAgent, reach.QPS = version.UserAgent(agent), -1

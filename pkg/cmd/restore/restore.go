@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/backup"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
@@ -42,7 +43,9 @@ older one was restored after FILE was taken, name that one in --ahead-of.`,
 			}
 			out := command.OutOrStdout()
 			restore.Backup, restore.Report = arguments[0], func(line string) { terminal.Fprintf(out, "%s\n", line) }
+			bar := output.StartBar(command.ErrOrStderr(), "restoring and checking the store")
 			report, err := restore.Run(command.Context())
+			bar.End()
 			if err != nil {
 				return err
 			}

@@ -87,6 +87,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: controller.InForce,
 		Holder: members.HolderAmong, Views: zones,
 		Servers: servers, Agents: agents, Secrets: secrets, ParentServers: c.ParentServers, Now: time.Now,
+		Registry: server.Registry(),
 	})
 	if err != nil {
 		return err
@@ -102,7 +103,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		running.Go(func() { classes.Run(ctx) })
 		running.Go(func() { keys.Run(ctx) })
 		running.Go(func() { signer.Run(ctx) })
-		// Before that, the names in use are unknown.
+		// Before all Deliveries are listed, the names in use are unknown.
 		if err := members.WaitForSync(ctx); err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ type Options struct {
 	Listen        string
 	Load          []string
 	LoadNamespace string
-	// AllowInlineSecrets accepts DNSClasses with secrets.
+	// AllowInlineSecrets accepts DNSClasses with secrets in the spec.
 	AllowInlineSecrets bool
 	ACME               bool
 	SecretsDir         string

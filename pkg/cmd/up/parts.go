@@ -63,7 +63,7 @@ func (p *parts) stop() error {
 	return errors.Join(wrong...)
 }
 
-// runDuring returns the error of do, or an earlier failure of a part or cause of the end of ctx.
+// runDuring returns the error of do, unless a part fails or ctx ends first: then the failure or the cause.
 func (p *parts) runDuring(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

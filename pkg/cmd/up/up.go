@@ -72,7 +72,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		c.printf("stopping")
 	} else {
-		// Say so before the output of the other parts hides it.
+		// Print the error before the output of the other parts hides it.
 		c.printf("stopping: %v", err)
 	}
 	if stopping := all.stop(); stopping != nil {
@@ -267,7 +267,7 @@ func (c *Config) reportServed(zones *zoneview.Set, kubeconfig string, dns netip.
 		c.printf("try: kubectl --kubeconfig %s get zones -A", kubeconfig)
 	} else {
 		one := all[0]
-		// One zone is enough: all may be thousands.
+		// A single zone is enough: all may be thousands.
 		c.printf("try: kubectl --kubeconfig %s get records -n %s", kubeconfig, one.Zone().Namespace)
 		c.printf("try: kubectl --kubeconfig %s get zone -n %s %s --subresource=entries", kubeconfig, one.Zone().Namespace, one.Zone().Name)
 		c.printf("try: dig @%s -p %d %s AXFR", dns.Addr(), dns.Port(), one.FQDN())

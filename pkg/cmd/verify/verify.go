@@ -202,7 +202,10 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	result := &Result{Zone: r.id.String(), FQDN: truth.FQDN.String(), View: object.Status.View}
-	for _, server := range r.servers {
+	bar := output.StartBar(r.remarks, "comparing servers")
+	defer bar.End()
+	for i, server := range r.servers {
+		bar.Set(i, len(r.servers)+len(r.providers))
 		report := server.viewOf(truth.Zone).Compare(ctx, server.address, server.key)
 		if report.State == verify.Ahead {
 			if truth, err = r.readDelivered(ctx); err != nil {
@@ -214,19 +217,26 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 			report.Server = server.label
 		}
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, r.interrupted(ctx, i)
 		}
 		result.Servers = append(result.Servers, report)
 	}
 	result.Serial, result.RRsets, result.Newest, result.NotDelivered = uint32(truth.Serial), truth.Len(), uint32(truth.newest), truth.why
-	for _, one := range r.providers {
+	for i, one := range r.providers {
+		bar.Set(len(r.servers)+i, len(r.servers)+len(r.providers))
 		result.Servers = append(result.Servers, r.compareByProvider(ctx, one, object, truth.Zone))
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, r.interrupted(ctx, len(r.servers)+i)
 		}
 	}
 	result.Servers = append(result.Servers, rows...)
 	return result, nil
+}
+
+// interrupted returns the error of a comparison that ended after so many servers.
+func (r *run) interrupted(ctx context.Context, done int) error {
+	return fmt.Errorf("interrupted: %d of %d servers were compared, and nothing was changed (%w)", done, len(r.servers)+len(r.providers),
+		context.Cause(ctx))
 }
 
 func (a asked) viewOf(truth *verify.Zone) *verify.Zone {

@@ -38,8 +38,8 @@ const (
 	// early.
 	remindInterval = 30 * time.Second
 	// For earlyTime after a change of peers, a NOTIFY for the catalog is sent each secretInterval. BIND ignores a
-	// NOTIFY during its query for the catalog: if the catalog was not here yet, BIND has no zone of the class until the
-	// next NOTIFY.
+	// NOTIFY during its query for the catalog: if this primary did not serve the catalog yet, BIND has no zone of the
+	// class until the next NOTIFY.
 	earlyTime  = time.Minute
 	askTimeout = 10 * time.Second
 )
@@ -73,8 +73,8 @@ type Controller struct {
 	keys    Keys
 }
 
-// task syncs the members of a class, with peers also settings and Secrets. With remind, it sends NOTIFY for unconfirmed
-// zones instead.
+// task syncs the members of a class, or with peers its settings and Secrets. With remind, it sends NOTIFY for the
+// unconfirmed zones of all classes.
 type task struct {
 	class         string
 	peers, remind bool
@@ -372,8 +372,8 @@ func (c *Controller) endClass(name string) {
 }
 
 // decideKeys assigns a key name to the class with the name in status (S11.18), else to the oldest, whatever the order
-// of events. A class that loses a name ends; the result is an error if the class given does. Only classes that name
-// keys themselves compete; the key of a selected server yields to them (Keys).
+// of events. It ends a class that loses a name, and returns an error if the given class does. Only classes that name
+// keys themselves compete; the key of a server in a class with bind9 yields to theirs (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others

@@ -14,17 +14,17 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Keys are the TSIG keys of all classes. A signature names its key by name alone, so a name has a single key. A
-// server's authors choose its key, so the name ends in their namespace (NamespaceOfKey): no UpdateKey, and no server of
-// another namespace, can have the name. Keys named by classes precede those of servers; of two servers in a namespace,
-// that of the older class precedes.
+// Keys are the TSIG keys of all classes. A signature names its key by name alone, so a name has a single key. The
+// authors of a Bind9Instance choose its key, so the name ends in their namespace (NamespaceOfKey): no UpdateKey, and no
+// server of another namespace, can have the name. A key that a class names precedes the key of a server. Of two servers
+// in a namespace, the server of the older class precedes.
 type Keys struct {
 	mu     sync.Mutex
 	held   map[string]*heldKeys // by class
 	byName map[string]map[string]*heldKeys
 }
 
-// heldKeys are the keys of a class, "" for the primary's own.
+// heldKeys are the keys of a class; the class "" has the primary's own keys.
 type heldKeys struct {
 	rank      precedence.Rank
 	ofServers bool
@@ -101,7 +101,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// keptFrom returns "" if a server in a class may have the key, else the reason.
+// keptFrom returns why a server of the namespace may not have the key in a class, or "".
 func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""

@@ -47,7 +47,7 @@ type row struct {
 	zone       name.Name
 	of         cache.ObjectName // the Zone
 	rank       precedence.Rank
-	// confirmed: every secondary has the wanted serial. once: every secondary had any serial.
+	// confirmed: every secondary has confirmed the wanted serial. once: every secondary has confirmed some serial.
 	confirmed, once bool
 }
 
@@ -83,8 +83,8 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Of returns the membership of a class created at a time, in order of precedence. If ofServers (block bind9), the
-// catalog marks members that some server never had, and the serial changes with the marks.
+// Of returns the members of a class, created at a time, in order of precedence. If ofServers (block bind9), the catalog
+// marks members that some server never had, and its serial grows with a change of marks.
 func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -201,7 +201,7 @@ func (r row) isSameMember(other row) bool {
 	return r.class == other.class && r.uid == other.uid && r.zone == other.zone && r.rank.ID == other.rank.ID
 }
 
-// rowOf returns false for no Delivery, or without an intent.
+// rowOf returns false without a Delivery or an intent.
 func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	if one == nil || one.Status.FQDN == "" {
 		return row{}, false

@@ -24,7 +24,7 @@ import (
 	wire "kubi.zone/kubizone/pkg/transfer"
 )
 
-// Peers are the peers of a class, for primaries and its provider.
+// Peers are the secondaries of a class, as primaries and the provider need them.
 type Peers struct {
 	Class primary.ClassConfig
 	// Secondaries and Catalog are for the provider's queries.

@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Servers reads the BIND 9 servers of classes with a block bind9. Without their API group there are none, and other
-// classes are served.
+// Servers reads the BIND 9 servers of classes with a block bind9. Without their API group, there are no servers, and
+// other classes are served.
 type Servers struct {
 	instances informers.Bind9InstanceInformer
 	clusters  informers.Bind9ClusterInformer
@@ -138,7 +138,7 @@ type keyed struct {
 }
 
 // ReadServers is ReadPeers for a class with a block bind9; secondaries are named NAMESPACE/NAME. A server without
-// address, readable key, or right to the key's name delays no other.
+// address, readable key, or right to the key's name waits, and delays no other.
 func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, secret class.GetSecret) (Selected, error) {
 	block := &v1alpha1.TransferProvider{CatalogZone: of.Spec.Bind9.CatalogZone}
 	var s Selected
@@ -167,8 +167,8 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 			return Selected{}, err
 		}
 	}
-	// Only the server whose key has the name of another key, of a server before or of a class, waits. Servers with
-	// names of another namespace come last, however old.
+	// A server also waits if a class, or an earlier server in this order, has another key of the same name. Servers
+	// with a key named for another namespace come last, however old.
 	slices.SortStableFunc(read, func(a, b keyed) int {
 		return cmp.Or(cmp.Compare(countForeign(a.Namespace, a.keys), countForeign(b.Namespace, b.keys)), a.Created.Compare(b.Created))
 	})
@@ -216,7 +216,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	return s, s.markSigners(secret)
 }
 
-// hasOwnKey: a server with the signer's key could transfer the unsigned zone.
+// hasOwnKey reports whether no other server has the signer's key, which admits to the unsigned zone.
 func hasOwnKey(signer apiclass.Server, read []keyed) bool {
 	at := slices.IndexFunc(read, func(one keyed) bool { return RowName(one.Server) == RowName(signer) })
 	return at >= 0 && !slices.ContainsFunc(read, func(other keyed) bool {

@@ -33,7 +33,7 @@ func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }
 
-// markSigners marks the peers of signers, the only receivers of signed zones.
+// markSigners marks the signers among the peers: others transfer signed zones from these (IsBySigner).
 func (s *Selected) markSigners(secret class.GetSecret) error {
 	for at, server := range s.Known {
 		if !server.Signer {

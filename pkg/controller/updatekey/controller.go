@@ -73,7 +73,7 @@ type Controller struct {
 	// a status: the informer may lag behind. Only Run uses them.
 	read     map[types.UID]tsig.Key
 	recorded map[types.UID]string
-	// outcomes are to be written, by ID. lastTaken is the time of the last takeOutcomes.
+	// outcomes still have to be written, by ID of the key. lastTaken is the time of the last takeOutcomes.
 	outcomes  map[string]outcome
 	lastTaken time.Time
 }
@@ -133,7 +133,7 @@ func refuseName(format string, arguments ...any) verdict {
 	return verdict{v1alpha1.ReasonKeyNameTaken, fmt.Sprintf(format, arguments...)}
 }
 
-// candidate is an UpdateKey with the key from its Secret; nil if none may be served.
+// candidate is an UpdateKey. key comes from its Secret, and is nil if none may be served.
 type candidate struct {
 	of  *v1alpha1.UpdateKey
 	key *updates.Key
@@ -158,7 +158,7 @@ func (k *candidate) uses() []string {
 	return []string{k.of.Status.KeyName}
 }
 
-// syncKeys serves a key only with the name in status, where all primaries see the owner of a name.
+// syncKeys serves a key only once its name is in the status, where all primaries see the owner of the name.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {
@@ -325,7 +325,7 @@ func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
-// writeStatus keeps a later outcome by another primary.
+// writeStatus writes the outcome, except over a later outcome of another primary.
 func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status

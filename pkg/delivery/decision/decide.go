@@ -15,9 +15,9 @@ import (
 // them.
 const requestInterval = 10 * time.Second
 
-const compareWithin = 10 * time.Second // after a change of the class's servers
+const compareWithin = 10 * time.Second // bounds the delay after a change of the class's servers
 
-const viewWait = 5 * time.Minute // of a removal, for the view of its zone
+const viewWait = 5 * time.Minute // bounds the wait of a removal for the view of its zone
 
 // BeginAttempt updates m at the start of an attempt. A change of the class, a join or leave of the zone, f.Woken, or a
 // new request cancels the delay of a failed delivery.
@@ -155,7 +155,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	return Action{Do: DoRemove, Why: why}
 }
 
-// awaitsView sets the deadline in the first call.
+// awaitsView reports whether a removal still waits for the zone's view. The first call sets the deadline.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
 		m.due[dueView] = f.Began.Add(viewWait)
@@ -203,8 +203,8 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	return Action{Do: DoWait, Settled: true, Until: m.Wake(now), Why: m.WaitReason(delivered.Message)}
 }
 
-// takeServers reports, once for each set of servers, whether the rows differ: the row of a former server stays until
-// the removal is confirmed.
+// takeServers reports, once for each set of servers, whether the rows in the state differ from the set: the row of a
+// former server stays until the removal is confirmed.
 func (m *Memory) takeServers(f *Facts) bool {
 	if f.Class.Servers == nil || m.servers != nil && slices.Equal(f.Class.Servers, m.servers) {
 		return false
@@ -213,7 +213,8 @@ func (m *Memory) takeServers(f *Facts) bool {
 	return !slices.Equal(slices.Sorted(slices.Values(m.State.ServerNames())), m.servers)
 }
 
-// scheduleComparison spreads overdue comparisons over ten minutes after a restart.
+// scheduleComparison sets the time of the next comparison. After a restart, overdue comparisons spread over ten
+// minutes.
 func (m *Memory) scheduleComparison(f *Facts) {
 	now, interval := f.Began, f.Class.DriftInterval
 	others := m.takeServers(f)

@@ -64,7 +64,7 @@ type Claims struct {
 
 // Facts is the input of Next beside the Memory.
 type Facts struct {
-	// Now is the end of the last call.
+	// Began is the start of the attempt, Now the end of the last call.
 	Began, Now time.Time
 	// Random returns a number in [0, n); 0 in stories.
 	Random   func(n int64) int64

@@ -12,8 +12,8 @@ import (
 
 // Memory is the stored state of a delivery, with findings of this process. Only one worker at a time uses it.
 type Memory struct {
-	// Loaded: Stored has the content of the Store, State the same with the changes of this process. Known: the state
-	// was loaded once.
+	// Loaded: Stored is the state in the Store, State that state with the changes of this process. Known: the state was
+	// loaded once.
 	Loaded, Known bool
 	Stored, State delivery.State
 	Leaving       bool
@@ -37,7 +37,7 @@ type Memory struct {
 	lost       time.Time
 	request    string
 	takeover   takeover
-	// absent counts removals in a row from a provider without the zone.
+	// absent counts the removals in a row at which the provider denied the zone.
 	absent int
 }
 
@@ -57,7 +57,7 @@ type driftCount struct {
 }
 
 type takeover struct {
-	// taken is the other worker's intent. It stays in the Store until the first write.
+	// taken is the intent taken over from another worker. It stays in the Store until the first write.
 	taken delivery.Intent
 	// idleHolder is the last State.Holder seen with nothing to deliver.
 	idleHolder string
@@ -119,7 +119,7 @@ func (m *Memory) KeepStored(state delivery.State) { m.Stored, m.State, m.unsaved
 // is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsaved = next, next.Intent }
 
-// freeIntent drops the holder, except while a repeat is due.
+// freeIntent returns the intent without its holder, or held by me while a repeat is due.
 func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil

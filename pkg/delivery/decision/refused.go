@@ -41,7 +41,7 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	return unconfirmed
 }
 
-// roundState returns the state to plan from. Its intent lists the next refused RRsets.
+// roundState returns the state to plan from. Its intent lists the refused RRsets to retry next.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.hasUnlisted() {
@@ -66,7 +66,8 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	m.refused.remaining = slices.Concat(lost, others)
 }
 
-// addUnlisted adds the refused RRsets not retried. carriedOut: the provider answered for the planned RRsets.
+// addUnlisted returns failed with the refused RRsets that the attempt did not retry. carriedOut: the provider answered
+// for the planned RRsets.
 func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.hasUnlisted() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed
@@ -92,7 +93,7 @@ func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, c
 	return failed
 }
 
-// The sum is permanent if all refusals are, with the shortest RetryAfter.
+// newRefusal returns an error for all refusals: permanent if all are, with the shortest RetryAfter.
 func newRefusal(failed []delivery.Failure) *delivery.Error {
 	sum := &delivery.Error{Permanent: true}
 	for _, failure := range failed {

@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// nextForeign takes over another worker's intent. mine is true if there is none.
+// nextForeign takes over another worker's intent. mine is true without such an intent.
 func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
@@ -29,8 +29,8 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns nil for none. A worker that confirmed the last serial records no intent. Then the result is an
-// intent from State.Serial on, and TakeOver adds the RRsets.
+// foreignIntent returns the intent of another worker, nil for none. A worker that confirmed the last serial records no
+// intent. Then the result is an intent from State.Serial on, and TakeOver adds the RRsets.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {

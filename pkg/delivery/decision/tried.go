@@ -57,8 +57,8 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	return t, nil
 }
 
-// StateDelivering returns the state during the delivery. If covered, it need not be stored: another worker finds the
-// half-written RRsets among the changes since the stored serial.
+// StateDelivering returns the state during the delivery. If covered, the state need not be stored: another worker finds
+// the half-written RRsets among the changes since the stored serial.
 func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
 	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
@@ -67,7 +67,8 @@ func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covere
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// The intent keeps From if the provider may still have earlier data in place of a refused RRset.
+// keepUnlisted returns the intent of the refused RRsets. It keeps From if the provider may still have earlier data in
+// place of a refused RRset.
 func (m *Memory) keepUnlisted(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refused.unlisted = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
@@ -89,7 +90,8 @@ func (m *Memory) keepUnlisted(t Tried, at serial.Serial, failed []delivery.Failu
 	return intent
 }
 
-// In place of an earlier RRset the provider may have data known from the history, in place of a fresh RRset none.
+// splitFailed divides refused RRsets: in place of an earlier RRset the provider may have data known from the history,
+// in place of a fresh RRset none.
 func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
@@ -142,7 +144,8 @@ func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	return zoneless
 }
 
-// halfWritten returns the RRsets of the intent, which may be nil, and of all changes; true means that there are more.
+// halfWritten returns the RRsets of the intent, which may be nil, and of all changes; unlisted means that there are
+// more.
 func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets

@@ -7,8 +7,8 @@
 // confirmation instead.
 //
 // Guarantees: (1) No write begins after another worker has recorded an intent, after a change of the class or the zone,
-// or after the Loop was stopped (F22). (2) A write never replaces a state of another worker. (3) RRsets possibly half
-// written are stored, or follow from this worker's confirmed serial.
+// or after the Loop was stopped. (2) A write never replaces a state of another worker. (3) RRsets possibly half written
+// are stored, or follow from this worker's confirmed serial.
 //
 // Out of scope: the content of zones, and the provider.
 //

@@ -33,7 +33,7 @@ type Store interface {
 	Delete(ctx context.Context, key delivery.Key) error
 }
 
-// Lease is the right of an attempt to write a delivery: the intent, and the fence (F22).
+// Lease is the right of an attempt to write a delivery: the intent, and the fence.
 type Lease struct {
 	Key    delivery.Key
 	Store  Store
@@ -59,9 +59,8 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
 }
 
-// PassFence is the delivery.Fence of an attempt. The first call records the intent; further calls check it (F22). A
-// covered worker only checks its own confirmation (State.Holder). The check comes last, directly before the provider's
-// call.
+// PassFence is the delivery.Fence of an attempt. The first call records the intent; further calls check it. A covered
+// worker only checks its own confirmation (State.Holder). The check comes last, directly before the provider's call.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -176,8 +176,8 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 }
 
 // FindTouched returns the RRsets changed since a worker confirmed state without an intent; nil after an intent, or if
-// unknown. once: none was changed more than once. That worker writes differences from there, so its write of an RRset
-// changed once is the present content.
+// unknown. once: no RRset was changed more than once. That worker writes differences from the state's serial, so its
+// write of an RRset changed once is the present content.
 func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
 	if state.Intent != nil {

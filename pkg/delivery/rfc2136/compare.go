@@ -232,8 +232,8 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(is, version) })
 }
 
-// A refused or half-written RRset is ours or foreign as a whole. To any other RRset, other clients may have added
-// records, and only ours are removed.
+// subtractWritten returns the server's RRset without our records. A refused or half-written RRset is ours or foreign as
+// a whole. To any other RRset, other clients may have added records, and only ours are removed.
 func (w *work) subtractWritten(is delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
 	versions := w.listVersions(change)

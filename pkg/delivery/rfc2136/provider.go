@@ -167,7 +167,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return w.compareZone(held), nil
 }
 
-// ReadSerial returns the server's serial of a zone. ReasonZoneNotFound means that the server does not serve it.
+// ReadSerial returns the server's serial of a zone. ReasonZoneNotFound means that the server does not serve the zone.
 func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Serial, error) {
 	w := p.begin(delivery.Plan{Zone: zone}, nil)
 	defer w.end()
@@ -231,7 +231,7 @@ type work struct {
 	wait   time.Duration
 	conn   net.Conn
 	proven bool
-	// failed has the reason for each RRset set aside; alone has those refused alone.
+	// failed has the reason for each RRset set aside; alone has the RRsets refused alone.
 	failed          map[delivery.RRsetKey]*delivery.Error
 	accepted, alone map[delivery.RRsetKey]bool
 	foreign         map[delivery.RRsetKey][]delivery.RRset

@@ -141,12 +141,13 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 	return out, total
 }
 
-// If the class replaces foreign data, all writes of an uncertain plan are blind, and without a history its removals.
+// isBlind reports whether a change is written without prerequisites. If the class replaces foreign data, all writes of
+// an uncertain plan are blind, and without a history its removals too.
 func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
 
-// encodeChange follows RFC 2136 §2.4 and §2.5.
+// encodeChange makes the records of a change (RFC 2136 §2.4, §2.5).
 func (w *written) encodeChange() *delivery.Error {
 	header := mdns.RR_Header{Name: w.After.Name.String(), Rrtype: uint16(w.After.Type)}
 	add := func(to *[]mdns.RR, class uint16, ttl uint32, set delivery.RRset) *delivery.Error {
@@ -317,8 +318,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation sets the batch aside: refused records of a tenant must not block the confirmation of another's. If the
-// server has accepted nothing yet, the cause may be the key, and the attempt fails.
+// endIsolation sets the batch aside: refused records of a tenant must not block the confirmation of another tenant's.
+// If the server has accepted nothing yet, the cause may be the key, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)

@@ -138,7 +138,7 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 	return false
 }
 
-// A retry with the same failure writes nothing.
+// storeOutcome stores the state after an action. A retry with the same failure writes nothing.
 func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 	m := a.memory
 	switch {
@@ -153,7 +153,7 @@ func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 		m.State, done.Event.State = done.State, done.State
 	default:
 		if err := a.lease.SaveState(ctx, done.State); err != nil {
-			a.storeFailed(ctx, "save", err) // repeating the calls would change nothing (F24)
+			a.storeFailed(ctx, "save", err) // repeating the calls would change nothing
 			return
 		}
 		done.Event.State = m.State
@@ -166,7 +166,7 @@ func (a *attempt) observe(event delivery.Event) {
 	a.config.Observer.Observe(event)
 }
 
-// No event reports the failure, because the provider is not at fault.
+// storeFailed plans another try of the Store, without an event, because the provider is not at fault.
 func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -190,7 +190,7 @@ func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 			_ = a.lease.SaveState(ctx, next) // otherwise another worker takes the intent over
 		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return false // during the wait for the rate limit
+		return false // ended while waiting for the rate limit
 	default:
 		a.storeFailed(ctx, "check", err)
 	}
@@ -312,7 +312,8 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	a.storeOutcome(ctx, done)
 }
 
-// inheritState returns false to end the attempt: the other class is at work, or the Store failed.
+// inheritState continues from the state of a class with the same target. It returns false to end the attempt: that
+// class is at work, or the Store failed.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.Claims.Leaving {

@@ -41,7 +41,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// The worker with the next lease relies on grace.
+// grace bounds a call in flight when Run stops. The next holder of the lease relies on the bound.
 func (c Config) grace() time.Duration { return c.Lease / 2 }
 
 // repeatAfter is the time after which no call of a worker that lost its intent can arrive: a lease, and the timeout of

@@ -15,8 +15,7 @@ import (
 )
 
 // names records the deliveries with a right to each name in a class: the name in the state, and the claimed name. A
-// provider has a single zone of a name for all views, so two deliveries would mix their records (H7). Guarded by
-// Loop.mu.
+// provider has a single zone of a name for all views, so two deliveries would mix their records. Guarded by Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
 	// holders are in order of precedence: the first may deliver. The others had the name before this process began.
@@ -66,7 +65,7 @@ func (n *names) first(at className) *right {
 	return nil
 }
 
-// setNames returns the deliveries that waited for a name now free.
+// setNames replaces the names of a delivery, and returns the deliveries that waited for a name now free.
 func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	for _, zone := range r.has {
 		if slices.Contains(has, zone) {
@@ -109,8 +108,8 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames returns the same as setNames. A leaving delivery claims and awaits no name; if over is set, the delivery
-// has none.
+// updateNames sets the names of a delivery of this Loop from states and claim, and returns the same as setNames. A
+// leaving delivery claims and awaits no name; if over is set, the delivery has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.owned = true

@@ -59,7 +59,7 @@ const (
 	healthIgnored
 )
 
-// enqueueJob runs a job, or once more after the present run.
+// enqueueJob queues a job. A running job runs once more after the present run.
 func (q *queue) enqueueJob(j *job) {
 	switch {
 	case j.gone || j.queued:
@@ -95,8 +95,8 @@ func (q *queue) startNext() {
 	}
 }
 
-// Tenants take turns. A tenant has at most as many workers as stay free: otherwise thousands of changes of a tenant
-// could block all others.
+// dequeueJob returns the next job, nil for none. Tenants take turns. A tenant has at most as many workers as stay free:
+// otherwise thousands of changes of a tenant could block all others.
 func (q *queue) dequeueJob() *job {
 	free := q.workers - q.running
 	if free <= 0 {
@@ -139,7 +139,8 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// pause is set if the provider asks all jobs to wait. worked: the provider made a change or comparison.
+// endRun ends a run of a job. pause is set if the provider asks all jobs to wait. worked: the provider made a change or
+// comparison.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--

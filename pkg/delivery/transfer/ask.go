@@ -24,9 +24,19 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 type Served struct {
 	Keys   map[string]bool
 	Serial uint32
+	// Expires is the first end of a signature of the keys or the SOA, zero without signatures.
+	Expires time.Time
 }
 
-// AskKeys asks a secondary for the DNSKEY records and the serial of a zone, until ctx ends.
+func (s *Served) noteSignature(record mdns.RR) {
+	if signature, ok := record.(*mdns.RRSIG); ok {
+		if at := time.Unix(int64(signature.Expiration), 0); s.Expires.IsZero() || at.Before(s.Expires) {
+			s.Expires = at
+		}
+	}
+}
+
+// AskKeys asks a secondary for the DNSKEY records, the serial and the signatures of both, until ctx ends.
 func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name) (Served, error) {
 	got := Served{Keys: map[string]bool{}}
 	keys, err := askRRset(ctx, connect, server.Addr, server.Key, zone, mdns.TypeDNSKEY)
@@ -34,6 +44,7 @@ func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name
 		return got, err
 	}
 	for _, record := range keys.Answer {
+		got.noteSignature(record)
 		if key, ok := record.(*mdns.DNSKEY); ok {
 			got.Keys[fmt.Sprintf("%d %d %s", key.Flags, key.Algorithm, key.PublicKey)] = true
 		}
@@ -43,6 +54,7 @@ func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name
 		return got, err
 	}
 	for _, record := range soa.Answer {
+		got.noteSignature(record)
 		if one, ok := record.(*mdns.SOA); ok {
 			got.Serial = one.Serial
 		}
@@ -87,7 +99,11 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 			return nil, err
 		}
 	}
-	answer, err := transfer.Exchange(ctx, conn, transfer.NewQuestion(zone, of), key)
+	question := transfer.NewQuestion(zone, of)
+	if of != mdns.TypeDS {
+		question.SetEdns0(mdns.DefaultMsgSize, true) // with signatures
+	}
+	answer, err := transfer.Exchange(ctx, conn, question, key)
 	switch {
 	case err != nil:
 		return nil, withoutPorts(err)

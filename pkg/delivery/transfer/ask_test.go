@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	mdns "github.com/miekg/dns"
+
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/test/must"
@@ -68,5 +70,35 @@ func TestAskDS_isTheSameErrorEachTime(t *testing.T) {
 	}
 	if texts[0] != texts[1] {
 		t.Errorf("%q", texts)
+	}
+}
+
+// Expires is the first end of the signatures, which servers send to clients that want them.
+func TestAskKeys_hasTheFirstEndOfSignatures(t *testing.T) {
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	ends := map[uint16]uint32{mdns.TypeDNSKEY: 1_900_000_000, mdns.TypeSOA: 1_800_000_000}
+	server := &mdns.Server{Listener: listener, Handler: mdns.HandlerFunc(func(w mdns.ResponseWriter, question *mdns.Msg) {
+		answer := new(mdns.Msg).SetReply(question)
+		answer.Authoritative = true
+		of := question.Question[0].Qtype
+		header := mdns.RR_Header{Name: "example.", Rrtype: mdns.TypeRRSIG, Class: mdns.ClassINET, Ttl: 300}
+		if option := question.IsEdns0(); option != nil && option.Do() && ends[of] != 0 {
+			answer.Answer = []mdns.RR{&mdns.RRSIG{Hdr: header, TypeCovered: of, Algorithm: 13, SignerName: "example.", Expiration: ends[of],
+				Signature: "AwEAAQ=="}}
+		}
+		_ = w.WriteMsg(answer)
+	})}
+	go func() { _ = server.ActivateAndServe() }()
+	t.Cleanup(func() { _ = server.Shutdown() })
+	ask := func() Served {
+		return must.Get(AskKeys(t.Context(), dial.New(true).DialContext,
+			Secondary{Addr: netip.MustParseAddrPort(listener.Addr().String())}, name.MustParse("example.")))(t)
+	}
+	if got := ask().Expires; got.Unix() != 1_800_000_000 {
+		t.Errorf("a signed zone: %s", got)
+	}
+	clear(ends)
+	if got := ask().Expires; !got.IsZero() {
+		t.Errorf("an unsigned zone: %s", got)
 	}
 }

@@ -50,7 +50,7 @@ func (d *difference) String() string {
 	case len(d.foreign) > 0:
 		return fmt.Sprintf("%d RRsets that the zone does not have", len(d.foreign))
 	}
-	return "kubizone verify names them"
+	return "kubectl kubizone verify names them"
 }
 
 // measured is the content of a zone, read once for all its servers.
@@ -144,8 +144,8 @@ func (c *comparison) endComparison() *difference {
 	return found
 }
 
-// readContent compares the data of a server at the plan's serial, as kubizone verify does (pkg/verify), in a stream.
-// It returns the octets received with an error, too.
+// readContent compares the data of a server at the plan's serial in a stream, as kubectl kubizone verify does
+// (pkg/verify). It returns the octets received with an error, too.
 func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, of measured) (*difference, int, error) {
 	c := &comparison{plan: plan}
 	if of.entries > maxTransferred {

@@ -138,7 +138,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	return request, secrets, nil
 }
 
-// explainUnreachable uses no foreign text in the message.
+// explainUnreachable returns the error of a request without an answer. Its message has no foreign text.
 func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
 	var known *delivery.Error
 	if errors.As(err, &known) {
@@ -211,7 +211,7 @@ func quoteServer(refusal *protocol.Error, secrets []string) string {
 	return cleanForeign(text, secrets)
 }
 
-// failure is nil for success, and set for a 404.
+// readResponse parses an answer. failure is nil for success, and set for a 404.
 func (got answer) readResponse() (response protocol.Response, isProtocol bool, failure *delivery.Error) {
 	isProtocol = json.Unmarshal(got.body, &response) == nil && response.Success != nil
 	if isProtocol && *response.Success && got.status/100 == 2 {

@@ -120,7 +120,8 @@ const (
 	notKnown
 )
 
-// needsExtension sets the RRset aside if the server does not answer, or returns an error that ends the plan.
+// needsExtension reports whether the server has an extension. If the server does not answer, it sets the RRset aside,
+// or returns an error that ends the plan.
 func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, extension string) (answered, error) {
 	has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, extension)
 	var unknown *delivery.Error
@@ -304,7 +305,8 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
-// An error ends the attempt. isProtocol: the answer was of the protocol, or there was none.
+// recordOutcome records the result of an item. An error ends the attempt. isProtocol: the answer was of the protocol,
+// or there was none.
 func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, isProtocol bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:

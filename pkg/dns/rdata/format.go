@@ -5,6 +5,7 @@ package rdata
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -158,7 +159,8 @@ const gatewayType, gatewayField = 1, 3
 
 const paramsField = 2
 
-var byNumber = func() (at [CAA + 1]*format) {
+var byNumber = func() []*format {
+	var at []*format
 	for i := range formats {
 		f := &formats[i]
 		for i, field := range f.fields {
@@ -173,6 +175,8 @@ var byNumber = func() (at [CAA + 1]*format) {
 				f.syntax.innerQuotes = true
 			}
 		}
+		at = slices.Grow(at, int(f.of)+1)
+		at = at[:max(len(at), int(f.of)+1)]
 		at[f.of] = f
 	}
 	return at

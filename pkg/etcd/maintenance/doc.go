@@ -18,5 +18,5 @@
 //
 // Out of scope: the content of the store, and compaction without pressure, which the API server's compactor does.
 //
-// Read keeper.go first, then explain.go, outcome.go and probe.go.
+// Read keeper.go first, then backup.go, explain.go, outcome.go and probe.go.
 package maintenance

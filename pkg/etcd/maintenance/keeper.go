@@ -90,13 +90,10 @@ func (k *Keeper) State() (state State, full, corrupt bool) {
 	return k.state, k.full != nil, k.corrupt != nil
 }
 
-// LastBackup returns the key with the time of the last backup (RFC 3339), which package backup writes.
-func LastBackup(prefix string) string { return prefix + "/maintenance/backup" }
-
 // NewKeeper returns a Keeper, idle until Run. client is not closed. prefix begins the server's keys.
 func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
-		client: client, lockKey: prefix + "/maintenance/defragment", backupKey: LastBackup(prefix), metrics: NewMetrics(registry),
+		client: client, lockKey: prefix + "/maintenance/defragment", backupKey: lastBackup(prefix), metrics: NewMetrics(registry),
 		interval: interval, intervalFull: intervalFull, minReclaim: minReclaim, keepHistory: keepHistory,
 	}
 }
@@ -105,6 +102,9 @@ func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegi
 func (k *Keeper) Run(ctx context.Context) error {
 	for {
 		full, err := k.checkMembers(ctx)
+		if err == nil {
+			err = k.measureBackup(ctx)
+		}
 		if err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).Error(err, "Looking after etcd")
 		}
@@ -192,7 +192,6 @@ func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 		return false, err
 	}
 	k.setCorrupt(ctx, members)
-	k.readBackup(ctx)
 	alarms, err := k.listAlarms(ctx, members)
 	if err != nil {
 		return false, err
@@ -214,23 +213,6 @@ func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 		return false, err
 	}
 	return false, k.defragmentOne(ctx, members)
-}
-
-// readBackup keeps the known time if etcd does not answer.
-func (k *Keeper) readBackup(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	r, err := k.client.Get(ctx, k.backupKey)
-	if err != nil {
-		return
-	}
-	at := time.Time{}
-	if len(r.Kvs) > 0 {
-		at, _ = time.Parse(time.RFC3339, string(r.Kvs[0].Value)) // zero: no backup is known
-	}
-	k.mutex.Lock()
-	defer k.mutex.Unlock()
-	k.state.Backup = at
 }
 
 type sight struct {

@@ -130,7 +130,8 @@ func TestKeeper_reportsItsState(t *testing.T) {
 		t.Errorf("%+v", state)
 	}
 	at := time.Now().UTC().Truncate(time.Second)
-	must.Get(client.Put(t.Context(), LastBackup(prefix), at.Format(time.RFC3339)))(t)
+	must.Succeed(t, NoteBackup(t.Context(), client, prefix, at))
+	must.Succeed(t, k.measureBackup(t.Context()))
 	must.Get(k.checkMembers(t.Context()))(t)
 	if state, _, _ = k.State(); !state.Backup.Equal(at) {
 		t.Errorf("backup %s, want %s", state.Backup, at)

@@ -9,6 +9,7 @@ import "k8s.io/component-base/metrics"
 type Metrics struct {
 	size, inUse, quota *metrics.GaugeVec
 	full, corrupt      *metrics.Gauge
+	backup             *metrics.Gauge
 	defragmentations   *metrics.CounterVec
 }
 
@@ -28,10 +29,13 @@ func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 		corrupt: metrics.NewGauge(&metrics.GaugeOpts{Namespace: namespace, Subsystem: subsystem, Name: "corrupt",
 			Help:           "1 while etcd answers nothing because its members hold different data (alarm CORRUPT), else 0.",
 			StabilityLevel: metrics.BETA}),
+		backup: metrics.NewGauge(&metrics.GaugeOpts{Namespace: namespace, Name: "last_backup_timestamp_seconds",
+			Help:           "Time of the last kubizone backup of this store, in seconds since 1970; 0 before the first.",
+			StabilityLevel: metrics.BETA}),
 		defragmentations: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: namespace, Subsystem: subsystem,
 			Name: "defragmentations_total",
 			Help: "Defragmentations by this server, by their result.", StabilityLevel: metrics.BETA}, []string{"endpoint", "result"}),
 	}
-	registry.MustRegister(m.size, m.inUse, m.quota, m.full, m.corrupt, m.defragmentations)
+	registry.MustRegister(m.size, m.inUse, m.quota, m.full, m.corrupt, m.backup, m.defragmentations)
 	return m
 }

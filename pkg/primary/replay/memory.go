@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxAnswers is divided equally among the tenants of the last hour. The least share exceeds the messages that a
-	// tenant can have in progress.
+	// maxAnswers is divided equally among the tenants of the last hour. leastShare exceeds the messages that a tenant
+	// can have in progress.
 	maxAnswers, leastShare = 1 << 16, 256
-	// idle is the time until an idle tenant is forgotten. The clock may be set back by less.
+	// idle is the time until a tenant without messages is forgotten. The clock may be set back by less.
 	idle = time.Hour
 )
 
@@ -55,8 +55,8 @@ type Answer struct {
 	rcode  uint16
 }
 
-// Begin returns the Answer of a message, nil for a possible replay. If first is true, the caller applies the message
-// and calls End; otherwise it calls Wait.
+// Begin returns the Answer of message id of a tenant, nil for a possible replay. If first is true, the caller applies
+// the message and calls End; otherwise it calls Wait.
 func (m *Memory) Begin(of, id string, signed int64) (a *Answer, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -54,7 +54,7 @@ func (k Key) newMAC() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) 
 
 func (k *SigningKey) macLen() int { return k.Algorithm.hash()().Size() }
 
-// RecordLen returns the octets of a TSIG record with the full MAC and no other data.
+// RecordLen returns the length in octets of a TSIG record with the full MAC and no other data.
 func (k *SigningKey) RecordLen() int {
 	return len(k.nameWire) + 10 + len(k.algorithmWire) + 16 + k.macLen()
 }
@@ -79,7 +79,7 @@ func StampAt(now time.Time) Stamp {
 }
 
 // computeMAC returns the MAC (RFC 8945 §4.3) over the prior MAC, the message and the TSIG variables, or only the timers
-// for later messages of a stream (§5.3.1). msg ends before the TSIG record; id and arcount replace those of msg.
+// for later messages of a stream (§5.3.1). msg ends before the TSIG record; id and arcount replace the values in msg.
 func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p Stamp, timersOnly bool) []byte {
 	h := k.newMAC()
 	var scratch [64]byte
@@ -143,7 +143,7 @@ func appendRecord(msg, nameWire, algorithmWire, mac []byte, p Stamp) []byte {
 	return append(msg, p.Other...)
 }
 
-// MAC returns the whole MAC over the concatenated parts, for clients of other servers.
+// MAC returns the whole MAC over the concatenated parts, for other protocols.
 func (k Key) MAC(parts ...[]byte) []byte {
 	mac := k.newMAC()
 	for _, part := range parts {

@@ -37,7 +37,7 @@ type Signature struct {
 type Verdict struct {
 	Key       *SigningKey // nil: unknown
 	Malformed bool        // RFC 8945 §5.2.2.1 cases 1 and 3: FORMERR
-	// OtherAlgorithm is the key of that name, if the message names another algorithm.
+	// OtherAlgorithm is the key of the signature's name, if its algorithm differs.
 	OtherAlgorithm *SigningKey
 	Err            uint16 // zero: valid
 }

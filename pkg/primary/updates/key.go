@@ -13,10 +13,10 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Handler has updates (RFC 2136) applied: that of package controller/updatekey posts them to the API server. A Handler
+// Handler decides about messages: the Handler of package controller/updatekey posts them to the API server. A Handler
 // must be safe for concurrent use.
 type Handler interface {
-	// Update applies a message and returns the RCODE, 0 if the zone has all changes. A message without updates asks
+	// Update returns the RCODE of a message, 0 if all changes are stored in the zone. A message without updates asks
 	// whether the zone has rules for the key's tenant; with a prerequisite, whether the tenant may write that name. If
 	// not, the RCODE is REFUSED or NOTAUTH.
 	Update(ctx context.Context, key *Key, m *update.Message, from netip.Addr) (rcode uint16)
@@ -29,13 +29,13 @@ type Transfer int
 
 const (
 	TransferNone Transfer = iota
-	// TransferOwn allows the RRsets of Handler.Share, between the zone's SOAs.
+	// TransferOwn allows the RRsets of Handler.Share, sent between the zone's SOAs.
 	TransferOwn
 	// TransferZone allows the tenant's own zones as a whole.
 	TransferZone
 )
 
-// Key is a TSIG key of updates.
+// Key is a TSIG key for updates, with its rights.
 type Key struct {
 	tsig.Key
 	// ID identifies the key for the Handler.

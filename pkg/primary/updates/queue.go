@@ -26,7 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/update/wire"
 )
 
-// Message is an UPDATE or question of a key.
+// Message is an UPDATE or question signed by a Key.
 type Message struct {
 	Key  *Key
 	From netip.Addr
@@ -35,8 +35,8 @@ type Message struct {
 	// MAC and Signed (unix seconds) are those of the signature.
 	MAC    []byte
 	Signed int64
-	// Octets is an UPDATE as received, nil for a question. Asks is the question's check of the key's rights by the
-	// Handler.
+	// Octets is an UPDATE as received, nil for a question. For a question, Asks is the message by which the Handler
+	// checks the key's rights.
 	Octets []byte
 	Asks   *update.Message
 
@@ -49,16 +49,16 @@ func (m *Message) id() string {
 }
 
 const (
-	// maxRunning bounds messages in progress, MaxRunningOfTenant those of a tenant, plus Spare: concurrent messages for
-	// a zone share transactions.
+	// maxRunning bounds messages in progress, MaxRunningOfTenant those of a tenant. Spare is for tenants with a full
+	// share: concurrent messages for a zone share transactions.
 	maxRunning, MaxRunningOfTenant, Spare = 64, 8, 24
 	maxWaiting, MaxWaitingOfTenant        = 512, 64
 	maxOctets, maxOctetsOfTenant          = 4 << 20, 512 << 10
 )
 
-// Queue applies messages, and answers a repeated message with the first answer. A client without an answer repeats the
-// message: the first copy may have invalidated its prerequisites (RFC 2136 §2.4). No attacker may replay a message
-// after later ones.
+// Queue passes messages to the Handler, and answers a repeated message with the first answer. A client without an
+// answer repeats its message, whose first copy may have invalidated the prerequisites (RFC 2136 §2.4). An attacker
+// could replay it after later messages.
 type Queue struct {
 	handler          Handler
 	log              klog.Logger
@@ -84,8 +84,8 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 // Opens returns the first second whose signatures are accepted. Earlier messages may be replays.
 func (q *Queue) Opens() time.Time { return q.answered.Opens() }
 
-// Enter takes a waiting slot and copies the octets. It returns false if the queue is full; after true the caller must
-// call Apply.
+// Enter takes a waiting slot for a message and copies its octets. It returns false if the queue is full; after true the
+// caller must call Apply.
 func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -115,8 +115,8 @@ func (q *Queue) countOctets(tenant string, octets int) {
 	}
 }
 
-// Apply applies an entered message and returns the RCODE: SERVFAIL after the time within, BADTIME for a possible
-// replay.
+// Apply passes an entered message to the Handler and returns the RCODE: SERVFAIL after the time within, BADTIME for a
+// possible replay.
 func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
 	defer q.leave(m)
 	ctx, cancel := context.WithTimeout(ctx, within)

@@ -49,6 +49,23 @@ func TestTarget_isMetOnItsSide(t *testing.T) {
 	}
 }
 
+func TestSumCounters_addsOnlyTheMetric(t *testing.T) {
+	const text = "# TYPE a_total counter\na_total{of=\"x y\"} 2\na_total{of=\"z\"} 4e+01\na_total_more 7\nb_total 3\n"
+	all := func(string) bool { return true }
+	for _, c := range []struct {
+		name  string
+		match func(string) bool
+		want  float64
+	}{
+		{"a_total", all, 42}, {"a_total", func(labels string) bool { return labels == `{of="z"}` }, 40},
+		{"b_total", all, 3}, {"c_total", all, 0},
+	} {
+		if got := must.Get(SumCounters([]byte(text), c.name, c.match))(t); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 func TestCPU_isOfTheProcess(t *testing.T) {
 	before := must.Get(CPU(os.Getpid()))(t)
 	var used time.Duration

@@ -6,6 +6,9 @@ package figures
 import (
 	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -92,6 +95,46 @@ func CPU(pid int) (time.Duration, error) {
 		ticks += n
 	}
 	return time.Duration(ticks) * time.Second / clockTicks, nil
+}
+
+// FetchOverSocket returns the page of a server on a unix socket.
+func FetchOverSocket(ctx context.Context, socket, page string) ([]byte, error) {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", socket)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial}}
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://socket"+page, nil)
+	if err != nil {
+		return nil, err
+	}
+	a, err := client.Do(q)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Body.Close()
+	body, err := io.ReadAll(a.Body)
+	if err == nil && a.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s%s: %s: %s", socket, page, a.Status, body)
+	}
+	return body, err
+}
+
+// SumCounters adds the series of a metric in Prometheus' text format whose labels, "" or {a="b",…}, match.
+func SumCounters(text []byte, name string, match func(labels string) bool) (sum float64, err error) {
+	for line := range strings.Lines(string(text)) {
+		rest, ok := strings.CutPrefix(line, name)
+		i := strings.LastIndexByte(rest, ' ')
+		if !ok || i < 0 || rest[0] != ' ' && rest[0] != '{' || !match(rest[:i]) {
+			continue
+		}
+		v, err := strconv.ParseFloat(strings.TrimSpace(rest[i+1:]), 64)
+		if err != nil {
+			return 0, fmt.Errorf("metric %q: %w", line, err)
+		}
+		sum += v
+	}
+	return sum, nil
 }
 
 func LoadAverage() string {

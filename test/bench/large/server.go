@@ -5,7 +5,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -120,7 +119,7 @@ func (p *plan) startServer(ctx context.Context, dir, kept string, further ...str
 // waitForRecords waits until the server's own controller has listed all records, which is no write's cost.
 func (s *server) waitForRecords(ctx context.Context, n int, rest time.Duration) error {
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		got, err := s.readCounter(ctx, `apiserver_init_events_total{group="kubi.zone",resource="records"}`)
+		got, err := s.readCounter(ctx, "apiserver_init_events_total", `{group="kubi.zone",resource="records"}`)
 		if err != nil {
 			return err
 		}
@@ -149,17 +148,10 @@ func (s *server) endServer() {
 	_ = os.RemoveAll(s.dir)
 }
 
-func (s *server) readCounter(ctx context.Context, name string) (float64, error) {
+func (s *server) readCounter(ctx context.Context, name, of string) (float64, error) {
 	text, err := s.client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
 		return 0, err
 	}
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		if rest, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
-			var value float64
-			_, err := fmt.Sscan(rest, &value)
-			return value, err
-		}
-	}
-	return 0, nil
+	return figures.SumCounters(text, name, func(labels string) bool { return labels == of })
 }

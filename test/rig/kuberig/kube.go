@@ -36,6 +36,8 @@ const controllers = "namespace-controller,garbage-collector-controller,serviceac
 var sparing = []string{"GOGC=400"}
 
 type KubeConfig struct {
+	// Etcd is the endpoint of a member. If empty, kube-apiserver has a member inside this process.
+	Etcd string
 	// ControllerManager starts kube-controller-manager at once. Garbage collector and quota see an aggregated API
 	// registered later within half a minute.
 	ControllerManager bool
@@ -52,7 +54,8 @@ type Kube struct {
 	FrontProxyCA *rig.Authority // signs kube-apiserver's client certificate for aggregated servers
 
 	dir       string
-	etcd      *Etcd
+	etcd      *Etcd  // nil with KubeConfig.Etcd
+	endpoint  string // of etcd
 	apiserver *rig.Process
 	manager   *rig.Process
 	further   []string
@@ -85,8 +88,11 @@ func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err erro
 	if k.FrontProxyCA, err = rig.NewAuthority("rig front proxy"); err != nil {
 		return nil, err
 	}
-	if k.etcd, err = StartEtcd(ctx, filepath.Join(dir, "etcd")); err != nil {
-		return nil, err
+	if k.endpoint = c.Etcd; k.endpoint == "" {
+		if k.etcd, err = StartEtcd(ctx, filepath.Join(dir, "etcd")); err != nil {
+			return nil, err
+		}
+		k.endpoint = k.etcd.Endpoint
 	}
 	if err = k.startAPIServer(ctx, c.Args); err != nil {
 		return nil, err
@@ -114,7 +120,7 @@ func (k *Kube) startAPIServer(ctx context.Context, further []string) error {
 		return err
 	}
 	k.apiserver, err = rig.StartProcess(sparing, k.dir, program, append([]string{
-		"--etcd-servers", k.etcd.Endpoint,
+		"--etcd-servers", k.endpoint,
 		"--bind-address", k.Addr.Addr().String(), "--advertise-address", k.Addr.Addr().String(), "--secure-port", portOf(k.Addr),
 		"--endpoint-reconciler-type", "none", "--service-cluster-ip-range", "10.96.0.0/16",
 		"--tls-cert-file", file("apiserver.crt"), "--tls-private-key-file", file("apiserver.key"),
@@ -303,7 +309,7 @@ func (k *Kube) ControllerManagerLog() string { return k.manager.Log() }
 
 func (k *Kube) Pid() int { return k.apiserver.Pid() }
 
-func (k *Kube) Etcd() string { return k.etcd.Endpoint }
+func (k *Kube) Etcd() string { return k.endpoint }
 
 func (k *Kube) Close() error {
 	if k.manager != nil {

@@ -27,7 +27,7 @@ type Client struct {
 	url  string
 	http http.Client
 
-	slot chan struct{} // held by the current request or sequence of requests (C1, C2)
+	slot chan struct{} // held by the current request or sequence of requests
 
 	// Guarded by slot.
 	speaks dialect
@@ -64,7 +64,7 @@ func New(address string, transport http.RoundTripper) (*Client, error) {
 
 // Error is a failed request.
 type Error struct {
-	// Status is that of the answer, 0 without an answer.
+	// Status is the HTTP status, 0 without an answer.
 	Status  int
 	Message string
 	// RetryAfter is the pause that the server or the rate demands.
@@ -81,7 +81,7 @@ func unsupported(format string, arguments ...any) *Error {
 	return &Error{Message: fmt.Sprintf(format, arguments...), Unsupported: true}
 }
 
-// Fence precedes each request with changes. An error prevents the request.
+// Fence is called before each request with changes. An error prevents the request.
 type Fence func(ctx context.Context) error
 
 // Ensure creates a missing zone, and updates addresses and policy of an existing zone, except on a bindcar, which does
@@ -257,7 +257,7 @@ func (c *Client) askDialect(ctx context.Context) error {
 	return nil
 }
 
-// waitPace fails at once if the wait would exceed maxWait or the end of ctx (C1).
+// waitPace fails at once if the wait would exceed maxWait or the end of ctx.
 func (c *Client) waitPace(ctx context.Context) error {
 	now := time.Now()
 	wait := c.paused.Sub(now)

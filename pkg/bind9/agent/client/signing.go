@@ -21,11 +21,11 @@ type Signing struct {
 	Status *protocol.DNSSECStatus
 	// KeyOwner is the owner of the keys, "" for keys added by hand.
 	KeyOwner string
-	// DS are those of published key signing keys.
+	// DS are the DS of published key signing keys.
 	DS []protocol.DSRecord
 }
 
-// A rollover has two or three keys.
+// maxKeys bounds the keys of a zone; a rollover has two or three.
 const maxKeys = 64
 
 // acquireAgent rejects a bindcar, which does not report the states of keys.
@@ -68,7 +68,7 @@ func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, erro
 	return signing, nil
 }
 
-// CheckDS tells named that all servers of the parent have the DS of a key (protocol.DSPublished), or none has it
+// CheckDS tells named that all servers of the parent have the DS of a key (protocol.DSPublished), or that none has it
 // (DSWithdrawn). named measures its delays from this time.
 func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, state string) error {
 	leave, err := c.acquireAgent(ctx)

@@ -5,7 +5,7 @@
 //
 // Guarantees:
 //
-//	P1. A field means the same to the agent as to bindcar 0.9, or is ignored.
+//	P1. A field that both Kubizone's agent and bindcar 0.9 use means the same to both. Each ignores other fields.
 //	P2. The comment of a field that only the agent supports says "agent".
 //
 // Out of scope: HTTP, which packages agent and client handle.

@@ -53,16 +53,16 @@ type Client struct {
 	Timeout time.Duration
 }
 
-// MaxCommand is named's limit of a message, less 512 for the other values, in octets.
+// MaxCommand is named's limit of a message in octets, less 512 for the values beside the command.
 const MaxCommand = maxMessage - 512
 
 const defaultTimeout = 30 * time.Second
 
-// The clocks must differ by less than window.
+// window bounds the difference of the clocks.
 const window = time.Minute
 
-// Call runs a command and returns named's text (R1). A refusal is a *Failure; after any other error the command may
-// have run.
+// Call runs a command and returns named's text. A refusal is a *Failure; after any other error the command may have
+// run.
 func (c *Client) Call(ctx context.Context, command string) (string, error) {
 	keys, err := c.Keys()
 	if err != nil {

@@ -257,8 +257,8 @@ func (s *Server) writeCatalogZones(c *conf) {
 	}
 }
 
-// formatPrimaries returns the primaries of a catalog, or with signer those of its members. BIND tries the next primary
-// after a refusal.
+// formatPrimaries returns the primaries of a catalog; with a signer, of the catalog's members. BIND tries the next
+// primary after a refusal.
 func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort) string {
 	if len(catalog.Primaries) == 0 {
 		c.fail("", "catalog %s has no primary", catalog.Zone)

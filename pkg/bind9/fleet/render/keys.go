@@ -76,7 +76,7 @@ func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, e
 	return Key{Name: strings.Replace(name, "*", hex.EncodeToString(sum[:8]), 1), Algorithm: algorithm, Secret: secret}, nil
 }
 
-// Data keys of Secrets: for a control key bindy's, for a TSIG key those of a DNSClass.
+// Keys in the data of Secrets: for a control key as in the operator bindy, for a TSIG key as in Secrets of a DNSClass.
 const (
 	dataKeyName, dataAlgorithm, dataSecret = "key-name", "algorithm", "secret"
 	dataFormer, dataNext                   = "former-", "next-"

@@ -137,7 +137,7 @@ func (s *Server) controlSecret(files map[string]string) Object {
 	return Object{Secrets, RNDCSecretName(s.Name), secret}
 }
 
-// Readers also accept the prefixed keys.
+// Readers also accept the keys with a prefix.
 func transferSecret(namespace string, owner Owner, keys TransferKeys, platform *Platform) Object {
 	data := keys.data(dataTSIGName, "")
 	for prefix, other := range map[string]*Key{dataNext: keys.Next, dataFormer: keys.Former} {

@@ -22,7 +22,7 @@ type Server struct {
 	Role    bind9.Role
 	// Replicas is 0 or 1.
 	Replicas int32
-	// Settings are the instance's, completed by blocks of the cluster.
+	// Settings are the instance's settings, completed by blocks of the cluster.
 	Settings  bind9.ServerSettings
 	Service   bind9.Service
 	Resources bind9.Resources
@@ -67,7 +67,7 @@ type Platform struct {
 	AgentReaders []types.NamespacedName
 }
 
-// Catalog is a catalog zone (RFC 9432) and the primaries.
+// Catalog is a catalog zone (RFC 9432) and its primaries.
 type Catalog struct {
 	Zone      name.Name
 	Primaries []netip.AddrPort

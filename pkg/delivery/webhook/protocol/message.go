@@ -28,7 +28,7 @@ type Error struct {
 	Code    string          `json:"code"`
 	Message string          `json:"message"`
 	Details json.RawMessage `json:"details,omitempty"`
-	// Status is the HTTP status; 0 means that of the code.
+	// Status is the HTTP status; 0 means the status for Code.
 	Status int `json:"-"`
 }
 
@@ -68,7 +68,8 @@ type Request struct {
 	Operation string `json:"operation"`
 }
 
-// Response is the answer to all requests but those for health and batches. Without Success it is not of the protocol.
+// Response is the answer to all requests but those for health and batches. An answer without Success is not of the
+// protocol.
 type Response struct {
 	Success *bool   `json:"success"`
 	Record  *Record `json:"record,omitempty"`

@@ -22,7 +22,8 @@ const DefaultTTL = 300
 
 const maxTTL = 1<<31 - 1 // RFC 2181 §8
 
-// RRset has absolute names, and Data in presentation format as from rdata.Value.Resolve. Without Data it is absent.
+// RRset has absolute names, and Data in presentation format as from rdata.Value.Resolve. An RRset without Data is
+// absent.
 type RRset struct {
 	Zone, Name name.Name
 	Type       rdata.Type
@@ -198,7 +199,8 @@ func alike(list []Metadata) bool {
 	return true
 }
 
-// JoinStrings returns the text of a TXT value, its quoted strings joined. The error wraps ErrNoForm if it is not UTF-8.
+// JoinStrings returns the text of a TXT value, its quoted strings joined. The error wraps ErrNoForm if the text is not
+// UTF-8.
 func JoinStrings(data string) (string, error) {
 	var text []byte
 	quoted := false

@@ -1,0 +1,154 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package confirm
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-base/metrics"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ready"
+)
+
+// namedNamespaces bounds the series of a metric with a namespace: a tenant makes namespaces.
+const namedNamespaces = 10
+
+// tally counts the waiting Records of each namespace, at the elected server.
+type tally struct {
+	metrics.BaseStableCollector
+	mu sync.Mutex
+	of map[law.Ref]waiting
+	// unconfirmed is by namespace, unready the same Records by reason, unadopted by namespace and reason.
+	unconfirmed, unready map[string]int
+	unadopted            map[string]map[string]int
+}
+
+// waiting has reasons of conditions. ready is "" for a Record in no zone or confirmed, adopted for an adopted Record.
+type waiting struct {
+	ready, adopted string
+}
+
+var (
+	unreadyDesc = metrics.NewDesc("kubizone_records_waiting", "Records in zones that are not Ready, by reason; none at all servers "+
+		"but one.", []string{"reason"}, nil, metrics.BETA, "")
+	unadoptedDesc = metrics.NewDesc("kubizone_records_not_adopted", "Records that no zone has adopted, by reason; none at all "+
+		"servers but one.", []string{"reason"}, nil, metrics.BETA, "")
+	unadoptedInDesc = metrics.NewDesc("kubizone_namespace_records_not_adopted", "Records of a namespace that no zone has adopted, "+
+		"by reason, of the ten namespaces that have most.", []string{"namespace", "reason"}, nil, metrics.BETA, "")
+	unconfirmedInDesc = metrics.NewDesc("kubizone_namespace_records_unconfirmed", "Records of a namespace in zones that are not Ready, "+
+		"of the ten namespaces that have most.", []string{"namespace"}, nil, metrics.BETA, "")
+	_ metrics.StableCollector = (*tally)(nil)
+)
+
+func newTally() *tally {
+	t := &tally{}
+	t.reset()
+	return t
+}
+
+func (t *tally) reset() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of, t.unconfirmed, t.unready, t.unadopted = map[law.Ref]waiting{}, map[string]int{}, map[string]int{}, map[string]map[string]int{}
+}
+
+func waitingOf(record *v1alpha1.Record, open bool) (w waiting) {
+	if record.Status.ZoneRef != nil && open {
+		w.ready = v1alpha1.ReasonPending // before a judgement of this generation
+		if of := ready.ReadyOf(record.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
+			w.ready = of.Reason
+		}
+	}
+	adopted := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionAdopted)
+	if adopted != nil && adopted.Status != metav1.ConditionTrue {
+		w.adopted = adopted.Reason
+	}
+	return w
+}
+
+func (t *tally) setRecord(ref law.Ref, now waiting) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was := t.of[ref]
+	if was == now {
+		return
+	}
+	if t.addRecord(ref.Namespace, was, -1); now == (waiting{}) {
+		delete(t.of, ref)
+		return
+	}
+	t.of[ref] = now
+	t.addRecord(ref.Namespace, now, 1)
+}
+
+func (t *tally) addRecord(namespace string, w waiting, n int) {
+	if w.ready != "" {
+		addTo(t.unconfirmed, namespace, n)
+		addTo(t.unready, w.ready, n)
+	}
+	if w.adopted == "" {
+		return
+	}
+	if t.unadopted[namespace] == nil {
+		t.unadopted[namespace] = map[string]int{}
+	}
+	if addTo(t.unadopted[namespace], w.adopted, n); len(t.unadopted[namespace]) == 0 {
+		delete(t.unadopted, namespace)
+	}
+}
+
+func addTo(counts map[string]int, key string, n int) {
+	if counts[key] += n; counts[key] == 0 {
+		delete(counts, key)
+	}
+}
+
+// DescribeWithStability implements metrics.StableCollector.
+func (t *tally) DescribeWithStability(descriptions chan<- *metrics.Desc) {
+	for _, desc := range []*metrics.Desc{unreadyDesc, unadoptedDesc, unadoptedInDesc, unconfirmedInDesc} {
+		descriptions <- desc
+	}
+}
+
+// CollectWithStability implements metrics.StableCollector.
+func (t *tally) CollectWithStability(found chan<- metrics.Metric) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	send := func(desc *metrics.Desc, n int, labels ...string) {
+		found <- metrics.NewLazyConstMetric(desc, metrics.GaugeValue, float64(n), labels...)
+	}
+	reasons, totals := map[string]int{}, map[string]int{}
+	for namespace, counts := range t.unadopted {
+		for reason, n := range counts {
+			reasons[reason] += n
+			totals[namespace] += n
+		}
+	}
+	for reason, n := range t.unready {
+		send(unreadyDesc, n, reason)
+	}
+	for reason, n := range reasons {
+		send(unadoptedDesc, n, reason)
+	}
+	for _, namespace := range findMost(totals) {
+		for reason, n := range t.unadopted[namespace] {
+			send(unadoptedInDesc, n, namespace, reason)
+		}
+	}
+	for _, namespace := range findMost(t.unconfirmed) {
+		send(unconfirmedInDesc, t.unconfirmed[namespace], namespace)
+	}
+}
+
+func findMost(counts map[string]int) []string {
+	all := slices.SortedFunc(maps.Keys(counts), func(x, y string) int { return cmp.Or(counts[y]-counts[x], cmp.Compare(x, y)) })
+	return all[:min(len(all), namedNamespaces)]
+}

@@ -1,0 +1,130 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package signing
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-base/metrics"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// namedNamespaces bounds the series of a metric with a namespace: a tenant makes namespaces.
+const namedNamespaces = 10
+
+// Metrics are the metrics of signed zones.
+type Metrics struct {
+	metrics.BaseStableCollector
+	// of is nil unless the controller runs.
+	of atomic.Pointer[source]
+}
+
+type source struct {
+	zones func() []any
+	times func(zone types.UID) measured
+	now   func() time.Time
+}
+
+// measured has the times of a signed zone: when a served signature ends first, zero if unknown, and since when
+// servers of the parent lack a change of the DS, zero if none does.
+type measured struct {
+	expires, dsSince time.Time
+}
+
+var _ metrics.StableCollector = (*Metrics)(nil)
+
+func newDesc(name, help string, labels ...string) *metrics.Desc {
+	return metrics.NewDesc("kubizone_dnssec_"+name, help, labels, nil, metrics.BETA, "")
+}
+
+var (
+	zonesDesc = newDesc("zones", "Zones by the phase of their signing.", "phase")
+	phaseDesc = newDesc("phase_seconds", "Age of the oldest entry of a zone into a phase that ends, so not of Signed.", "phase")
+	dsDesc    = newDesc("ds_pending_seconds", "Age of the oldest change of DS records that a server of the parent lacks, of the ten "+
+		"namespaces that wait for longest.", "namespace")
+	signatureDesc = newDesc("signature_expiry_timestamp_seconds", "Time at which a signature of a signed zone's keys or SOA ends first, "+
+		"as its servers answered last, in seconds since 1970, of the ten namespaces with the first.", "namespace")
+)
+
+// NewMetrics registers and returns the metrics.
+func NewMetrics(registry metrics.KubeRegistry) *Metrics {
+	m := &Metrics{}
+	registry.CustomMustRegister(m)
+	return m
+}
+
+func (m *Metrics) measureZones(of source) (end func()) {
+	m.of.Store(&of)
+	return func() { m.of.Store(nil) }
+}
+
+// DescribeWithStability implements metrics.StableCollector.
+func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
+	for _, desc := range []*metrics.Desc{zonesDesc, phaseDesc, dsDesc, signatureDesc} {
+		descriptions <- desc
+	}
+}
+
+// CollectWithStability implements metrics.StableCollector.
+func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
+	of := m.of.Load()
+	if of == nil {
+		return
+	}
+	phases, begun := map[string]int{}, first{}
+	ds, signatures := first{}, first{}
+	for _, object := range of.zones() {
+		zone := object.(*v1alpha1.Zone)
+		status := zone.Status.DNSSEC
+		if status == nil || status.Phase == "" {
+			continue
+		}
+		phase := string(status.Phase)
+		if phases[phase]++; status.Phase != v1alpha1.DNSSECSigned {
+			if status.LastTransitionTime != nil {
+				begun.note(phase, status.LastTransitionTime.Time)
+			}
+			continue
+		}
+		times := of.times(zone.UID)
+		ds.note(zone.Namespace, times.dsSince)
+		signatures.note(zone.Namespace, times.expires)
+	}
+	send := func(desc *metrics.Desc, value float64, label string) {
+		found <- metrics.NewLazyConstMetric(desc, metrics.GaugeValue, value, label)
+	}
+	for phase, n := range phases {
+		send(zonesDesc, float64(n), phase)
+	}
+	now := of.now()
+	for phase, at := range begun {
+		send(phaseDesc, now.Sub(at).Seconds(), phase)
+	}
+	for _, namespace := range ds.listFirst() {
+		send(dsDesc, now.Sub(ds[namespace]).Seconds(), namespace)
+	}
+	for _, namespace := range signatures.listFirst() {
+		send(signatureDesc, float64(signatures[namespace].Unix()), namespace)
+	}
+}
+
+// first has the first time of each key.
+type first map[string]time.Time
+
+func (f first) note(key string, at time.Time) {
+	if was, is := f[key]; !at.IsZero() && (!is || at.Before(was)) {
+		f[key] = at
+	}
+}
+
+func (f first) listFirst() []string {
+	all := slices.SortedFunc(maps.Keys(f), func(x, y string) int { return cmp.Or(f[x].Compare(f[y]), cmp.Compare(x, y)) })
+	return all[:min(len(all), namedNamespaces)]
+}

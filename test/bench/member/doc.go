@@ -1,0 +1,14 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package member runs an etcd for a benchmark in a process of its own, with the settings of Kubizone's embedded member.
+//
+// Guarantees:
+//
+//  1. The member waits for the disk at each commit.
+//  2. Arms of a benchmark have equal members: only their writes differ.
+//
+// Out of scope: the process, which each benchmark starts in its own way.
+//
+// Read member.go.
+package member
