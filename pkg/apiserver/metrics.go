@@ -16,6 +16,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/pkg/apiserver/inventory"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
@@ -31,9 +32,8 @@ type Metrics struct {
 	feed   *fromjournal.Source
 	set    *zoneview.Set
 	// countGone counts deleted namespaces with objects here; false if unknown.
-	countGone func() (float64, bool)
-	// certificates return this process's certificates in PEM, by name.
-	certificates     map[string]func() []byte
+	countGone        func() (float64, bool)
+	certificates     inventory.Certificates
 	backlog, journal atomic.Int64
 }
 
@@ -41,7 +41,7 @@ var _ metrics.StableCollector = (*Metrics)(nil)
 
 // NewMetrics registers and returns the metrics of a ledger and its zones in memory.
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
-	m := &Metrics{ledger: of, feed: feed, set: set, certificates: map[string]func() []byte{}}
+	m := &Metrics{ledger: of, feed: feed, set: set, certificates: inventory.Certificates{}}
 	m.backlog.Store(-1)
 	m.journal.Store(-1)
 	registry.CustomMustRegister(m)
@@ -108,6 +108,10 @@ var serverMetrics = []metric{
 		"not at all.", func(m *Metrics) (float64, bool) { frozen, _ := m.feed.Counts(); return float64(frozen), true }),
 }
 
+var certificateDesc = metrics.NewDesc("kubizone_certificate_expiry_timestamp_seconds", "Time at which a certificate of the server "+
+	"ends, in seconds since 1970: serving, serving-ca, etcd-client, etcd-ca or etcd-peer; 0 if it cannot be read.",
+	[]string{"certificate"}, nil, metrics.BETA, "")
+
 // DescribeWithStability implements metrics.StableCollector.
 func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
 	descriptions <- certificateDesc
@@ -118,7 +122,11 @@ func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
 
 // CollectWithStability implements metrics.StableCollector.
 func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
-	for name, at := range m.measureCertificates() {
+	for name := range m.certificates {
+		at := 0.0 // an alert fires
+		if end, err := m.certificates.EndOf(name); err == nil {
+			at = float64(end.Unix())
+		}
 		found <- metrics.NewLazyConstMetric(certificateDesc, metrics.GaugeValue, at, name)
 	}
 	for _, one := range serverMetrics {

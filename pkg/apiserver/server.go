@@ -161,11 +161,13 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	s.feed = fromjournal.New(s.ledger, of.zones)
 	s.metrics = NewMetrics(s.registry, s.ledger, s.feed, of.zones)
 	s.metrics.countGone = func() (float64, bool) { return s.namespaces.countGone(s.budgets.Namespaces()) }
+	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, Certificates: s.metrics.certificates}
 	if serving := config.SecureServing; serving != nil && serving.Cert != nil {
-		s.metrics.certificates["serving"] = func() []byte { text, _ := serving.Cert.CurrentCertKeyContent(); return text }
+		s.inventory.AddServing(serving.Cert)
 	}
-	s.metrics.addCertificateFile("etcd-client", etcd.StorageConfig.Transport.CertFile)
-	s.metrics.addCertificateFile("etcd-peer", of.peerCertFile)
+	s.inventory.AddFile("etcd-client", etcd.StorageConfig.Transport.CertFile)
+	s.inventory.AddFile("etcd-ca", etcd.StorageConfig.Transport.TrustedCAFile)
+	s.inventory.AddFile("etcd-peer", of.peerCertFile)
 	config.AddReadyzChecks(
 		healthz.NamedCheck("views", func(*http.Request) error { return s.feed.Check() }),
 		healthz.NamedCheck("classes", func(*http.Request) error { return s.classes.Check() }),
@@ -181,10 +183,6 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	s.generic.ShutdownTimeout = drainTimeout
 	serveMetrics(s.generic.Handler.NonGoRestfulMux, s.registry, config.EnableProfiling)
 	s.authorizer = config.Authorization.Authorizer
-	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, EtcdFiles: etcd.StorageConfig.Transport}
-	if config.SecureServing != nil {
-		s.inventory.Serving = config.SecureServing.Cert
-	}
 	if s.leases != nil {
 		s.inventory.Processes = s.leases(func() {})
 	}

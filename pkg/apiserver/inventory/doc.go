@@ -8,5 +8,5 @@
 //
 // Out of scope: the checks of etcd (package maintenance) and the Leases (package heartbeat).
 //
-// Read inventory.go.
+// Read inventory.go first, then certificates.go.
 package inventory

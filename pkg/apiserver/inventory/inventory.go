@@ -5,15 +5,13 @@ package inventory
 
 import (
 	"context"
-	"crypto/x509"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apiserver/pkg/server/dynamiccertificates"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
-	certutil "k8s.io/client-go/util/cert"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
@@ -24,15 +22,14 @@ import (
 // processSelf is the name of this process in an Installation.
 const processSelf = "apiserver"
 
-// Reader reads the Installation from the server's memory, and certificates from files. Began and EtcdState are
+// Reader reads the Installation from the server's memory, and its Certificates. Began and EtcdState are
 // required.
 type Reader struct {
 	Began time.Time
 	// Processes is nil outside of a pod.
 	Processes *heartbeat.Watcher
 	EtcdState func() (state maintenance.State, full, corrupt bool)
-	EtcdFiles storagebackend.TransportConfig
-	Serving   dynamiccertificates.CertKeyContentProvider // nil: none
+	Certificates
 }
 
 // Run follows the Leases of processes until ctx ends.
@@ -93,35 +90,14 @@ func (r *Reader) ReadStatus() v1alpha1.InstallationStatus {
 	return s
 }
 
-// addCertificates leaves out what the server does not use, such as files of an etcd without TLS.
 func (r *Reader) addCertificates(s *v1alpha1.InstallationStatus, miss func(part, format string, args ...any)) {
-	add := func(name string, certs []*x509.Certificate, err error) {
-		if err != nil || len(certs) == 0 {
+	for _, name := range slices.Sorted(maps.Keys(r.Certificates)) {
+		end, err := r.Certificates.EndOf(name)
+		if err != nil {
 			miss(v1alpha1.InstallationCertificates, "%s: no certificate could be read: %v", name, err)
-			return
+			continue
 		}
-		first := certs[0].NotAfter
-		for _, one := range certs {
-			if one.NotAfter.Before(first) {
-				first = one.NotAfter
-			}
-		}
-		s.Certificates = append(s.Certificates, v1alpha1.InstallationCertificate{Name: name, NotAfter: metav1.NewTime(first)})
-	}
-	if r.Serving != nil {
-		text, _ := r.Serving.CurrentCertKeyContent()
-		certs, err := certutil.ParseCertsPEM(text)
-		add("serving", certs, err)
-		if of, ok := r.Serving.(interface{ Authority() *x509.Certificate }); ok && of.Authority() != nil {
-			add("serving-ca", []*x509.Certificate{of.Authority()}, nil)
-		}
-	}
-	for _, file := range []struct{ name, path string }{
-		{"etcd-client", r.EtcdFiles.CertFile}, {"etcd-ca", r.EtcdFiles.TrustedCAFile}} {
-		if file.path != "" {
-			certs, err := certutil.CertsFromFile(file.path)
-			add(file.name, certs, err)
-		}
+		s.Certificates = append(s.Certificates, v1alpha1.InstallationCertificate{Name: name, NotAfter: metav1.NewTime(end)})
 	}
 }
 

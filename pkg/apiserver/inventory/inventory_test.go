@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
-	"k8s.io/apiserver/pkg/storage/storagebackend"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
@@ -41,19 +40,24 @@ func TestReader_namesEachUnknownPart(t *testing.T) {
 		name          string
 		state         maintenance.State
 		full, corrupt bool
-		files         storagebackend.TransportConfig
 		alarms, names []string
 		unknown       []string
+
+		client, authority string
 	}{
 		{name: "before the first check", names: []string{"serving"}, unknown: []string{"processes", "etcd", "backup"}},
 		{name: "checked", state: checked, names: []string{"serving"}, unknown: []string{"processes"}},
 		{name: "alarms", state: checked, full: true, corrupt: true, alarms: []string{"NOSPACE", "CORRUPT"}, names: []string{"serving"},
 			unknown: []string{"processes"}},
-		{name: "files of etcd", state: checked, files: storagebackend.TransportConfig{CertFile: certificate, TrustedCAFile: broken},
-			names: []string{"serving", "etcd-client"}, unknown: []string{"processes", "certificates"}},
+		{name: "files of etcd", state: checked, client: certificate, authority: broken,
+			names: []string{"etcd-client", "serving"}, unknown: []string{"processes", "certificates"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := &Reader{Began: time.Now(), Serving: serving, EtcdFiles: test.files,
+			of := Certificates{}
+			of.AddServing(serving)
+			of.AddFile("etcd-client", test.client)
+			of.AddFile("etcd-ca", test.authority)
+			r := &Reader{Began: time.Now(), Certificates: of,
 				EtcdState: func() (maintenance.State, bool, bool) { return test.state, test.full, test.corrupt }}
 			s := r.ReadStatus()
 			var names []string
@@ -69,7 +73,8 @@ func TestReader_namesEachUnknownPart(t *testing.T) {
 				}
 				return
 			}
-			want := []v1alpha1.InstallationEtcdMember{{Endpoint: "a", Leader: true, Version: "3.6", SizeBytes: 3, InUseBytes: 2, QuotaBytes: 9},
+			want := []v1alpha1.InstallationEtcdMember{
+				{Endpoint: "a", Leader: true, Version: "3.6", SizeBytes: 3, InUseBytes: 2, QuotaBytes: 9},
 				{Endpoint: "b", Error: "no answer"}}
 			if !slices.Equal(s.Etcd.Members, want) || !slices.Equal(s.Etcd.Alarms, test.alarms) || !s.LastBackup.Time.Equal(backup) {
 				t.Errorf("%+v, backup %v", s.Etcd, s.LastBackup)
