@@ -100,6 +100,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 		s.leases = func(changed func()) *heartbeat.Watcher {
 			return heartbeat.NewWatcher(client.CoordinationV1().Leases(namespace), changed)
 		}
+		s.inventory.Processes = s.leases(func() {})
 	}
 	if slices.Contains(cfg.plugins(), resourcequota.PluginName) {
 		s.core = client

@@ -114,6 +114,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		return nil, err
 	}
 	s.keeper = maintenance.NewKeeper(s.client.Client, Prefix, s.registry)
+	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, EtcdFiles: etcd.StorageConfig.Transport}
 	if limits != nil {
 		s.budgets = budget.New(budget.Config{Limits: *limits, Quota: s.keeper.Quota, Override: s.namespaces.budgetOf, Registry: s.registry})
 		s.client.Client.KV = ledgeretcd.Metered(s.client.Client.KV, s.budgets.Charge)
@@ -181,13 +182,7 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	s.generic.ShutdownTimeout = drainTimeout
 	serveMetrics(s.generic.Handler.NonGoRestfulMux, s.registry, config.EnableProfiling)
 	s.authorizer = config.Authorization.Authorizer
-	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, EtcdFiles: etcd.StorageConfig.Transport}
-	if config.SecureServing != nil {
-		s.inventory.Serving = config.SecureServing.Cert
-	}
-	if s.leases != nil {
-		s.inventory.Processes = s.leases(func() {})
-	}
+	s.inventory.Serving = config.SecureServing.Cert
 	options := restOptions{RESTOptionsGetter: config.RESTOptionsGetter,
 		decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}
 	items := direct.Config{Admission: config.AdmissionControl, Authorizer: actingAuthorizer{s.authorizer},
@@ -241,8 +236,7 @@ func (s *Server) countClusters(ctx context.Context, namespace string) (int64, er
 func (s *Server) installGroups(registry install.Registry, options generic.RESTOptionsGetter, of storageOptions,
 	items direct.Config) error {
 	keys := s.ledger.Layout()
-	judge := budgetJudge{s.budgets, keys}
-	paths := map[string]rest.Storage{}
+	judge, paths := budgetJudge{s.budgets, keys}, map[string]rest.Storage{}
 	records, err := record.Kind.AddStorage(paths, registry.Scheme, options, judgePreview(judge, "records", s.ledger.PreviewRecord))
 	if err != nil {
 		return err
