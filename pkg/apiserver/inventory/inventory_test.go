@@ -69,7 +69,8 @@ func TestReader_namesEachUnknownPart(t *testing.T) {
 				}
 				return
 			}
-			want := []v1alpha1.InstallationEtcdMember{{Endpoint: "a", Leader: true, Version: "3.6", SizeBytes: 3, InUseBytes: 2, QuotaBytes: 9},
+			want := []v1alpha1.InstallationEtcdMember{
+				{Endpoint: "a", Leader: true, Version: "3.6", SizeBytes: 3, InUseBytes: 2, QuotaBytes: 9},
 				{Endpoint: "b", Error: "no answer"}}
 			if !slices.Equal(s.Etcd.Members, want) || !slices.Equal(s.Etcd.Alarms, test.alarms) || !s.LastBackup.Time.Equal(backup) {
 				t.Errorf("%+v, backup %v", s.Etcd, s.LastBackup)

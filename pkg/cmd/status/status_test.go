@@ -165,7 +165,8 @@ func makeWorld() *api {
 					Ended: true}},
 			Etcd: &v1alpha1.InstallationEtcd{Checked: timeBefore(0), Alarms: []string{"NOSPACE"},
 				Members: []v1alpha1.InstallationEtcdMember{
-					{Endpoint: "https://e0:2379", Leader: true, Version: "3.6.5", SizeBytes: 1 << 29, InUseBytes: 1 << 28, QuotaBytes: 2 << 30},
+					{Endpoint: "https://e0:2379", Leader: true, Version: "3.6.5", SizeBytes: 1 << 29,
+						InUseBytes: 1 << 28, QuotaBytes: 2 << 30},
 					{Endpoint: "https://e1:2379", Error: "no answer"}}},
 			Certificates: []v1alpha1.InstallationCertificate{
 				{Name: "serving", NotAfter: metav1.NewTime(began.Add(73 * time.Hour))},
