@@ -86,8 +86,9 @@ type Cursor struct {
 	UID     string `json:"uid,omitempty"`
 }
 
-// Cause identifies the work, for Withdrawal.Cause.
-func (w *Work) Cause() string { return fmt.Sprintf("%s@%d", w.ID, w.Since) }
+// Cause identifies the write that caused or last extended the work, for Withdrawal.Cause: an extension that takes more
+// from a tenant begins the period anew (S3.6).
+func (w *Work) Cause() string { return fmt.Sprintf("%s@%d.%d", w.ID, w.Since, w.Times) }
 
 // Place is a zone with its name.
 type Place struct {
