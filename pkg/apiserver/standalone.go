@@ -42,7 +42,9 @@ type Config struct {
 	// AllowInlineSecrets allows secrets in DNSClasses. Optional.
 	AllowInlineSecrets bool
 	Fleet              validation.FleetRules
-	ACME               ACME
+	// Parts are the other processes that run within this one, for status of the Installation.
+	Parts []string
+	ACME  ACME
 	// Budgets apply to namespaces without an override; nil: no limits.
 	Budgets *budget.Limits
 
@@ -76,6 +78,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		s.Close()
 		return nil, err
 	}
+	s.inventory.Parts = cfg.Parts
 	if err := serveCluster(s.generic, registry, s.authorizer); err != nil {
 		s.Close()
 		return nil, err

@@ -26,6 +26,8 @@ const processSelf = "apiserver"
 // required.
 type Reader struct {
 	Began time.Time
+	// Parts are the other processes that run within this one, and end with it.
+	Parts []string
 	// Processes is nil outside of a pod.
 	Processes *heartbeat.Watcher
 	EtcdState func() (state maintenance.State, full, corrupt bool)
@@ -49,10 +51,13 @@ func (r *Reader) ReadStatus() v1alpha1.InstallationStatus {
 	host, _ := os.Hostname() // "" is left out
 	began, now := metav1.NewTime(r.Began), metav1.Now()
 	s.Processes = []v1alpha1.InstallationProcess{{Name: processSelf, Replica: host, Started: &began, Renewed: &now}}
-	if r.Processes == nil {
+	for _, part := range r.Parts {
+		s.Processes = append(s.Processes, v1alpha1.InstallationProcess{Name: part, Replica: host, Started: &began, Renewed: &now})
+	}
+	if r.Processes == nil && len(r.Parts) == 0 {
 		miss(v1alpha1.InstallationProcesses, "this server runs outside of a pod, so it reads no Leases of other processes; "+
 			"see their /healthz")
-	} else {
+	} else if r.Processes != nil {
 		replicas, err := r.Processes.Replicas()
 		if err != nil {
 			miss(v1alpha1.InstallationProcesses, "their Leases could not be listed (%v), so the ages are those of the last look; kubectl "+

@@ -82,3 +82,17 @@ func TestReader_namesEachUnknownPart(t *testing.T) {
 		})
 	}
 }
+
+func TestReader_knowsProcessesWithinItsOwn(t *testing.T) {
+	r := &Reader{Began: time.Now(), Parts: []string{"controller", "primary"},
+		EtcdState: func() (maintenance.State, bool, bool) { return maintenance.State{}, false, false }}
+	s := r.ReadStatus()
+	var names []string
+	for _, one := range s.Processes {
+		names = append(names, one.Name)
+	}
+	want := []string{processSelf, "controller", "primary"}
+	if !slices.Equal(names, want) || slices.Contains(partsOf(s.Unknown), "processes") {
+		t.Errorf("processes %q, want %q; unknown %q", names, want, partsOf(s.Unknown))
+	}
+}

@@ -27,6 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/updatekey"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/etcd/embed"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/pki"
@@ -101,6 +102,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 		AllowInlineSecrets: c.AllowInlineSecrets,
 		ACME:               apiserver.ACME{Serve: c.ACME},
 		Fleet:              validation.FleetRules{Repositories: validation.DefaultImageRepositories},
+		Parts:              []string{heartbeat.Controller, heartbeat.Primary},
 	})
 	if err != nil {
 		return fmt.Errorf("data-dir %s: %w", dir.Path(), err)
