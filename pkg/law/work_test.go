@@ -12,9 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// A write that extends pending work and takes more from a tenant begins the period anew; a second Record of the same
+// A write that extends pending work and takes more from a tenant begins the period again; a second Record of the same
 // write does not (S3.6).
-func TestWithdrawal_beginsAnewByExtendedWork_S3_6(t *testing.T) {
+func TestWithdrawal_beginsAgainByExtendedWork_S3_6(t *testing.T) {
 	zone := &law.Zone{Ref: law.Ref{Namespace: "owner", Name: "org", UID: "z"}}
 	zone.Header.FQDN = name.MustParse("org.")
 	work := law.Work{ID: "d", Since: 5}

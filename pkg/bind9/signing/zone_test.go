@@ -101,7 +101,8 @@ func newController(t *testing.T, holder func([]string, name.Name) string, object
 	api := informers.Kubizone().V1alpha1()
 	c := must.Get(New(Config{
 		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: classes.InForce, Holder: holder, Views: views,
-		Servers: servers, Agents: agents.New(keysByName{}), Secrets: keysByName{}, Now: func() time.Time { return begin }, Registry: metrics.NewKubeRegistry(),
+		Servers: servers, Agents: agents.New(keysByName{}), Secrets: keysByName{}, Now: func() time.Time { return begin },
+		Registry: metrics.NewKubeRegistry(),
 	}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	informers.StartWithContext(ctx)

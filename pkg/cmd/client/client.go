@@ -35,8 +35,8 @@ func newProgram() *program.Program {
 		Use:         "kubectl-kubizone",
 		Short:       "ask about DNS names, and plan, write and check zones",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl kubizone"},
-		Long: `The client of Kubizone, by your kubeconfig: which names a namespace may use, who has a name, why a Record is not published;
-what a write would change; zone files in and out; what name servers answer.`,
+		Long: `Ask Kubizone about DNS names with the rights of your kubeconfig: list the names of a namespace, find the Records of
+a name, and follow a Record to the name servers. Plan writes, import and export zone files, and verify answers of name servers.`,
 	})
 	p.Name = "error" // as kubectl
 	p.Root.AddCommand([]*cobra.Command{

@@ -32,10 +32,12 @@ func TestLog_isQuietUnlessAsked(t *testing.T) {
 		klog.Flush()
 		return to.String()
 	}
-	if got := logOf(0); strings.Contains(got, "information") || strings.Contains(got, "detail") || strings.Count(got, "warning\n") != 1 || strings.Count(got, "error\n") != 1 {
+	if got := logOf(0); strings.Contains(got, "information") || strings.Contains(got, "detail") ||
+		strings.Count(got, "warning\n") != 1 || strings.Count(got, "error\n") != 1 {
 		t.Errorf("quiet:\n%s", got)
 	}
-	if got := logOf(2); strings.Count(got, "information\n") != 1 || strings.Count(got, "detail\n") != 1 || strings.Count(got, "warning\n") != 1 {
+	if got := logOf(2); strings.Count(got, "information\n") != 1 || strings.Count(got, "detail\n") != 1 ||
+		strings.Count(got, "warning\n") != 1 {
 		t.Errorf("with -v=2:\n%s", got)
 	}
 }

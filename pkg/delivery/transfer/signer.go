@@ -31,9 +31,8 @@ const (
 	firstShare = 5 * time.Minute
 )
 
-// The transfers of a zone use at most zonePace octets per second and a fifth of the time, those of a class at most
-// classPace octets per second and the time of two workers. This bounds the load by a tenant who writes into a large
-// zone if the signer has no IXFR.
+// Limits of transfers: a zone has zonePace octets per second and a fifth of the time, a class classPace octets per
+// second and two workers. A tenant's writes into a large zone cost no more, even if the signer has no IXFR.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5

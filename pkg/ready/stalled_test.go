@@ -1,0 +1,32 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ready
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
+)
+
+// S7.4: a Ready is Stalled after StallAfter if its reason waits for a person, not if a class repeats its attempts.
+func TestStalls_ofReasonsThatWaitForAPerson_S7_4(t *testing.T) {
+	for reason, want := range map[string]bool{
+		v1alpha1.ReasonContentDiffers: true, v1alpha1.ReasonPaused: true, v1alpha1.ReasonClassPaused: true,
+		v1alpha1.ReasonNoController: true, v1alpha1.ReasonNoPrimary: true,
+		v1alpha1.ReasonAwaitsClass: false, v1alpha1.ReasonPending: false, string(delivery.ReasonServerUnreachable): false,
+	} {
+		for age, due := range map[time.Duration]bool{StallAfter - 10*time.Second: false, StallAfter + 10*time.Second: true} {
+			waits := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: reason, ObservedGeneration: 1,
+				LastTransitionTime: metav1.NewTime(time.Now().Add(-age))}
+			got := new(Stalls).Judge(&metav1.ObjectMeta{UID: "u", Generation: 1}, []metav1.Condition{waits}, &waits, func(time.Duration) {})
+			if (got != nil) != (want && due) {
+				t.Errorf("%s for %s: %+v", reason, age, got)
+			}
+		}
+	}
+}
