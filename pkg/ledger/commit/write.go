@@ -146,6 +146,7 @@ type group struct {
 	// the group is skipped.
 	deciding sync.Mutex
 	gone     bool
+	spans
 }
 
 type member struct {
@@ -183,7 +184,8 @@ func newGroup(w *Write) *group {
 
 // renew returns a copy for another try, as the former batch may still read g.
 func (g *group) renew() *group {
-	next := &group{set: g.set, order: g.order, insists: g.insists, strange: g.strange, answer: make(chan Answer, 1)}
+	next := &group{set: g.set, order: g.order, insists: g.insists, strange: g.strange, answer: make(chan Answer, 1),
+		spans: spans{commit: g.commit}}
 	for _, m := range g.members {
 		next.members = append(next.members, &member{Write: m.Write, setWrite: m.setWrite, flat: m.flat})
 	}
