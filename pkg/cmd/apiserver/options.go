@@ -303,7 +303,7 @@ primary run in this process too, each with its flags, and with the rights of the
 				return err
 			}
 			var besideErr error
-			options.beside, besideErr = parseBeside(arguments, command.OutOrStdout())
+			options.beside, besideErr = parseBeside(arguments, command.OutOrStdout(), options.Traces)
 			if err := errors.Join(options.Validate(), besideErr); err != nil {
 				return err
 			}
