@@ -47,8 +47,8 @@ func (r *spanRecorder) listSpans(name string) (found []sdktrace.ReadOnlySpan) {
 	return found
 }
 
-// Three of five concurrent writes are sampled: their batch links to each of the three, whoever commits it, and the step
-// of each has its own traceparent. A client's header alone leaves none.
+// Three of five concurrent writes are sampled: their batch links to each of the three, and the step of
+// each has its own traceparent. A client's header alone leaves none.
 func TestTraces_aBatchLinksToEachSampledWrite(t *testing.T) {
 	t.Parallel()
 	st, spans, g := store.New(t), &spanRecorder{}, &gate{}

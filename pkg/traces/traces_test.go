@@ -32,7 +32,7 @@ func newProvider(sampler sdktrace.Sampler) (*sdktrace.TracerProvider, *recorder)
 	return sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sampler)), sdktrace.WithSpanProcessor(r)), r
 }
 
-func remote(t *testing.T) context.Context {
+func makeRemote(t *testing.T) context.Context {
 	id := must.Get(trace.TraceIDFromHex("0af7651916cd43dd8448eb211c80319c"))(t)
 	span := must.Get(trace.SpanIDFromHex("b7ad6b7169203331"))(t)
 	return trace.ContextWithRemoteSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span,
@@ -43,7 +43,7 @@ func remote(t *testing.T) context.Context {
 func TestParent_isThatOfARecordedSpan(t *testing.T) {
 	never, _ := newProvider(sdktrace.NeverSample())
 	unsampled, _ := never.Tracer("").Start(t.Context(), "request")
-	for name, ctx := range map[string]context.Context{"none": t.Context(), "a client's header": remote(t), "not sampled": unsampled} {
+	for name, ctx := range map[string]context.Context{"none": t.Context(), "a client's header": makeRemote(t), "not sampled": unsampled} {
 		within, span := traces.Start(ctx, "Commit")
 		request := must.Get(http.NewRequestWithContext(within, http.MethodPost, "http://webhook.example/", nil))(t)
 		call := traces.Call(within, request)
@@ -98,7 +98,7 @@ func TestStartCaused_linksToEachCause(t *testing.T) {
 }
 
 func TestStart_costsNothingWhenOff(t *testing.T) {
-	ctx := remote(t)
+	ctx := makeRemote(t)
 	request := must.Get(http.NewRequestWithContext(ctx, http.MethodPost, "http://webhook.example/", nil))(t)
 	if allocations := testing.AllocsPerRun(100, func() {
 		within, span := traces.Start(ctx, "Commit")

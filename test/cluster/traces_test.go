@@ -157,8 +157,9 @@ func TestTraces_sampleForeignParentsByOurRate(t *testing.T) {
 	must.Succeed(t, x.kube.Bind(x.ctx, namespace, "untraced-tenant", "kubizone-record-editor"))
 	dns := must.Get(rig.FreePort())(t)
 	primary := x.startBeside("primary", "--dns-listen", dns.String())
-	x.runKubectl(fmt.Sprintf(`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: main, namespace: %[1]s}, spec: {domainName: %[2]s,
-  nameServers: [{name: ns.example.net.}], delegations: [{namespace: %[1]s, records: [{pattern: "*"}]}]}}`, namespace, zone), "create", "-f", "-")
+	x.runKubectl(fmt.Sprintf(`{apiVersion: kubi.zone/v1alpha1, kind: Zone, metadata: {name: main, namespace: %[1]s}, spec: {
+  domainName: %[2]s, nameServers: [{name: ns.example.net.}], delegations: [{namespace: %[1]s, records: [{pattern: "*"}]}]}}`,
+		namespace, zone), "create", "-f", "-")
 	const sampled = "0af7651916cd43dd8448eb211c80319c"
 	x.createAt(tenant, namespace, "tenant", "00-"+sampled+"-b7ad6b7169203331-01")
 	if changes := x.readChanges(namespace); strings.Contains(changes, "traceparent") {

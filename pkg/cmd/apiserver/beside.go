@@ -44,8 +44,8 @@ type runner interface {
 	Run(ctx context.Context) error
 }
 
-// parseBeside parses the arguments after "--", a "-- NAME FLAGS" for each sub-command, and returns all errors. traces is
-// the default of their flag.
+// parseBeside parses the arguments after "--", a "-- NAME FLAGS" for each sub-command, and returns all errors. Their
+// traces are the server's by default.
 func parseBeside(arguments []string, out io.Writer, traces tracing.Options) (all []beside, err error) {
 	var wrong []error
 	for section := range splitSections(arguments) {

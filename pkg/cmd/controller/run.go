@@ -124,9 +124,11 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 	w.recorder = events.NewBroadcaster(&events.EventSinkImpl{Interface: w.cluster.EventsV1()})
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	secrets := delivering.NewClusterSecrets(w.cluster.CoreV1())
-	agents, selected, zones := agents.New(secrets), transferclass.NewServers(servers), local.Kubizone().V1alpha1().Zones()
+	known := agents.New(secrets)
+	agents.NewMetrics(w.Registry, known)
+	selected, zones := transferclass.NewServers(servers), local.Kubizone().V1alpha1().Zones()
 	sources := delivering.Sources{
-		Members: members, Views: set, Client: client, Servers: selected, Zones: zones.Lister(), Agents: agents, Secrets: secrets,
+		Members: members, Views: set, Client: client, Servers: selected, Zones: zones.Lister(), Agents: known, Secrets: secrets,
 		Keys: &transferclass.Keys{},
 	}
 	w.controller, err = class.New(class.Config{
@@ -152,7 +154,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 		Client: client, Zones: zones, Deliveries: local.Kubizone().V1alpha1().Deliveries(),
 		Classes: local.Kubizone().V1alpha1().DNSClasses(),
 		InForce: w.controller.InForce, Holder: members.HolderAmong, Views: set,
-		Servers: selected, Agents: agents, Secrets: secrets, ParentServers: signing.LookupParentServers(net.DefaultResolver), Now: time.Now,
+		Servers: selected, Agents: known, Secrets: secrets, ParentServers: signing.LookupParentServers(net.DefaultResolver), Now: time.Now,
 		Registry: w.Registry,
 	})
 	if err != nil {
