@@ -47,12 +47,11 @@ type Delegated struct {
 	Features       *genericoptions.FeatureOptions
 	CoreAPI        *genericoptions.CoreAPIOptions
 	Admission      *genericoptions.AdmissionOptions
-	// Traces is nil without traces.
-	Traces  tracing.TracerProvider
-	Zones   *zoneview.Set
-	Fleet   validation.FleetRules
-	ACME    ACME
-	Budgets budget.Limits
+	Traces         tracing.TracerProvider
+	Zones          *zoneview.Set
+	Fleet          validation.FleetRules
+	ACME           ACME
+	Budgets        budget.Limits
 	// PeerCertFile is the certificate of the etcd in this process among its peers; "": none.
 	PeerCertFile string
 }

@@ -38,20 +38,17 @@ type Metrics struct {
 	rooms map[string]*atomic.Int64
 }
 
-// waiting are the rooms of work that waits, by kind.
-var waiting = map[string]string{"outbox": "cascade", "debts": "cut", "withdrawn": "withdrawal", "orphans": "adoption"}
+// rooms of keys to count have the kind of work that waits in them, or "".
+var rooms = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "withdrawn": "withdrawal", "orphans": "adoption"}
 
 var _ metrics.StableCollector = (*Metrics)(nil)
 
 // NewMetrics registers and returns the metrics of a ledger and its zones in memory.
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
-	m := &Metrics{ledger: of, feed: feed, set: set, certificates: inventory.Certificates{}}
-	m.rooms = map[string]*atomic.Int64{"journal": {}}
-	for room := range waiting {
-		m.rooms[room] = &atomic.Int64{}
-	}
-	for _, count := range m.rooms {
-		count.Store(-1)
+	m := &Metrics{ledger: of, feed: feed, set: set, certificates: inventory.Certificates{}, rooms: map[string]*atomic.Int64{}}
+	for room := range rooms {
+		m.rooms[room] = new(atomic.Int64)
+		m.rooms[room].Store(-1)
 	}
 	registry.CustomMustRegister(m)
 	return m
@@ -143,8 +140,8 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 		}
 		found <- metrics.NewLazyConstMetric(certificateDesc, metrics.GaugeValue, at, name)
 	}
-	for room, kind := range waiting {
-		if value, known := measured(m.rooms[room]); known {
+	for room, kind := range rooms {
+		if value, known := measured(m.rooms[room]); known && kind != "" {
 			found <- metrics.NewLazyConstMetric(waitingDesc, metrics.GaugeValue, value, kind)
 		}
 	}

@@ -52,7 +52,7 @@ func openChannel(t *testing.T) *channel {
 	return c
 }
 
-func (c *channel) has(title, text string) func() bool {
+func (c *channel) hasMessage(title, text string) func() bool {
 	return func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -105,7 +105,8 @@ func (c *cluster) startPrometheus(t *testing.T, alertmanager string) {
 		"alerting": map[string]any{"alertmanagers": []any{map[string]any{"static_configs": []any{
 			map[string]any{"targets": []string{strings.TrimPrefix(alertmanager, "http://")}}}}}},
 		"scrape_configs": []any{map[string]any{
-			"job_name": kuberig.ServerName, "scheme": "https", "static_configs": []any{map[string]any{"targets": []string{c.server.Addr.String()}}},
+			"job_name": kuberig.ServerName, "scheme": "https",
+			"static_configs": []any{map[string]any{"targets": []string{c.server.Addr.String()}}},
 			"tls_config": map[string]string{"ca_file": filepath.Join(dir, "ca"), "cert_file": filepath.Join(dir, "cert"),
 				"key_file": filepath.Join(dir, "key")},
 		}},
@@ -118,7 +119,7 @@ func (c *cluster) startPrometheus(t *testing.T, alertmanager string) {
 
 // What holds a zone, takes a rule, refuses a Record or changes much of a zone comes to a channel, by the shipped
 // configuration, rules and script, through a real Prometheus and Alertmanager.
-func TestNotify_tellsAChannel(t *testing.T) {
+func TestNotify_reachesAChannel(t *testing.T) {
 	c := requireCluster(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*waitTimeout)
 	defer cancel()
@@ -165,18 +166,19 @@ func TestNotify_tellsAChannel(t *testing.T) {
 	values := 0
 	waitUntil(t, "a large change", func() bool {
 		values++ // the watch begins with the next change
-		kubectl(fmt.Sprintf(`{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: many, namespace: notified}, spec: {zoneRef: {name: main},
-  domainName: many, type: A, values: [192.0.2.%d, 192.0.2.%d, 192.0.2.%d]}}`, values, values+50, values+100), "apply", "-f", "-")
-		return chat.has("FIRING KubizoneLargeChange notified main", "entries of notified.example.")()
+		kubectl(fmt.Sprintf(`{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: many, namespace: notified}, spec: {
+  zoneRef: {name: main}, domainName: many, type: A, values: [192.0.2.%d, 192.0.2.%d, 192.0.2.%d]}}`,
+			values, values+50, values+100), "apply", "-f", "-")
+		return chat.hasMessage("FIRING KubizoneLargeChange notified main", "entries of notified.example.")()
 	})
 	kubectl("", "delete", "delegation", "team", "-n", "notified")
-	waitUntil(t, "a withdrawn rule", chat.has("FIRING KubizoneDelegationWithdrawn notified-team team", "S2.12"))
+	waitUntil(t, "a withdrawn rule", chat.hasMessage("FIRING KubizoneDelegationWithdrawn notified-team team", "S2.12"))
 	kubectl("", "delete", "record", "ns", "-n", "notified")
-	waitUntil(t, "an Event of the hold", chat.has("FIRING KubizoneMassDeletion notified main", "kubi.zone/publish-deletions="))
-	waitUntil(t, "an alert of the hold", chat.has("FIRING KubizoneZonesHeld  ", "#kubizonezonesheld"))
+	waitUntil(t, "an Event of the hold", chat.hasMessage("FIRING KubizoneMassDeletion notified main", "kubi.zone/publish-deletions="))
+	waitUntil(t, "an alert of the hold", chat.hasMessage("FIRING KubizoneZonesHeld  ", "#kubizonezonesheld"))
 	kubectl(`{apiVersion: kubi.zone/v1alpha1, kind: Record, metadata: {name: lost, namespace: notified-team}, spec: {
   domainName: lost.nowhere.example., type: A, rdata: 192.0.2.1}}`, "apply", "-f", "-")
-	waitUntil(t, "a refused Record", chat.has("FIRING KubizoneRecordsRefused notified-team ", "NoEnclosingZone"))
+	waitUntil(t, "a refused Record", chat.hasMessage("FIRING KubizoneRecordsRefused notified-team ", "NoEnclosingZone"))
 	for _, namespace := range []string{"notified-team", "notified"} {
 		kubectl("", "delete", "records", "--all", "-n", namespace)
 	}
