@@ -163,6 +163,8 @@ var attacks = []attack{
 		"without reading the others", nil, nil},
 	{113, "T", "the processes, etcd's members and the certificates of the platform, by the roles of a tenant", "no role but " +
 		"kubizone-operator reads the Installation, in the whole cluster", nil, nil},
+	{114, "T", "a traceparent of the client's own choice", "sampled by the server's rate; no step keeps it", nil,
+		[]string{"test/cluster TestTraces_sampleForeignParentsByOurRate"}},
 }
 
 // TestAttacks checks the table: each number has an attempt, an expectation and a test.
