@@ -271,7 +271,8 @@ var hostileRows = map[string][]string{
 	"kubectl kubizone updatekey show":   {"key", "key --secrets-dir HOSTILE"},
 	"kubectl kubizone verify":           {"team/zone", "HOSTILE", "team/zone --name-server HOSTILE"},
 	"kubectl kubizone who":              {"www.example.org", "HOSTILE"},
-	"kubectl kubizone why":              {"record", "HOSTILE"},
+	"kubectl kubizone why": {"record --resolver=none", "HOSTILE --resolver=none", "www.example.org --resolver=none", "zone/zone --resolver=none", "192.0.2.1 --resolver=none",
+		"record --resolver HOSTILE"},
 }
 
 var hostileLines = map[string][]string{
