@@ -21,7 +21,7 @@ func (j *judgement) judgeServers() {
 		j.add(KindServer, "", NotAsked, "the servers of a class are shown to those with the right to %s", z.ClassesLack)
 	}
 	if len(z.Servers) == 0 && z.ClassesLack == "" {
-		j.add(KindServer, "", NotAsked, "no server of the zone is known here")
+		j.add(KindServer, "", NotAsked, "no class shows its servers, and without --resolver the zone's NS names are not asked")
 	}
 	for n, server := range z.Servers {
 		if n == maxLinks {
@@ -108,7 +108,7 @@ func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	has := row != nil && row.Serial != 0 && !serial.Serial(j.wanted()).Ahead(serial.Serial(row.Serial))
 	switch {
 	case row == nil && a.Asked:
-		j.add(KindServer, s.Of, Fails, "no answer: %s", text).because("ServerUnreachable", reasons.OfReady)
+		j.add(KindServer, s.Of, Fails, "%s", text).mend(reasons.Platform, "check the server, and the way to it from here")
 	case row == nil:
 		j.add(KindServer, s.Of, NotAsked, "%s", text)
 	case row.State == v1alpha1.ServerFailed:
@@ -196,11 +196,11 @@ func (j *judgement) judgeParents() {
 }
 
 func (j *judgement) judgeParent(p *ParentFacts) {
-	of := "parent of " + p.Zone.String()
+	of := "of " + p.Zone.String()
 	if !p.Above.IsZero() {
 		of = p.Above.String()
 	}
-	role, step := reasons.ZoneOwner, "have the registrar or the operator of "+of+" enter the zone's NS"
+	role, step := reasons.ZoneOwner, "have the registrar, or the operator of the zone above, enter the zone's NS"
 	if p.Ours {
 		step = "give the zone name servers, with addresses of those in it"
 	}

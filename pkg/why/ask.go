@@ -24,8 +24,8 @@ const (
 // Clients send requests and questions.
 type Clients struct {
 	API versioned.Interface
-	// Ask asks a name server, as verify.Ask does. Nil: no server is asked. A tenant chooses names of servers, so a
-	// process that answers others must bound which addresses it asks.
+	// Ask asks a name server, as verify.Ask does. Nil: no server is asked. Tenants choose the addresses of NS names
+	// and of a Bind9Cluster's external instances, so a process that answers others must bound which addresses it asks.
 	Ask func(context.Context, verify.Question) (*verify.Answer, error)
 }
 
@@ -39,7 +39,7 @@ type Question struct {
 	// user may list all.
 	Namespace  string
 	Everywhere bool
-	// Resolver is HOST:PORT of a recursive server; "": name servers of other zones are not asked.
+	// Resolver is HOST:PORT of a recursive server. "": only servers of classes are asked.
 	Resolver string
 }
 

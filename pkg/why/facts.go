@@ -56,10 +56,9 @@ type ZoneFacts struct {
 	Classes map[string]*v1alpha1.DNSClass
 	// ClassesLack is the right to read the others; "" for none.
 	ClassesLack string
-	// Servers answer for the zone. ServersNote tells where they are from, or why there are none.
-	Servers     []Server
-	ServersNote string
-	Parents     []ParentFacts
+	// Servers answer for the zone: those of its classes, or else its NS names.
+	Servers []Server
+	Parents []ParentFacts
 }
 
 // Server is a name server to ask.

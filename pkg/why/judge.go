@@ -73,29 +73,31 @@ func (j *judgement) addLack(kind Kind, of, right string) {
 
 func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
 
-// judgeAbsent adds who may write a name, and what answers for it.
+// judgeAbsent adds who may write a name, and what answers for it. A rule that is missing for the user's namespace is no
+// fault of the name, which others may write.
 func (j *judgement) judgeAbsent() {
 	a := j.Absent
+	role, step := reasons.You, "create a Record in namespace "+a.Namespace
 	switch {
 	case a.Review == nil && a.Lacks == "": // an address
+		step = "create a Record"
 	case a.Review == nil:
 		j.addLack(KindRule, "", a.Lacks)
+		step = "create a Record in a namespace that the zone's rules allow the name"
 	case a.Review.Allowed:
-		j.add(KindRule, a.Review.Zone, OK, "namespace %s may write %s by the rule %q of zone %s", a.Namespace, j.Type, a.Review.Rule,
-			a.Review.Zone)
+		j.add(KindRule, "", OK, "namespace %s may write %s by the rule %q of zone %s", a.Namespace, j.Type, a.Review.Rule, a.Review.Zone)
 	default:
-		link := j.add(KindRule, a.Review.Zone, Fails, "namespace %s may not write %s: %s", a.Namespace, j.Type, a.Review.Reason)
-		link.mendedBy(reasons.ZoneOwner, "add a rule for the namespace%s", contactOf(a.Review))
+		j.add(KindRule, "", Unknown, "namespace %s may not write %s: %s", a.Namespace, j.Type, a.Review.Reason)
+		role, step = reasons.ZoneOwner, "add a rule for the namespace that is to have the name"+contactOf(a.Review)
 	}
 	switch {
 	case a.Cut != "":
 		j.add(KindRecord, "", Unknown, "%s delegates the name to other servers", a.Cut).
 			mendedBy(reasons.You, "ask these servers, or remove the delegation")
 	case len(a.Others) > 0:
-		j.add(KindRecord, "", Fails, "no Record of this type: the name has %s", strings.Join(a.Others, ", ")).
-			mendedBy(reasons.You, "create a Record of the type, or ask for another type")
+		j.add(KindRecord, "", Fails, "no Record of this type: the name has %s", strings.Join(a.Others, ", ")).mendedBy(role, "%s", step)
 	default:
-		j.add(KindRecord, "", Fails, "no Record has it").mendedBy(reasons.You, "create a Record")
+		j.add(KindRecord, "", Fails, "no Record has it").mendedBy(role, "%s", step)
 	}
 }
 

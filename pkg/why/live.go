@@ -149,9 +149,10 @@ func (q *questions) findZone(ctx context.Context, z *ZoneFacts, all []*Facts) {
 	}
 }
 
-// findServers adds the name servers of a zone, if no class shows its own.
+// findServers adds the NS names of a zone, if no class shows its servers. Without a resolver none is followed: a tenant
+// chooses their addresses.
 func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
-	if len(z.Servers) > 0 || z.FQDN.IsZero() {
+	if len(z.Servers) > 0 || z.FQDN.IsZero() || q.inquiry.Resolver == "" {
 		return
 	}
 	addresses := map[string]string{}
@@ -170,10 +171,8 @@ func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 		if len(z.Parents) > 0 {
 			hosts = append(hosts, z.Parents[0].Want...)
 		}
-	} else if q.inquiry.Resolver != "" {
-		if answer, err := q.resolve(ctx, z.FQDN, rdata.NS); err == nil {
-			hosts = valuesOf(answer.Answer, z.FQDN, rdata.NS)
-		}
+	} else if answer, err := q.resolve(ctx, z.FQDN, rdata.NS); err == nil {
+		hosts = valuesOf(answer.Answer, z.FQDN, rdata.NS)
 	}
 	slices.Sort(hosts)
 	hosts = slices.Compact(hosts)
@@ -185,9 +184,6 @@ func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 			server.Address = q.findAddress(ctx, host)
 		}
 		z.Servers = append(z.Servers, server)
-	}
-	if len(hosts) > 0 {
-		z.ServersNote = "its NS names are asked"
 	}
 }
 

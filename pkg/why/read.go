@@ -52,18 +52,18 @@ func (z *ZoneFacts) take(object *v1alpha1.Zone) {
 
 // readZones reads the objects of each zone, side by side.
 func (i *inquiry) readZones(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
+	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, z := range i.zones {
-		group.Go(func() error { return i.readZone(ctx, z) })
+		group.Go(func() error { return i.readZone(within, z) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	group, ctx = errgroup.WithContext(ctx)
+	group, within = errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for _, f := range i.facts {
-		group.Go(func() error { return i.readExpected(ctx, f) })
+		group.Go(func() error { return i.readExpected(within, f) })
 	}
 	return group.Wait()
 }

@@ -56,8 +56,8 @@ DNS name. A line tells of another reading. The servers of a class are asked if y
 		Args: cobra.RangeArgs(1, 2),
 	}
 	cluster.AddFlagsWithNamespace(command.Flags())
-	command.Flags().StringVar(&resolver, "resolver", resolver, "recursive server that finds the parent's servers, ADDRESS[:PORT], or none "+
-		"(default: the first of "+resolverFile+")")
+	command.Flags().StringVar(&resolver, "resolver", resolver, "recursive server that finds the parent's servers and the zone's NS names, "+
+		"ADDRESS[:PORT]; none: only servers of classes are asked (default: the first of "+resolverFile+")")
 	format := output.AddFormat(command)
 	connect := func() (versioned.Interface, string, error) {
 		config, namespace, err := cluster.Client()
