@@ -15,17 +15,17 @@ import (
 type Role string
 
 const (
-	// Nobody: there is no fault, or it ends by itself.
-	Nobody Role = ""
-	// You: who writes the object with the reason.
+	// None: no fault, or a fault that ends by itself.
+	None Role = ""
+	// You: a writer of the object with the reason.
 	You Role = "You"
-	// ZoneOwner: who may write the Zone.
+	// ZoneOwner: a writer of the Zone.
 	ZoneOwner Role = "ZoneOwner"
-	// Platform: who runs Kubizone, its classes and servers.
+	// Platform: an operator of Kubizone, its classes and servers.
 	Platform Role = "Platform"
 )
 
-var roles = map[string]Role{"–": Nobody, "you": You, "owner": ZoneOwner, "platform": Platform}
+var roles = map[string]Role{"–": None, "you": You, "owner": ZoneOwner, "platform": Platform}
 
 // Explanation is a row of docs/reasons.md, as plain text.
 type Explanation struct {
@@ -62,7 +62,7 @@ var All = sync.OnceValue(func() (all []Explanation) {
 			of = heading
 		}
 		cells := strings.Split(strings.Trim(line, "| "), " | ")
-		role, known := Nobody, false
+		role, known := None, false
 		if len(cells) == 4 {
 			role, known = roles[cells[2]]
 		}
@@ -71,7 +71,7 @@ var All = sync.OnceValue(func() (all []Explanation) {
 		}
 		for _, m := range quoted.FindAllStringSubmatch(cells[0], -1) {
 			all = append(all, Explanation{Reason: m[1], Of: of, Meaning: plain(cites.ReplaceAllString(cells[1], "")), Mends: role,
-				Step: plain(cells[3]), Rules: rule.FindAllString(cells[1], -1)})
+				Step: strings.Replace(plain(cells[3]), "–", "nothing", 1), Rules: rule.FindAllString(cells[1], -1)})
 		}
 	}
 	return all

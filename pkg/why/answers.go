@@ -54,12 +54,12 @@ func (j *judgement) judgeServer(s Server, a *ServerAnswer) {
 	case a.Referral != "" && len(a.Data) == 0:
 		j.add(KindServer, s.Of, Unknown, "refers to the servers of %s", a.Referral)
 	case !a.Authoritative && len(a.Data) == 0:
-		l := j.add(KindServer, s.Of, j.unlessView(Fails), "answers %s, without authority: it does not serve zone %s to this machine", a.RCode,
+		l := j.add(KindServer, s.Of, j.unlessView(Fails), "answers %s, without authority: no zone %s for this machine", a.RCode,
 			j.Zone.FQDN)
 		if s.Row != nil && s.Row.State == v1alpha1.ServerCurrent {
 			l.State = Unknown // it may serve other clients
 		}
-		l.mend(reasons.Platform, "have the server serve the zone")
+		l.setStepIfBad(reasons.Platform, "have the server serve the zone")
 	case j.Absent != nil:
 		j.add(KindServer, s.Of, Unknown, "answers %s", a.describe())
 	case j.Type == rdata.SOA && j.Record == nil:
@@ -69,13 +69,14 @@ func (j *judgement) judgeServer(s Server, a *ServerAnswer) {
 	}
 }
 
-func (l *Link) mend(role reasons.Role, step string) {
+func (l *Link) setStepIfBad(role reasons.Role, step string) {
 	if l.State.IsBad() {
 		l.Mends, l.Step = role, step
 	}
 }
 
-// unlessView: a server with views may answer this machine from another one.
+// unlessView returns Unknown for a zone of another view than the default: a server may answer this machine from the
+// default view.
 func (j *judgement) unlessView(state State) State {
 	if j.Zone.View != "" {
 		return Unknown
@@ -95,7 +96,7 @@ func (a *ServerAnswer) describe() string {
 	return a.RCode
 }
 
-// judgeSilent judges a server that was not asked or does not answer, by the row of its Delivery.
+// judgeSilent judges an unasked or silent server by the row of the Delivery.
 func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	text := "not asked"
 	switch {
@@ -108,7 +109,7 @@ func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	has := row != nil && row.Serial != 0 && !serial.Serial(j.wanted()).Ahead(serial.Serial(row.Serial))
 	switch {
 	case row == nil && a.Asked:
-		j.add(KindServer, s.Of, Fails, "%s", text).mend(reasons.Platform, "check the server, and the way to it from here")
+		j.add(KindServer, s.Of, Fails, "%s", text).setStepIfBad(reasons.Platform, "check the server, and the way to it from here")
 	case row == nil:
 		j.add(KindServer, s.Of, NotAsked, "%s", text)
 	case row.State == v1alpha1.ServerFailed:
@@ -129,7 +130,7 @@ func (j *judgement) judgeServed(s Server, a *ServerAnswer) {
 	switch {
 	case !a.HasSOA:
 		j.add(KindServer, s.Of, j.unlessView(Fails), "answers %s, without the zone's SOA", a.RCode).
-			mend(reasons.Platform, "have the server serve the zone")
+			setStepIfBad(reasons.Platform, "have the server serve the zone")
 	case s.OwnSerial || a.Serial == want:
 		j.add(KindServer, s.Of, OK, "serves the zone at serial %d", a.Serial)
 	case want.Ahead(a.Serial):
@@ -167,7 +168,7 @@ func (j *judgement) judgeData(s Server, a *ServerAnswer) {
 	}
 }
 
-// before returns the links of kinds before a kind.
+// before returns the links before the first of a kind.
 func (j *judgement) before(kind Kind) []Link {
 	if n := slices.IndexFunc(j.links, func(l Link) bool { return l.Kind == kind }); n >= 0 {
 		return j.links[:n]
@@ -184,7 +185,7 @@ func subtract(all, without []string) (rest []string) {
 	return rest
 }
 
-// judgeParents adds a link for each zone above that has to delegate, from the nearest to the root.
+// judgeParents adds a link for each zone above, the nearest first.
 func (j *judgement) judgeParents() {
 	for n := range j.Zone.Parents {
 		p := &j.Zone.Parents[n]
@@ -218,19 +219,19 @@ func (j *judgement) judgeParent(p *ParentFacts) {
 	case len(p.NS) == 0 && p.Resolved:
 		j.add(KindParent, of, OK, "lists no NS of %s, but the resolver %s reaches the zone", p.Zone, p.Resolver)
 	case len(p.NS) == 0:
-		j.add(KindParent, of, j.unlessView(Fails), "lists no NS of %s: resolvers do not find the zone", p.Zone).mend(role, step)
+		j.add(KindParent, of, j.unlessView(Fails), "lists no NS of %s: resolvers do not find the zone", p.Zone).setStepIfBad(role, step)
 	case len(p.Want) > 0 && len(subtract(p.NS, p.Want)) == len(p.NS):
 		j.add(KindParent, of, j.unlessView(Fails), "delegates %s to %s (lame), and the zone has %s", p.Zone, listed(p.NS), listed(p.Want)).
-			mend(role, step)
+			setStepIfBad(role, step)
 	case len(p.DS) > 0 && p.Keyless:
 		j.add(KindParent, of, j.unlessView(Fails), "has DS %s, and the zone has no DNSKEY: validating resolvers refuse it", listed(p.DS)).
-			mend(role, "have the DS removed, or the zone signed")
+			setStepIfBad(role, "have the DS removed, or the zone signed")
 	case len(p.DS) > 0 && p.Signed && len(subtract(p.DS, p.WantDS)) == len(p.DS):
-		j.add(KindParent, of, Fails, "has DS %s, and the zone has the keys %s: validating resolvers refuse it", listed(p.DS), listed(p.WantDS)).
-			mend(role, "have the DS of status.dnssec.ds entered")
+		j.add(KindParent, of, Fails, "has DS %s, and the zone has the keys %s: validating resolvers refuse it", listed(p.DS),
+			listed(p.WantDS)).setStepIfBad(role, "have the DS of status.dnssec.ds entered")
 	case p.Signed && p.Phase == v1alpha1.DNSSECSigned && len(p.DS) == 0:
 		j.add(KindParent, of, Waits, "delegates %s to %s, without a DS: the zone is signed and not validated", p.Zone, listed(p.NS)).
-			mend(role, "have the DS of status.dnssec.ds entered")
+			setStepIfBad(role, "have the DS of status.dnssec.ds entered")
 	default:
 		j.add(KindParent, of, OK, "delegates %s to %s%s", p.Zone, listed(p.NS), describeDS(p))
 	}

@@ -22,7 +22,7 @@ const (
 	NotAsked State = "NotAsked"
 )
 
-// IsBad reports whether a name does not resolve, or not everywhere, by a link of the state.
+// IsBad reports whether a link of the state is a fault.
 func (s State) IsBad() bool { return s == Fails || s == Waits }
 
 // Kind of a link, in the order of a path. Server and Parent may occur several times.
@@ -53,7 +53,7 @@ type Chain struct {
 	Question string  `json:"question"`
 	Type     string  `json:"type,omitempty"`
 	Reading  Reading `json:"reading"`
-	// Notes tell of other readings, of the scope of a search, and of subjects left out.
+	// Notes describe other readings, the scope of a search, and omitted subjects.
 	Notes []string `json:"notes,omitempty"`
 	// State is the worst of the paths.
 	State State `json:"state"`
@@ -82,20 +82,21 @@ type Subject struct {
 // Link is a step of a path.
 type Link struct {
 	Kind Kind `json:"kind"`
-	// Of tells links of a kind apart: a zone, a class, a server.
+	// Of is the zone, class or server of the link.
 	Of    string `json:"of,omitempty"`
 	State State  `json:"state"`
-	// Reason is that of a condition, of docs/reasons.md; absent for none.
+	// Reason of a condition, explained in docs/reasons.md; absent for none.
 	Reason string `json:"reason,omitempty"`
 	Text   string `json:"text"`
-	// Mends can mend the link, by Step. Both are absent if nothing is to be done.
+	// Mends is the role for the next Step; both are absent for a link without fault.
 	Mends reasons.Role `json:"mends,omitempty"`
 	Step  string       `json:"step,omitempty"`
 }
 
 const (
-	// maxText is in runes.
+	// maxText and maxData, of values in a text, are in runes.
 	maxText = 400
+	maxData = 120
 	// maxPaths and maxLinks bound a chain.
 	maxPaths = 20
 	maxLinks = 100

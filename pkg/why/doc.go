@@ -6,16 +6,15 @@
 //
 // Guarantees:
 //
-//	W1. Requests have the rights of the clients. A link names the right that it lacks, and its state is then Unknown or
-//	    NotAsked, never Fails.
+//	W1. Requests have the rights of the clients. A missing right is named in a link with state Unknown or NotAsked.
 //	W2. A chain is decided by Judge, a pure function of Facts.
-//	W3. Questions to servers take two seconds each and five together, and are bounded in number. Without Clients.Ask
-//	    none is sent, so a process decides whether its users may have it send packets.
-//	W4. Texts and lists of a chain are bounded. They have octets of tenants and servers: a printer escapes them.
+//	W3. A question to a server takes at most two seconds, all of a chain five, and 256 are sent. Without Clients.Ask
+//	    none is sent: a process decides whether its users may cause packets.
+//	W4. Texts and lists of a chain are bounded. A printer has to escape octets of tenants and servers.
 //
-// Out of scope: printing, and the decisions about Records, which their status has.
+// Out of scope: printing, and decisions about Records.
 //
-// Read first: ask.go answers a question, subject.go finds its Records and zones, read.go reads their objects, live.go
-// asks servers, judge.go decides the links of objects and answers.go those of servers, facts.go has what is known, and
-// chain.go the result.
+// Read first: ask.go answers a question, subject.go finds Records and zones, read.go reads objects, live.go asks
+// servers, judge.go decides the links of objects and answers.go the links of servers; inquiry.go has the
+// shared state, facts.go the input of the judgement, chain.go the result.
 package why

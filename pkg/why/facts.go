@@ -4,45 +4,72 @@
 package why
 
 import (
+	"fmt"
+
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/reasons"
 )
 
-// Facts are those of a path, as Judge needs them.
+// judgement builds the links of a path.
+type judgement struct {
+	*Facts
+	links []Link
+}
+
+func (j *judgement) add(kind Kind, of string, state State, format string, args ...any) *Link {
+	j.links = append(j.links, Link{Kind: kind, Of: of, State: state, Text: fmt.Sprintf(format, args...)})
+	return &j.links[len(j.links)-1]
+}
+
+// because sets the reason of a link, and role and step by docs/reasons.md.
+func (l *Link) because(reason, heading string) *Link {
+	l.Reason = reason
+	if l.State.IsBad() {
+		of := reasons.FindOf(reason, heading)
+		l.Mends, l.Step = of.Mends, of.Step
+	}
+	return l
+}
+
+func (l *Link) setStep(role reasons.Role, format string, args ...any) {
+	l.Mends, l.Step = role, fmt.Sprintf(format, args...)
+}
+
+// Facts are the input of Judge for a path.
 type Facts struct {
 	// Record is nil for a zone or for a name without a Record.
 	Record *v1alpha1.Record
 	// Asked is the name in questions to servers, Type their type.
 	Asked name.Name
 	Type  rdata.Type
-	// Expected are the values of the RRset, in canonical form, and Exact is true if it has no others.
+	// Expected are canonical values of the RRset; Exact is true if the list is complete.
 	Expected []string
 	Exact    bool
-	// Zone is nil if no zone of this user's view has the name.
+	// Zone is nil without an enclosing zone, or without the right to list zones.
 	Zone *ZoneFacts
 	// Absent has the facts of a name without a Record; nil for others.
 	Absent *AbsentFacts
-	// Answers are those of Zone's servers, in their order. Nil: none was asked.
+	// Answers of Zone.Servers, in that order; nil if no server was asked.
 	Answers []ServerAnswer
 }
 
-// AbsentFacts are those of a name without a Record of the type.
+// AbsentFacts describe a name without a Record of the type.
 type AbsentFacts struct {
 	Namespace string
-	// Review is the answer to a NameReview; nil without the right to create Records, which Lacks names then.
+	// Review is the answer to a NameReview; nil if Lacks names a missing right.
 	Review *v1alpha1.NameReviewStatus
 	Lacks  string
 	// Others are types of Records at the name.
 	Others []string
-	// Cut is a Record (NS, DNAME) or zone that answers for the name; "" for none.
+	// Cut is an NS or DNAME Record above the name; "" for none.
 	Cut string
 }
 
-// ZoneFacts are those of a zone, shared by its Records.
+// ZoneFacts describe a zone, shared by the paths of its Records.
 type ZoneFacts struct {
-	// Namespace and Name are those of the Zone.
 	Namespace, Name string
 	FQDN            name.Name
 	View            string
@@ -52,11 +79,11 @@ type ZoneFacts struct {
 	// Deliveries of the Zone, unless DeliveriesLack names the right to list them.
 	Deliveries     []v1alpha1.Delivery
 	DeliveriesLack string
-	// Classes are the DNSClasses that the user may read, by name.
+	// Classes are the readable DNSClasses, by name.
 	Classes map[string]*v1alpha1.DNSClass
-	// ClassesLack is the right to read the others; "" for none.
+	// ClassesLack is the missing right to read other classes; "" for none.
 	ClassesLack string
-	// Servers answer for the zone: those of its classes, or else its NS names.
+	// Servers of the zone's classes, or else its NS names.
 	Servers []Server
 	Parents []ParentFacts
 }
@@ -67,19 +94,19 @@ type Server struct {
 	Of string
 	// Address is HOST:PORT; "" if unknown.
 	Address string
-	// OwnSerial: serials of the server are not the zone's, as it signs, or is another operator's.
+	// OwnSerial: the server signs, or is another operator's primary, with other serials than the zone's.
 	OwnSerial bool
-	// Row is that of a Delivery; nil for none.
+	// Row of the Delivery; nil for none.
 	Row *v1alpha1.DeliveryServer
 	// Confirmed is the zone's serial by the Delivery.
 	Confirmed int64
 }
 
-// ServerAnswer is a server's answer to two questions, for the SOA of the zone and for the name.
+// ServerAnswer combines the answers for the zone's SOA and for the name.
 type ServerAnswer struct {
 	// Asked is false beyond the bounds, or without an address.
 	Asked bool
-	// Err is the failure to get an answer; "" for none.
+	// Err is a failure of the exchange; "" for none.
 	Err           string
 	RCode         string
 	Authoritative bool
@@ -96,24 +123,24 @@ type ServerAnswer struct {
 type ParentFacts struct {
 	// Zone is the delegated one, Above the zone above; zero if unknown.
 	Zone, Above name.Name
-	// Ours: the zone above is a Zone here, and Lacks the right to read its entries; "" for none.
+	// Ours: the zone above is a Zone here with readable entries. Lacks is the missing right to read them.
 	Ours  bool
 	Lacks string
 	// Asked is false without a resolver. Err is a failure to find or ask the servers of Above.
 	Asked bool
 	Err   string
-	// Server is that which answered, for a zone that is not ours.
+	// Server answered for a zone above that is not ours.
 	Server string
-	// NS are the hosts that Above lists, and Want those of the zone; nil if unknown.
+	// NS are the hosts in the zone above, Want the hosts at the zone's own apex; nil if unknown.
 	NS, Want []string
-	// DS are the key tags that Above lists, and WantDS those of the signed zone; Signed: Want is known, and not empty.
+	// DS are key tags in the zone above, WantDS those of status.dnssec; Signed: WantDS is not empty.
 	DS, WantDS []string
 	Signed     bool
-	// Phase is that of the signing, "" for an unsigned zone.
+	// Phase of signing; "" for an unsigned zone.
 	Phase v1alpha1.DNSSECPhase
-	// Keyless: a server of the zone answers that it has no DNSKEY.
+	// Keyless: a server answers without DNSKEY of the zone.
 	Keyless bool
-	// Resolved: the resolver itself has the data, or the SOA of the zone.
+	// Resolved: the resolver has the zone's SOA.
 	Resolved bool
 	Resolver string
 }

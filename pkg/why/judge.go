@@ -19,15 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/reasons"
 )
 
-// maxData bounds the values of a Record in a text.
-const maxData = 120
-
-// judgement builds the links of a path.
-type judgement struct {
-	*Facts
-	links []Link
-}
-
 // Judge returns the links of a path, from the rule to the parent. It stops at the rule for a Record without a zone.
 func Judge(f *Facts) []Link {
 	j := &judgement{Facts: f}
@@ -48,33 +39,14 @@ func Judge(f *Facts) []Link {
 	return j.links
 }
 
-func (j *judgement) add(kind Kind, of string, state State, format string, args ...any) *Link {
-	j.links = append(j.links, Link{Kind: kind, Of: of, State: state, Text: fmt.Sprintf(format, args...)})
-	return &j.links[len(j.links)-1]
-}
-
-// because sets the reason of a link, and who mends it by docs/reasons.md.
-func (l *Link) because(reason, heading string) *Link {
-	l.Reason = reason
-	if l.State.IsBad() {
-		of := reasons.FindOf(reason, heading)
-		l.Mends, l.Step = of.Mends, of.Step
-	}
-	return l
-}
-
-func (l *Link) mendedBy(role reasons.Role, format string, args ...any) {
-	l.Mends, l.Step = role, fmt.Sprintf(format, args...)
-}
-
 func (j *judgement) addLack(kind Kind, of, right string) {
-	j.add(kind, of, Unknown, "not shown: you lack the right to %s", right).mendedBy(reasons.Platform, "grant it, or ask who has it")
+	j.add(kind, of, Unknown, "not shown: you lack the right to %s", right).setStep(reasons.Platform, "grant it, or ask who has it")
 }
 
 func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
 
-// judgeAbsent adds who may write a name, and what answers for it. A rule that is missing for the user's namespace is no
-// fault of the name, which others may write.
+// judgeAbsent adds the rule for a name, and the objects that answer. A missing rule for the user's namespace is no
+// fault: other namespaces may write the name.
 func (j *judgement) judgeAbsent() {
 	a := j.Absent
 	role, step := reasons.You, "create a Record in namespace "+a.Namespace
@@ -93,11 +65,11 @@ func (j *judgement) judgeAbsent() {
 	switch {
 	case a.Cut != "":
 		j.add(KindRecord, "", Unknown, "%s delegates the name to other servers", a.Cut).
-			mendedBy(reasons.You, "ask these servers, or remove the delegation")
+			setStep(reasons.You, "ask these servers, or remove the delegation")
 	case len(a.Others) > 0:
-		j.add(KindRecord, "", Fails, "no Record of this type: the name has %s", strings.Join(a.Others, ", ")).mendedBy(role, "%s", step)
+		j.add(KindRecord, "", Fails, "no Record of this type: the name has %s", strings.Join(a.Others, ", ")).setStep(role, "%s", step)
 	default:
-		j.add(KindRecord, "", Fails, "no Record has it").mendedBy(role, "%s", step)
+		j.add(KindRecord, "", Fails, "no Record has it").setStep(role, "%s", step)
 	}
 }
 
@@ -160,7 +132,7 @@ func (j *judgement) isDelivered() bool {
 	return meta.IsStatusConditionTrue(j.conditionsOf(), v1alpha1.ConditionReady)
 }
 
-// judgeZone: a lack of the zone fails if nobody is served, and a Record that is delivered has no other fault here.
+// judgeZone: a delivered Record has no fault in a zone that lacks name servers or is paused.
 func (j *judgement) judgeZone() {
 	z, o := j.Zone, j.Zone.Object
 	of := cmp.Or(z.FQDN.String(), z.Namespace+"/"+z.Name)
@@ -188,7 +160,7 @@ func (j *judgement) judgeZone() {
 	}
 }
 
-// judgeSerial compares the serial of the Record with that which is delivered.
+// judgeSerial compares the serial of the Record with the delivered serial.
 func (j *judgement) judgeSerial() {
 	o := j.Zone.Object
 	has := int64(0)
@@ -220,7 +192,7 @@ func (j *judgement) judgeSerial() {
 	}
 }
 
-// judgeClasses adds a link for each class, as its Delivery tells.
+// judgeClasses adds a link for each Delivery.
 func (j *judgement) judgeClasses() {
 	z := j.Zone
 	ready := meta.FindStatusCondition(j.conditionsOf(), v1alpha1.ConditionReady)
@@ -229,7 +201,7 @@ func (j *judgement) judgeClasses() {
 		return
 	case isTrue(ready) && ready.Reason == v1alpha1.ReasonNoClass:
 		j.add(KindClass, "", Unknown, "%s", ready.Message).because(ready.Reason, reasons.OfReady).
-			mendedBy(reasons.ZoneOwner, "name a class in spec.dnsClassRefs, if secondaries do not transfer from the primary by themselves")
+			setStep(reasons.ZoneOwner, "name a class in spec.dnsClassRefs, if secondaries do not transfer from the primary by themselves")
 	case z.DeliveriesLack != "" && isTrue(ready):
 		j.add(KindClass, "", OK, "%s", ready.Message)
 	case z.DeliveriesLack != "":
@@ -259,8 +231,9 @@ func (j *judgement) judgeDelivery(d *v1alpha1.Delivery, delivered bool) {
 	case delivered:
 		j.add(KindClass, of, Unknown, "not in force: the zone is withdrawn from it, or it is new")
 	case s.Error != nil:
-		j.add(KindClass, of, Fails, "%s, since %s; it has confirmed serial %d", s.Error.Message, s.Error.Timestamp.UTC().Format("15:04:05Z on 2 January"),
-			s.Serial).because(s.Error.Reason, reasons.OfReady)
+		since := s.Error.Timestamp.UTC().Format("15:04:05Z on 2 January")
+		j.add(KindClass, of, Fails, "%s, since %s; confirmed is serial %d", s.Error.Message, since, s.Serial).
+			because(s.Error.Reason, reasons.OfReady)
 	case j.Zone.Classes[of] != nil && j.Zone.Classes[of].Spec.Paused:
 		j.add(KindClass, of, Waits, "the class is paused; it has confirmed serial %d", s.Serial).
 			because(v1alpha1.ReasonClassPaused, reasons.OfReady)
@@ -269,7 +242,7 @@ func (j *judgement) judgeDelivery(d *v1alpha1.Delivery, delivered bool) {
 	}
 }
 
-// linkOf has the links that a reason of Ready belongs to, if not to a class.
+// linkOf has the link for a reason of Ready; others belong to a class.
 var linkOf = map[string]Kind{
 	v1alpha1.ReasonPaused: KindZone, v1alpha1.ReasonFrozen: KindZone, v1alpha1.ReasonNotDelegatedOrServable: KindZone,
 	v1alpha1.ReasonTerminating: KindZone, v1alpha1.ReasonZoneTerminating: KindZone,
@@ -277,8 +250,7 @@ var linkOf = map[string]Kind{
 	v1alpha1.ReasonNotAdopted: KindRule,
 }
 
-// placeReady puts a Ready that is not True at its link, which names the cause better than the link itself. A cause that
-// another link has already is left out.
+// placeReady gives a link the reason and message of Ready, if Ready is not True and no link fails yet.
 func (j *judgement) placeReady() {
 	ready := meta.FindStatusCondition(j.conditionsOf(), v1alpha1.ConditionReady)
 	if j.Absent != nil || ready == nil || isTrue(ready) {
@@ -292,16 +264,8 @@ func (j *judgement) placeReady() {
 	}
 	cause := Link{Kind: kind, State: cmp.Or(state, Waits), Text: ready.Message}
 	cause.because(ready.Reason, reasons.OfReady)
-	of := func(l Link) bool {
-		return l.Kind == kind && (l.Of == "" || strings.HasPrefix(ready.Message, l.Of+": "))
-	}
-	at := slices.IndexFunc(j.links, of)
-	if at < 0 {
-		at = slices.IndexFunc(j.links, func(l Link) bool { return l.Kind == kind && l.State != OK })
-	}
-	if at < 0 && kind != KindClass {
-		at = slices.IndexFunc(j.links, func(l Link) bool { return l.Kind == kind })
-	}
+	// A class with the serial is not the cause.
+	at := slices.IndexFunc(j.links, func(l Link) bool { return l.Kind == kind && (kind != KindClass || l.State != OK) })
 	if at < 0 {
 		j.links = append(j.links, cause)
 		return

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/reasons"
 )
 
-func set(conditions *[]metav1.Condition, kind string, status metav1.ConditionStatus, reason, message string) {
+func setCondition(conditions *[]metav1.Condition, kind string, status metav1.ConditionStatus, reason, message string) {
 	for i := range *conditions {
 		if c := &(*conditions)[i]; c.Type == kind {
 			c.Status, c.Reason, c.Message = status, reason, message
@@ -34,10 +34,10 @@ func goodFacts() *Facts {
 		Spec: v1alpha1.RecordSpec{Type: "a", RData: "192.0.2.1"},
 		Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 7,
 			ZoneRef: &v1alpha1.AdoptingZone{Namespace: "dns", Name: "org", UID: "u"}}}
-	set(&record.Status.Conditions, "Adopted", "True", "Adopted", "in zone example.org.")
-	set(&record.Status.Conditions, "Ready", "True", "Delivered", "confirmed")
+	setCondition(&record.Status.Conditions, "Adopted", "True", "Adopted", "in zone example.org.")
+	setCondition(&record.Status.Conditions, "Ready", "True", "Delivered", "confirmed")
 	for _, kind := range []string{"Delegated", "Servable", "Settled", "Ready"} {
-		set(&zone.Status.Conditions, kind, "True", kind, "")
+		setCondition(&zone.Status.Conditions, kind, "True", kind, "")
 	}
 	row := v1alpha1.DeliveryServer{Name: "192.0.2.53", Serial: 7, State: v1alpha1.ServerCurrent}
 	return &Facts{Record: record, Asked: name.MustParse("www.example.org."), Type: rdata.A, Expected: []string{"192.0.2.1"}, Exact: true,
@@ -52,14 +52,14 @@ func goodFacts() *Facts {
 	}
 }
 
-// lag makes the Record wait for a reason.
-func lag(f *Facts, status metav1.ConditionStatus, reason, message string) {
+// delayRecord makes the Record wait for a reason.
+func delayRecord(f *Facts, status metav1.ConditionStatus, reason, message string) {
 	f.Record.Status.Serial, f.Zone.Object.Status.Serial, f.Zone.Object.Status.SettledSerial = 8, 8, 8
-	set(&f.Record.Status.Conditions, "Ready", status, reason, message)
-	set(&f.Zone.Object.Status.Conditions, "Ready", status, reason, message)
+	setCondition(&f.Record.Status.Conditions, "Ready", status, reason, message)
+	setCondition(&f.Zone.Object.Status.Conditions, "Ready", status, reason, message)
 }
 
-// W2: each fault is at its link, with the role that can mend it, and nothing else fails before. "ok" is no fault.
+// W2: each fault is at its link, with role and step; no earlier link fails. "ok" is no fault.
 func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 	failed := &v1alpha1.DeliveryError{Reason: "AuthenticationFailed", Message: "public: its server denies the controller access",
 		Timestamp: metav1.NewTime(time.Unix(0, 0))}
@@ -72,67 +72,67 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 		{"all is well", func(*Facts) {}, "ok", ""},
 		{"no zone", func(f *Facts) {
 			f.Zone, f.Record.Status.ZoneRef = nil, nil
-			set(&f.Record.Status.Conditions, "Adopted", "False", "NoEnclosingZone", "no zone")
+			setCondition(&f.Record.Status.Conditions, "Adopted", "False", "NoEnclosingZone", "no zone")
 		}, "Rule Fails NoEnclosingZone You", "no zone"},
 		{"the name is another's", func(f *Facts) {
 			f.Zone, f.Record.Status.ZoneRef = nil, nil
-			set(&f.Record.Status.Conditions, "Adopted", "False", "NameHeld", "held")
+			setCondition(&f.Record.Status.Conditions, "Adopted", "False", "NameHeld", "held")
 		}, "Rule Fails NameHeld You", ""},
 		{"a rule was withdrawn", func(f *Facts) {
 			f.Record.Status.EndsAt = &metav1.Time{}
-			set(&f.Record.Status.Conditions, "Adopted", "True", "DelegationWithdrawn", "until then")
+			setCondition(&f.Record.Status.Conditions, "Adopted", "True", "DelegationWithdrawn", "until then")
 		}, "Rule Waits DelegationWithdrawn ZoneOwner", "until then"},
 		{"the Record is deleted", func(f *Facts) { f.Record.DeletionTimestamp = &metav1.Time{} },
 			"Record team/www Waits Terminating", ""},
 		{"not delegated", func(f *Facts) {
-			set(&f.Zone.Object.Status.Conditions, "Delegated", "False", "NotDelegated", "no rule lists it")
+			setCondition(&f.Zone.Object.Status.Conditions, "Delegated", "False", "NotDelegated", "no rule lists it")
 		}, "Zone example.org. Fails NotDelegated ZoneOwner", "no rule lists it"},
 		{"no name servers", func(f *Facts) {
-			lag(f, "False", "NotDelegatedOrServable", "see Servable")
-			set(&f.Zone.Object.Status.Conditions, "Servable", "False", "NoNameServers", "none")
+			delayRecord(f, "False", "NotDelegatedOrServable", "see Servable")
+			setCondition(&f.Zone.Object.Status.Conditions, "Servable", "False", "NoNameServers", "none")
 		}, "Zone example.org. Fails NoNameServers ZoneOwner", "none"},
 		{"the zone is deleted", func(f *Facts) { f.Zone.Object.DeletionTimestamp = &metav1.Time{} },
 			"Zone example.org. Waits ZoneTerminating ZoneOwner", ""},
-		{"paused", func(f *Facts) { lag(f, "Unknown", "Paused", "the zone is paused") },
+		{"paused", func(f *Facts) { delayRecord(f, "Unknown", "Paused", "the zone is paused") },
 			"Zone example.org. Waits Paused ZoneOwner", "the zone is paused"},
 		{"paused after the delivery", func(f *Facts) {
 			f.Zone.Object.Annotations = map[string]string{v1alpha1.AnnotationPaused: "true"}
 		}, "ok", ""},
-		{"frozen", func(f *Facts) { lag(f, "False", "Frozen", "damage") }, "Zone example.org. Fails Frozen Platform", "damage"},
+		{"frozen", func(f *Facts) { delayRecord(f, "False", "Frozen", "damage") }, "Zone example.org. Fails Frozen Platform", "damage"},
 		{"held before the Record", func(f *Facts) {
 			f.Zone.Object.Status.Serial = 9
-			set(&f.Zone.Object.Status.Conditions, "Settled", "False", "MassDeletion", "held")
-			set(&f.Zone.Object.Status.Conditions, "Ready", "False", "MassDeletion", "held")
+			setCondition(&f.Zone.Object.Status.Conditions, "Settled", "False", "MassDeletion", "held")
+			setCondition(&f.Zone.Object.Status.Conditions, "Ready", "False", "MassDeletion", "held")
 		}, "ok", ""},
 		{"held with the Record", func(f *Facts) {
-			lag(f, "False", "MassDeletion", "held")
+			delayRecord(f, "False", "MassDeletion", "held")
 			f.Zone.Object.Status.SettledSerial = 7
-			set(&f.Zone.Object.Status.Conditions, "Settled", "False", "MassDeletion", "much was removed")
+			setCondition(&f.Zone.Object.Status.Conditions, "Settled", "False", "MassDeletion", "much was removed")
 		}, "Serial 8 Fails MassDeletion ZoneOwner", "much was removed"},
 		{"a cascade", func(f *Facts) {
-			lag(f, "Unknown", "Pending", "")
+			delayRecord(f, "Unknown", "Pending", "")
 			f.Zone.Object.Status.SettledSerial = 7
-			set(&f.Zone.Object.Status.Conditions, "Settled", "False", "Cascading", "moving")
+			setCondition(&f.Zone.Object.Status.Conditions, "Settled", "False", "Cascading", "moving")
 		}, "Serial 8 Waits Cascading", "moving"},
-		{"a class is paused", func(f *Facts) { lag(f, "Unknown", "ClassPaused", "public: the class is paused; the platform ...") },
+		{"a class is paused", func(f *Facts) { delayRecord(f, "Unknown", "ClassPaused", "public: the class is paused; the platform ...") },
 			"Class public Waits ClassPaused Platform", "the class is paused"},
-		{"no controller", func(f *Facts) { lag(f, "Unknown", "NoController", "no controller has worked since noon") },
+		{"no controller", func(f *Facts) { delayRecord(f, "Unknown", "NoController", "no controller has worked since noon") },
 			"Class public Waits NoController Platform", "since noon"},
-		{"no primary", func(f *Facts) { lag(f, "Unknown", "NoPrimary", "public: none has worked") },
+		{"no primary", func(f *Facts) { delayRecord(f, "Unknown", "NoPrimary", "public: none has worked") },
 			"Class public Waits NoPrimary Platform", ""},
-		{"a silent class", func(f *Facts) { lag(f, "Unknown", "AwaitsClass", "public: it has not confirmed") },
+		{"a silent class", func(f *Facts) { delayRecord(f, "Unknown", "AwaitsClass", "public: it has not confirmed") },
 			"Class public Waits AwaitsClass Platform", ""},
-		{"under way", func(f *Facts) { lag(f, "Unknown", "Pending", "") }, "Class public Waits Pending", "serial 7, not 8"},
+		{"under way", func(f *Facts) { delayRecord(f, "Unknown", "Pending", "") }, "Class public Waits Pending", "serial 7, not 8"},
 		{"access denied", func(f *Facts) {
-			lag(f, "False", "AuthenticationFailed", "public: denied")
+			delayRecord(f, "False", "AuthenticationFailed", "public: denied")
 			f.Zone.Deliveries[0].Status.Error = failed
 		}, "Class public Fails AuthenticationFailed Platform", "denies the controller access"},
 		{"a class that is not there", func(f *Facts) {
-			lag(f, "False", "DNSClassNotFound", "no class")
+			delayRecord(f, "False", "DNSClassNotFound", "no class")
 			f.Zone.Deliveries = nil
 		}, "Class Fails DNSClassNotFound ZoneOwner", "no class"},
 		{"the provider refuses the RRset", func(f *Facts) {
-			set(&f.Record.Status.Conditions, "Ready", "False", "ValidationFailed", "refused")
+			setCondition(&f.Record.Status.Conditions, "Ready", "False", "ValidationFailed", "refused")
 			f.Zone.Deliveries[0].Status.Refused = []v1alpha1.DeliveryRefusal{{RRset: "www.example.org. A", Reason: "ValidationFailed",
 				Message: "no such type"}}
 		}, "Class public Fails ValidationFailed You", "no such type"},
@@ -140,7 +140,7 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 			f.Zone.Deliveries[0].Status.Refused = []v1alpha1.DeliveryRefusal{{RRset: "www.example.org. AAAA", Reason: "ValidationFailed"}}
 		}, "ok", ""},
 		{"no class", func(f *Facts) {
-			set(&f.Record.Status.Conditions, "Ready", "True", "NoClass", "none")
+			setCondition(&f.Record.Status.Conditions, "Ready", "True", "NoClass", "none")
 			f.Zone.Deliveries, f.Zone.Servers, f.Answers = nil, nil, nil
 		}, "ok", ""},
 		{"a server has other data", func(f *Facts) { f.Answers[0].Data = []string{"192.0.2.9"} },
@@ -173,10 +173,11 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 			f.Answers[0] = ServerAnswer{Asked: true, Err: "no answer within 2s"}
 		}, "Server ns.example.org. Fails Platform", ""},
 		{"a server lacks what the class lacks", func(f *Facts) {
-			lag(f, "Unknown", "NoController", "none")
+			delayRecord(f, "Unknown", "NoController", "none")
 			f.Answers[0].Data = nil
 		}, "Class public Waits NoController Platform", ""},
-		{"no NS at the parent", func(f *Facts) { f.Zone.Parents[0].NS = nil }, "Parent org. Fails ZoneOwner", "lists no NS of example.org."},
+		{"no NS at the parent", func(f *Facts) { f.Zone.Parents[0].NS = nil },
+			"Parent org. Fails ZoneOwner", "lists no NS of example.org."},
 		{"no NS, but the resolver knows the zone", func(f *Facts) {
 			f.Zone.Parents[0].NS, f.Zone.Parents[0].Resolved = nil, true
 		}, "ok", ""},
@@ -203,7 +204,7 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 				DeliveriesLack: "list deliveries in namespace dns"}
 		}, "ok", ""},
 		{"nothing may be read, and the Record waits", func(f *Facts) {
-			lag(f, "False", "ServerUnreachable", "public: its server does not answer")
+			delayRecord(f, "False", "ServerUnreachable", "public: its server does not answer")
 			f.Zone = &ZoneFacts{Namespace: "dns", Name: "org", Lacks: "get zones", DeliveriesLack: "list deliveries"}
 		}, "Class Fails ServerUnreachable Platform", "its server does not answer"},
 	} {
@@ -215,7 +216,7 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 		if bad := firstBad(path.Links); bad != nil {
 			got, text = strings.Join(strings.Fields(strings.Join([]string{string(bad.Kind), bad.Of, string(bad.State), bad.Reason,
 				string(bad.Mends)}, " ")), " "), bad.Text
-			if (bad.Mends == reasons.Nobody) != (bad.Step == "" || bad.Step == "nothing") {
+			if (bad.Mends == reasons.None) != (bad.Step == "" || bad.Step == "nothing") {
 				t.Errorf("%s: mended by %q, step %q", test.what, bad.Mends, bad.Step)
 			}
 		}
@@ -228,8 +229,8 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 	}
 }
 
-// A name without a Record: who may write it, and what answers for it.
-func TestJudge_tellsOfAFreeName(t *testing.T) {
+// A free name: the rule for the namespace, and the answering objects.
+func TestJudge_describesAFreeName(t *testing.T) {
 	for _, test := range []struct {
 		what string
 		of   AbsentFacts
@@ -240,7 +241,7 @@ func TestJudge_tellsOfAFreeName(t *testing.T) {
 		{"refused", AbsentFacts{Namespace: "team", Review: &v1alpha1.NameReviewStatus{Reason: "no rule", Contact: "dns@example.org"}},
 			[]string{"Unknown namespace team may not write A: no rule", "Fails no Record has it ZoneOwner add a rule for the namespace " +
 				"that is to have the name (contact: dns@example.org)"}},
-		{"unknown", AbsentFacts{Namespace: "team", Lacks: "create records"}, []string{"Unknown not shown: you lack the right to create records",
+		{"unknown", AbsentFacts{Namespace: "team", Lacks: "create records"}, []string{"Unknown not shown: you lack the right to create",
 			"Fails no Record has it You"}},
 		{"another type", AbsentFacts{Namespace: "team", Review: &v1alpha1.NameReviewStatus{Allowed: true}, Others: []string{"TXT"}},
 			[]string{"OK", "Fails no Record of this type: the name has TXT"}},
@@ -264,7 +265,7 @@ func TestJudge_isBounded_W4(t *testing.T) {
 	f := goodFacts()
 	long := strings.Repeat("\x1b[31m\u202e", 20000)
 	f.Record.Spec.RData, f.Answers[0].Data, f.Zone.Parents[0].NS = long, []string{long}, []string{long}
-	set(&f.Record.Status.Conditions, "Adopted", "True", "Adopted", long)
+	setCondition(&f.Record.Status.Conditions, "Adopted", "True", "Adopted", long)
 	for range 3000 {
 		f.Zone.Servers = append(f.Zone.Servers, Server{Of: long, Address: "192.0.2.53:53"})
 	}

@@ -23,10 +23,10 @@ import (
 const (
 	// serverTime bounds a question.
 	serverTime = 2 * time.Second
-	// maxQuestions bounds those of a chain, maxFlying those under way.
+	// maxQuestions bounds the questions of a chain, maxFlying the concurrent ones.
 	maxQuestions = 256
 	maxFlying    = 32
-	// maxHosts bounds the name servers of a zone that are found by the resolver.
+	// maxHosts bounds the name servers found by the resolver.
 	maxHosts = 8
 )
 
@@ -41,7 +41,7 @@ type questions struct {
 	asked   map[verify.Question]func() (*verify.Answer, error)
 }
 
-func (q *questions) ask(ctx context.Context, one verify.Question) (*verify.Answer, error) {
+func (q *questions) sendOnce(ctx context.Context, one verify.Question) (*verify.Answer, error) {
 	q.mu.Lock()
 	answer, known := q.asked[one]
 	if !known && q.left == 0 {
@@ -72,10 +72,10 @@ func (q *questions) ask(ctx context.Context, one verify.Question) (*verify.Answe
 }
 
 func (q *questions) resolve(ctx context.Context, at name.Name, of rdata.Type) (*verify.Answer, error) {
-	return q.ask(ctx, verify.Question{Server: q.inquiry.Resolver, Name: at, Type: of, Recursive: true})
+	return q.sendOnce(ctx, verify.Question{Server: q.inquiry.Resolver, Name: at, Type: of, Recursive: true})
 }
 
-// askServers asks the servers of each zone, and those of zones above, side by side.
+// askServers asks the servers of each zone and of zones above concurrently.
 func (i *inquiry) askServers(ctx context.Context) {
 	q := &questions{inquiry: i, flying: make(chan struct{}, maxFlying), left: maxQuestions,
 		asked: map[verify.Question]func() (*verify.Answer, error){}}
@@ -131,7 +131,7 @@ func (q *questions) enclosing(ctx context.Context, at name.Name) (name.Name, err
 	return name.Name{}, fmt.Errorf("resolver %s answers %s, without the zone of %s", q.inquiry.Resolver, answer.RCode, at)
 }
 
-// findZone finds the name of a Zone that the user may not read.
+// findZone finds the name of an unreadable Zone.
 func (q *questions) findZone(ctx context.Context, z *ZoneFacts, all []*Facts) {
 	if !z.FQDN.IsZero() || q.inquiry.Resolver == "" {
 		return
@@ -149,8 +149,8 @@ func (q *questions) findZone(ctx context.Context, z *ZoneFacts, all []*Facts) {
 	}
 }
 
-// findServers adds the NS names of a zone, if no class shows its servers. Without a resolver none is followed: a tenant
-// chooses their addresses.
+// findServers adds the NS names of a zone, if no class shows its servers. Tenants choose their addresses, so without a
+// resolver none is added.
 func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 	if len(z.Servers) > 0 || z.FQDN.IsZero() || q.inquiry.Resolver == "" {
 		return
@@ -220,7 +220,7 @@ func (q *questions) askAll(ctx context.Context, f *Facts) {
 
 func (q *questions) askServer(ctx context.Context, server string, f *Facts) ServerAnswer {
 	zone := f.Zone.FQDN
-	soa, err := q.ask(ctx, verify.Question{Server: server, Name: zone, Type: rdata.SOA})
+	soa, err := q.sendOnce(ctx, verify.Question{Server: server, Name: zone, Type: rdata.SOA})
 	if errors.Is(err, errTooMany) {
 		return ServerAnswer{Err: err.Error()}
 	}
@@ -239,7 +239,7 @@ func (q *questions) askServer(ctx context.Context, server string, f *Facts) Serv
 	if f.Asked == zone && f.Type == rdata.SOA {
 		return a
 	}
-	answer, err := q.ask(ctx, verify.Question{Server: server, Name: f.Asked, Type: f.Type})
+	answer, err := q.sendOnce(ctx, verify.Question{Server: server, Name: f.Asked, Type: f.Type})
 	if err != nil {
 		a.Err = err.Error()
 		return a
@@ -265,7 +265,7 @@ func (q *questions) askServer(ctx context.Context, server string, f *Facts) Serv
 	return a
 }
 
-// askParents asks the zone above the last of z's parents, if that is not a Zone here that the user may read.
+// askParents asks the servers of zones above that are no readable Zones here.
 func (q *questions) askParents(ctx context.Context, z *ZoneFacts) {
 	if q.inquiry.Resolver == "" {
 		return
@@ -283,7 +283,7 @@ func (q *questions) askParents(ctx context.Context, z *ZoneFacts) {
 	}
 }
 
-// hasSerialOf reports whether a resolver's answer is of this zone, rather than of another with its name.
+// hasSerialOf reports whether a resolver's answer has the serial of this zone; another zone may have the name.
 func (z *ZoneFacts) hasSerialOf(answer *verify.Answer) bool {
 	for _, data := range valuesOf(answer.Answer, z.FQDN, rdata.SOA) {
 		var at serial.Serial
@@ -305,7 +305,7 @@ func (q *questions) askKeys(ctx context.Context, z *ZoneFacts) {
 		if s.Address == "" {
 			continue
 		}
-		answer, err := q.ask(ctx, verify.Question{Server: s.Address, Name: z.FQDN, Type: rdata.DNSKEY})
+		answer, err := q.sendOnce(ctx, verify.Question{Server: s.Address, Name: z.FQDN, Type: rdata.DNSKEY})
 		if err == nil && answer.Authoritative {
 			z.Parents[0].Keyless = len(ownersOf(answer.Answer, rdata.DNSKEY)) == 0
 			return
@@ -332,7 +332,7 @@ func (q *questions) askParent(ctx context.Context, p *ParentFacts) error {
 			failure = fmt.Errorf("resolver %s has no address of %s, a server of %s", q.inquiry.Resolver, host, above)
 			continue
 		}
-		ns, err := q.ask(ctx, verify.Question{Server: server, Name: p.Zone, Type: rdata.NS})
+		ns, err := q.sendOnce(ctx, verify.Question{Server: server, Name: p.Zone, Type: rdata.NS})
 		if err == nil && ns.RCode != "NOERROR" && ns.RCode != "NXDOMAIN" {
 			err = fmt.Errorf("it answers %s", ns.RCode)
 		}
@@ -342,7 +342,7 @@ func (q *questions) askParent(ctx context.Context, p *ParentFacts) error {
 		}
 		p.Server = host
 		p.NS = valuesOf(append(slices.Clone(ns.Answer), ns.Authority...), p.Zone, rdata.NS)
-		if ds, err := q.ask(ctx, verify.Question{Server: server, Name: p.Zone, Type: rdata.DS}); err == nil {
+		if ds, err := q.sendOnce(ctx, verify.Question{Server: server, Name: p.Zone, Type: rdata.DS}); err == nil {
 			p.DS = keyTags(valuesOf(ds.Answer, p.Zone, rdata.DS))
 		}
 		return nil

@@ -7,8 +7,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -28,8 +26,6 @@ import (
 
 // maxParents bounds the zones above a zone that are followed.
 const maxParents = 10
-
-type zoneKey struct{ namespace, name string }
 
 // zoneOf returns the facts of a Zone, whose object may be nil: it is read later.
 func (i *inquiry) zoneOf(namespace, object string, known *v1alpha1.Zone) *ZoneFacts {
@@ -218,17 +214,6 @@ func (i *inquiry) listInstances(ctx context.Context, z *ZoneFacts, d *v1alpha1.D
 	return err
 }
 
-// addressOf returns HOST:PORT of a host or address with an optional port.
-func addressOf(text string) string {
-	if at, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
-		return net.JoinHostPort(at.String(), "53")
-	}
-	if _, _, err := net.SplitHostPort(text); err == nil {
-		return text
-	}
-	return net.JoinHostPort(text, "53")
-}
-
 // readParents follows the Zones above, as far as the user may read them. The last is to be asked by DNS if it is not a
 // Zone here.
 func (i *inquiry) readParents(ctx context.Context, z *ZoneFacts) error {
@@ -295,14 +280,6 @@ func dataOf(entries []v1alpha1.Entry, at name.Name, of rdata.Type) (data []strin
 	}
 	slices.Sort(data)
 	return slices.Compact(data)
-}
-
-func keyTags(ds []string) (tags []string) {
-	for _, data := range ds {
-		tag, _, _ := strings.Cut(data, " ")
-		tags = append(tags, tag)
-	}
-	return tags
 }
 
 // readExpected decides the values that servers are to answer: the zone's entries if they are settled and readable, else

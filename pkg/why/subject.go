@@ -23,18 +23,15 @@ import (
 	"kubi.zone/kubizone/pkg/find"
 )
 
-// atOnce bounds the requests under way to the API server.
-const atOnce = 8
-
 var objectKinds = map[string]Reading{"record": ReadingRecord, "records": ReadingRecord, "rec": ReadingRecord,
 	"zone": ReadingZone, "zones": ReadingZone, "zn": ReadingZone}
 
 // findSubjects reads the question. Of several readings the first wins:
 //
-//  1. KIND/NAME is an object, and NAMESPACE/NAME a Record or else a Zone.
-//  2. An address is one, though an object may have that name.
-//  3. A name without a dot is an object's: a Record, or else a Zone.
-//  4. A name with a dot is a DNS name if a Record or Zone has that name, else an object's, else a free DNS name.
+//  1. KIND/NAME is an object, NAMESPACE/NAME a Record or else a Zone.
+//  2. An address is an address, even if an object has that name.
+//  3. A name without a dot is a Record object, or else a Zone.
+//  4. A name with a dot is a DNS name if a Record or Zone has the name, else an object, else a free DNS name.
 func (i *inquiry) findSubjects(ctx context.Context) error {
 	before, after, hasSlash := strings.Cut(i.Text, "/")
 	if reading := objectKinds[before]; hasSlash && reading != "" {
@@ -95,8 +92,6 @@ func (i *inquiry) findObject(ctx context.Context, namespace, object string, read
 	return fmt.Errorf("record %s/%s: %w; a DNS name has a dot, as in %s.", namespace, object, recordErr, object)
 }
 
-func isAbsent(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) }
-
 func (i *inquiry) findAddress(ctx context.Context, address netip.Addr) error {
 	i.chain.Reading = ReadingAddress
 	if i.Type != "" {
@@ -118,7 +113,7 @@ func (i *inquiry) findAddress(ctx context.Context, address netip.Addr) error {
 	return nil
 }
 
-// findName follows the Records at a DNS name, else a zone of that name, else an object, else tells of the free name.
+// findName follows the Records at a DNS name, else the zone, else the object, else the free name.
 func (i *inquiry) findName(ctx context.Context) error {
 	fqdn, parsing := find.ParseName(i.Text)
 	var object *v1alpha1.Record
@@ -185,8 +180,8 @@ type surroundings struct {
 	cut       string
 }
 
-// lookAbove reads the Records and zones at each name above, side by side, and stops at the nearest zone (RFC 4592
-// §3.3.1: the closest encloser decides which wildcard answers).
+// lookAbove reads the Records and zones at each name above concurrently, up to the nearest zone. The closest encloser
+// decides which wildcard answers (RFC 4592 §3.3.1).
 func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surroundings, err error) {
 	names := []name.Name{fqdn}
 	for at, more := fqdn.Parent(); more && at != name.Root; at, more = at.Parent() {
@@ -239,7 +234,7 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 	return above, nil
 }
 
-// addAbsent adds the Records of a wildcard that answers, or else a path for a name without a Record.
+// addAbsent adds the Records of an answering wildcard, or else a path for a free name.
 func (i *inquiry) addAbsent(ctx context.Context, fqdn name.Name, at []v1alpha1.Record, above surroundings) error {
 	wildcards := slices.DeleteFunc(slices.Clone(above.wildcards), func(r v1alpha1.Record) bool { return !answersType(&r, i.Type) })
 	if len(at) == 0 && above.cut == "" && len(wildcards) > 0 {
@@ -285,7 +280,7 @@ func (i *inquiry) addRecords(all []v1alpha1.Record, asked string) {
 	}
 }
 
-// addRecord adds a Record, with the name in questions to servers if that is not its own.
+// addRecord adds a Record. asked is the name in questions to servers; "" for the Record's own.
 func (i *inquiry) addRecord(r *v1alpha1.Record, asked string) {
 	f := &Facts{Record: r}
 	fqdn, err := name.Parse(cmp.Or(asked, r.Status.FQDN))

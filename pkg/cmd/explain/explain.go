@@ -160,7 +160,7 @@ func reasonNames() (names []string) {
 	return slices.Compact(names)
 }
 
-var mends = map[reasons.Role]string{reasons.Nobody: "nobody has to", reasons.You: "you, who write the object",
+var mends = map[reasons.Role]string{reasons.None: "nobody has to", reasons.You: "you, who write the object",
 	reasons.ZoneOwner: "the zone's owner", reasons.Platform: "the platform"}
 
 func (f *foundRules) printReasons(text *output.Text) {

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package names has the sub-commands that answer a team's questions about names: may, names, tree and who.
+// Package names has sub-commands for questions about names: may, names, tree, and the search of Records.
 //
 // Guarantees:
 //

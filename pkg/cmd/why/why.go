@@ -145,7 +145,8 @@ func judgeChain(c *why.Chain) error {
 	if c.First == nil {
 		return nil
 	}
-	text := fmt.Sprintf("%s: %s %s", c.Question, describeLink(c.First), map[why.State]string{why.Fails: "fails", why.Waits: "waits"}[c.State])
+	verb := map[why.State]string{why.Fails: "fails", why.Waits: "waits"}[c.State]
+	text := fmt.Sprintf("%s: %s %s", c.Question, describeLink(c.First), verb)
 	if c.First.Reason != "" {
 		text += " (" + c.First.Reason + ")"
 	}
