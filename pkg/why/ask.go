@@ -29,7 +29,7 @@ func Ask(ctx context.Context, clients Clients, q Question) (Chain, error) {
 		}
 	}
 	i := &inquiry{Clients: clients, Question: q, zones: map[zoneKey]*ZoneFacts{},
-		search: &find.Search{API: clients.API.KubizoneV1alpha1(), Namespace: q.Namespace, Everywhere: q.Everywhere}}
+		search: &find.Search{API: clients.API.KubizoneV1alpha1(), Namespace: q.Namespace, Everywhere: true}}
 	i.chain = Chain{Question: q.Text, Type: q.Type, Paths: []Path{}}
 	reading, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()

@@ -34,10 +34,8 @@ type Question struct {
 	Text string
 	// Type is the type at a DNS name; "" for all.
 	Type string
-	// Namespace has the objects without another namespace, and is searched alone unless Everywhere is true and the
-	// user may list all.
-	Namespace  string
-	Everywhere bool
+	// Namespace of objects and of a NameReview. It is searched alone if the user may not list all namespaces.
+	Namespace string
 	// Resolver is HOST:PORT of a recursive server. "": only servers of classes are asked.
 	Resolver string
 }

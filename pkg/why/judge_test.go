@@ -114,7 +114,9 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 			f.Zone.Object.Status.SettledSerial = 7
 			setCondition(&f.Zone.Object.Status.Conditions, "Settled", "False", "Cascading", "moving")
 		}, "Serial 8 Waits Cascading", "moving"},
-		{"a class is paused", func(f *Facts) { delayRecord(f, "Unknown", "ClassPaused", "public: the class is paused; the platform ...") },
+		{"a class is paused", func(f *Facts) {
+			delayRecord(f, "Unknown", "ClassPaused", "public: the class is paused; the platform ...")
+		},
 			"Class public Waits ClassPaused Platform", "the class is paused"},
 		{"no controller", func(f *Facts) { delayRecord(f, "Unknown", "NoController", "no controller has worked since noon") },
 			"Class public Waits NoController Platform", "since noon"},

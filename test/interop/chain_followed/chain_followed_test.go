@@ -80,7 +80,7 @@ func TestWhy_followsANameToTheParent(t *testing.T) {
 				q.Server = secondary.Addr.String()
 			}
 			return verify.Ask(ctx, q)
-		}}, why.Question{Text: text, Namespace: "team", Everywhere: true, Resolver: parent.Addr.String()}))(t)
+		}}, why.Question{Text: text, Namespace: "team", Resolver: parent.Addr.String()}))(t)
 	}
 	// until waits for a first fault, "" for none, with a text.
 	until := func(text, first, says string) (c why.Chain) {
