@@ -4,6 +4,7 @@
 package why
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -197,7 +198,7 @@ func (j *judgement) judgeParents() {
 }
 
 func (j *judgement) judgeParent(p *ParentFacts) {
-	of := "of " + p.Zone.String()
+	of := "of " + cmp.Or(p.Zone.String(), "the zone")
 	if !p.Above.IsZero() {
 		of = p.Above.String()
 	}

@@ -199,6 +199,9 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 		{"the parent is ours and does not list it", func(f *Facts) {
 			f.Zone.Parents[0] = ParentFacts{Zone: name.MustParse("example.org."), Above: name.MustParse("org."), Ours: true}
 		}, "Parent org. Fails ZoneOwner", ""},
+		{"a class is hidden", func(f *Facts) {
+			f.Zone.ClassesLack, f.Zone.Servers, f.Answers = "get dnsclasses", nil, nil
+		}, "ok", ""},
 		{"the parent does not answer", func(f *Facts) { f.Zone.Parents[0].Err = "no answer" }, "ok", ""},
 		{"nobody is asked", func(f *Facts) { f.Zone.Parents[0].Asked, f.Answers = false, nil }, "ok", ""},
 		{"nothing may be read", func(f *Facts) {
