@@ -47,7 +47,7 @@ func makeAnswer(asked *mdns.Msg, texts ...string) *mdns.Msg {
 	return m
 }
 
-// Ask repeats a lost question, takes a long answer over TCP, and ends with ctx. A record that cannot be parsed hides no other.
+// Ask repeats a lost question, takes a long answer over TCP, and ends with ctx. An unreadable record hides no other.
 func TestAsk_repeatsAndChangesToTCP(t *testing.T) {
 	t.Parallel()
 	var lost, recursive atomic.Int32
