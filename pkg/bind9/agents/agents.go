@@ -41,7 +41,7 @@ type Agents struct {
 	secrets class.Secrets
 
 	mu      sync.Mutex
-	clients map[string]*agentClient // by all configuration of the agent
+	clients map[string]*agentClient
 }
 
 type agentClient struct {
@@ -187,7 +187,7 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 	return c, nil
 }
 
-// readSecret requires a value for each of keys but "". A *delivery.Error describes a missing Secret or value.
+// The values of keys, except of "", are required. A *delivery.Error describes a missing Secret or value.
 func (t *agentTransport) readSecret(ctx context.Context, namespace, name string, keys ...string) (map[string][]byte, error) {
 	data, err := t.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, class.ErrSecretNotFound) {

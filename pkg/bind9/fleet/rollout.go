@@ -32,7 +32,7 @@ type otherServer struct {
 	late bool
 }
 
-// nextHolder returns the next holder of the turn, "" for none, and why this server waits, "" if its pod may be
+// nextHolder returns the next holder of the turn, "" for none, and why this server waits; "" if its pod may be
 // replaced.
 func nextHolder(holder string, f *reservation) (next, waits string) {
 	late := slices.IndexFunc(f.others, func(one otherServer) bool { return one.late })

@@ -24,21 +24,21 @@ import (
 	keys "kubi.zone/kubizone/pkg/transfer"
 )
 
-// Instance is a server of the fleet.
 type Instance struct {
 	// Name is the name of the row in a Delivery's status: "NAMESPACE/NAME".
 	Name string
-	// DNS is the address for queries, zero if unknown.
+	// DNS is the address for queries; zero if unknown.
 	DNS netip.AddrPort
 	// Key signs queries and answers; nil means unsigned.
 	Key *keys.Key
 	// Agent is nil in mode Catalog.
 	Agent *client.Client
-	// Primary: the instance takes updates, in mode Update. Other instances transfer from a primary.
+	// Primary is true if the instance takes updates, in mode Update. Other instances transfer from a primary.
 	Primary bool
-	// Leaving: the instance is no longer in the class, but may have the zone.
+	// Leaving is true if the instance is no longer in the class, but may have the zone.
 	Leaving bool
-	// Signer: the instance signs the zones in Config.Signed, its only zones. Other instances transfer these from it.
+	// Signer is true if the instance signs the zones in Config.Signed, its only zones. Other instances transfer these
+	// from it.
 	Signer bool
 	// Err is the reason why the instance cannot be queried yet; nil if only the address is missing.
 	Err *delivery.Error
@@ -111,7 +111,6 @@ type fleet struct {
 	waiting            []Instance
 }
 
-// readFleet reads the instances at each call.
 func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, error) {
 	all, err := p.config.Instances(known)
 	if err != nil {
@@ -154,7 +153,7 @@ func noInstances() *delivery.Error {
 		"or change bind9.clusterRef or bind9.instancesFrom")
 }
 
-// listLeaving never returns nil, which would keep the former rows.
+// A nil result would keep the former rows.
 func (f *fleet) listLeaving() []delivery.Server {
 	rows := make([]delivery.Server, len(f.leaving))
 	for i, instance := range f.leaving {
@@ -163,7 +162,7 @@ func (f *fleet) listLeaving() []delivery.Server {
 	return rows
 }
 
-// Deliver serves the zone, has agents create missing zones, and waits briefly for transfers.
+// Deliver serves the zone, makes agents create missing zones, and waits briefly for transfers.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	signed := p.config.Signed(plan.UID)
 	f, err := p.readFleet(plan.ServerNames(), signed, p.config.Signing(plan.UID))
@@ -209,7 +208,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 }
 
 // goesOver returns the error of a call during which the servers began to change between the signed and the unsigned
-// zone: the signer's serial must not count as ahead.
+// zone. The signer's serial must not count as ahead.
 func goesOver(plan delivery.Plan) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonPending, "the servers are changing the primary of %s", plan.Zone)
 }
@@ -218,7 +217,7 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// makeMissing has agents create missing zones, and remove the zone from leaving instances. made names the instances
+// makeMissing makes agents create missing zones, and remove the zone from leaving instances. made names the instances
 // with a new zone. err is an error of fence or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
@@ -316,7 +315,7 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 	return failed, err
 }
 
-// workAtAll works at all at once. It returns the results, or an error of fence or ctx. Calls of fence do not overlap.
+// workAtAll returns the results, or an error of fence or ctx. Calls of fence do not overlap.
 func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do func(T, delivery.Fence) R) ([]R, error) {
 	var mu sync.Mutex
 	var lost error
@@ -365,7 +364,7 @@ func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	return e
 }
 
-// Remove has agents remove the zone from all instances, and then removes the zone from the class. In mode Catalog,
+// Remove makes agents remove the zone from all instances, and then removes the zone from the class. In mode Catalog,
 // agents remove nothing: the zone of this name at the signer may belong to another Zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.ServerNames(), p.config.Signed(plan.UID), p.config.Signing(plan.UID))

@@ -202,7 +202,7 @@ func askEach[T any](all []*T, ask func(one *T)) {
 	asked.Wait()
 }
 
-// isUnrouted: IPv6 often has no route.
+// IPv6 often has no route.
 func isUnrouted(err error) bool {
 	return slices.ContainsFunc([]error{syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EADDRNOTAVAIL, syscall.EAFNOSUPPORT},
 		func(cause error) bool { return errors.Is(err, cause) })

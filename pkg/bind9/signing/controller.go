@@ -42,7 +42,6 @@ const (
 	writeTimeout              = 10 * time.Second
 )
 
-// ParentServer is a name server of a parent that is no Zone.
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
@@ -62,7 +61,7 @@ type Config struct {
 	Classes    informers.DNSClassInformer
 	// InForce returns the classes in force for a zone.
 	InForce func(zone *v1alpha1.Zone) []*v1alpha1.DNSClass
-	// Holder returns the UID of the Zone that owns a name in the classes, "" if unknown.
+	// Holder returns the UID of the Zone that owns a name in the classes; "" if unknown.
 	Holder        func(classes []string, zone name.Name) string
 	Views         *zoneview.Set
 	Servers       *transferclass.Servers
@@ -236,7 +235,7 @@ func (w *work) refuseOlder(ctx context.Context) error {
 
 const maxMessage = 512
 
-// writeStatus writes status.dnssec, and thereby replaces the DS at the parent.
+// A write of status.dnssec replaces the DS at the parent.
 func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatus) error {
 	if status != nil {
 		status.FQDN = w.zone.Status.FQDN
@@ -267,8 +266,8 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	return ignoreChanged(err)
 }
 
-// writeProblem writes the reason of a failed sync into the status, and keeps the phase. Refusals of the API are also
-// returned, for the log: a zone's owner cannot give rights to this process.
+// writeProblem keeps the phase. It also returns refusals of the API, for the log: a zone's owner cannot give rights to
+// this process.
 func (w *work) writeProblem(ctx context.Context, problem error) error {
 	status := cmp.Or(w.zone.Status.DNSSEC.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{})
 	status.Message = problem.Error()
@@ -309,7 +308,7 @@ func (w *work) raiseSerial(ctx context.Context) error {
 	return ignoreChanged(err)
 }
 
-// ignoreChanged drops errors for a deleted or changed Zone, whose event causes another sync.
+// The event of a deleted or changed Zone causes another sync.
 func ignoreChanged(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

@@ -28,10 +28,10 @@ type site struct {
 	signer  apiclass.Server
 	asked   transfer.Secondary
 	servers []transfer.Secondary
-	agent   *client.Client // of the signer; nil: nothing signs the zone
+	agent   *client.Client // nil if nothing signs the zone
 }
 
-// candidates: fields after a field without a unique value are zero.
+// candidates is the input of the choice. Fields after a field without a unique value are zero.
 type candidates struct {
 	classes []string
 	of      *v1alpha1.DNSClass
@@ -185,7 +185,7 @@ func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
 }
 
 // listSignedAt returns the Zones of a name whose status names the signer. It misses no zone that this process sent to
-// the signer: a zone is sent only after its status was read back.
+// the signer, because a zone is sent only after its status was read back.
 func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones []*v1alpha1.Zone, err error) {
 	sameName, err := c.Zones.Informer().GetIndexer().ByIndex(bySigned, fqdn.String())
 	for _, object := range sameName {
@@ -196,8 +196,8 @@ func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones
 	return zones, err
 }
 
-// isTaken reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed there, else
-// the Zone that the cluster's classes deliver first.
+// isTaken reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed there,
+// otherwise the Zone that the cluster's classes deliver first.
 func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	signed, err := w.listSignedAt(w.signer, w.fqdn)
 	if err != nil {

@@ -111,7 +111,8 @@ type DSRecord struct {
 	DigestType uint8  `json:"digestType"`
 	Digest     string `json:"digest"`
 	RR         string `json:"rr"`
-	// CDS: the key was published for long enough, so named requests this DS from the parent (RFC 7344). Agent.
+	// CDS is true if the key was published for long enough, so that named requests this DS from the parent (RFC 7344).
+	// Agent.
 	CDS bool `json:"cds"`
 }
 
@@ -143,7 +144,7 @@ type Members struct {
 type Health struct {
 	Status  string `json:"status"`
 	Version string `json:"version"`
-	// Agent is "kubizone", missing from a bindcar. Agent.
+	// Agent is "kubizone"; a bindcar omits it. Agent.
 	Agent string `json:"agent,omitempty"`
 	// ConfigHash identifies named's loaded configuration; missing before a load, or without watched files. Agent.
 	ConfigHash string `json:"configHash,omitempty"`

@@ -27,9 +27,9 @@ type Key struct {
 	Secret    []byte
 }
 
-// TransferKeys are the TSIG keys of a group of servers. Key signs. Servers and the hidden primary read keys
-// at different times, so a rotation has three steps: Next is accepted beside Key; Next becomes Key and the old Key
-// Former; Former is removed.
+// TransferKeys are the TSIG keys of a group of servers. Key signs. Servers and the hidden primary read keys at
+// different times, so a rotation has three steps: Next is accepted beside Key; Next becomes Key and the old Key Former;
+// Former is removed.
 type TransferKeys struct {
 	Key
 	Next, Former *Key
@@ -37,7 +37,7 @@ type TransferKeys struct {
 	Made, Stepped time.Time
 }
 
-// Other returns the key accepted beside Key, nil without a rotation.
+// Other returns the key accepted beside Key; nil without a rotation.
 func (k *TransferKeys) Other() *Key { return cmp.Or(k.Next, k.Former) }
 
 // Both returns the keys' names, for comparison.
@@ -65,7 +65,7 @@ func (k *TransferKeys) annotations() map[string]string {
 
 const keyOctets = 32
 
-// NewKey generates a key from random. A hash of the secret replaces the "*" in name.
+// NewKey generates a key. A hash of the secret replaces the "*" in name.
 func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, error) {
 	secret := make([]byte, keyOctets)
 	if _, err := io.ReadFull(random, secret); err != nil {

@@ -56,9 +56,9 @@ const (
 	// AnnotationOwner is KIND/NAME of the owner in our API, AnnotationOwnerUID its UID.
 	AnnotationOwner    = labelPrefix + "owner"
 	AnnotationOwnerUID = labelPrefix + "owner-uid"
-	// annotationControl names the control key. A new key replaces the pod.
+	// A new control key replaces the pod.
 	annotationControl = labelPrefix + "control-key"
-	// annotationConfig is a hash that replaces the pods if their agent cannot reload BIND.
+	// annotationConfig replaces the pods, by a hash, if their agent cannot reload BIND.
 	annotationConfig = labelPrefix + "config-hash"
 	// AnnotationTemplate is the TemplateHash of an applied workload.
 	AnnotationTemplate = labelPrefix + "template-hash"
@@ -126,7 +126,7 @@ func (s *Server) Objects() ([]Object, error) {
 	return append(objects, s.renderWorkload(files)), nil
 }
 
-// controlSecret has the TSIG keys too, so pods mount no Secret of the group.
+// With the TSIG keys here, pods need not mount the Secret of the group.
 func (s *Server) controlSecret(files map[string]string) Object {
 	data := s.Control.data(dataKeyName, "")
 	for file, text := range files {
@@ -202,7 +202,7 @@ func (s *Server) dnsService() Object {
 	return Object{Services, s.Name, service}
 }
 
-// agentService is separate, because the DNS Service may be a load balancer.
+// The DNS Service may be a load balancer, so the agent has a Service of its own.
 func (s *Server) agentService() Object {
 	name := s.Name + "-agent"
 	spec := coreac.ServiceSpec().WithType(corev1.ServiceTypeClusterIP).WithSelector(s.selector()).WithIPFamilyPolicy(
@@ -229,7 +229,6 @@ func (s *Server) networkPolicy() Object {
 		s.owner()).WithSpec(spec)}
 }
 
-// Owner is the owner of Kubernetes objects in our API.
 type Owner struct {
 	Kind, Name string
 	UID        types.UID
