@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CutAsk is the request to count the cut of a child in the parent.
+// CutAsk asks for the step by which a parent zone counts the cut of a child: its NS, glue and DS.
 type CutAsk struct {
 	Parent  *law.Zone
 	Pending law.PendingCut
@@ -23,12 +23,13 @@ type CutAsk struct {
 	DS      []string
 	Now     time.Time
 	By      string
-	// Work is the id of the cascade of moves to the child, which unsettles the parent (S7.2), caused by WorkBy.
+	// Work is the id of the cascade of moves to the child, which unsettles the parent (S7.2). WorkBy is the namespace
+	// that caused it.
 	Work, WorkBy string
 	Own          bool
 }
 
-// DecideCut decides the step by which the parent counts the cut. Plan.Zone is nil if nothing changes.
+// DecideCut plans the step by which the parent counts the cut. Plan.Zone is nil if nothing changes.
 func DecideCut(seen *law.Seen, ask CutAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) { return decideCut(r, ask) })
 }
@@ -81,7 +82,7 @@ func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.Notice {
 	return noticesOfTaken(p, hosts)
 }
 
-// cutFact returns an untyped nil for nil, to delete.
+// An untyped nil deletes the key.
 func cutFact(c *law.CountedCut) any {
 	if c == nil {
 		return nil

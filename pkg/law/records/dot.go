@@ -55,7 +55,7 @@ func (x *delta) listTargets() (all []target) {
 	return all
 }
 
-// targetKeys returns facts of the zone alone, which need no compares in a change set.
+// These facts are of the zone alone, so a change set needs no compares for them.
 func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	for _, t := range named {
 		for at, ok := t.host, true; ok && !at.IsApex(); {
@@ -128,8 +128,8 @@ func (x *delta) findHolder(t target) (mine, another bool) {
 	return false, false
 }
 
-// leavesToTenants reports whether a tenant may take the target's host, other than glue, which the writer of the cut
-// has.
+// leavesToTenants reports whether a tenant may take the target's host, other than glue, which belongs to the writer of
+// the cut.
 func (x *delta) leavesToTenants(t target) bool {
 	z, added := x.zone, x.added
 	glue := t.Type == rdata.NS && !added.Owner.IsApex() && rules.Encloses(added.Owner, t.host)

@@ -16,7 +16,7 @@ import (
 
 // Review is the answer to a NameReview.
 type Review struct {
-	// Zone would take the record; nil if none with a rule for the namespace encloses the name.
+	// Zone would take the record; nil if no zone with a rule for the namespace encloses the name.
 	Zone    *law.Zone
 	Allowed bool
 	// Rule is the pattern that allows the record, Reason the message of the refusal.
@@ -25,7 +25,7 @@ type Review struct {
 	Warnings     []law.Warning
 }
 
-// Claimed tells whose claim a name has; "" if the namespace may not know.
+// Claimed says whose claim a name has; "" if the namespace must not know.
 type Claimed string
 
 const (
@@ -34,7 +34,7 @@ const (
 	Unclaimed      Claimed = "Unclaimed"
 )
 
-// ReviewName decides like the creation of a record without data (S14.1). Without a rule for the namespace, it answers
+// ReviewName answers like the creation of a record without data (S14.1). Without a rule for the namespace, it answers
 // as for a name without zone, and reads no more facts (S14.2).
 func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) {
 	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
@@ -66,8 +66,8 @@ func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) 
 	return review, out
 }
 
-// findClaim returns whose claim has the record's base name; "" without a rule for that name, of which an underscore
-// rule reveals nothing (S4.14). The namespace's claim above is Mine (S4.8).
+// findClaim returns whose claim has the record's base name. It returns "" without a rule for the base name, since an
+// underscore rule must not reveal it (S4.14). The namespace's claim above is Mine (S4.8).
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Claimed {
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())
