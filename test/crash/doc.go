@@ -12,9 +12,8 @@
 //  3. For a fault at an exact place, the servers have the build tag faultpoints.
 //  4. The ordinary run has a round of each fault. `make soak` runs for -soak with choices by -seed, which a failure
 //     prints.
-//  5. Processes are ended by id, and everything listens on loopback.
 //
-// Out of scope: the packages of the server. The tests speak the API, DNS and etcd's protocol.
+// Out of scope: the packages of the server. The tests use the API, DNS and etcd's protocol.
 //
 // Read load_test.go for the clients, check_test.go for the invariants, then windows_test.go.
 package crash

@@ -72,7 +72,7 @@ func kindOf(prefix string, cmps []clientv3.Cmp, then []clientv3.Op) string {
 	return otherWrite
 }
 
-// room returns an object's resource, or the ledger's room.
+// room returns an object's resource, or the ledger's room (kind of keys).
 func room(prefix string, key []byte) string {
 	rest := strings.TrimPrefix(string(key), prefix+"/")
 	for _, under := range []string{"kubi.zone/", "ledger/"} {

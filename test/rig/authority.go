@@ -85,7 +85,7 @@ func (a *Authority) issuePair(key *ecdsa.PrivateKey, template x509.Certificate) 
 	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
 	parent := a.cert
 	if parent == nil {
-		parent = &template // self-signed
+		parent = &template
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &template, parent, key.Public(), a.key)
 	if err != nil {
@@ -112,7 +112,7 @@ func (p Pair) Write(base string) (cert, key string, err error) {
 	return cert, key, err
 }
 
-// ReplaceFile is atomic, with mode 0600.
+// ReplaceFile replaces a file atomically, with mode 0600.
 func ReplaceFile(path string, content []byte) error {
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return fmt.Errorf("rig: %w", err)

@@ -65,7 +65,7 @@ func (b *Balancer) Set(backends ...netip.AddrPort) {
 	b.backends = backends
 }
 
-// SendToUnready sets whether unready backends get connections too, as by endpoints that lag, publishNotReadyAddresses
+// SendToUnready sets whether unready backends get connections, too, as by endpoints that lag, publishNotReadyAddresses
 // and ExternalName.
 func (b *Balancer) SendToUnready(yes bool) {
 	b.mu.Lock()

@@ -22,7 +22,7 @@ import (
 type PebbleConfig struct {
 	Zone    string // absolute
 	Primary netip.AddrPort
-	// From is the source of queries to the hidden primary, other than updating clients'.
+	// From is the source address of queries to the hidden primary, other than updating clients'.
 	From string
 	// Serial returns the zone's serial in the API.
 	Serial func() (uint32, error)
@@ -34,8 +34,7 @@ type Pebble struct {
 
 	// Directory is the ACME directory's URL, Root a file with the CA certificate.
 	Directory, Root string
-	// Resolver waits until the hidden primary has the API's serial: tests neither sleep for a transfer nor fail if a
-	// transfer takes longer.
+	// Resolver waits until the hidden primary has the API's serial, so that tests need not wait for a transfer.
 	Resolver netip.AddrPort
 
 	config   PebbleConfig

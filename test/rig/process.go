@@ -18,10 +18,10 @@ import (
 
 var searched = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/bin", "/sbin", "/bin"}
 
-// Missing is the error for a program that is not installed. It skips the test.
+// Missing is the error for a program that is not installed.
 type Missing struct {
 	Program string
-	In      string // empty: PATH and searched
+	In      string // "" means PATH and searched
 	Install string
 }
 
@@ -58,7 +58,7 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// RequireAll turns skips into failures, set by `make test`.
+// RequireAll is the variable that turns skips into failures. `make test` sets it.
 const RequireAll = "KUBIZONE_TEST_REQUIRE_ALL"
 
 // Skips reports whether err is a *Missing that skips a test.
@@ -67,7 +67,7 @@ func Skips(err error) bool {
 	return ok && (os.Getenv(RequireAll) == "" || ofLongAlone(m.Program))
 }
 
-// SkipMissing skips the test if Skips(err), and fails the test on other errors.
+// SkipMissing skips the test if Skips(err). Other errors fail the test.
 func SkipMissing(t TB, err error) {
 	t.Helper()
 	if Skips(err) {
@@ -104,7 +104,7 @@ type Process struct {
 	err   error // valid once ended is closed
 }
 
-// StartProcess starts a program in dir, with env beside this process's.
+// StartProcess starts a program in dir, with env added to this process's.
 func StartProcess(env []string, dir, path string, args ...string) (*Process, error) {
 	command := exec.Command(path, args...)
 	command.Dir = dir

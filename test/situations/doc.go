@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package situations reads the stories of docs/situations.md. Tests of pkg/law run them with the rules alone, tests of
+// Package situations reads the stories of docs/situations.md. Tests of pkg/law run them without a server, tests of
 // pkg/ledger with a server and etcd.
 //
 // Guarantees:

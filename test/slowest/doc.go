@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command slowest runs go test with the given arguments, for `make test` and `make test-race`, and then prints the
-// slowest packages and tests. `-go PROGRAM`, before all other arguments, replaces the go command (hack/gardener.sh).
+// Command slowest runs go test with the given arguments, and then prints the slowest packages and tests. `make test`
+// and `make test-race` use it. `-go PROGRAM`, before all other arguments, replaces the go command (hack/gardener.sh).
 //
 // Guarantees:
 //

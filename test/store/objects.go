@@ -47,7 +47,7 @@ func Allow(ns string, patterns ...string) v1alpha1.DelegationRule {
 	return d
 }
 
-// Delegation is a rule for a zone of namespace ns.
+// Delegation returns a Delegation for a zone of namespace ns.
 func Delegation(ns, name, zone string, namespaces []string, patterns ...string) *v1alpha1.Delegation {
 	d := &v1alpha1.Delegation{ObjectMeta: objectMeta(ns, name)}
 	d.Spec.ZoneRef.Name, d.Spec.Namespaces = zone, namespaces

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// The ways of measureUpdates, each with new names.
+// The ways of measureUpdates.
 const (
 	byApply   = "apply"          // server-side apply of a Record
 	byMessage = "message"        // DNS UPDATE of an RRset

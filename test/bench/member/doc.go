@@ -6,7 +6,7 @@
 // Guarantees:
 //
 //  1. The member waits for the disk at each commit.
-//  2. Arms of a benchmark have equal members: only their writes differ.
+//  2. All compared servers have equal members.
 //
 // Out of scope: the process, which each benchmark starts in its own way.
 //

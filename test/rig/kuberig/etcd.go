@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Etcd is a sole member inside this process.
+// Etcd is a single member inside this process.
 type Etcd struct {
 	Endpoint string
 
@@ -27,7 +27,7 @@ type Etcd struct {
 	once   sync.Once
 }
 
-// StartEtcd runs a member on dir until Close, without TLS and without fsync, because a killed process loses nothing.
+// StartEtcd runs a member on dir until Close, without TLS, and without fsync, since a killed process loses nothing.
 func StartEtcd(ctx context.Context, dir string) (*Etcd, error) {
 	return startEtcd(ctx, dir, transport.TLSInfo{})
 }

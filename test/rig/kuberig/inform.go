@@ -22,7 +22,7 @@ import (
 type Informer struct {
 	mu      sync.Mutex
 	objects map[string]string // by namespace and name
-	last    int64             // of the last event
+	last    int64
 	synced  chan struct{}
 	once    sync.Once
 	counts  Informed
@@ -30,7 +30,7 @@ type Informer struct {
 
 type Informed struct {
 	Lists, Watches, Events int
-	// Whole counts watches that begin with all objects (KEP-3157), in place of a list.
+	// Whole counts watches that begin with all objects (KEP-3157) and replace a list.
 	Whole int
 	// Disorder counts events whose version is not above the last.
 	Disorder int
@@ -58,7 +58,7 @@ func Inform(ctx context.Context, of cache.ListerWatcherWithContext, object runti
 	return i
 }
 
-// Synced is closed after the first full list.
+// Synced returns a channel that is closed after the first full list.
 func (i *Informer) Synced() <-chan struct{} { return i.synced }
 
 func (i *Informer) Has() map[string]string {

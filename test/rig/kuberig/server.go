@@ -22,13 +22,13 @@ import (
 type ServerConfig struct {
 	Program string
 	Kube    *Kube
-	// Kubeconfig is that of Kube.Delegate.
+	// Kubeconfig is from Kube.Delegate.
 	Kubeconfig string
 	// Etcd is the replicas' endpoint. If empty, the server runs a member in its directory.
 	Etcd string
 	// Addr is a free loopback port if zero.
 	Addr netip.AddrPort
-	// Serving is the certificate; zero: one of the cluster's authority, for ServingHosts.
+	// Serving is the certificate; zero means a certificate of the cluster's authority for ServingHosts.
 	Serving rig.Pair
 	Args    []string
 	Env     []string // KEY=value, beside this process's
@@ -114,7 +114,7 @@ func (s *Server) Pid() int { return s.process.Pid() }
 
 func (s *Server) Ended() <-chan struct{} { return s.process.Ended() }
 
-// Signal sends SIGSTOP, a pause with open connections, SIGCONT or another.
+// Signal sends a signal; SIGSTOP is a pause with open connections.
 func (s *Server) Signal(signal syscall.Signal) error { return s.process.Signal(signal) }
 
 // Stop sends SIGTERM, and kills the process when ctx ends.
