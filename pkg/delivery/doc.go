@@ -5,10 +5,10 @@
 // and events. A class (DNSClass) is a provider with its settings; a delivery is one zone in one class. The packages
 // below keep every delivery at its zone's settled serial, the last without unfinished changes (S7.2):
 //
-//	decision   the next action of a delivery, and its result: pure, tested with stories
-//	plan       the plans from a provider's content to the zone's
-//	lease      the right to write a delivery: the stored intent, and the fence, a check before each write outside
-//	schedule   the Loop, which runs the attempts
+//	decision the next action of a delivery, and its result: pure, tested with stories
+//	plan the plans from a provider's content to the zone's
+//	lease the right to write a delivery: the stored intent, and the fence, a check before each write outside
+//	schedule the Loop, which runs the attempts
 //
 // Beside them: the kinds of providers, and dial, which bounds their connections.
 //
@@ -20,8 +20,8 @@
 // is delivered there before its removal from the former class. (8) A class delivers one zone of a name: another zone of
 // that name waits until the first is removed.
 //
-// Out of scope: Kubernetes, and the origin of zones. A provider imports this package, and none of those above;
-// deliverytest tests providers.
+// Out of scope: Kubernetes, and the origin of zones. A provider imports none of the packages above; deliverytest tests
+// providers.
 //
 // Read provider.go first, then errors.go and backoff.go; for the packages above class.go, state.go and event.go.
 package delivery

@@ -17,20 +17,20 @@ const (
 	ReasonServerUnreachable    Reason = "ServerUnreachable"
 	ReasonServerError          Reason = "ServerError"
 	ReasonAuthenticationFailed Reason = "AuthenticationFailed"
-	// ReasonSecretNotFound: a Secret of the class, or a key in it, is missing or empty.
+	// ReasonSecretNotFound means that a Secret of the class, or a key in it, is missing or empty.
 	ReasonSecretNotFound       Reason = "SecretNotFound"
 	ReasonInvalidConfiguration Reason = "InvalidConfiguration"
-	// ReasonValidationFailed: the provider refuses or cannot represent the data.
+	// ReasonValidationFailed means that the provider refuses or cannot represent the data.
 	ReasonValidationFailed Reason = "ValidationFailed"
-	// ReasonZoneNotFound: the provider lacks the zone and cannot create zones.
+	// ReasonZoneNotFound means that the provider lacks the zone and cannot create zones.
 	ReasonZoneNotFound Reason = "ZoneNotFound"
-	// ReasonConflict: another zone or cluster has the name at the provider.
+	// ReasonConflict means that another zone or cluster has the name at the provider.
 	ReasonConflict      Reason = "Conflict"
 	ReasonRateLimited   Reason = "RateLimited"
 	ReasonQuotaExceeded Reason = "QuotaExceeded"
-	// ReasonSerialBehind: a server has a later serial than the zone (S6.11).
+	// ReasonSerialBehind means that a server has a later serial than the zone (S6.11).
 	ReasonSerialBehind Reason = "SerialBehind"
-	// ReasonContentDiffers: a server has the zone's serial with other data (S6.11).
+	// ReasonContentDiffers means that a server has the zone's serial with other data (S6.11).
 	ReasonContentDiffers Reason = "ContentDiffers"
 )
 
@@ -44,26 +44,26 @@ const (
 	ReasonDelivered Reason = "Delivered"
 	// ReasonAllInstancesConfigured replaces Delivered in a class with Servers.
 	ReasonAllInstancesConfigured Reason = "AllInstancesConfigured"
-	// ReasonPending: the delivery has not begun, or some servers have not fetched the serial yet.
+	// ReasonPending means that the delivery has not begun, or some servers have not fetched the serial yet.
 	ReasonPending    Reason = "Pending"
 	ReasonCompared   Reason = "Compared"
 	ReasonDriftFound Reason = "DriftFound"
 	ReasonCannotList Reason = "CannotList"
-	// ReasonInternalError: the provider's code crashed on this zone.
+	// ReasonInternalError means that the provider's code crashed on this zone.
 	ReasonInternalError Reason = "InternalError"
 )
 
 // Error is a failure of a provider.
 type Error struct {
 	Reason Reason
-	// Code is the provider's code, such as an rcode or HTTP status; empty for none.
+	// Code is the provider's code, such as an rcode or HTTP status; "" means none.
 	Code string
 	// Message is for users, without a secret or the text of a foreign answer.
 	Message string
 	// Detail is text of the provider for operators only (S6.13): printable, short, without a secret.
 	Detail string
-	// Permanent: no retry before the zone, the class or its credentials change, or Zone.Request asks. A comparison
-	// retries permanently refused RRsets too.
+	// Permanent excludes a retry before the zone, the class or its credentials change, or Zone.Request asks. A
+	// comparison retries permanently refused RRsets, too.
 	Permanent bool
 	// RetryAfter is the delay that the provider asks for; 0 means the usual backoff.
 	RetryAfter time.Duration

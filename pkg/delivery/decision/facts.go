@@ -33,13 +33,13 @@ const (
 type Action struct {
 	Do  Do
 	Why string
-	// Until ends DoWait; if zero, only a change does.
+	// Until ends DoWait; zero means that only a change does.
 	Until time.Time
 	// Repeat makes DoDeliver write a taken-over intent once more. Quiet means for DoTakeOver that no call of the other
 	// worker is in flight.
 	Repeat, Quiet bool
 	Err           *delivery.Error
-	// Settled: nothing is left to deliver. Notable: DoWait may need an operator.
+	// Settled is true if nothing is left to deliver. Notable is true if DoWait may need an operator.
 	Settled, Notable bool
 }
 
@@ -52,13 +52,13 @@ type View struct {
 
 // Claims relates a delivery to the others of its class and of its zone.
 type Claims struct {
-	// Awaited: another delivery waits for a name of this delivery. Given: another delivery has precedence for the name
-	// in the state, so the RRsets there must stay.
+	// Awaited is true if another delivery waits for a name of this delivery. Given is true if another delivery has
+	// precedence for the name in the state, so that the RRsets there must stay.
 	Awaited, Given bool
 	// Leaving names the classes from which the zone is still to be removed.
 	Leaving []string
-	// Replaced: every class in force has the zone, or the zone leaves this class at once (Zone.Expelled). HandedOver: a
-	// class in force has the zone at the same target.
+	// Replaced is true if every class in force has the zone, or the zone leaves this class at once (Zone.Expelled).
+	// HandedOver is true if a class in force has the zone at the same target.
 	Replaced, HandedOver bool
 }
 
@@ -85,17 +85,22 @@ type Facts struct {
 	View   *View // nil if the zone has no settled content in this process
 	Claims Claims
 
-	// Results of this attempt. Inherited: the states of other classes were searched. Taken: another zone has the name.
-	// LookedUp: Left has the RRsets of a zone without a view, nil if unknown. unconfirmed: RRsets unconfirmed before
-	// the comparison.
+	// Results of this attempt:
+	//   - Inherited: the states of other classes were searched
+	//   - Taken: another zone has the name
+	//   - LookedUp: Left has the RRsets of a zone without a view; nil if unknown
+	//   - unconfirmed: RRsets unconfirmed before the comparison
 	Inherited, Claimed, Taken bool
 	LookedUp                  bool
 	Left                      []delivery.RRsetKey
 	compared, Repair          bool
 	unconfirmed               map[delivery.RRsetKey]bool
 
-	// Results for the Loop. Settled: nothing is left to deliver. Worked: the provider made a change or comparison.
-	// Again: another attempt follows at once. Pause makes all zones of the class wait.
+	// Results for the Loop:
+	//   - Settled: nothing is left to deliver
+	//   - Worked: the provider made a change or comparison
+	//   - Again: another attempt follows at once
+	//   - Pause: all zones of the class wait
 	Settled, Worked, Again     bool
 	Pause                      *delivery.Error
 	Missing, Differing, Others int

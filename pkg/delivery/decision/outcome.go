@@ -20,7 +20,8 @@ import (
 type Result struct {
 	State delivery.State
 	Event delivery.Event
-	// Unsaved: nothing is stored. Untold: nothing is stored or reported. IfNew: both only for a changed State.
+	// Unsaved results are not stored, Untold results neither stored nor reported, and IfNew results both only for a
+	// changed State.
 	Unsaved, Untold, IfNew bool
 }
 
@@ -34,7 +35,6 @@ func confirmedBy(c *delivery.Class) delivery.Condition {
 	return ready
 }
 
-// BeginState returns the state to record before the first call.
 func BeginState(s delivery.State, now time.Time) delivery.State {
 	intent := *s.Intent
 	intent.Time = now
@@ -176,7 +176,7 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 	m.failures = 0
 	next.Intent = m.freeIntent(next.Intent, f.Identity)
 	next.Ready = newCondition(delivery.Unknown, delivery.ReasonPending, onTheirWay)
-	if i := slices.IndexFunc(servers, hasOtherData); i >= 0 { // a serial mends it, so the Zone has to say it (S6.11)
+	if i := slices.IndexFunc(servers, hasOtherData); i >= 0 { // a new serial repairs it, so the Zone reports it (S6.11)
 		describeFailure(next, servers[i].Err, f.Now)
 		return
 	}
@@ -303,7 +303,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	differs := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Content == delivery.ContentDiffers })
 	behind := differs || slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
-	// Ready reports a refused RRset. It is drift only if it was drift before.
+	// The condition Ready reports a refused RRset, so it is drift only if it was drift before.
 	unconfirmed := m.listUnconfirmed()
 	refused := func(set delivery.RRset) bool {
 		return unconfirmed[set.Key()] && !slices.Contains(m.State.Drift, set.Key())
@@ -379,7 +379,7 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	return m.reportComparison(f)
 }
 
-// reportComparison stores the end of a comparison only after a request or a finding.
+// The end of a comparison is stored only after a request or a finding.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike)
@@ -498,7 +498,7 @@ func hasOtherData(s delivery.Server) bool {
 	return s.Err != nil && s.Err.Reason == delivery.ReasonContentDiffers
 }
 
-// describeDrift is told whether a server has other data, in the RRsets of keys or elsewhere.
+// differs is true if a server has other data, in the RRsets of keys or elsewhere.
 func describeDrift(s *delivery.State, keys []delivery.RRsetKey, differs bool) {
 	s.Drift = keys[:min(len(keys), maxListed):min(len(keys), maxListed)]
 	if differs {

@@ -41,7 +41,7 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	return unconfirmed
 }
 
-// roundState returns the state to plan from. Its intent lists the refused RRsets to retry next.
+// The intent of the returned state lists the refused RRsets to retry next.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.hasUnlisted() {
@@ -66,8 +66,8 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	m.refused.remaining = slices.Concat(lost, others)
 }
 
-// addUnlisted returns failed with the refused RRsets that the attempt did not retry. carriedOut: the provider answered
-// for the planned RRsets.
+// addUnlisted returns failed with the refused RRsets that the attempt did not retry. carriedOut is true if the provider
+// answered for the planned RRsets.
 func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.hasUnlisted() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed

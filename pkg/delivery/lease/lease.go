@@ -33,7 +33,7 @@ type Store interface {
 	Delete(ctx context.Context, key delivery.Key) error
 }
 
-// Lease is the right of an attempt to write a delivery: the intent, and the fence.
+// Lease is the right of an attempt to write a delivery.
 type Lease struct {
 	Key    delivery.Key
 	Store  Store
@@ -46,7 +46,7 @@ type Lease struct {
 	mu       sync.Mutex
 	next     delivery.State
 	recorded bool
-	// covered: the stored state permits only this worker to begin. begun: the fence has confirmed that.
+	// covered is true if the stored state permits only this worker to begin; begun if the fence has confirmed that.
 	covered, begun bool
 	err            error
 	watch          *time.Timer
@@ -194,7 +194,7 @@ func (l *Lease) DeleteState(ctx context.Context) error {
 	return l.Store.Delete(storing, l.Key)
 }
 
-// boundStoring outlives the Loop's stop by Grace, because results must be stored.
+// The bound outlives the Loop's stop by Grace, because results must be stored.
 func (l *Lease) boundStoring(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), l.Grace)
 }

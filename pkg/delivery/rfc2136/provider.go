@@ -27,7 +27,7 @@ import (
 type Config struct {
 	// Server receives the updates: HOST or HOST:PORT, default port 53.
 	Server string
-	// TransferServer is the source of transfers; empty means Server.
+	// TransferServer is the source of transfers; "" means Server.
 	TransferServer string
 	Key            transfer.Key
 	// Replace permits to replace foreign RRsets in the place of the zone's. Otherwise they are a Conflict.

@@ -15,7 +15,7 @@ import (
 
 // Config configures a Loop. Fields without a default are required.
 type Config struct {
-	// Identity is unique to this process: the fence tells workers apart by it.
+	// Identity is unique to this process: the fence distinguishes workers by it.
 	Identity string
 	plan.Source
 	Store    lease.Store

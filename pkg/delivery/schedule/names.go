@@ -37,7 +37,7 @@ type right struct {
 	// confirmed and behind are of the stored state, for Status until the Loop has loaded it.
 	confirmed serial.Serial
 	behind    []string
-	// owned: the Loop works on this delivery, and ignores Hold.
+	// owned is true if the Loop works on this delivery, and ignores Hold.
 	owned bool
 }
 
@@ -109,7 +109,7 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 }
 
 // updateNames sets the names of a delivery of this Loop from states and claim, and returns the same as setNames. A
-// leaving delivery claims and awaits no name; if over is set, the delivery has none.
+// leaving delivery claims and awaits no name; if over is true, the delivery has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.owned = true

@@ -45,7 +45,7 @@ func (l *Loop) wakeAll(keys []delivery.Key) {
 	}
 }
 
-// mu is held. updateNames is called by the worker of the item or while there is none.
+// mu is held. Only the worker of the item calls updateNames, while there is one.
 func (l *Loop) updateNames(i *item) {
 	over := i.gone || i.withdrawn
 	if !i.Known && !over {

@@ -20,11 +20,10 @@ import (
 
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Served is the answer of a server for a zone.
 type Served struct {
 	Keys   map[string]bool
 	Serial uint32
-	// Expires is the first end of a signature of the keys or the SOA, zero without signatures.
+	// Expires is the first end of a signature of the keys or the SOA; zero without signatures.
 	Expires time.Time
 }
 
@@ -67,7 +66,7 @@ type ServedDS struct {
 	// Data has the DS records, TTL the longest among them.
 	Data []string
 	TTL  time.Duration
-	// NoName: the name does not exist. A parent may remove the delegation with the DS.
+	// NoName is true if the name does not exist. A parent may remove the delegation with the DS.
 	NoName bool
 }
 
@@ -101,7 +100,7 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	}
 	question := transfer.NewQuestion(zone, of)
 	if of != mdns.TypeDS {
-		question.SetEdns0(mdns.DefaultMsgSize, true) // with signatures
+		question.SetEdns0(mdns.DefaultMsgSize, true)
 	}
 	answer, err := transfer.Exchange(ctx, conn, question, key)
 	switch {
@@ -115,8 +114,7 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	return answer, nil
 }
 
-// withoutPorts removes the addresses from a connection's error: the local port differs each time, so a status with the
-// error would be written each time.
+// The local port differs each time, so a status with the addresses would be written each time.
 func withoutPorts(err error) error {
 	var failed *net.OpError
 	if errors.As(err, &failed) {

@@ -26,7 +26,7 @@ const (
 	// from it may lag by several serials.
 	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
-	// firstShare is the lag of the class's pace that the first transfer of a zone ignores: after a start every zone
+	// firstShare is the lag of the class's pace that the first transfer of a zone ignores. After a start every zone
 	// needs a first transfer, and a signer that times out for each would occupy all workers of the class.
 	firstShare = 5 * time.Minute
 )
@@ -60,7 +60,7 @@ type version struct {
 }
 
 type signer struct {
-	// serial is the signer's own serial, 0 before the first transfer.
+	// serial is the signer's own serial; 0 before the first transfer.
 	serial serial.Serial
 	digest digest
 	soa    string
@@ -84,7 +84,7 @@ func (p *Provider) findSigned(plan delivery.Plan) *signedZone {
 	key := signedKey{plan.UID, plan.Zone}
 	z := p.zones[key]
 	if z == nil {
-		if len(p.zones) >= p.sweepAt { // Zones may be removed by other processes.
+		if len(p.zones) >= p.sweepAt { // zones may be removed by other processes
 			maps.DeleteFunc(p.zones, func(key signedKey, _ *signedZone) bool { return p.config.Members.Name(key.uid) != key.zone })
 			p.sweepAt = 2*len(p.zones) + 1024
 		}

@@ -32,7 +32,7 @@ type Config struct {
 	// CABundle has PEM certificates to verify the server's certificate; empty means those of the system.
 	CABundle          []byte
 	ClientCertificate *tls.Certificate
-	// BearerToken is sent over https only; empty for none.
+	// BearerToken is sent over https only; "" means none.
 	BearerToken         string
 	AllowLocalAddresses bool
 	OwnApexNS           bool

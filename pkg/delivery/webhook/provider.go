@@ -95,7 +95,7 @@ func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	return err
 }
 
-// writeNames writes the removals of a name first, because a CNAME and other types exclude each other.
+// Removals of a name come first, because a CNAME and other types exclude each other.
 func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) error {
 	for len(changes) > 0 {
 		end := 1
