@@ -28,7 +28,7 @@
 // Out of scope: the source of zones (the interface Zones), users, Kubernetes objects, DNSSEC signing, decisions about
 // UPDATEs, and other servers: a CNAME out of the zone ends the answer.
 //
-// Read answer.go first: it decides about messages without I/O. query.go parses messages; resolve.go answers questions,
+// Read answer.go first: it chooses the answers without I/O. query.go parses messages; resolve.go answers questions,
 // transfer.go sends zones and differences; message.go packs messages, compress.go names, reply.go other answers.
 // class.go has a class, classes.go all classes and keys, catalog.go the catalog zone, updater.go the answers to update
 // keys, access.go the rules for sources. serve.go serves UDP, tcp.go TCP; notifier.go schedules NOTIFYs, notify.go

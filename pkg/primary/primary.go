@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/primary/updates"
 )
 
-// Primary is a hidden primary.
 type Primary struct {
 	config   Config
 	classes  *classes
@@ -118,7 +117,7 @@ func (p *Primary) Run(ctx context.Context) error {
 	p.Close()
 	p.tcp.wakeConns()
 	listeners.Wait()
-	p.tcp.entered.Wait() // their contexts have ended
+	p.tcp.entered.Wait()
 	ended := make(chan struct{})
 	go func() { conns.Wait(); close(ended) }()
 	timer := time.NewTimer(p.config.StopTimeout)

@@ -14,7 +14,7 @@
 //     steps. Only a settled (deliverable) snapshot replaces a settled snapshot (S7.2).
 //  5. Everything is bounded: steps by Config, events by the number of zones, waiting by the caller's context.
 //
-// Out of scope: sources and readers of zones, clocks, and goroutines other than for subscriptions.
+// Out of scope: sources and readers of zones.
 //
 // Read snapshot.go, then apply.go and set.go.
 package zoneview

@@ -39,7 +39,7 @@ type Config struct {
 	Age int64
 }
 
-// Within returns a Config by which steps take an eighth of the process's memory (octets; 0: unknown).
+// Within returns a Config by which steps take an eighth of the process's memory (octets); 0 if unknown.
 func Within(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -65,7 +65,7 @@ type Set struct {
 	subs    map[*subscriber]struct{}
 }
 
-// held is a zone. It is replaced, never modified.
+// held is never modified, only replaced.
 type held struct {
 	newest *Snapshot
 	// settled is nil before the zone first settles.
@@ -80,7 +80,6 @@ type inView struct {
 	fqdn name.Name
 }
 
-// NewSet returns an empty Set.
 func NewSet(config Config) *Set {
 	return &Set{
 		config: Config{
@@ -189,8 +188,8 @@ func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied
 	return applied, nil
 }
 
-// keepSteps appends steps and drops the oldest beyond the bounds, an eighth more above Octets, to keep copies rare.
-// Slices of readers stay valid.
+// keepSteps drops the oldest steps beyond the bounds, an eighth more above Octets, to keep copies rare. Slices of
+// readers stay valid.
 func (v *Set) keepSteps(h *held, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
@@ -405,7 +404,7 @@ func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	return known.newest, true
 }
 
-// Settled returns the newest settled snapshot, to deliver (S7.2), and false if the zone never settled.
+// Settled returns the newest settled snapshot, to deliver (S7.2); false if the zone never settled.
 func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	known := v.held(uid)
 	if known == nil || known.settled == nil {
@@ -460,8 +459,8 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 	}
 }
 
-// Changes returns the steps from the serial since to until, or the newest if until is 0, oldest first. ErrTrimmed: a
-// serial is not among the kept steps, or until is before since.
+// Changes returns the steps from the serial since to until, or the newest if until is 0, oldest first. ErrTrimmed means
+// that a serial is not among the kept steps, or until is before since.
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	return steps, err

@@ -51,7 +51,7 @@ type Snapshot struct {
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {
-	// Snapshots share nodes, left to the garbage collector. A free list would waste 256 octets a zone.
+	// A free list would waste 256 octets a zone; snapshots share nodes, left to the garbage collector.
 	return btree.NewWithFreeListG(degree, func(one, other *content.RRset) bool { return one.Compare(*other) < 0 },
 		btree.NewFreeListG[*content.RRset](0))
 }
@@ -80,18 +80,15 @@ func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state seth
 	return snapshot
 }
 
-// Zone returns the identity of the zone.
 func (s *Snapshot) Zone() Zone { return s.zone }
 
-// Header returns the part from the Zone object. Read-only.
+// Header is read-only.
 func (s *Snapshot) Header() content.Header { return s.header }
 
 func (s *Snapshot) FQDN() name.Name { return s.header.FQDN }
 
-// Serial returns the serial (S6.8).
 func (s *Snapshot) Serial() serial.Serial { return s.serial }
 
-// N returns the number of the last step.
 func (s *Snapshot) N() uint64 { return s.n }
 
 // State returns the claimed content state (S6.7), which every step and Prove check.
@@ -106,7 +103,6 @@ func (s *Snapshot) Len() int { return s.rows }
 // EntryCount returns status.entryCount (S6.7).
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows) }
 
-// proveChunk is the number of elements per Update.
 const proveChunk = 1024
 
 // Prove computes the content state from all rows and explicit TTLs, and fails if the result is not State.
@@ -197,7 +193,6 @@ func prefetchRRsets(stretch []*content.RRset) {
 	runtime.KeepAlive(octets)
 }
 
-// RRset returns the RRset of this owner and type.
 func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.sets.Get(&content.RRset{Owner: owner, Type: t})
 	if !ok {
@@ -225,8 +220,8 @@ func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom yields the entries at and after the name n, to continue a listing; all entries if n is zero, the apex or
-// before it.
+// EntriesFrom yields the entries at and after the name n, to continue a listing; all if n is zero, the apex or before
+// it.
 func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()
@@ -279,7 +274,7 @@ func (s *Snapshot) Exists(owner name.Rel) bool {
 	exists := false
 	s.sets.AscendGreaterOrEqual(&content.RRset{Owner: owner}, func(set *content.RRset) bool {
 		exists = owner.Encloses(set.Owner)
-		return false // names below owner follow in canonical order
+		return false
 	})
 	return exists
 }

@@ -55,7 +55,7 @@ type Answer struct {
 	rcode  uint16
 }
 
-// Begin returns the Answer of message id of a tenant, nil for a possible replay. If first is true, the caller applies
+// Begin returns the Answer of message id of a tenant; nil for a possible replay. If first is true, the caller applies
 // the message and calls End; otherwise it calls Wait.
 func (m *Memory) Begin(of, id string, signed int64) (a *Answer, first bool) {
 	m.mu.Lock()

@@ -76,7 +76,7 @@ func (k Key) GoString() string { return fmt.Sprintf("tsig.Key(%q)", k.Name) }
 
 const maxKeyFile = 1 << 20
 
-// ReadKeyFile reads a file with ParseKeys. A warning names a file that others can read or the group can write.
+// ReadKeyFile parses a file by ParseKeys. A warning names a file that others can read or the group can write.
 func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -234,7 +234,7 @@ func (p *keyParser) parseKey() (Key, error) {
 	return NewKey(keyName, algorithm, secret)
 }
 
-// between matches white space and comments. Neither pattern matches unclosed comments or strings.
+// Neither pattern matches unclosed comments or strings.
 var (
 	between = regexp.MustCompile(`^(?:[ \t\r\n]|#[^\n]*|//[^\n]*|(?s:/\*.*?\*/))*`)
 	word    = regexp.MustCompile(`^(?:[{};]|"[^"\n]*"|[^ \t\r\n{};"]+)`)

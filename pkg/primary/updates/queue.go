@@ -67,16 +67,14 @@ type Queue struct {
 
 	mu       sync.Mutex
 	octets   int
-	octetsOf map[string]int // by tenant
+	octetsOf map[string]int
 }
 
-// NewQueue returns an empty queue.
 func NewQueue(handler Handler, clock func() time.Time, log klog.Logger) *Queue {
 	return &Queue{handler: handler, log: log, running: slots.New(maxRunning, MaxRunningOfTenant).WithSpare(Spare),
 		waiting: slots.New(maxWaiting, MaxWaitingOfTenant), answered: replay.New(clock, tsig.Fudge), octetsOf: map[string]int{}}
 }
 
-// Share calls Handler.Share.
 func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error) {
 	return q.handler.Share(ctx, key, zone)
 }
@@ -153,7 +151,7 @@ func (q *Queue) callWhenFree(ctx context.Context, m *Message) uint16 {
 	return q.callHandler(ctx, m)
 }
 
-// callHandler also parses the message. A panic becomes SERVFAIL.
+// A panic becomes SERVFAIL.
 func (q *Queue) callHandler(ctx context.Context, m *Message) (rcode uint16) {
 	defer func() {
 		if why := recover(); why != nil {

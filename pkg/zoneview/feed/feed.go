@@ -37,7 +37,7 @@ type Feed struct {
 	// mutex guards the fields below, and is held during writes to the Set, not during proofs.
 	mutex sync.Mutex
 	zones map[string]*zone
-	// listing numbers the source's listings. listed is true after the end of the present listing.
+	// listing numbers the source's listings; listed is true after the end of the present one.
 	listing         int
 	listed          bool
 	pending, frozen int
@@ -169,7 +169,7 @@ func (f *Feed) Expect(key string) {
 }
 
 // Report ends the reading of a zone. If err is nil, the zone is in the Set as at the source, or does not belong there.
-// An error keeps a pending zone pending. For a zone in the Set, or a frozen zone, the feed stays in sync. With freeze,
+// An error keeps a pending zone pending; for a zone in the Set, or a frozen zone, the feed stays in sync. With freeze,
 // the zone is frozen.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
@@ -185,7 +185,7 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// freezeZone marks a zone as frozen by err. It drops a proof in flight, which would unfreeze the zone.
+// A proof in flight would unfreeze the zone, so it is dropped.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozen == nil {
@@ -319,7 +319,7 @@ func (f *Feed) Frozen() []cache.ObjectName {
 	defer f.mutex.Unlock()
 	frozen := make([]cache.ObjectName, 0, f.frozen)
 	if f.frozen == 0 {
-		return frozen // called every second
+		return frozen
 	}
 	for _, z := range f.zones {
 		if z.frozen != nil {

@@ -11,11 +11,11 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed"
 )
 
-// Metrics of a Source, without a label for zones.
+// Metrics of a Source have no label for zones.
 type Metrics struct {
 	restarts *metrics.CounterVec
 
-	mutex       sync.Mutex // orders updates of the gauge
+	mutex       sync.Mutex
 	frozenZones *metrics.Gauge
 }
 
