@@ -15,10 +15,10 @@
 //
 // A task of the queue (controller.go) has three steps:
 //
-//	read    the informers (ready.Index) and the reports of the Loop (reports.go)
-//	decide  classes in force and Ready of a Zone (package ready), Ready of a class (health.go), whether a secondary
-//	        is ahead (behind.go)
-//	write   to the Loop (zone.go, classes.go), status (status.go), Events (announce.go)
+//	read the informers (ready.Index) and the reports of the Loop (reports.go)
+//	decide classes in force and Ready of a Zone (package ready), Ready of a class (health.go), whether a secondary
+//	 is ahead (behind.go)
+//	write to the Loop (zone.go, classes.go), status (status.go), Events (announce.go)
 //
-// zone.go and classes.go perform the steps and remember the last writes. store.go keeps Deliveries and finalizers.
+// zone.go and classes.go perform the steps. store.go keeps Deliveries and finalizers.
 package class

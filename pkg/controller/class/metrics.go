@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// Metrics of deliveries. No label names a zone or a Record.
+// Metrics of deliveries have no label for a zone or a Record.
 type Metrics struct {
 	metrics.BaseStableCollector
 	// status is nil unless the controller runs.
@@ -102,7 +102,6 @@ func (m *Metrics) followStatus(status func() []schedule.ClassStatus) (end func()
 	return func() { m.status.Store(nil) }
 }
 
-// forgetClass removes every series of a class.
 func (m *Metrics) forgetClass(of string) {
 	labels := map[string]string{"class": of}
 	m.calls.DeletePartialMatch(labels)
@@ -111,22 +110,18 @@ func (m *Metrics) forgetClass(of string) {
 	m.lag.Delete(labels)
 }
 
-// Called counts a call.
 func (m *Metrics) Called(call schedule.Call) {
 	m.calls.WithLabelValues(call.Class, call.Provider, call.Method, string(call.Reason), call.Code).Inc()
 }
 
-// Delivered counts the lag of a serial.
 func (m *Metrics) Delivered(class string, lag time.Duration) {
 	m.lag.WithLabelValues(class).Observe(lag.Seconds())
 }
 
-// Drifted counts the findings of a comparison.
 func (m *Metrics) Drifted(class string, missing, differing, foreign int) {
 	for kind, count := range map[string]int{"missing": missing, "differing": differing, "foreign": foreign} {
 		m.drifted.WithLabelValues(class, kind).Add(float64(count))
 	}
 }
 
-// Fenced counts a fenced delivery.
 func (m *Metrics) Fenced(class string) { m.fenced.WithLabelValues(class).Inc() }

@@ -41,7 +41,8 @@ const (
 	// outcomeInterval is the minimum time between writes of outcomes.
 	outcomeInterval = 10 * time.Second
 	askTimeout      = 10 * time.Second
-	// maxKeys bounds the UpdateKeys of a namespace that may be served, the older first: each has a watched Secret.
+	// maxKeys bounds the UpdateKeys of a namespace that may be served, the older first, since each has a watched
+	// Secret.
 	maxKeys = 64
 )
 
@@ -133,7 +134,7 @@ func refuseName(format string, arguments ...any) verdict {
 	return verdict{v1alpha1.ReasonKeyNameTaken, fmt.Sprintf(format, arguments...)}
 }
 
-// candidate is an UpdateKey. key comes from its Secret, and is nil if none may be served.
+// key comes from the Secret, and is nil if none may be served.
 type candidate struct {
 	of  *v1alpha1.UpdateKey
 	key *updates.Key
@@ -150,7 +151,7 @@ func (k *candidate) claims() map[string]string {
 	return nil
 }
 
-// uses returns the name in the status; nil before the first use.
+// uses returns nil before the first use of the name.
 func (k *candidate) uses() []string {
 	if k.of.Status.KeyName == "" {
 		return nil
@@ -158,7 +159,7 @@ func (k *candidate) uses() []string {
 	return []string{k.of.Status.KeyName}
 }
 
-// syncKeys serves a key only once its name is in the status, where all primaries see the owner of the name.
+// A key is served only once its name is in the status, where all primaries see the owner of the name.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {
@@ -325,7 +326,7 @@ func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
-// writeStatus writes the outcome, except over a later outcome of another primary.
+// A later outcome of another primary stays.
 func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status
@@ -349,7 +350,7 @@ func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v 
 	return err
 }
 
-// ignoreChanged drops errors for a changed or deleted UpdateKey: the informer delivers that.
+// The informer delivers a changed or deleted UpdateKey.
 func ignoreChanged(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil
