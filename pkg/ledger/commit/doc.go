@@ -3,7 +3,7 @@
 
 // Package commit decides writes and commits them in etcd transactions. Writes wait in the queue of their zone as
 // groups. A group is a single write, or the writes of a change set, committed as a whole or not at all. A batch takes
-// groups from the queue, and decides each on the draft, the zone as the groups before leave it. A transaction commits a
+// groups from the queue, and decides each on the draft: the zone after the groups before. A transaction commits a
 // batch, or batches of several zones.
 //
 // A transaction compares all facts of its decisions, also of refusals. If a compare fails, the changed keys are read,

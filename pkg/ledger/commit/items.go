@@ -56,7 +56,7 @@ var (
 	ErrElsewhere = errors.New("another server carries the cascade out")
 )
 
-// Refresh reads the item again after a lost race. It returns ErrThrough or ErrElsewhere if this server need not
+// Refresh reads the item again after a lost race. It returns ErrThrough or ErrElsewhere if this server must not
 // continue.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
@@ -118,7 +118,7 @@ func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 	return at, true
 }
 
-// The caller holds Memory.Mu.
+// Callers hold Memory.Mu.
 func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
 	for i := range step.Removed {
 		owner := step.Removed[i].Owner

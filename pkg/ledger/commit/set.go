@@ -238,7 +238,7 @@ func (t *Set) Zone() (*v1alpha1.AdoptingZone, int64) {
 		z := t.change.Zone
 		return &v1alpha1.AdoptingZone{Namespace: z.Namespace, Name: z.Name, UID: types.UID(z.UID)}, int64(z.Serial)
 	}
-	for _, w := range t.Writes { // content unchanged
+	for _, w := range t.Writes {
 		if w.Before != nil && w.Before.Status.ZoneRef != nil {
 			return w.Before.Status.ZoneRef.DeepCopy(), w.Before.Status.Serial
 		}

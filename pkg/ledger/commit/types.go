@@ -80,7 +80,7 @@ type batch struct {
 	proof
 	puts
 	groups  []*group
-	members []*member // in order
+	members []*member
 	writing []*member // without groups that put nothing
 	reads   int
 	closed  bool // no further group is taken
@@ -104,7 +104,7 @@ type draft struct {
 	object *v1alpha1.Zone // after the batch, if a write changes the Zone's object
 	undo   []undone
 	writes int // objects
-	octets int // about, of all puts
+	octets int
 
 	touched []touched
 }
@@ -159,7 +159,7 @@ const (
 	// MaxBatchOctets keeps a transaction within the 1.5 MiB of an etcd request, even with a long last group and a Zone
 	// of 512 KiB, the limit of an older kubizone (S5.10).
 	MaxBatchOctets = 512 << 10
-	// batchTimeout bounds a batch, which serves many callers and so has no caller's deadline.
+	// A batch serves many callers, so it has no caller's deadline.
 	batchTimeout = 20 * time.Second
 	// maxEntry bounds a write's Record and journal step in a shared batch. A larger write is committed alone, so that a
 	// tenant's longest Record makes no other tenant's request too large.
@@ -212,8 +212,7 @@ func (t *latencies) note(trip time.Duration) {
 	t.n++
 }
 
-// least returns the shortest latency, 0 if unknown. Longer latencies include CPU time, which pauses of the queue do not
-// reduce.
+// Longer latencies than the shortest include CPU time, which pauses of the queue do not reduce. 0 means unknown.
 func (t *latencies) least() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()

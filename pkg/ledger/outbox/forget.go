@@ -20,7 +20,6 @@ import (
 )
 
 const (
-	// SerialsEvery is the period of sweeps of last serials.
 	SerialsEvery = time.Hour
 	// KeepsFor is the time after which a server records how long it kept a last serial. A serial kept for sixty days is
 	// written 240 times.
@@ -87,8 +86,8 @@ func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool)
 	return &last, d >= KeepsFor
 }
 
-// SweepCondensed deletes the condensed steps of settled zones, also parts without a header. For removed zones the purge
-// does.
+// SweepCondensed deletes the condensed steps of settled zones, also parts without a header. The purge deletes those of
+// removed zones.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{} // last revision by uid
 	room := ob.mem.Layout.Room("condensed")

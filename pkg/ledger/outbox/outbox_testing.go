@@ -24,5 +24,4 @@ func (ob *Outbox) TryWaiting(ctx context.Context) error {
 	return err
 }
 
-// SetLanes sets the number of lanes and the slice.
 func (ob *Outbox) SetLanes(n int, slice time.Duration) { ob.lanes = newLanes(n, slice) }

@@ -32,7 +32,6 @@ import (
 // nothing.
 
 const (
-	// TryEvery is the time between two rounds.
 	TryEvery = time.Minute
 	// maxTried bounds a namespace's objects in a round, chosen by lot, so that they do not delay other namespaces.
 	maxTried = 100
