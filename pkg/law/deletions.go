@@ -43,7 +43,6 @@ func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 // TooMany reports whether more than Allowed are gone. A zone of fewer than minRRsets has no limit.
 func (e *Excess) TooMany() bool { return e.RRsets >= minRRsets && e.Gone > e.Allowed() }
 
-// Holds reports whether the removals hold the zone.
 func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.TooMany()) }
 
 // String lists the removals that hold the zone.
@@ -135,7 +134,7 @@ func (z *Zone) stock() Stock { return Stock{z.RRsets, z.Deletions.Own} }
 
 func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	if held := c.Holding.Held; held != nil && !c.Zone.ExcessOf(held).Holds() {
-		c.endHold(plan, now, &held.Had) // delivered until now
+		c.endHold(plan, now, &held.Had)
 	}
 }
 

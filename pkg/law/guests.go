@@ -19,7 +19,6 @@ func (o *Owner) GuestsAlone() bool {
 		!slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Guests < v.Count })
 }
 
-// OfGuests returns the guests' values.
 func (o *Owner) OfGuests() *Owner {
 	out := &Owner{}
 	if o != nil {

@@ -105,7 +105,6 @@ func AwaitedKey(namespace, object string) Key {
 	return Key{Kind: KindAwaited, Namespace: namespace, Object: object}
 }
 
-// RecordsAwaitKey returns the key for Records of a namespace that wait at a name.
 func RecordsAwaitKey(view string, fqdn name.Name, namespace string) Key {
 	return Key{Kind: KindAwaited, View: view, Name: fqdn, Namespace: namespace}
 }
@@ -116,7 +115,6 @@ func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
 }
 
-// Awaited is the value of KindAwaited and KindTouched.
 type Awaited struct{ Any bool }
 
 // FloorKey is the key of the floor: after a restore, the serial from which zones without a last serial continue.
@@ -128,7 +126,6 @@ func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }
 
-// RulesKey returns the key of NamespaceRules.
 func RulesKey(zone, namespace string) Key {
 	return Key{Kind: KindRules, Zone: zone, Namespace: namespace}
 }

@@ -35,7 +35,6 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// DigestOf hashes rdata.
 func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
 
 // OwnerValue counts the Records at a name with the same type, rdata and ttl.
@@ -68,16 +67,13 @@ type Owner struct {
 	Pointers int `json:"r,omitempty"`
 }
 
-// Naming counts the Delegations that reserve a name.
 type Naming struct {
 	Namespace string `json:"n"`
 	Count     int    `json:"c"`
 }
 
-// MaxNamed bounds Owner.Named.
 const MaxNamed = 64
 
-// IsNamedFor reports whether Delegations reserve the name for a namespace.
 func (o *Owner) IsNamedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
@@ -114,7 +110,6 @@ type Claim struct {
 	Underscore int    `json:"u,omitempty"`
 }
 
-// Count counts a namespace's records in a zone.
 type Count struct {
 	Records int64 `json:"c"`
 }
@@ -219,7 +214,6 @@ func (o *Owner) HasOtherSPF(d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.SPF && v.Digest != d })
 }
 
-// HasOther reports whether the type has a value other than d.
 func (o *Owner) HasOther(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest != d })
 }
@@ -228,7 +222,6 @@ func (o *Owner) HasType(t rdata.Type) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t })
 }
 
-// HasCut reports whether a child's cut has data at the name.
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
 // AddContribution counts the values of c, with their wire lengths. guests is 1 for a guest's record (S4.14), else 0.
@@ -281,7 +274,6 @@ func (o *Owner) RRsetTTL(t rdata.Type) *content.TTL {
 	return ttlOf(o.Values, t)
 }
 
-// DefinesValue reports whether records or cuts have the value.
 func (o *Owner) DefinesValue(t rdata.Type, d Digest) bool {
 	return o.HasValue(t, d) || o != nil && slices.ContainsFunc(o.Cut, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
@@ -361,7 +353,6 @@ func (o *Owner) Types() []rdata.Type {
 	return out
 }
 
-// RRsets returns the number of RRsets.
 func (o *Owner) RRsets() int {
 	types := map[rdata.Type]bool{}
 	for _, values := range [...][]OwnerValue{o.Values, o.Cut} {
@@ -414,7 +405,6 @@ func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int)
 	return all
 }
 
-// ClaimOf returns the claim of a namespace; nil for none.
 func (o *Owner) ClaimOf(namespace string) *Claim {
 	if o != nil {
 		if i := slices.IndexFunc(o.Claims, func(c Claim) bool { return c.Namespace == namespace }); i >= 0 {

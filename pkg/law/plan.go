@@ -36,7 +36,6 @@ type Plan struct {
 	Warnings []Warning
 }
 
-// Warning is a warning to the client.
 type Warning struct {
 	Rule string
 	// Reason is set if another write may resolve the warning.
@@ -47,12 +46,10 @@ type Warning struct {
 
 func (p *Plan) Warn(rule, format string, args ...any) { p.WarnOf(rule, "", format, args...) }
 
-// WarnOf adds a warning with Reason.
 func (p *Plan) WarnOf(rule, reason, format string, args ...any) {
 	p.Warnings = append(p.Warnings, Warning{Rule: rule, Reason: reason, Text: fmt.Sprintf(format, args...)})
 }
 
-// WarnOfHost adds a warning with Host.
 func (p *Plan) WarnOfHost(rule string, host name.Name, format string, args ...any) {
 	p.Warnings = append(p.Warnings, Warning{Rule: rule, Reason: WarningAbsentHost, Text: fmt.Sprintf(format, args...), Host: host})
 }

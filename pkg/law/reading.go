@@ -25,7 +25,7 @@ func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	}
 	r := Reading{seen: seen}
 	defer func() {
-		if len(r.needs) > 0 { // other panics continue
+		if len(r.needs) > 0 {
 			_ = recover()
 			out = Outcome{Need: r.needs}
 		}

@@ -9,7 +9,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Record is a parsed Record object.
 type Record struct {
 	Namespace, Name, UID string
 	View                 string
@@ -41,7 +40,6 @@ type Adopted struct {
 	Contribution
 }
 
-// ContributionAt returns the record's data at an owner.
 func (r *Record) ContributionAt(owner name.Rel) Contribution {
 	return Contribution{Owner: owner, Type: r.Type, TTL: r.TTL, Values: r.Values}
 }

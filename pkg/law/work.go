@@ -21,7 +21,6 @@ type PendingCut struct {
 	Own bool `json:"own,omitempty"`
 }
 
-// Same reports whether parent and child are equal.
 func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
@@ -78,8 +77,7 @@ type Work struct {
 
 // Cursor is the last decided candidate, in the order of candidates.
 type Cursor struct {
-	Times int `json:"times,omitempty"`
-	// Moved is true if all moving records have moved.
+	Times   int    `json:"times,omitempty"`
 	Moved   bool   `json:"moved,omitempty"`
 	Rank    int    `json:"rank,omitempty"`
 	Created int64  `json:"created,omitempty"`
@@ -90,14 +88,12 @@ type Cursor struct {
 // from a tenant begins the period anew (S3.6).
 func (w *Work) Cause() string { return fmt.Sprintf("%s@%d.%d", w.ID, w.Since, w.Times) }
 
-// Place is a zone with its name.
 type Place struct {
 	Ref
 	View string    `json:"view,omitempty"`
 	FQDN name.Name `json:"fqdn"`
 }
 
-// ScanKind is the range of a Scan.
 type ScanKind string
 
 const (
@@ -119,24 +115,21 @@ const (
 
 // Scan is a range of objects to decide again.
 type Scan struct {
-	Kind   ScanKind  `json:"kind"`
-	Zone   string    `json:"zone,omitempty"`
-	Owner  name.Rel  `json:"owner,omitzero"`
-	View   string    `json:"view,omitempty"`
-	Name   name.Name `json:"name,omitzero"`
-	Exact  bool      `json:"exact,omitempty"`
-	At     bool      `json:"at,omitempty"`
-	Target *Ref      `json:"target,omitempty"`
-	// Namespaces; none: all.
-	Namespaces []string `json:"namespaces,omitempty"`
+	Kind       ScanKind  `json:"kind"`
+	Zone       string    `json:"zone,omitempty"`
+	Owner      name.Rel  `json:"owner,omitzero"`
+	View       string    `json:"view,omitempty"`
+	Name       name.Name `json:"name,omitzero"`
+	Exact      bool      `json:"exact,omitempty"`
+	At         bool      `json:"at,omitempty"`
+	Target     *Ref      `json:"target,omitempty"`
+	Namespaces []string  `json:"namespaces,omitempty"`
 }
 
-// Scan returns the scan of the zone's records.
 func (o Origin) Scan() Scan {
 	return Scan{Kind: ScanMembers, Zone: o.Zone, Owner: name.Apex, Name: o.Name}
 }
 
-// Of reports whether the scan includes a namespace.
 func (s *Scan) Of(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }

@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Ref names a zone object.
 type Ref struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
@@ -48,7 +47,6 @@ type ZoneRules struct {
 	RecordsPerNamespace int64
 }
 
-// Zone is the state of a zone object.
 type Zone struct {
 	Ref
 	View   string
@@ -83,10 +81,8 @@ type Zone struct {
 	given []rules.Rule
 }
 
-// FQDN returns the name.
 func (z *Zone) FQDN() name.Name { return z.Header.FQDN }
 
-// Complete sets Made and MadeNames.
 func (z *Zone) Complete() {
 	z.Made, z.MadeNames = z.Header.NameServerRRsets(), nil
 	for _, ns := range z.Header.NameServers {
@@ -211,7 +207,6 @@ func (o *Owner) IsOwn(z *Zone) bool {
 	return c != nil && c.Names()
 }
 
-// HasTenant reports whether a tenant has a claim.
 func (o *Owner) HasTenant(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }

@@ -16,7 +16,6 @@ import (
 // Wildcards, CAA, policies, challenges, glue and cookies act across names. So claims of two tenants nest only by a
 // literal or shared rule (S4.7 to S4.15).
 
-// Claimant is a tenant that asks for a name.
 type Claimant struct {
 	*law.Reading
 	Zone      *law.Zone
@@ -128,7 +127,6 @@ func (c *Claimant) RefuseData(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// RefuseOthers refuses a name claimed by another tenant.
 func (c *Claimant) RefuseOthers(n name.Rel) *law.Refusal {
 	if _, others := c.claimsAt(n); !others {
 		return nil

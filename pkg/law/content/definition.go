@@ -91,7 +91,6 @@ func compareKey(owner name.Rel, t rdata.Type, otherOwner name.Rel, otherType rda
 	return owner.Compare(otherOwner)
 }
 
-// Elements appends the elements of values and TTL.
 func (s RRset) Elements(to []sethash.Element) []sethash.Element {
 	for _, data := range s.Data {
 		to = append(to, Row{s.Owner, s.Type, data}.Element())

@@ -149,7 +149,6 @@ func (h Header) NameServerRRsets() []RRset {
 	return sets
 }
 
-// MakesAt reports whether NameServerRRsets has an RRset at fqdn.
 func (h Header) MakesAt(fqdn name.Name) bool {
 	owner, inside := fqdn.Rel(h.FQDN)
 	return inside && slices.ContainsFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner == owner })

@@ -102,11 +102,9 @@ type Step struct {
 	// Record and By, the user, made the step; Record is nil for other causes. Neither is part of the definition.
 	Record *RecordRef `json:"rec,omitempty"`
 	By     string     `json:"by,omitempty"`
-	// Time is in unix seconds.
-	Time int64 `json:"at,omitempty"`
+	Time   int64      `json:"at,omitempty"`
 }
 
-// Creates reports whether the step creates the zone.
 func (s Step) Creates() bool { return s.HeaderBefore == nil && s.HeaderAfter != nil }
 
 // Raises reports whether the step changes the serial alone (S6.11).
@@ -114,7 +112,6 @@ func (s Step) Raises() bool {
 	return s.HeaderAfter == nil && len(s.Removed)+len(s.Added)+len(s.TTLs) == 0
 }
 
-// Elements returns the elements that the step removes and adds.
 func (s Step) Elements() (removed, added []sethash.Element) {
 	for _, row := range s.Removed {
 		removed = append(removed, row.Element())

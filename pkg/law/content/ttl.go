@@ -25,7 +25,6 @@ type TTL struct {
 // InheritTTL returns the TTL of values without ttl (S5.5).
 func InheritTTL() TTL { return TTL{Inherit: true} }
 
-// ExplicitTTL returns the TTL of values with a ttl.
 func ExplicitTTL(seconds uint32) TTL { return TTL{Explicit: true, Seconds: seconds} }
 
 // Merge returns the TTL of an RRset with values of both TTLs (S5.2). It is commutative, associative and idempotent.

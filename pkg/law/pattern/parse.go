@@ -119,7 +119,6 @@ func notInLabel(r rune) bool {
 	return true
 }
 
-// MarshalText writes String.
 func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.text), nil }
 
 // UnmarshalText is Parse; empty text is the zero value.

@@ -87,7 +87,6 @@ func (p Pattern) SpeaksForMany() bool {
 	return p.star && !p.many && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
 }
 
-// Names reports whether p matches n and no other name.
 func (p Pattern) Names(n, zone name.Name) bool { return !p.star && p.Match(n, zone) }
 
 // Only returns the single name that a pattern without "*" matches; otherwise false.
@@ -99,7 +98,6 @@ func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 	return n, err == nil && p.Match(n, zone)
 }
 
-// IsLiteral reports whether p has no "*".
 func (p Pattern) IsLiteral() bool { return !p.star && !p.IsZero() }
 
 // Tail returns the number of labels after the last label with "*" (S4.20), or of all without "*". Labels of the zone's
@@ -136,7 +134,6 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	return strings.Count(text, ".") + 1, ok && (above == "" || strings.HasSuffix(above, "."))
 }
 
-// MayMatchBelow reports whether p may match a name at or below n.
 func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	labels := p.labels
 	if p.absolute {
@@ -157,7 +154,6 @@ func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	return true
 }
 
-// MatchBelow reports whether p matches every name below n.
 func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	child, err := name.ParseIn("x", n)
 	return p.many && err == nil && p.Match(child, zone)
@@ -250,7 +246,6 @@ func cutLast(text string) (rest, label string) {
 	return text[:at], text[at+1:]
 }
 
-// CanMatch reports whether any legal name in zone matches p.
 func (p Pattern) CanMatch(zone name.Name) bool {
 	if p.IsZero() || zone.IsZero() {
 		return false

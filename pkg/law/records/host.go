@@ -85,7 +85,6 @@ func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 	return nil
 }
 
-// IsAddress reports whether a host is written as an IP address.
 func IsAddress(host string) bool {
 	_, err := netip.ParseAddr(strings.TrimSuffix(host, "."))
 	return err == nil

@@ -10,7 +10,6 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// RecordAsk is the input of DecideRecord.
 type RecordAsk struct {
 	Namespace, Name, UID string
 	// Before is the present contribution; nil if the record is in no zone.
@@ -23,9 +22,8 @@ type RecordAsk struct {
 	// Existed is true for a record that moves and has left its zone (S2.9), and in a cascade for any record in a zone.
 	Existed bool
 	// Came is true, in a cascade, for a record that waits under its name in a removed zone.
-	Came bool
-	Now  time.Time
-	// By is the user, for the journal.
+	Came   bool
+	Now    time.Time
 	By     string
 	WorkID string
 	// Work is the id of the cascade; "" for a client's write or an unmarked cascade.

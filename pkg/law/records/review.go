@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Review is the answer to a NameReview.
 type Review struct {
 	// Zone would take the record; nil if no zone with a rule for the namespace encloses the name.
 	Zone    *law.Zone
@@ -78,7 +77,7 @@ func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Clai
 	c := &claims.Claimant{Reading: d.Reading, Zone: z, Holding: p.holding, Namespace: namespace,
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, n)) }}
 	if c.FindNamed(base).Least > 0 {
-		claimed = ClaimedAnother // reserved for others
+		claimed = ClaimedAnother
 	}
 	for up, ok := base, true; ok; up, ok = up.Parent() {
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, up))

@@ -166,10 +166,8 @@ func ParseState(text string) (State, error) {
 	return state, nil
 }
 
-// MarshalText writes String.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText is ParseState.
 func (s *State) UnmarshalText(text []byte) error {
 	state, err := ParseState(string(text))
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// ZoneSpec is the desired state of a Zone.
 type ZoneSpec struct {
 	law.Ref
 	DomainName string
@@ -22,7 +21,6 @@ type ZoneSpec struct {
 	law.ZoneSettings
 }
 
-// Waiting returns the index entry of a pending zone.
 func (s *ZoneSpec) Waiting() *law.Waiting {
 	w := &law.Waiting{View: s.View, Zone: s.ZoneRef}
 	if s.ZoneRef == nil {
@@ -31,9 +29,7 @@ func (s *ZoneSpec) Waiting() *law.Waiting {
 	return w
 }
 
-// ZoneAsk is the input of DecideZone.
 type ZoneAsk struct {
-	// Before is nil if the write creates the zone.
 	Before *law.Zone
 	Waits  *law.Waiting
 	After  *ZoneSpec
