@@ -44,7 +44,6 @@ type Zone struct {
 	// Remove is true if the Zone is being deleted: the zone leaves Classes, too.
 	Remove bool
 	Retain bool
-	// Paused stops deliveries, but not removals.
 	Paused bool
 	// Request asks for an immediate comparison and retry, if different from State.Request.
 	Request string

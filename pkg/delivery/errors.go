@@ -17,7 +17,6 @@ const (
 	ReasonServerUnreachable    Reason = "ServerUnreachable"
 	ReasonServerError          Reason = "ServerError"
 	ReasonAuthenticationFailed Reason = "AuthenticationFailed"
-	// ReasonSecretNotFound means that a Secret of the class, or a key in it, is missing or empty.
 	ReasonSecretNotFound       Reason = "SecretNotFound"
 	ReasonInvalidConfiguration Reason = "InvalidConfiguration"
 	// ReasonValidationFailed means that the provider refuses or cannot represent the data.
@@ -44,16 +43,14 @@ const (
 	ReasonDelivered Reason = "Delivered"
 	// ReasonAllInstancesConfigured replaces Delivered in a class with Servers.
 	ReasonAllInstancesConfigured Reason = "AllInstancesConfigured"
-	// ReasonPending means that the delivery has not begun, or some servers have not fetched the serial yet.
-	ReasonPending    Reason = "Pending"
-	ReasonCompared   Reason = "Compared"
-	ReasonDriftFound Reason = "DriftFound"
-	ReasonCannotList Reason = "CannotList"
+	ReasonPending                Reason = "Pending"
+	ReasonCompared               Reason = "Compared"
+	ReasonDriftFound             Reason = "DriftFound"
+	ReasonCannotList             Reason = "CannotList"
 	// ReasonInternalError means that the provider's code crashed on this zone.
 	ReasonInternalError Reason = "InternalError"
 )
 
-// Error is a failure of a provider.
 type Error struct {
 	Reason Reason
 	// Code is the provider's code, such as an rcode or HTTP status; "" means none.
@@ -67,7 +64,6 @@ type Error struct {
 	Permanent bool
 	// RetryAfter is the delay that the provider asks for; 0 means the usual backoff.
 	RetryAfter time.Duration
-	// WholeClass pauses all zones of the class.
 	WholeClass bool
 	Err        error
 }
@@ -91,7 +87,6 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 	return &Error{Reason: reason, Message: err.Error(), Err: errors.Unwrap(err)}
 }
 
-// ErrCannotList means that the provider cannot list its content.
 var ErrCannotList = errors.New("the provider cannot list its data")
 
 // ErrNotProven means that no fault is known, but no answer proves the access yet. Users read a wrapping error.

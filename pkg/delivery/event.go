@@ -13,13 +13,11 @@ type Outcome string
 const (
 	// OutcomeDelivered means that everything in the class confirmed Serial, except the RRsets in Failed.
 	OutcomeDelivered Outcome = "Delivered"
-	// OutcomePending means that some servers have not fetched the serial yet.
-	OutcomePending Outcome = "Pending"
+	OutcomePending   Outcome = "Pending"
 	// OutcomeFailed means a failure by State.Error. RRsets beyond Failed may be missing, too.
 	OutcomeFailed Outcome = "Failed"
 	// OutcomeDrifted means that the provider's content differs from the confirmed content, and is repaired next.
-	OutcomeDrifted Outcome = "Drifted"
-	// OutcomeCompared means that a comparison ended without a repair.
+	OutcomeDrifted  Outcome = "Drifted"
 	OutcomeCompared Outcome = "Compared"
 	// OutcomeRemoved means that the zone is removed from the provider or retained there, and the state deleted.
 	OutcomeRemoved Outcome = "Withdrawn"

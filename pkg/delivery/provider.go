@@ -39,7 +39,6 @@ type Provider interface {
 	// without the zone: they may have lost other zones, too. A server is returned once until it confirms again. Nil if
 	// servers do not fetch zones.
 	AskLast(ctx context.Context) (lost []string)
-	// Abilities returns a constant.
 	Abilities() Abilities
 	Close() error
 }
@@ -138,11 +137,9 @@ type Plan struct {
 	All iter.Seq[RRset]
 	// Servers has the rows of the last report. A server with a row may have the zone, even after it left the class.
 	Servers []Server
-	// Asked is true if a Zone.Request asks for the comparison.
-	Asked bool
+	Asked   bool
 }
 
-// ServerNames returns the names in Servers.
 func (p Plan) ServerNames() []string { return namesOf(p.Servers) }
 
 func namesOf(servers []Server) (names []string) {
@@ -220,7 +217,6 @@ func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 // Change is an RRset before and after, both with name and type.
 type Change struct{ Before, After RRset }
 
-// Report is the result of Deliver or Remove.
 type Report struct {
 	// Confirmed is the serial that everything in the class has; 0 if unknown.
 	Confirmed serial.Serial
@@ -235,7 +231,6 @@ type Report struct {
 	Remains bool
 }
 
-// Server is the row of a name server in a report.
 type Server struct {
 	Name string
 	// Serial is that of the zone at the server; 0 for none or unknown.
@@ -267,7 +262,6 @@ func (s Server) Alike(other Server) bool {
 	return s.Name == other.Name && s.Serial == other.Serial && s.Content == other.Content && s.Since == other.Since
 }
 
-// Failure is a refused RRset.
 type Failure struct {
 	Name name.Name
 	Type rdata.Type
@@ -291,5 +285,4 @@ type Drift struct {
 	Servers []Server
 }
 
-// Empty reports whether no RRset is missing or differs.
 func (d Drift) Empty() bool { return len(d.Missing)+len(d.Differing) == 0 }

@@ -17,7 +17,6 @@ type Key struct {
 	Class string
 }
 
-// State is the stored state of a delivery.
 type State struct {
 	// Version is that of the Store; empty if not stored.
 	Version string
@@ -61,7 +60,6 @@ const (
 	MaxRefusal = 256
 )
 
-// ServerNames returns the names in Servers.
 func (s State) ServerNames() []string { return namesOf(s.Servers) }
 
 // Behind names failed servers, and servers without the latest serial confirmed, begun or asked for.
@@ -105,7 +103,6 @@ func (s State) Earliest() serial.Serial {
 	return s.Serial
 }
 
-// Same reports whether both intents have the same worker and serial.
 func (i *Intent) Same(other *Intent) bool {
 	if i == nil || other == nil {
 		return i == other

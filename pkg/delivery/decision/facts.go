@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Do is the kind of an Action.
 type Do string
 
 const (
@@ -43,7 +42,6 @@ type Action struct {
 	Settled, Notable bool
 }
 
-// View identifies the content to deliver.
 type View struct {
 	FQDN   name.Name
 	Serial serial.Serial
@@ -106,7 +104,6 @@ type Facts struct {
 	Missing, Differing, Others int
 }
 
-// Wanted reports whether the class has to deliver the zone.
 func (f *Facts) Wanted() bool {
 	return slices.Contains(f.Zone.Classes, f.Class.Name) && !f.Zone.Remove
 }

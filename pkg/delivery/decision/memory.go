@@ -25,10 +25,9 @@ type Memory struct {
 	due      times
 	failures int
 	// blocked is true if the delivery waits for another serial than blockedAt.
-	blocked   bool
-	blockedAt serial.Serial
-	refused   refused
-	// pending is the serial that some servers have not fetched yet.
+	blocked    bool
+	blockedAt  serial.Serial
+	refused    refused
 	pending    serial.Serial
 	polls      int
 	cannotList bool
@@ -93,7 +92,6 @@ func (t *times) isSet(c cause) bool { return !t[c].IsZero() }
 
 func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
 
-// Fails reports whether the last attempt failed or RRsets are refused.
 func (m *Memory) Fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
 
 // LoadState sets the stored state, and adds the unsaved intent of this process, named me, unless another worker has

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Result is a state to store and an event to report.
 type Result struct {
 	State delivery.State
 	Event delivery.Event
@@ -49,7 +48,6 @@ const onTheirWay = "servers have not confirmed the serial yet"
 const remains = "; RRsets removed from the zone may still be there, since the journal no longer has the changes after the last " +
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
-// RecordAnswer returns the result of a delivery from the provider's answer.
 func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err error) Result {
 	if t.Repeat && err == nil {
 		m.due.clear(dueRepeat)

@@ -22,7 +22,6 @@ const maxListed = 256
 
 const maxPerAttempt = 64
 
-// hasUnlisted reports whether this process has all refused RRsets in memory.
 func (m *Memory) hasUnlisted() bool {
 	return m.refused.unlisted != nil && m.State.Serial != 0 && m.State.Intent != nil
 }

@@ -13,11 +13,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Tried is the planned delivery of an attempt.
 type Tried struct {
-	Plans  []delivery.Plan
-	Intent delivery.Intent
-	Repeat bool
+	Plans       []delivery.Plan
+	Intent      delivery.Intent
+	Repeat      bool
 	before      delivery.State
 	unconfirmed map[delivery.RRsetKey]bool // refused before
 }

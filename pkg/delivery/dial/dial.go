@@ -41,7 +41,6 @@ func New(allowLocal bool) *net.Dialer {
 	return dialer
 }
 
-// AsLocal returns the refusal in err, if any.
 func AsLocal(err error) (*LocalAddressError, bool) {
 	var local *LocalAddressError
 	return local, errors.As(err, &local)

@@ -33,7 +33,6 @@ type Store interface {
 	Delete(ctx context.Context, key delivery.Key) error
 }
 
-// Lease is the right of an attempt to write a delivery.
 type Lease struct {
 	Key    delivery.Key
 	Store  Store

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Source reads the content and history of zones for plans.
 type Source struct {
 	// Views has the zones of this process, whose settled content is delivered (S7.2).
 	Views *zoneview.Set

@@ -36,7 +36,6 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Provider writes zones to a server.
 type Provider struct {
 	config Config
 
@@ -116,7 +115,6 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// Remove removes our records from the RRsets of the zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
@@ -153,7 +151,6 @@ func (w *work) explainMissingZone(ctx context.Context, err error) error {
 		"create it there, or name another server", w.config.Server, w.plan.Zone, w.config.TransferServer)
 }
 
-// Verify transfers and compares the zone.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	w := p.begin(plan, nil)
 	defer w.end()

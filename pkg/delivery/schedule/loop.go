@@ -196,7 +196,6 @@ func (l *Loop) RemoveClass(name string) bool {
 	return true
 }
 
-// SetZone adds a zone, or replaces its desired state.
 func (l *Loop) SetZone(desired delivery.Zone) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -314,7 +313,6 @@ type ClassStatus struct {
 	PausedUntil time.Time
 }
 
-// Status returns the status of every class, in no order.
 func (l *Loop) Status() []ClassStatus {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -363,7 +361,6 @@ func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) 
 	return i.confirmed, i.behind
 }
 
-// findLag returns the time since which a change waits; zero means none.
 func (l *Loop) findLag(z *knownZone, i *item, confirmed serial.Serial) time.Time {
 	if !slices.Contains(z.Classes, i.key.Class) || z.Remove || !l.lacks(z, confirmed) {
 		return time.Time{}

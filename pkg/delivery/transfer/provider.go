@@ -55,7 +55,6 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Provider delivers zones to the secondaries of a class.
 type Provider struct {
 	config Config
 	*signedZones

@@ -11,7 +11,6 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// Secondary is a name server that transfers zones.
 type Secondary struct {
 	Name string
 	Addr netip.AddrPort

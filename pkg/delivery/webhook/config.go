@@ -27,8 +27,7 @@ type Config struct {
 	Server string
 	// Timeout bounds a request; 0 means 30 s.
 	Timeout time.Duration
-	// HMAC signs requests; nil means unsigned.
-	HMAC *HMAC
+	HMAC    *HMAC
 	// CABundle has PEM certificates to verify the server's certificate; empty means those of the system.
 	CABundle          []byte
 	ClientCertificate *tls.Certificate
@@ -41,7 +40,6 @@ type Config struct {
 	VerifyAtMost int
 }
 
-// HMAC is the secret shared with the server.
 type HMAC struct {
 	Algorithm protocol.Algorithm
 	Secret    []byte

@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Provider delivers zones to a webhook server.
 type Provider struct {
 	config    Config
 	base      *url.URL
@@ -229,7 +228,6 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, nil
 }
 
-// Health calls GET /health.
 func (p *Provider) Health(ctx context.Context) error {
 	_, err := p.askHealth(ctx, 0)
 	return err

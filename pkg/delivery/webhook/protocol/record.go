@@ -279,7 +279,6 @@ func parseKey(typeText, domain, subdomain string) (zone, owner name.Name, t rdat
 	return zone, owner, t, nil
 }
 
-// Key returns the zone, name and type. Errors are *Error.
 func (r Record) Key() (RRset, error) {
 	zone, owner, t, err := parseKey(r.Type, r.Domain, r.Subdomain)
 	return RRset{Zone: zone, Name: owner, Type: t}, err

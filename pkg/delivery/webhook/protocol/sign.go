@@ -45,7 +45,6 @@ func (a Algorithm) hash() (func() hash.Hash, error) {
 	return nil, fmt.Errorf("algorithm %q: use SHA256 or SHA512", string(a))
 }
 
-// Validate rejects unknown algorithms.
 func (a Algorithm) Validate() error {
 	_, err := a.hash()
 	return err
@@ -55,8 +54,7 @@ func (a Algorithm) Validate() error {
 type Signed struct {
 	Method string
 	// Path is the path as sent: escaped, with the base path, without a query.
-	Path string
-	// Timestamp is the result of the function Timestamp.
+	Path      string
 	Timestamp string
 	Nonce     string
 	Body      []byte
