@@ -114,7 +114,6 @@ func agentAddress(pod *corev1.Pod) (string, error) {
 	return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(render.AgentPort)), nil
 }
 
-// AskAgentAt returns the hash of BIND's configuration at an address.
 func AskAgentAt(ctx context.Context, address string, server *render.Server) (string, error) {
 	var health protocol.Health
 	err := askJSON(ctx, address, "/health", server, &health)

@@ -98,7 +98,6 @@ func newChildren(cluster kubernetes.Interface, namespaces []string, installation
 	return c
 }
 
-// indexOwner is the index by NAMESPACE/KIND/NAME of the owner.
 const indexOwner = "owner"
 
 func listOwner(object any) ([]string, error) {

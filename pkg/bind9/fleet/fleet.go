@@ -44,10 +44,8 @@ type Config struct {
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
 	// Members returns an error if BIND in a pod lacks zones of the catalogs; nil asks the agent.
 	Members func(ctx context.Context, pod *corev1.Pod, server *render.Server) error
-	// Random is crypto/rand if nil.
-	Random io.Reader
-	// Clock is the real clock if nil.
-	Clock clock.Clock
+	Random  io.Reader
+	Clock   clock.Clock
 }
 
 // Fleet runs servers. Run may be called once.

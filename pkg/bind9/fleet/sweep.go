@@ -24,8 +24,7 @@ import (
 
 // The sweep is limited, because a mistake would remove running DNS.
 const (
-	confirmAfter = 10 * time.Minute
-	// hourlyShare is a share of the owners.
+	confirmAfter  = 10 * time.Minute
 	hourlyShare   = 0.05
 	sweepInterval = 2 * time.Minute
 )

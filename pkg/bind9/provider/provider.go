@@ -30,8 +30,7 @@ type Instance struct {
 	// DNS is the address for queries; zero if unknown.
 	DNS netip.AddrPort
 	// Key signs queries and answers; nil means unsigned.
-	Key *keys.Key
-	// Agent is nil in mode Catalog.
+	Key   *keys.Key
 	Agent *client.Client
 	// Primary is true if the instance takes updates, in mode Update. Other instances transfer from a primary.
 	Primary bool
@@ -58,7 +57,6 @@ func (i Instance) leavingRow() delivery.Server {
 	return delivery.Server{Name: i.Name, Note: "it has left the class, and the zone is not removed there yet", At: time.Now()}
 }
 
-// Config configures a Provider. Only Primaries is optional.
 type Config struct {
 	// Instances returns the servers of the class in the order of their rows. known names servers that may have the
 	// zone: those that run, but that the class no longer selects, are Leaving.
@@ -398,7 +396,6 @@ func (f *fleet) listMade() []Instance {
 	return all
 }
 
-// Verify queries each instance once.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	signed := p.config.Signed(plan.UID)
 	f, err := p.readFleet(plan.ServerNames(), signed, p.config.Signing(plan.UID))

@@ -23,7 +23,6 @@ import (
 	keys "kubi.zone/kubizone/pkg/transfer"
 )
 
-// UpdateConfig configures an Updater.
 type UpdateConfig struct {
 	// Instances is as in Config. Each instance has a key for updates and transfers.
 	Instances func(known []string) ([]Instance, error)
@@ -416,7 +415,6 @@ func (u *Updater) Abilities() delivery.Abilities {
 	return delivery.Abilities{Lists: true, OwnApexNS: true}
 }
 
-// Close closes the providers of the instances.
 func (u *Updater) Close() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

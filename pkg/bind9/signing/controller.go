@@ -59,8 +59,7 @@ type Config struct {
 	Zones      informers.ZoneInformer
 	Deliveries informers.DeliveryInformer
 	Classes    informers.DNSClassInformer
-	// InForce returns the classes in force for a zone.
-	InForce func(zone *v1alpha1.Zone) []*v1alpha1.DNSClass
+	InForce    func(zone *v1alpha1.Zone) []*v1alpha1.DNSClass
 	// Holder returns the UID of the Zone that owns a name in the classes; "" if unknown.
 	Holder        func(classes []string, zone name.Name) string
 	Views         *zoneview.Set
@@ -78,13 +77,12 @@ type Controller struct {
 	memory  memory
 	places  places
 	metrics *Metrics
-	// left has, by signer, the zones without a Zone in the last sweep.
-	left   map[v1alpha1.ZoneSigner]map[name.Name]bool
-	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	synced []cache.InformerSynced
+	left    map[v1alpha1.ZoneSigner]map[name.Name]bool
+	queue   workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	synced  []cache.InformerSynced
 }
 
-// New returns a Controller and registers its handlers with the informers.
+// New registers its handlers with the informers.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, memory: memory{zones: map[types.UID]*remembered{}}, metrics: NewMetrics(config.Registry),
@@ -197,7 +195,7 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name)
 	if err != nil {
 		c.places.returnPlaces(at)
-		return // the status is gone, too
+		return
 	}
 	if !c.places.takePlaces(at, listPlaces(zone)) {
 		return
@@ -235,7 +233,6 @@ func (w *work) refuseOlder(ctx context.Context) error {
 
 const maxMessage = 512
 
-// A write of status.dnssec replaces the DS at the parent.
 func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatus) error {
 	if status != nil {
 		status.FQDN = w.zone.Status.FQDN

@@ -92,7 +92,6 @@ const (
 	remind
 )
 
-// dsReport is a report to the signer about a key's DS.
 type dsReport struct {
 	keyTag uint16
 	state  string // protocol.DSPublished or DSWithdrawn

@@ -21,7 +21,6 @@ const namedNamespaces = 10
 
 type Metrics struct {
 	metrics.BaseStableCollector
-	// of is nil unless the controller runs.
 	of atomic.Pointer[source]
 }
 
@@ -52,7 +51,6 @@ var (
 		"as its servers answered last, in seconds since 1970, of the ten namespaces with the first.", "namespace")
 )
 
-// NewMetrics registers and returns the metrics.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	m := &Metrics{}
 	registry.CustomMustRegister(m)

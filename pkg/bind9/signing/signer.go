@@ -211,7 +211,7 @@ func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	names := []string{ref.Namespace + "/" + ref.Name} // the cluster as a class
+	names := []string{ref.Namespace + "/" + ref.Name}
 	for _, one := range all {
 		if block := one.Spec.Bind9; block != nil && block.ClusterRef != nil && *block.ClusterRef == *ref {
 			names = append(names, one.Name)
@@ -224,7 +224,6 @@ func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	return holder != string(w.zone.UID), nil
 }
 
-// errUnknownMember means that the members of classes lack the Delivery.
 var errUnknownMember = errors.New("the Delivery is not known yet")
 
 var defaultTimes = times{maxZoneTTL: 24 * time.Hour, parentDSTTL: 24 * time.Hour, dnskey: 3 * time.Hour}

@@ -146,7 +146,6 @@ func orEmpty(list []string) *[]string {
 	return &list
 }
 
-// Remove removes a zone if it exists.
 func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error {
 	leave, speaks, err := c.acquireSlot(ctx)
 	if err != nil {

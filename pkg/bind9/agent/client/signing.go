@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Signing is the signing state of a zone.
 type Signing struct {
 	Present bool
 	// Status is nil before the zone is signed.
@@ -79,7 +78,6 @@ func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, sta
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/dnssec/checkds", protocol.CheckDS{KeyTag: keyTag, DS: state}, nil)
 }
 
-// Notify makes the server send NOTIFY to secondaries.
 func (c *Client) Notify(ctx context.Context, zone name.Name) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {
@@ -89,7 +87,6 @@ func (c *Client) Notify(ctx context.Context, zone name.Name) error {
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/notify", nil, nil)
 }
 
-// ListZones lists all zones of the server.
 func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {

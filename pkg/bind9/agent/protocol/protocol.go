@@ -3,7 +3,6 @@
 
 package protocol
 
-// Base is the prefix of all paths.
 const Base = "/api/v1"
 
 const (
@@ -83,7 +82,6 @@ type DNSSECStatus struct {
 	UnsignedSerial *uint32 `json:"unsignedSerial,omitempty"`
 }
 
-// DNSSECKey is a key of a zone.
 type DNSSECKey struct {
 	Tag  uint16 `json:"tag"`
 	Role string `json:"role"`
@@ -104,7 +102,6 @@ type DS struct {
 	Records []DSRecord `json:"dsRecords"`
 }
 
-// DSRecord is the DS of a key signing key.
 type DSRecord struct {
 	KeyTag     uint16 `json:"keyTag"`
 	Algorithm  uint8  `json:"algorithm"`
@@ -140,7 +137,6 @@ type Members struct {
 	Some    string `json:"some,omitempty"`
 }
 
-// Health is the response of GET /health.
 type Health struct {
 	Status  string `json:"status"`
 	Version string `json:"version"`
@@ -150,7 +146,6 @@ type Health struct {
 	ConfigHash string `json:"configHash,omitempty"`
 }
 
-// Ready is the response of GET /ready.
 type Ready struct {
 	Ready  bool     `json:"ready"`
 	Checks []string `json:"checks"`

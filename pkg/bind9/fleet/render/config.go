@@ -80,7 +80,6 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 	}, nil
 }
 
-// Mounted returns all files of ConfigDir.
 func (s *Server) Mounted() (map[string]string, error) {
 	files, err := s.Files()
 	if err != nil {

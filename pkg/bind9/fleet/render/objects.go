@@ -39,7 +39,6 @@ var (
 	RoleBindings = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
 )
 
-// Object is the desired state of a Kubernetes object.
 type Object struct {
 	Resource schema.GroupVersionResource
 	Name     string
@@ -89,11 +88,9 @@ func (s *Server) owner() map[string]string {
 	return Owner{KindInstance, s.Name, s.UID}.annotations()
 }
 
-// RNDCSecretName and AgentSecretName name the Secrets of a server.
 func RNDCSecretName(instance string) string  { return instance + "-rndc-key" }
 func AgentSecretName(instance string) string { return instance + "-agent" }
 
-// TransferSecretName names the Secret with the TSIG keys of a group.
 func TransferSecretName(group string) string { return group + "-tsig" }
 
 // Objects returns all objects of a server but the Secret of its group, the workload last.

@@ -56,8 +56,7 @@ type Platform struct {
 	// Installation labels the objects. Objects of another installation are never touched.
 	Installation               string
 	BINDRepository, AgentImage string
-	// ClientNamespace is the namespace of the agents' clients.
-	ClientNamespace string
+	ClientNamespace            string
 	// KeyReaders may read the TSIG keys: the controller and the hidden primary.
 	KeyReaders []types.NamespacedName
 	// AgentReaders may read the tokens of signers' agents: the controller.
