@@ -34,9 +34,8 @@ func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 }
 
 type Target struct {
-	Addr netip.AddrPort
-	Key  string // of the key for NOTIFY; "" means unsigned
-	// NoCatalog suppresses NOTIFY of the catalog.
+	Addr      netip.AddrPort
+	Key       string // of the key for NOTIFY; "" means unsigned
 	NoCatalog bool
 	// NoZones suppresses NOTIFY of zones: the target transfers them from another server.
 	NoZones bool
@@ -86,7 +85,6 @@ const (
 	outsider trust = iota
 	// An unproven source becomes a peer by a signed message.
 	unproven
-	// A peer is allowed by its address alone.
 	peer
 )
 

@@ -154,7 +154,6 @@ func (c *Class) replaceCatalog(fqdn name.Name) {
 	}
 }
 
-// Close ends the peers' access to the zones.
 func (c *Class) Close() {
 	s := c.all
 	s.changing.Lock()
@@ -222,7 +221,6 @@ func (c *Class) Announce(uid string) {
 	c.AnnounceCatalog()
 }
 
-// AnnounceCatalog repeats the NOTIFYs of the catalog.
 func (c *Class) AnnounceCatalog() {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -26,9 +26,7 @@ import (
 type Zones interface {
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
 	Settled(uid string) (*zoneview.Snapshot, bool)
-	// Difference returns the changes from a serial to a snapshot, or an error if unknown.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
-	// Changes returns the steps between serials, or an error if unknown.
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
 	// All yields every zone of every view, in no order.
 	All() iter.Seq[*zoneview.Snapshot]

@@ -59,15 +59,12 @@ func (p *Primary) SetUpdateKeys(keys []*updates.Key) error {
 	return p.classes.setUpdaters(keys)
 }
 
-// HasClassKey reports whether a class has a key of this name.
 func (p *Primary) HasClassKey(keyName string) bool {
 	return p.classes.registry.Load().byKey[keyName] != nil
 }
 
-// Addr returns the served address with the actual port.
 func (p *Primary) Addr() netip.AddrPort { return p.pair.at }
 
-// Stats returns the current statistics.
 func (p *Primary) Stats() Stats {
 	s := p.counters.readStats()
 	s.Zones = p.classes.countServed()

@@ -29,8 +29,7 @@ type transfer struct {
 	share *updates.Key
 	// incremental is true to send the difference from the request's serial, unless readDifference finds none.
 	incremental bool
-	// records, if not nil, is the difference to send, with its SOAs.
-	records []content.Packed
+	records     []content.Packed
 }
 
 type sent struct {

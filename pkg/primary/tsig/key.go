@@ -69,7 +69,6 @@ func CanonicalName(text string) string { return mdns.CanonicalName(text) }
 
 func (k Key) String() string { return strings.TrimSuffix(k.Name, ".") }
 
-// Labels returns the labels of the name without the root.
 func (k Key) Labels() []string { return mdns.SplitDomainName(k.Name) }
 
 func (k Key) GoString() string { return fmt.Sprintf("tsig.Key(%q)", k.Name) }

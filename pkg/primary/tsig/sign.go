@@ -21,7 +21,6 @@ const (
 	classANY  = 255
 )
 
-// SigningKey is a Key with names in wire format.
 type SigningKey struct {
 	Key
 	nameWire      []byte

@@ -40,7 +40,6 @@ type Verdict struct {
 	Err            uint16 // zero means valid
 }
 
-// Keyring finds keys by canonical name.
 type Keyring map[string]*SigningKey
 
 // NewKeyring returns the valid keys. The error has all faults.

@@ -24,7 +24,6 @@ type Handler interface {
 	Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error)
 }
 
-// Transfer is the part of a zone that a key may transfer.
 type Transfer int
 
 const (
@@ -35,10 +34,8 @@ const (
 	TransferZone
 )
 
-// Key is a TSIG key for updates, with its rights.
 type Key struct {
 	tsig.Key
-	// ID identifies the key for the Handler.
 	ID string
 	// Tenant is the namespace that writes with the key, View the view of its zones.
 	Tenant, View string
