@@ -318,7 +318,6 @@ const (
 	rowOctets  = 40
 )
 
-// Remove removes a zone, if present.
 func (v *Set) Remove(uid string) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -395,7 +394,6 @@ func (v *Set) removeName(uid string, settled *Snapshot) {
 	}
 }
 
-// ByUID returns a zone's newest snapshot.
 func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	known := v.held(uid)
 	if known == nil {

@@ -97,7 +97,6 @@ func (s *Snapshot) State() sethash.State { return s.state }
 // Hash returns status.hash at this serial (S6.7).
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
 
-// Len returns the number of rows.
 func (s *Snapshot) Len() int { return s.rows }
 
 // EntryCount returns status.entryCount (S6.7).
@@ -239,7 +238,6 @@ func (s *Snapshot) Packed() iter.Seq2[content.Packed, error] {
 	return content.Pack(s.header, s.serial, s.RRsets())
 }
 
-// SOA returns the first of Entries.
 func (s *Snapshot) SOA() dns.Entry { return s.header.SOA(s.serial, s.firstServer()) }
 
 // PackedSOA returns the first of Packed. The caller owns its Rdata.
@@ -327,7 +325,6 @@ func (s *Snapshot) lookup(owner name.Rel, t rdata.Type) []dns.Entry {
 	return entries
 }
 
-// String returns fqdn, view if any, and UID, for messages.
 func (s *Snapshot) String() string {
 	if s.zone.View == "" {
 		return fmt.Sprintf("zone %s (uid %s)", s.header.FQDN, s.zone.UID)

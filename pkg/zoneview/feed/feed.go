@@ -303,7 +303,6 @@ func (f *Feed) Wait(ctx context.Context) error {
 	}
 }
 
-// FrozenBy returns why a zone is frozen, or nil.
 func (f *Feed) FrozenBy(key string) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -313,7 +312,6 @@ func (f *Feed) FrozenBy(key string) error {
 	return nil
 }
 
-// Frozen returns the frozen zones.
 func (f *Feed) Frozen() []cache.ObjectName {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

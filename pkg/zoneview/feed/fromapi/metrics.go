@@ -11,7 +11,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed"
 )
 
-// Metrics of a Source have no label for zones.
 type Metrics struct {
 	restarts *metrics.CounterVec
 
@@ -19,7 +18,6 @@ type Metrics struct {
 	frozenZones *metrics.Gauge
 }
 
-// NewMetrics registers the metrics of a Source.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	m := &Metrics{
 		restarts: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "feed", Name: "restarts_total",

@@ -35,7 +35,6 @@ type Source struct {
 	pause, retry time.Duration
 }
 
-// New returns a source that writes the Set.
 func New(from *ledger.Ledger, set *zoneview.Set) *Source {
 	return &Source{Feed: feed.New(set, runtime.GOMAXPROCS(0)), follow: from.Follow, pause: failurePause, retry: firstRetry}
 }
@@ -102,7 +101,6 @@ func (p *pass) Reset() {
 
 func (p *pass) Unreadable(namespace, name string, err error) { p.unreadable[namespace+"/"+name] = err }
 
-// Base proves a zone in the background.
 func (p *pass) Base(base ledger.Base) {
 	uid, z := base.Zone.UID, base.Zone
 	proof := p.Feed.Base(uid, feed.Base{
