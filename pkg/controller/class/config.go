@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// FieldManager is the field manager of all writes.
 const FieldManager = "kubizone-controller"
 
 // NewProvider makes the provider of a class with its block. target identifies the destination of zones
@@ -31,7 +30,6 @@ const FieldManager = "kubizone-controller"
 // of GetSecret are returned unchanged.
 type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
 
-// GetSecret returns the data of a Secret.
 type GetSecret func(namespace, name string) (map[string][]byte, error)
 
 type Secrets interface {
@@ -39,7 +37,6 @@ type Secrets interface {
 	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)
 }
 
-// ErrSecretNotFound is the error for an absent Secret.
 var ErrSecretNotFound = errors.New("there is no such Secret")
 
 // MissingSecret is ErrSecretNotFound with the next step.

@@ -37,7 +37,6 @@ const (
 	lastInterval = time.Second
 )
 
-// Controller delivers zones. It runs once.
 type Controller struct {
 	*shared
 	config  Config
@@ -102,7 +101,6 @@ func New(config Config) (*Controller, error) {
 	return c, c.watchObjects()
 }
 
-// InForce returns the existing classes in force for a zone.
 func (c *Controller) InForce(zone *v1alpha1.Zone) []*v1alpha1.DNSClass {
 	var classes []*v1alpha1.DNSClass
 	force, _ := c.index.InForce(zone)

@@ -51,7 +51,6 @@ func (h history) request(zone *v1alpha1.Zone, since serial.Serial) *rest.Request
 		Param("since", since.String())
 }
 
-// ReadChanges parses the changes of an answer.
 func ReadChanges(listed []v1alpha1.ZoneChange) ([]dns.Change, error) {
 	changes := make([]dns.Change, len(listed))
 	for i, of := range listed {

@@ -13,10 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// Metrics of deliveries have no label for a zone or a Record.
 type Metrics struct {
 	metrics.BaseStableCollector
-	// status is nil unless the controller runs.
 	status atomic.Pointer[func() []schedule.ClassStatus]
 
 	calls, drifted, fenced *metrics.CounterVec
@@ -55,7 +53,6 @@ func newGauge(name, help string) *metrics.Desc {
 	return metrics.NewDesc("kubizone_delivery_"+name, help, []string{"class"}, nil, metrics.BETA, "")
 }
 
-// NewMetrics registers the metrics of a controller.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	counter := func(name, help string, labels ...string) *metrics.CounterVec {
 		return metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help,

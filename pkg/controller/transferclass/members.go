@@ -71,7 +71,6 @@ func NewMembers(client rest.Interface) *Members {
 // must not block.
 func (m *Members) Changed(notify func(class string)) { m.changed = notify }
 
-// Run follows the Deliveries until ctx ends.
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
 
 // WaitForSync returns after the first listing, or with the cause of ctx.
@@ -124,7 +123,6 @@ func serialAt(created time.Time, revision uint64) serial.Serial {
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)
 }
 
-// Zones returns the Zones of a class by UID.
 func (m *Members) Zones(class string) map[string]cache.ObjectName {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -148,7 +146,6 @@ func (m *Members) Unconfirmed(class string) []string {
 	return uids
 }
 
-// Any reports whether a Zone is in any class.
 func (m *Members) Any(uid string) bool { return len(m.classesOf(uid)) > 0 }
 
 func (m *Members) classesOf(uid string) map[string]bool {
@@ -163,7 +160,6 @@ func (m *Members) classesOf(uid string) map[string]bool {
 	return of
 }
 
-// OfClass returns the members of a class for its provider.
 func (m *Members) OfClass(class string) transfer.Members { return ofClass{m, class} }
 
 type ofClass struct {

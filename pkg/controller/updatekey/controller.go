@@ -55,7 +55,6 @@ const (
 type Config struct {
 	Primary *primary.Primary
 	Poster  *Poster
-	// Keys are started by the caller.
 	Keys    informers.UpdateKeyInformer
 	Client  versioned.Interface
 	Secrets class.Secrets
@@ -68,8 +67,7 @@ type Controller struct {
 	Config
 	synced  cache.InformerSynced
 	changed chan struct{}
-	// begun is closed after the first syncKeys.
-	begun chan struct{}
+	begun   chan struct{}
 	// read has the last keys from Secrets, by UID of the UpdateKey. recorded has the names that this process wrote into
 	// a status: the informer may lag behind. Only Run uses them.
 	read     map[types.UID]tsig.Key
@@ -109,7 +107,6 @@ func (c *Controller) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Run serves the keys until ctx ends.
 func (c *Controller) Run(ctx context.Context) {
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced) || c.WaitFirst(ctx) != nil {
 		return
