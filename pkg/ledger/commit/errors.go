@@ -218,7 +218,6 @@ func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	}
 }
 
-// User returns the user name in ctx, or "".
 func User(ctx context.Context) string {
 	if u, ok := genericapirequest.UserFrom(ctx); ok {
 		return u.GetName()

@@ -95,14 +95,12 @@ func (com *Committer) Owns(id string) bool {
 	return com.works[id]
 }
 
-// Disown unmarks a processed item.
 func (com *Committer) Disown(id string) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	delete(com.works, id)
 }
 
-// Owing returns the channel on which Rouse sends.
 func (com *Committer) Owing() <-chan struct{} { return com.wake }
 
 // NextFreed waits for the next name at which a client removed a value; ok is false if ctx ends.
@@ -138,7 +136,6 @@ func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
 	}
 }
 
-// Rouse wakes the outbox.
 func (com *Committer) Rouse() {
 	select {
 	case com.wake <- struct{}{}:

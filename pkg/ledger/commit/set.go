@@ -50,7 +50,6 @@ func (t *Set) newGroup() *group {
 	return g
 }
 
-// Object returns the Record after the write, or the deleted Record.
 func (w *SetWrite) Object() *v1alpha1.Record {
 	if w.After != nil {
 		return w.After
@@ -58,7 +57,6 @@ func (w *SetWrite) Object() *v1alpha1.Record {
 	return w.Before
 }
 
-// Namespace returns the Record's namespace.
 func (w *SetWrite) Namespace() string { return w.Object().Namespace }
 
 func (w *SetWrite) isDecided() bool {
@@ -232,7 +230,6 @@ func (t *Set) warnOfDeletions() {
 	WarnOfDeletions(first.Ctx, &c)
 }
 
-// Zone returns the writes' zone and committed serial.
 func (t *Set) Zone() (*v1alpha1.AdoptingZone, int64) {
 	if t.change != nil {
 		z := t.change.Zone

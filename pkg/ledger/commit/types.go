@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Committer decides and commits writes.
 type Committer struct {
 	mem        *facts.Memory
 	jr         *journal.Journal
@@ -97,7 +96,6 @@ type attempt struct {
 	bound int    // octets; a larger batch takes no further group
 }
 
-// draft is the zone after the decided groups.
 type draft struct {
 	facts.Overlay
 	change *law.ZoneChange
@@ -228,7 +226,6 @@ type usage struct {
 	changed map[law.Key]bool
 }
 
-// Item is an outbox item at its revision.
 type Item struct {
 	Work law.Work
 	Mod  int64
@@ -238,8 +235,7 @@ type Item struct {
 type FreedName struct {
 	View       string
 	Name, Base name.Name
-	// Apex is true if Base is the zone's apex.
-	Apex bool
+	Apex       bool
 }
 
 // maxFreed bounds the channel of freed names. Records at a dropped name wait for the next round.

@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// Object identifies the object of a write.
 type Object struct {
 	Resource, Namespace, Name string
 	Key                       string
@@ -83,8 +82,7 @@ type Set struct {
 	// PendingCuts must be counted without the set's locks: a write of a child and its parent takes the parent's lock
 	// first.
 	PendingCuts []law.PendingCut
-	// Sent is true if the set may be written.
-	Sent bool
+	Sent        bool
 
 	// anchor is the write whose zone becomes the set's.
 	anchor *SetWrite
@@ -94,7 +92,6 @@ type Set struct {
 	required *member
 }
 
-// SetWrite is a write of a change set.
 type SetWrite struct {
 	Ctx      context.Context
 	Index    int
@@ -105,9 +102,8 @@ type SetWrite struct {
 	Hint          string
 	Unread        error
 	// Put is the encoded object of a write without a decision (S2.4). If Same is true, nothing is written.
-	Put  []byte
-	Same bool
-	// Dry is true for a decision without a write.
+	Put      []byte
+	Same     bool
 	Dry      bool
 	Answered chan SetAnswer
 
@@ -117,7 +113,6 @@ type SetWrite struct {
 	Placed  *v1alpha1.Record
 }
 
-// SetAnswer is an outcome with the placed object, or an error.
 type SetAnswer struct {
 	Out    Outcome
 	Placed *v1alpha1.Record
