@@ -33,13 +33,11 @@ import (
 const roleVariable = "KUBIZONE_BENCH_ROLE"
 
 type role struct {
-	Kind string // "etcd" or "server"
-	Dir  string
-	Etcd string
-	// SlowDisk delays each wait for the disk.
+	Kind     string // "etcd" or "server"
+	Dir      string
+	Etcd     string
 	SlowDisk time.Duration
-	// Plain is true for a server without the ledger.
-	Plain bool
+	Plain    bool
 }
 
 // places is a process's ready message, a line of JSON.
@@ -129,7 +127,6 @@ func (r role) runServer(ctx context.Context, stop context.CancelCauseFunc) error
 	return ended()
 }
 
-// The returned function waits and returns the cause.
 func runTogether(ctx context.Context, stop context.CancelCauseFunc, runs ...func(context.Context) error) func() error {
 	done := make(chan struct{}, len(runs))
 	for _, run := range runs {

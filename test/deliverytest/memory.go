@@ -100,8 +100,7 @@ type Point struct {
 	Method string
 	Zone   name.Name
 	Serial serial.Serial
-	// Set is the RRset about to be written, or zero.
-	Set delivery.RRset
+	Set    delivery.RRset
 	// Applied is true while the write is applied and the answer pending.
 	Applied bool
 }
@@ -112,8 +111,7 @@ type Memory struct {
 	Server *Server
 	// Fault, if not nil, is called before and after each write, and the provider returns its error. An error before the
 	// write prevents it; an error after it loses the answer. Fault may block until ctx ends, and may panic.
-	Fault func(ctx context.Context, at Point) error
-	// Refuse returns the error of a refused RRset, or nil.
+	Fault  func(ctx context.Context, at Point) error
 	Refuse func(set delivery.RRset) *delivery.Error
 	// Blind is true for a provider that cannot list: Verify returns ErrCannotList, and a whole zone is written unread.
 	Blind bool

@@ -40,7 +40,7 @@ type Subject struct {
 	Timeout time.Duration
 }
 
-// Run examines the subject, in a subtest for each part of the contract.
+// Run has a subtest for each part of the contract.
 func Run(t *testing.T, subject Subject) {
 	if subject.Timeout == 0 {
 		subject.Timeout = 20 * time.Second

@@ -21,7 +21,7 @@ type Metric struct {
 	Name      string
 	Labels    []string
 	Type      string
-	Processes []string // sub-commands that serve the metric
+	Processes []string
 	Help      string
 }
 

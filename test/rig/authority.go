@@ -18,7 +18,6 @@ import (
 	"time"
 )
 
-// Authority is a certificate authority.
 type Authority struct {
 	PEM []byte
 
@@ -26,7 +25,6 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Pair is a certificate and its key in PEM.
 type Pair struct{ Cert, Key []byte }
 
 func NewAuthority(name string) (*Authority, error) {
@@ -62,7 +60,6 @@ func (a *Authority) Serving(hosts ...string) (Pair, error) {
 	return a.issueLeaf(template)
 }
 
-// Client issues a certificate for a user and groups.
 func (a *Authority) Client(user string, groups ...string) (Pair, error) {
 	return a.issueLeaf(x509.Certificate{
 		Subject: pkix.Name{CommonName: user, Organization: groups}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},

@@ -22,12 +22,10 @@ type TSIGKey struct {
 	Secret    string // base64
 }
 
-// Statement returns the key for named.conf.
 func (k TSIGKey) Statement() string {
 	return fmt.Sprintf("key %q {\n\talgorithm %s;\n\tsecret %q;\n};\n", k.Name, k.Algorithm, k.Secret)
 }
 
-// SecondaryZone is a zone transferred from a primary.
 type SecondaryZone struct {
 	Zone    string // absolute
 	Primary netip.AddrPort
@@ -41,10 +39,9 @@ type PrimaryZone struct {
 	UpdateKey string // key that may update and transfer; "" means no updates, and loopback clients transfer
 }
 
-// Control is a control channel for programs other than rndc.
 type Control struct {
 	Addr netip.AddrPort
-	Key  TSIGKey // not in Keys
+	Key  TSIGKey
 }
 
 type BINDConfig struct {
@@ -65,7 +62,6 @@ type BIND struct {
 	control netip.AddrPort
 }
 
-// StartBIND waits until named answers.
 func StartBIND(ctx context.Context, c BINDConfig) (*BIND, error) {
 	named, err := Find("named", installBIND)
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"strings"
 )
 
-// Command is a page's command, in a single line, with the output shown.
 type Command struct{ Line, Output string }
 
 // ReadConsole reads the console blocks of a page, or of the section heading: "$ " begins a command, "> " continues it,

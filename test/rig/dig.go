@@ -64,7 +64,6 @@ func (d Dig) Serial(ctx context.Context, zone string, options ...string) (serial
 	return serial, err == nil, err
 }
 
-// Transfer returns a zone's records in the form of Canonical.
 func (d Dig) Transfer(ctx context.Context, zone string) ([]string, error) {
 	text, err := d.Run(ctx, "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone)
 	if err != nil {
@@ -91,7 +90,6 @@ func (d Dig) Serials(ctx context.Context, zones []string) (map[string]uint32, er
 	return serials, nil
 }
 
-// Transfers returns the master file of each complete transfer, by zone.
 func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, error) {
 	out, err := d.askEach(ctx, zones, "+tcp", "+tries=1", "+nocomments", "+nostats", "+nocmd", "AXFR")
 	if err != nil {

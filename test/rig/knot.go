@@ -19,9 +19,8 @@ const installKnot = "apt-get install knot"
 type KnotConfig struct {
 	Addr netip.AddrPort // zero means a free loopback port
 	// Key is required for transfers; nil lets every loopback client transfer.
-	Key   *TSIGKey
-	Zones []PrimaryZone // UpdateKey is Key's name or empty
-	// Secondaries may still be absent when StartKnot returns.
+	Key         *TSIGKey
+	Zones       []PrimaryZone   // UpdateKey is Key's name or empty
 	Secondaries []SecondaryZone // Key is Key's name or empty
 	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
 	// ForwardKeys may update Secondaries, which forward to the primaries.
@@ -40,7 +39,6 @@ type Knot struct {
 	peer
 }
 
-// StartKnot waits until the zones are served.
 func StartKnot(ctx context.Context, c KnotConfig) (*Knot, error) {
 	knotd, err := Find("knotd", installKnot)
 	if err != nil {

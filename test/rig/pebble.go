@@ -18,13 +18,11 @@ import (
 	"github.com/miekg/dns"
 )
 
-// PebbleConfig has the challenges' zone on a hidden primary.
 type PebbleConfig struct {
 	Zone    string // absolute
 	Primary netip.AddrPort
 	// From is the source address of queries to the hidden primary, other than updating clients'.
-	From string
-	// Serial returns the zone's serial in the API.
+	From   string
 	Serial func() (uint32, error)
 }
 
@@ -42,7 +40,6 @@ type Pebble struct {
 	stop     context.CancelFunc
 }
 
-// StartPebble waits until pebble and the resolver answer.
 func StartPebble(ctx context.Context, c PebbleConfig) (*Pebble, error) {
 	program, err := Find("pebble", "hack/install-peers.sh")
 	if err != nil {

@@ -28,14 +28,12 @@ type PowerDNSConfig struct {
 	APIKey      string // "" means no HTTP API
 }
 
-// PowerDNS is a pdns_server with a database.
 type PowerDNS struct {
 	peer
 	// API is the HTTP API's URL, if enabled.
 	API string
 }
 
-// StartPowerDNS waits until pdns_server answers.
 func StartPowerDNS(ctx context.Context, c PowerDNSConfig) (*PowerDNS, error) {
 	programs := map[string]string{"pdns_server": "", "pdnsutil": "", "sqlite3": ""}
 	for program := range programs {

@@ -33,7 +33,6 @@ func (m *Missing) Error() string {
 	return fmt.Sprintf("%s is not in %s; %s brings it", m.Program, in, m.Install)
 }
 
-// Find returns a program's path, or a *Missing.
 func Find(program, install string) (string, error) {
 	if ofLongAlone(program) {
 		return "", &Missing{Program: program, In: "the programs of this run", Install: install}
@@ -96,7 +95,6 @@ func NeedServer[T io.Closer](server T, err error) func(TB) T {
 	}
 }
 
-// Process is a program, ended only by id.
 type Process struct {
 	cmd   *exec.Cmd
 	out   *tail

@@ -33,22 +33,18 @@ func Kubizone(ctx context.Context, dir, tag string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/kubizone", tag)
 }
 
-// Client returns the path of kubectl-kubizone, built like Kubizone.
 func Client(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/kubectl-kubizone", "")
 }
 
-// WebhookServer returns the path of the webhook protocol's reference server.
 func WebhookServer(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/webhook-server", "")
 }
 
-// Publish returns the path of the example Go client.
 func Publish(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "api/examples/publish", "")
 }
 
-// MinimalController returns the path of the controller that benchmarks run beside Kubizone.
 func MinimalController(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "test/bench/peers/minimal", "")
 }

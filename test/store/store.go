@@ -132,7 +132,6 @@ func (s *Store) Settle() {
 	s.T.Fatalf("not settled within two minutes: %s", Text(s.Fsck()))
 }
 
-// SetFormat sets format and leastReader in the config key.
 func (s *Store) SetFormat(format int) {
 	s.T.Helper()
 	key, all := layout.Keys{Prefix: s.Prefix}.Config(), map[string]any{}
@@ -151,7 +150,6 @@ func (s *Store) SetFormat(format int) {
 	}
 }
 
-// Together calls the function Together once.
 func (s *Store) Together(keys ...string) {
 	s.T.Helper()
 	client, err := s.Connect()
@@ -214,7 +212,6 @@ func Text(r fsck.Report) string {
 	return b.String()
 }
 
-// Server is a ledger with a connection, and the decorated storage.
 type Server struct {
 	T           testing.TB
 	Ctx         context.Context
@@ -225,7 +222,6 @@ type Server struct {
 	stop        func()
 }
 
-// Server returns a server that ends with the test.
 func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	s.T.Helper()
 	client := s.connectEtcd()

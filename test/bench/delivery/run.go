@@ -17,8 +17,7 @@ import (
 type plan struct {
 	Rounds int
 	Time   time.Duration
-	// Zone is the number of records in a changing zone.
-	Zone int
+	Zone   int
 	// Lone changes are sequential. Steady changes are due at Rate a second, regardless of earlier changes.
 	Lone, Steady int
 	Rate         float64

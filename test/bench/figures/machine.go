@@ -97,7 +97,6 @@ func CPU(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * time.Second / clockTicks, nil
 }
 
-// FetchOverSocket returns a page of a server on a unix socket.
 func FetchOverSocket(ctx context.Context, socket, page string) ([]byte, error) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer

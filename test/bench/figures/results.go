@@ -44,7 +44,6 @@ func (s *Series) Median() float64 {
 	return (v[len(v)/2-1] + v[len(v)/2]) / 2
 }
 
-// Results are those of a run.
 type Results struct {
 	Header Header
 	Series []*Series

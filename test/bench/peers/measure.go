@@ -31,7 +31,6 @@ const (
 	firstRecords           = 10
 )
 
-// wanted is an expected answer of BIND.
 type wanted struct{ host, data string }
 
 func (s *stack) wantNext() wanted {

@@ -38,7 +38,6 @@ type row struct {
 	figures []string
 }
 
-// listRows returns the rows of the table in docs/performance.md.
 func (p plan) listRows() []row {
 	few, many := p.Sizes[0], p.Sizes[len(p.Sizes)-1]
 	of := func(n int, figures ...string) (names []string) {

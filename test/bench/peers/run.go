@@ -79,7 +79,6 @@ type figure struct {
 	value float64
 }
 
-// addRound adds each figure, and its ratio to that of Kubizone in the same round.
 func addRound(into *figures.Results, got map[string]map[string]figure) {
 	for _, s := range systems {
 		for _, row := range sortedKeys(got[s.name]) {

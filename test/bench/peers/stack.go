@@ -35,7 +35,6 @@ const (
 
 var updateKey = rig.TSIGKey{Name: "bench.key", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 
-// stack is a system with its control plane and name server.
 type stack struct {
 	*system
 	programs programs
@@ -164,7 +163,6 @@ func (s *stack) readLogs() string {
 	return out.String()
 }
 
-// usage has counters since the start.
 type usage struct {
 	requests          float64 // at API servers
 	wal, live         float64 // octets of every etcd

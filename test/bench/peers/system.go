@@ -86,7 +86,6 @@ func specOfEndpoint(host, data string) map[string]any {
 	}}}
 }
 
-// hasCondition reports whether the condition is True for the object's generation.
 func hasCondition(object *unstructured.Unstructured, name string) bool {
 	all, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, one := range all {

@@ -27,10 +27,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Loopback has the addresses that may transfer.
 var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/16")}
 
-// Outside is a loopback address not in Loopback.
 var Outside = netip.MustParseAddr("127.99.0.1")
 
 // Zone makes a zone of the default view from a master file. Its name is the uid, so that new text replaces the old zone

@@ -24,7 +24,6 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Names in the install manifests.
 const (
 	InstallNamespace = "kubizone-system"
 	ServerName       = "kubizone-apiserver"
@@ -35,7 +34,6 @@ var groups = []string{"kubi.zone", "bind9.kubi.zone"}
 
 var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
-// Namespace creates a missing namespace.
 func (k *Kube) Namespace(ctx context.Context, name string) error {
 	clients, err := k.Clients()
 	if err != nil {

@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Etcd is a single member inside this process.
 type Etcd struct {
 	Endpoint string
 
@@ -92,5 +91,4 @@ func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etc
 	return nil, fmt.Errorf("etcd on %s: %w", dir, err)
 }
 
-// Close keeps the directory.
 func (e *Etcd) Close() { e.once.Do(e.server.Close) }

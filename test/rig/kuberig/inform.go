@@ -36,7 +36,6 @@ type Informed struct {
 	Disorder int
 }
 
-// Inform follows a resource until ctx ends.
 func Inform(ctx context.Context, of cache.ListerWatcherWithContext, object runtime.Object) *Informer {
 	i := &Informer{objects: map[string]string{}, synced: make(chan struct{})}
 	counted := &cache.ListWatch{

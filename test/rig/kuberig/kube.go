@@ -62,7 +62,6 @@ type Kube struct {
 	admin     *rest.Config
 }
 
-// StartKube returns when etcd and kube-apiserver are ready.
 func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err error) {
 	if _, err := rig.KubeProgram("kube-apiserver"); err != nil {
 		return nil, err
@@ -169,7 +168,6 @@ func (k *Kube) writeCertificates() error {
 	return nil
 }
 
-// StartControllerManager also starts the Controllers of KubeConfig.
 func (k *Kube) StartControllerManager(ctx context.Context) error {
 	program, err := rig.KubeProgram("kube-controller-manager")
 	if err != nil {
@@ -290,7 +288,7 @@ func ClientConfig(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-// FrontProxy returns the certificate by which an aggregated server trusts kube-apiserver's identity headers.
+// FrontProxy returns kube-apiserver's client certificate for aggregated servers.
 func (k *Kube) FrontProxy() (tls.Certificate, error) {
 	return tls.LoadX509KeyPair(filepath.Join(k.dir, "front-proxy.crt"), filepath.Join(k.dir, "front-proxy.key"))
 }
@@ -300,7 +298,6 @@ func (k *Kube) Pause() error { return k.apiserver.Pause() }
 
 func (k *Kube) Resume() error { return k.apiserver.Signal(syscall.SIGCONT) }
 
-// Log returns at least the last megabyte.
 func (k *Kube) Log() string { return k.apiserver.Log() }
 
 func (k *Kube) ControllerManagerLog() string { return k.manager.Log() }

@@ -31,12 +31,12 @@ const look = 200 * time.Millisecond
 
 type pod struct {
 	node             *Node
-	object           *corev1.Pod // as created
+	object           *corev1.Pod
 	network, ip, dir string
 	containers       []*container
 	volumes          map[string]string // by volume
 	tokens           map[string]string // by volume and path
-	shown            corev1.PodStatus  // last status written
+	shown            corev1.PodStatus
 }
 
 func (p *pod) runPod() error {
