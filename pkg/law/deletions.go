@@ -12,9 +12,9 @@ import (
 )
 
 // A hold stops a zone's deliveries when its own namespace removes too many RRsets (S7.5), or the last apex NS (S7.6).
-// The limit compares the RRsets that this namespace added, less those removed, with their least number in earlier
-// ten-minute periods. Younger RRsets, such as challenges, do not count, because a hold stops the zone for all
-// namespaces.
+// Only RRsets older than a ten-minute period count, not young ones such as challenges, because a hold stops the zone
+// for all namespaces. So the limit compares the RRsets that this namespace added, less those removed, with their least
+// number in earlier periods.
 
 const (
 	periodSeconds = 600

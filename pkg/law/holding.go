@@ -279,8 +279,7 @@ type Held struct {
 }
 
 // HostsNamedByApex returns the names of ApexHosts and ApexNS in the zone (S4.10), without the apex. A tenant's NS
-// count, too: a rule must name this type (S4.5), and the server has the whole zone. A tenant's MX takes no name from a
-// third namespace.
+// count, too, since a rule must name this type (S4.5); a tenant's MX does not.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil

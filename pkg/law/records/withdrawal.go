@@ -95,8 +95,8 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 const MaxReleases = 16
 
 // findYielding returns the tenants that give way to a new record at and below the name "at" (S2.13). A rule must name
-// it without "*"; otherwise neighbours would get names whose rule was lost by accident. refused is true if claims
-// refuse the record, and below if claims below are in the way, too.
+// it without "*", so that neighbours do not get names whose rule was lost by accident. refused is true if claims refuse
+// the record, and below if claims below are in the way, too.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.MadeNames, base) {
