@@ -61,7 +61,7 @@ type Abilities struct {
 
 // Fence returns nil only if no other worker has begun a later plan of the zone. After an error nothing may be written
 // (F22). Fence waits for the class's rate limit, so each call to the provider needs its own. The first call records the
-// intent. ctx is the method's: the timeout of a single call would run during the wait.
+// intent. ctx must be the method's, since the timeout of a single call would run during the wait.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the
@@ -113,8 +113,8 @@ type Plan struct {
 	// zone is compared or written, and other RRsets at the provider stay. Empty but not nil means that only the serial
 	// differs.
 	Changes []Change
-	// Uncertain is true if an earlier plan was written in part, or may still arrive. An RRset at the provider may be
-	// ours though neither Before nor After, and is replaced. Providers that spare foreign RRsets consult Unconfirmed
+	// Uncertain is true if an earlier plan was written in part, or may still arrive. An RRset at the provider that is
+	// neither Before nor After may be ours, and is replaced; providers that spare foreign RRsets consult Unconfirmed
 	// and History.
 	Uncertain bool
 	// Delivered is true if an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.

@@ -129,7 +129,7 @@ func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent
 }
 
 // Wake returns the time of the next attempt if nothing changes before; zero means none. Causes due before began do not
-// count: the last attempt dealt with them, or they wait for a change.
+// count.
 func (m *Memory) Wake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

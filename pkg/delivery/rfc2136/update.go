@@ -318,8 +318,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation sets the batch aside: refused records of a tenant must not block the confirmation of another tenant's.
-// If the server has accepted nothing yet, the cause may be the key, and the attempt fails.
+// endIsolation sets the batch aside, so that refused records of a tenant do not block those of another. If the server
+// has accepted nothing yet, the cause may be the key, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names records the deliveries with a right to each name in a class: the name in the state, and the claimed name. A
-// provider has a single zone of a name for all views, so two deliveries would mix their records. Guarded by Loop.mu.
+// names records the deliveries with a right to each name in a class: the name in the state, and the claimed name. Two
+// deliveries of a name, of different views, would mix their records at the provider. Guarded by Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
 	// holders are in order of precedence: the first may deliver. The others had the name before this process began.

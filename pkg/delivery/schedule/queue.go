@@ -96,7 +96,7 @@ func (q *queue) startNext() {
 }
 
 // dequeueJob returns the next job; nil means none. Tenants take turns. A tenant has at most as many workers as stay
-// free: otherwise thousands of changes of a tenant could block all others.
+// free for others.
 func (q *queue) dequeueJob() *job {
 	free := q.workers - q.running
 	if free <= 0 {

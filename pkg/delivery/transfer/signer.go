@@ -27,12 +27,12 @@ const (
 	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
 	// firstShare is the lag of the class's pace that the first transfer of a zone ignores. After a start every zone
-	// needs a first transfer, and a signer that times out for each would occupy all workers of the class.
+	// needs a first transfer, and a silent signer would occupy all workers of the class.
 	firstShare = 5 * time.Minute
 )
 
 // Limits of transfers: a zone has zonePace octets per second and a fifth of the time, a class classPace octets per
-// second and two workers. A tenant's writes into a large zone cost no more, even if the signer has no IXFR.
+// second and two workers. So a tenant's writes into a large zone cost no more, even without IXFR.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5
