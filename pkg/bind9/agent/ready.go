@@ -98,7 +98,7 @@ const (
 const readyTime = 5 * time.Second
 
 // loading tracks the expected zones since the start of named, until all were loaded once. A zone lost later does not
-// count: it concerns one class, whereas an unready server answers for none.
+// count, since an unready server answers for no zone at all.
 type loading struct {
 	boot   string
 	done   bool

@@ -147,8 +147,8 @@ func (c *children) removeMade(ctx context.Context, surplus []madeObject) error {
 //     former address.
 //   - The ReplicaSets are removed drainTime later, while nodes may still use the former selection.
 //   - Other objects are applied without the foreign labels, ownerReferences, data and ports: by the ownerReferences,
-//     the garbage collector would remove the object with the other manager's custom resources. The annotation goes too,
-//     so that an object that the other manager still writes stays with that manager.
+//     the garbage collector would remove the object with the other manager's custom resources. The annotation goes,
+//     too: an object that the other manager still writes stays with that manager.
 
 const (
 	// annotationIdle is the time at which the Service stopped selecting the pods.

@@ -11,9 +11,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// A pod with a volume claim, or with required spread over nodes, stops before the new pod starts. Each server is a
-// workload of its own, so a change of the cluster would stop all servers at once. Therefore a server first takes the
-// cluster's turn, until its pod is ready.
+// A pod with a volume claim, or with required spread over nodes, stops before the new pod starts. So that a change of
+// the cluster does not stop all servers at once, a server first takes the cluster's turn, until its pod is ready.
 
 // replacements records, in memory, the server of each cluster that has the turn to replace its pod.
 type replacements struct {

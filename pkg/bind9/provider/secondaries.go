@@ -19,9 +19,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Primaries in mode Update count their own serials, so a secondary of several primaries would take the highest serial,
-// even with incomplete content. Therefore a secondary has a single primary, and is current if the serials are equal.
-// After a change of the primary the contents are compared once, since equal serials may be a coincidence.
+// Primaries in mode Update count their own serials, so a secondary of several primaries might follow incomplete
+// content. Therefore a secondary has a single primary, and is current if the serials are equal. After a change of the
+// primary the contents are compared once, since equal serials may be a coincidence.
 
 const (
 	secondaryTime  = 2 * time.Second
