@@ -282,7 +282,7 @@ func (r *registry) updaterOf(key *tsig.SigningKey) *updater {
 // Any source can cause this log line about a key's algorithm, at most once in adviseInterval.
 const adviseInterval = time.Minute
 
-// adviseAlgorithm returns advice if a client signs with another algorithm than its update key's: most default to
+// adviseAlgorithm returns advice if a client signs with another algorithm than its update key's, since most default to
 // HMAC-MD5 or HMAC-SHA1, which are not served. It returns "" for other keys, and within adviseInterval of the last
 // advice.
 func (r *registry) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {

@@ -55,9 +55,8 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	return s
 }
 
-// acceptConnections lets a connection without a slot wait briefly, unread: BIND treats a primary that closes a
-// connection as down for minutes, and a catalog of thousands of zones causes hundreds at once. Further connections are
-// closed at once, so a flood costs only accepts.
+// acceptConnections lets a connection without a slot wait briefly, unread, since BIND treats a primary that closes a
+// connection as down for minutes. Further connections are closed at once, so a flood costs only accepts.
 func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {

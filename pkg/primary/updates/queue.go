@@ -57,8 +57,8 @@ const (
 )
 
 // Queue passes messages to the Handler, and answers a repeated message with the first answer. A client without an
-// answer repeats its message, whose first copy may have invalidated the prerequisites (RFC 2136 §2.4). An attacker
-// could replay it after later messages.
+// answer repeats its message, whose first copy may have invalidated the prerequisites (RFC 2136 §2.4), and an attacker
+// could replay it.
 type Queue struct {
 	handler          Handler
 	log              klog.Logger
