@@ -362,8 +362,8 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 }
 
 // driftInterval returns the interval at which each zone is compared, or servers are asked for their serials: that of
-// the class, but longer if the queries would exceed half of requestsPerSecond. Without driftInterval, a fetched class
-// also keeps within its share of allPerSecond. The interval doubles, so that single zones seldom change it.
+// the class, doubled until the queries keep within half of requestsPerSecond and, in a fetched class without
+// driftInterval, within its share of allPerSecond.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
 	if of.Spec.RequestsPerSecond != nil {

@@ -43,8 +43,8 @@ func (q *questions) setNumber(name string, n int) {
 }
 
 // findInterval returns the shortest interval for the queries of a class. DNSClasses share allPerSecond by number of
-// queries. Of the share of Bind9Clusters, half is split equally among namespaces and half by number: each namespace has
-// at least half of an equal share, however many zones and servers others have.
+// queries. Of the share of Bind9Clusters, half is split equally among namespaces and half by number, so that each
+// namespace has at least half of an equal share.
 func (q *questions) findInterval(name string) time.Duration {
 	counted := float64(q.ofClasses)
 	if namespace, _, ok := class.SplitCluster(name); ok {

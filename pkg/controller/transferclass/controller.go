@@ -38,8 +38,7 @@ const (
 	// early.
 	remindInterval = 30 * time.Second
 	// For earlyTime after a change of peers, a NOTIFY for the catalog is sent each secretInterval. BIND ignores a
-	// NOTIFY during its query for the catalog: if this primary did not serve the catalog yet, BIND has no zone of the
-	// class until the next NOTIFY.
+	// NOTIFY during its query for the catalog, and would then have no zone of the class until the next NOTIFY.
 	earlyTime  = time.Minute
 	askTimeout = 10 * time.Second
 )

@@ -117,7 +117,7 @@ func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
 // serialAt returns the serial of a catalog: the revision plus the second of the class's creation. So a class recreated
 // in a new store is ahead of its predecessor, unless the old store averaged more than a write a second. A secondary
-// that was away follows if fewer than 2^31 revisions passed; a restore adds fewer (backup.Clock).
+// that was away follows if fewer than 2^31 revisions passed, also by a restore (backup.Clock).
 func serialAt(created time.Time, revision uint64) serial.Serial {
 	const numbers = 1<<32 - 1 // 0 is none
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)
