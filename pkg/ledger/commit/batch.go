@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// decideGroups decides groups in order, and returns those that do not fit. If memory lacks facts for a group, the facts
-// that it and the later groups lack are read together, and these groups are decided after the read.
+// decideGroups decides groups in order, and returns those that do not fit. If memory lacks facts for a group, its
+// missing facts and those of later groups are read together.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.takeZone(ctx)
 	for pass := 0; err == nil; pass++ {
@@ -392,8 +392,8 @@ func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *dr
 	return taken
 }
 
-// answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again. If
-// not, a change set is decided again, maxStrange times, as its zone may have changed. Otherwise the error reports
+// answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again.
+// Otherwise a change set is decided again, maxStrange times, as its zone may have changed; then the error reports
 // damage.
 func (b *batch) answerMoved(ctx context.Context, g *group) verdict {
 	if g.preview {

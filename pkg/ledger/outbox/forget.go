@@ -36,10 +36,9 @@ type forgettable struct {
 	left int64
 }
 
-// sweepSerials removes last serials that no secondary can remember (S6.8). Only the running time of servers counts: a
-// clock a year ahead for a minute would remove all serials, and a new zone of the name would begin behind its
-// secondaries. The first server to keep a serial for KeepsFor subtracts that from the time left; the others then count
-// from the new revision, so no time counts twice.
+// sweepSerials removes last serials that no secondary can remember (S6.8). Only the running time of servers counts,
+// since a clock a year ahead for a minute would remove all serials. The first server to keep a serial for KeepsFor
+// subtracts that from the time left; the others then count from the new revision.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp

@@ -28,8 +28,7 @@ import (
 
 // A write that frees a name does not look for waiting objects. About every minute a round decides all waiting objects
 // without a write (a trial); when a client removes a value, objects waiting at the name are tried at once (S2.7). If a
-// zone would adopt an object, a cascade decides all objects waiting at the name. So rounds of an idle cluster write
-// nothing.
+// zone would adopt an object, a cascade decides all objects waiting at the name.
 
 const (
 	TryEvery = time.Minute
