@@ -163,8 +163,8 @@ func (s *Store) Together(keys ...string) {
 }
 
 // Together rewrites objects unchanged, a number of times, each time in one transaction, as a batch of the ledger does.
-// Each object except the last of a resource then has a prefix octet before its value. after is called after each
-// transaction. client must have no other use.
+// In a transaction, each object except the last of a resource gets a prefix octet before its value. after is called
+// after each transaction. client must have no other use.
 func Together(ctx context.Context, client *clientv3.Client, prefix string, times int, after func(), keys ...string) error {
 	ledger.Versions(prefix).Wrap(client)
 	at, values := make([]int64, len(keys)), make([]string, len(keys))
