@@ -11,8 +11,7 @@
 // compares their revisions commits a valid decision (I5). (3) A Plan changes at most one record and one zone (I1). (4)
 // A Refusal names the rule and the remedy, and no foreign namespace or object (S1.8).
 //
-// Out of scope: etcd, Kubernetes, API types, watches and time. The request has the establish review, the day and the
-// user.
+// Out of scope: etcd, Kubernetes, API types, watches and time.
 //
 // Read first: reading.go (how a decision reads facts) and plan.go, then keys.go. The packages, from the bottom layer:
 // sethash, pattern, content, rules, this package, claims, records and zones.

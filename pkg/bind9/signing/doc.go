@@ -19,8 +19,7 @@
 // decide.go chooses the next step and signer.go the signer, both from facts alone. zone.go collects the facts and takes
 // the step.
 //
-// Out of scope: the transport of the DS to the parent (the API server derives the DS from the status), and of zones to
-// servers.
+// Out of scope: the transport of the DS to the parent, and of zones to servers.
 //
 // Read decide.go, then zone.go, then signer.go, then sweep.go.
 package signing

@@ -10,8 +10,7 @@
 // Ready (S6.18); without a change only results of health checks are written. (4) Secrets are read by name, never
 // listed; a changed Secret is tried at once.
 //
-// Out of scope: providers, found by the name of their block in a DNSClass, and leader election: the caller calls Run in
-// the leading process.
+// Out of scope: providers and leader election.
 //
 // A task of the queue (controller.go) has three steps:
 //
@@ -20,5 +19,5 @@
 //	 is ahead (behind.go)
 //	write to the Loop (zone.go, classes.go), status (status.go), Events (announce.go)
 //
-// zone.go and classes.go perform the steps. store.go keeps Deliveries and finalizers.
+// zone.go and classes.go perform the steps; store.go keeps Deliveries.
 package class
