@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command controlplane runs a kube-apiserver with Kubizone behind it, each with an etcd, and Kubizone's controller. It
-// is for tests of Go modules that link none of these, such as cmd/kubizone-gardener.
+// Command controlplane runs a kube-apiserver with Kubizone behind it, each with an etcd, and Kubizone's controller.
+// Tests of other Go modules, such as cmd/kubizone-gardener, run it.
 //
 // Guarantees:
 //

@@ -12,7 +12,7 @@
 //  3. The same holds for docs/migration-bindy.md, with bindy's custom resources and a BIND with its zones.
 //  4. Rolling back restores the custom resources.
 //
-// Out of scope: the working of an import. Only the statuses of a CRD's controller are simulated.
+// Out of scope: CRDs' controllers, of which only statuses are simulated.
 //
 // Read migration_test.go, then bindy_test.go, with the two pages beside them.
 package migration

@@ -6,7 +6,7 @@
 // Guarantees: (1) The test fails at the calling line, with the unchanged error. (2) The test stops there, as by
 // t.Fatal, so only its goroutine may call.
 //
-// Out of scope: missing programs, for which a test calls rig.Need.
+// Out of scope: missing programs (rig.Need).
 //
 // Read must.go.
 package must

@@ -11,8 +11,7 @@
 //  2. A program that is not installed is a *Missing with the command that installs it. SkipMissing skips the test, or
 //     fails it if KUBIZONE_TEST_REQUIRE_ALL is set.
 //  3. Every wait ends with a context, and the error contains the peer's output.
-//  4. Nothing leaves the loopback interface.
-//  5. FreePort never gives a port to two tests at the same time.
+//  4. FreePort never gives a port to two tests at the same time.
 //
 // Out of scope: the code under test, which is not imported.
 //

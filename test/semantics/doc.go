@@ -11,9 +11,7 @@
 //     docs/situations.md. A test names sentences in its name, its comments, the comment of a package with a single
 //     property, the heading of a story, or at the beginning of a subtest's name. Names at a called function testX count
 //     too. Failure messages, comments of helpers and expected output do not.
-//  3. `make test` fails on the same errors.
-//  4. A rule of S1 to S10 has at most 30 words, apart from reason, examples, list and table. All together have at most
-//     3,200.
+//  3. Rules S1 to S10 have at most 30 words each, apart from reason, examples, list and table, and 3,200 in all.
 //
 // Out of scope: whether a test proves its sentence.
 //

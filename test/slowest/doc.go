@@ -10,7 +10,7 @@
 //  2. The exit code is go test's.
 //  3. A cached result does not count.
 //
-// Out of scope: the code under test. A slow test is no failure.
+// Out of scope: the code under test.
 //
 // Read main.go.
 package main

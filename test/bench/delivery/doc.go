@@ -13,9 +13,9 @@
 //
 // (3) Every server is the shipped program.
 //
-// (4) Results are JSON lines, compared with the last kept run, and printed as Markdown.
+// (4) Results are JSON lines, compared with the last kept run.
 //
-// Out of scope: the working of deliveries.
+// Out of scope: other systems.
 //
 // Read run.go (the measurements, in order), then change.go, then docs/performance.md for the figures.
 package main

@@ -5,7 +5,7 @@
 // of ten.
 //
 // Guarantees: (1) The data was written through the API. It is kept between runs, and each server gets a copy. (2)
-// Writes in a big zone alternate with writes in the smallest, with both servers running. (3) A single command makes the
+// Writes in a big zone alternate with writes in the smallest, with both servers running. (3) A single run makes the
 // tables of docs/performance.md.
 //
 // Out of scope: other software.

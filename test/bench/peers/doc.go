@@ -13,12 +13,11 @@
 // (2) A change is measured from the sent request until the user can know the outcome (by the answer, the status, or
 // only the DNS), and until BIND answers with the data. A change never answered ends the run.
 //
-// (3) Every etcd waits for the disk, and has equal settings. CPU time excludes BIND, the client, and the system's use
-// at rest. It includes some seconds after the last answer.
+// (3) Every etcd waits for the disk. CPU time excludes BIND, the client, and the system's use at rest.
 //
 // (4) Peers have advantages over their defaults: external-dns has --events, the CRD's controller no limits.
 //
-// (5) Results are JSON lines, compared with the last kept run, and printed as Markdown.
+// (5) Results are JSON lines, compared with the last kept run.
 //
 // Out of scope: checks before publication, and behaviour under faults.
 //

@@ -8,7 +8,6 @@
 // Guarantees, beside those of package rig:
 //
 //  1. Tests run in their own namespaces (Main), which end with all processes, mounts and files, however the test ended.
-//     Any number of packages may run at the same time.
 //  2. A pod has the properties of its spec: user and groups, no capability, a read-only root, bound ServiceAccount
 //     tokens, volumes updated atomically, probes, preStop and grace. A spec with any other property visible to
 //     processes fails the test.

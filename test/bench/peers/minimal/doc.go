@@ -6,8 +6,7 @@
 // Kubizone.
 //
 // It is faster than the defaults of controller-runtime: it has eight workers for one, no limit of requests, and no
-// finalizer. Without a finalizer, the name of an object deleted while the controller is down stays in the zone. It
-// detects no conflict, no second owner of a name, and no change in the zone.
+// finalizer.
 //
 // Guarantees:
 //
@@ -15,7 +14,7 @@
 //  2. A failed update is tried again, with a growing delay.
 //  3. The name of a deleted object, or the former name of a changed object, leaves the zone.
 //
-// Out of scope: measurement.
+// Out of scope: conflicts, deletions while the controller is down, and changes in the zone.
 //
 // Read controller.go first, then record.go.
 package main
