@@ -30,10 +30,9 @@ type Class struct {
 	AllowRetain bool
 }
 
-// Zone is the desired state of a Zone object.
 type Zone struct {
 	UID string
-	// Tenant is a key for fairness: each tenant has a share of the workers of a class.
+	// Tenant has a share of the workers of each class.
 	Tenant  string
 	Classes []string
 	// Former are other classes to remove the zone from. The Loop itself remembers earlier Classes.

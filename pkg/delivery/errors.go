@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// Reason is the reason of the condition Ready, in the API.
 type Reason string
 
 const (
@@ -21,14 +20,11 @@ const (
 	ReasonInvalidConfiguration Reason = "InvalidConfiguration"
 	// ReasonValidationFailed means that the provider refuses or cannot represent the data.
 	ReasonValidationFailed Reason = "ValidationFailed"
-	// ReasonZoneNotFound means that the provider lacks the zone and cannot create zones.
-	ReasonZoneNotFound Reason = "ZoneNotFound"
-	// ReasonConflict means that another zone or cluster has the name at the provider.
-	ReasonConflict      Reason = "Conflict"
-	ReasonRateLimited   Reason = "RateLimited"
-	ReasonQuotaExceeded Reason = "QuotaExceeded"
-	// ReasonSerialBehind means that a server has a later serial than the zone (S6.11).
-	ReasonSerialBehind Reason = "SerialBehind"
+	ReasonZoneNotFound     Reason = "ZoneNotFound"
+	ReasonConflict         Reason = "Conflict"
+	ReasonRateLimited      Reason = "RateLimited"
+	ReasonQuotaExceeded    Reason = "QuotaExceeded"
+	ReasonSerialBehind     Reason = "SerialBehind"
 	// ReasonContentDiffers means that a server has the zone's serial with other data (S6.11).
 	ReasonContentDiffers Reason = "ContentDiffers"
 )
@@ -62,7 +58,7 @@ type Error struct {
 	// Permanent excludes a retry before the zone, the class or its credentials change, or Zone.Request asks. A
 	// comparison retries permanently refused RRsets, too.
 	Permanent bool
-	// RetryAfter is the delay that the provider asks for; 0 means the usual backoff.
+	// RetryAfter is 0 for the usual backoff.
 	RetryAfter time.Duration
 	WholeClass bool
 	Err        error
@@ -92,7 +88,6 @@ var ErrCannotList = errors.New("the provider cannot list its data")
 // ErrNotProven means that no fault is known, but no answer proves the access yet. Users read a wrapping error.
 var ErrNotProven = errors.New("the first zone shows it")
 
-// ErrFenced means that another worker delivers a later plan of the zone.
 var ErrFenced = errors.New("another worker delivers the zone")
 
 // AsError returns the *Error in err. The text of any other error may contain a secret, so Message does not repeat it.

@@ -15,8 +15,7 @@ const (
 	OutcomeDelivered Outcome = "Delivered"
 	OutcomePending   Outcome = "Pending"
 	// OutcomeFailed means a failure by State.Error. RRsets beyond Failed may be missing, too.
-	OutcomeFailed Outcome = "Failed"
-	// OutcomeDrifted means that the provider's content differs from the confirmed content, and is repaired next.
+	OutcomeFailed   Outcome = "Failed"
 	OutcomeDrifted  Outcome = "Drifted"
 	OutcomeCompared Outcome = "Compared"
 	// OutcomeRemoved means that the zone is removed from the provider or retained there, and the state deleted.
@@ -33,11 +32,9 @@ type Event struct {
 	// First is the first failure after a success, Recovered the first success after a failure.
 	First, Recovered bool
 	Proven           bool
-	// OfClass is an error that pauses all zones of the class; nil means none.
-	OfClass *Error
-	Drift   Drift
+	OfClass          *Error
+	Drift            Drift
 	// Absent is the name of a zone given up because the provider denied its existence for too long.
-	Absent name.Name
-	// Remains is the name of a zone whose Report had Remains.
+	Absent  name.Name
 	Remains name.Name
 }

@@ -163,7 +163,7 @@ func (k RRsetKey) Digest() uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// Compare orders names canonically (RFC 4034 §6.1), then types by number.
+// Compare orders canonically (RFC 4034 §6.1), then types by number.
 func (k RRsetKey) Compare(other RRsetKey) int {
 	return cmp.Or(k.Name.Compare(other.Name), cmp.Compare(k.Type, other.Type))
 }
@@ -214,7 +214,6 @@ func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 	}
 }
 
-// Change is an RRset before and after, both with name and type.
 type Change struct{ Before, After RRset }
 
 type Report struct {
@@ -222,25 +221,24 @@ type Report struct {
 	Confirmed serial.Serial
 	// Servers has a row for each server, in the order of the class; empty for a single service.
 	Servers []Server
-	// Failed has the refused RRsets. They do not prevent the confirmation.
+	// Failed has the refused RRsets, which do not prevent the confirmation.
 	Failed  []Failure
 	Skipped int
-	// Proven is true if an answer proves the access to the provider.
-	Proven bool
+	Proven  bool
 	// Remains is true if removed RRsets of a Forgotten plan may still be at the provider.
 	Remains bool
 }
 
 type Server struct {
 	Name string
-	// Serial is that of the zone at the server; 0 for none or unknown.
+	// Serial is the server's; 0 for none or unknown.
 	Serial serial.Serial
 	Note   string
 	// Err is the reason why the server lacks the serial; nil if a fetch is expected. The message names the server.
 	Err *Error
 	At  time.Time
-	// Content compares the server's data with the zone's at Serial. A server with ContentDiffers has no serial
-	// confirmed. Since is the zone's serial at which it was found first, else 0.
+	// Content compares the server's data with the zone's at Serial. Since is the zone's serial at which ContentDiffers
+	// was found first, or 0.
 	Content Content
 	Since   serial.Serial
 }
@@ -275,7 +273,6 @@ func (f Failure) Alike(other Failure) bool {
 
 func (f Failure) Key() RRsetKey { return RRsetKey{f.Name, f.Type} }
 
-// Drift is the difference between a provider's content and the zone.
 type Drift struct {
 	Missing, Differing []RRset
 	// Unfit are RRsets that the provider cannot represent, or refuses: another delivery would not help.

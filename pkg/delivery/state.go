@@ -11,14 +11,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Key identifies a delivery: a Zone object and a class.
 type Key struct {
 	UID   string
 	Class string
 }
 
 type State struct {
-	// Version is that of the Store; empty if not stored.
+	// Version is that of the Store; "" if not stored.
 	Version string
 	// Zone is the zone's name at the provider; zero before the first call.
 	Zone   name.Name
@@ -134,8 +133,7 @@ type StateError struct {
 	// Detail is Error.Detail, not stored. Stored is true if the failure was read from an object that tenants can write.
 	Detail string
 	Stored bool
-	// Time is that of the first failure in a row with this reason.
-	Time time.Time
+	Time   time.Time
 }
 
 // Alike compares all fields except Time, Detail and Stored.

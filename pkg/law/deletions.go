@@ -27,8 +27,7 @@ type Excess struct {
 	// Gone is the number of removed RRsets, RRsets the number before the removal.
 	Gone, RRsets int
 	Percent      int64
-	// NameServers is true if the last apex NS is removed.
-	NameServers bool
+	NameServers  bool
 }
 
 // ExcessOf returns the removals since h began.
@@ -40,7 +39,7 @@ func (z *Zone) ExcessOf(h *Held) *Excess {
 // Allowed returns how many RRsets may be removed without a hold.
 func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 
-// TooMany reports whether more than Allowed are gone. A zone of fewer than minRRsets has no limit.
+// TooMany reports whether more than Allowed are gone, in a zone of minRRsets or more.
 func (e *Excess) TooMany() bool { return e.RRsets >= minRRsets && e.Gone > e.Allowed() }
 
 func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.TooMany()) }
@@ -165,7 +164,7 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 }
 
 // ToPublish returns the value of the annotation that lets removals through: the settled serial, or the next if the
-// annotation has that serial already, since only a change counts.
+// annotation has that already.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()
@@ -186,7 +185,6 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 
 // Taken describes a change of content.
 type Taken struct {
-	// Own is true for an act of the zone's own namespace. Other acts do not count.
 	Own bool
 	// NameServers is true if the last apex NS goes, BackNameServers if an apex NS comes.
 	NameServers, BackNameServers bool

@@ -13,7 +13,7 @@ import (
 )
 
 // Holding is the fact at a name (view, fqdn): its zone, and that zone's rarely changing facts. Every write of the zone
-// compares the revision of this fact.
+// compares its revision.
 type Holding struct {
 	Ref
 	// Target is the zone of zoneRef. If that zone is replaced, this zone is decided again (Scan.RefersFrom).
@@ -88,7 +88,7 @@ type CascadeMark struct {
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
-// TakesIn reports whether Delegations that waited for the zone are still undecided (S4.22).
+// TakesIn reports whether any mark has TakesIn.
 func (h *Holding) TakesIn() bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.TakesIn })
 }
@@ -101,17 +101,14 @@ type ZoneBelow struct {
 	Holding
 }
 
-// ZonesBelow lists the zones at or below a name, in key order.
 type ZonesBelow struct{ Zones []ZoneBelow }
 
-// Origin is a removed or ended zone whose records move.
 type Origin struct {
 	Zone string    `json:"zone"`
 	Name name.Name `json:"name"`
 }
 
-// Origins returns the removed zones whose records move here, except the enclosing zone, which exists or has a cascade
-// of its own.
+// Origins returns the removed zones whose records move here, without the enclosing zone.
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
 		o := Origin{w.Losing, w.Locks}
@@ -213,15 +210,14 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	return &out
 }
 
-// MaxRemovals bounds a namespace's unfinished cascades of removed zones, and its replacement locks, at a zone. Each is
-// a mark in the holding, which every change writes.
+// MaxRemovals bounds a namespace's unfinished cascades of removed zones, and its replacement locks, at a zone, since
+// every change writes their marks.
 const MaxRemovals = 16
 
-// MaxEnds bounds removed and ended zones together. It is higher, so that a namespace cannot keep its zones from ending
-// by removals (S3.5).
+// MaxEnds bounds removed and ended zones together. It is higher, so that removals do not keep zones from ending (S3.5).
 const MaxEnds = 2 * MaxRemovals
 
-// CountGained counts the zones whose records move here by cascades that the namespace caused.
+// CountGained counts the zones whose records move here by cascades of a namespace.
 func (h *Holding) CountGained(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Losing != "" {
@@ -249,10 +245,9 @@ const (
 )
 
 // IsWaived reports whether cascades of others delay no delivery at now. A time beyond Waiver comes from a wrong clock,
-// which must have no lasting effect.
+// and does not count.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
-// OverdueAt reports whether cascades took too long at now.
 func (h *Holding) OverdueAt(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false
@@ -295,7 +290,7 @@ func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	return out
 }
 
-// CountHosts adds n, 1 or -1, for each host of c, an own MX, SVCB or HTTPS record at the apex.
+// CountHosts adds n (1 or -1) for each host of c, an MX, SVCB or HTTPS record of the zone's own namespace at the apex.
 func (h *Holding) CountHosts(c *Contribution, n int) {
 	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
 		return

@@ -85,7 +85,7 @@ func CountKey(zone, namespace string) Key {
 	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
 }
 
-// MemberKey is the key of a record in a zone: *Member. Cascades list these keys; decisions read the record's object.
+// MemberKey is the key of a record in a zone: *Member.
 func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 	return Key{Kind: KindMember, Zone: zone, Owner: owner, Namespace: namespace, Object: object}
 }
@@ -100,7 +100,6 @@ func ForeignZonesKey(z *Zone) Key {
 	return Key{Kind: KindForeign, View: z.View, Name: z.FQDN(), Namespace: z.Namespace, Object: z.UID}
 }
 
-// AwaitedKey returns the key for Delegations that wait for a zone object.
 func AwaitedKey(namespace, object string) Key {
 	return Key{Kind: KindAwaited, Namespace: namespace, Object: object}
 }
@@ -109,7 +108,6 @@ func RecordsAwaitKey(view string, fqdn name.Name, namespace string) Key {
 	return Key{Kind: KindAwaited, View: view, Name: fqdn, Namespace: namespace}
 }
 
-// TouchedKeys returns the keys of KindTouched for a new zone.
 func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 	return []Key{{Kind: KindTouched, Namespace: namespace, Object: object}, {Kind: KindTouched, View: view, Name: fqdn},
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
@@ -120,8 +118,8 @@ type Awaited struct{ Any bool }
 // FloorKey is the key of the floor: after a restore, the serial from which zones without a last serial continue.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey returns the key of a Withdrawal. Transactions compare the revision of the key itself: zones below write
-// it with their own object.
+// WithdrawalKey returns the key of a Withdrawal. Transactions compare its own revision, since zones below write it with
+// their object.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }

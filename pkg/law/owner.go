@@ -202,7 +202,6 @@ func (o *Owner) HasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// SharesType reports whether records other than that of c, which o counts, have its type.
 func (o *Owner) SharesType(c *Contribution) bool {
 	others := o.Clone()
 	others.RemoveContribution(c, 0)
@@ -249,7 +248,7 @@ func CompareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// RemoveContribution reverses AddContribution. It returns false if a value was not counted.
+// RemoveContribution reverses AddContribution; false if a value was not counted.
 func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	all := true
 	for _, v := range c.Values {
@@ -289,7 +288,7 @@ func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 	return ttlOf(slices.Concat(o.Values, o.Cut), t)
 }
 
-// CountCut adds n, 1 or -1, to the count of each value of s.
+// CountCut adds n (1 or -1) to the count of each value of s.
 func (o *Owner) CountCut(s content.RRset, n int) {
 	ttl := s.TTL.Seconds
 	for _, data := range s.Data {
@@ -326,7 +325,6 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// CountDistinct returns number and octets of a type's different values.
 func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest

@@ -105,12 +105,11 @@ const (
 	NoticeHostTaken = "HostTaken"
 )
 
-// Notice is an Event for a namespace whose name is affected by a write of another namespace, or by a cascade.
+// Notice is an Event for a namespace whose name another write affects.
 type Notice struct {
 	Reason string
 	Name   name.Name
-	// Wildcard no longer answers the name. Its tenant, Namespace, gets the Event; for the zone's own namespace,
-	// Namespace is "".
+	// Wildcard no longer answers the name. Namespace is the wildcard's tenant, or "" for the zone's own namespace.
 	Wildcard  name.Rel
 	Namespace string
 }
@@ -121,7 +120,6 @@ func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settl
 // Condition has a Status "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
-// AddPendingCut makes the parent, if not nil, count the child's cut again.
 func (p *Plan) AddPendingCut(parent *Ref, child Ref, view string, fqdn name.Name) {
 	if parent != nil {
 		p.PendingCuts = append(p.PendingCuts, PendingCut{Parent: *parent, Child: child, View: view, FQDN: fqdn})

@@ -49,7 +49,6 @@ func Get[T any](r *Reading, k Key) *T {
 	return t
 }
 
-// AskAll requests facts together, for a single round trip.
 func (r *Reading) AskAll(keys []Key) {
 	for i, k := range keys {
 		if r.seen.lookUp(k) == nil {
@@ -72,7 +71,6 @@ func (r *Reading) Reread() {
 	panic(lacking{})
 }
 
-// HoldingOf returns the holding of z, a zone with a name.
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
 	if h == nil || h.UID != z.UID { // facts of two revisions
@@ -116,7 +114,6 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 // RuledFor returns z with the rules of Delegations for a namespace.
 func (r *Reading) RuledFor(z *Zone, namespace string) *Zone { return r.RuledWithout(z, namespace, "") }
 
-// RuledWithout is RuledFor without the rules of the named Delegation.
 func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	if z == nil || z.Pending {
 		return z

@@ -26,7 +26,7 @@ const (
 	Unmet
 )
 
-// Refusal names the rule against a request, and the remedy.
+// Refusal names the broken rule, and the remedy.
 type Refusal struct {
 	Kind RefusalKind
 	// Field is the path in the object, for Invalid, Duplicate and Unmet.
@@ -107,7 +107,6 @@ const (
 	WarningTakesAway     = "TakesAway"
 )
 
-// ViewOf describes the valid views of an object with a zoneRef to z (S1.4).
 func ViewOf(z *Zone) string {
 	if z.View == "" {
 		return "must be empty: the zone that zoneRef names is in the default view (S1.4)"

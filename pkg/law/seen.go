@@ -85,7 +85,6 @@ func (s *Seen) Used(k Key) bool {
 	return f != nil && f.used
 }
 
-// All lists the facts in the order of arrival.
 func (s *Seen) All() iter.Seq2[Key, any] {
 	return func(yield func(Key, any) bool) {
 		for i := range s.facts {

@@ -58,9 +58,8 @@ type Work struct {
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
 	// Yields is the base name at which data that no rule allows gives way to another namespace (S2.13).
-	Yields name.Rel `json:"yields,omitzero"`
-	// Had is the former header, for Delivery to withdraw.
-	Had *content.Header `json:"had,omitempty"`
+	Yields name.Rel        `json:"yields,omitzero"`
+	Had    *content.Header `json:"had,omitempty"`
 	// Left is a terminating namespace: the work waits until that namespace exists again (S2.6).
 	Left string `json:"left,omitempty"`
 	// Times counts extensions, each of which restarts the runner.
@@ -84,8 +83,8 @@ type Cursor struct {
 	UID     string `json:"uid,omitempty"`
 }
 
-// Cause identifies the write that caused or last extended the work, for Withdrawal.Cause: an extension that takes more
-// from a tenant begins the period anew (S3.6).
+// Cause identifies the write that caused or last extended the work: an extension that takes more from a tenant begins
+// the period again (S3.6).
 func (w *Work) Cause() string { return fmt.Sprintf("%s@%d.%d", w.ID, w.Since, w.Times) }
 
 type Place struct {
@@ -113,17 +112,17 @@ const (
 	ScanZones ScanKind = "zones"
 )
 
-// Scan is a range of objects to decide again.
 type Scan struct {
-	Kind       ScanKind  `json:"kind"`
-	Zone       string    `json:"zone,omitempty"`
-	Owner      name.Rel  `json:"owner,omitzero"`
-	View       string    `json:"view,omitempty"`
-	Name       name.Name `json:"name,omitzero"`
-	Exact      bool      `json:"exact,omitempty"`
-	At         bool      `json:"at,omitempty"`
-	Target     *Ref      `json:"target,omitempty"`
-	Namespaces []string  `json:"namespaces,omitempty"`
+	Kind   ScanKind  `json:"kind"`
+	Zone   string    `json:"zone,omitempty"`
+	Owner  name.Rel  `json:"owner,omitzero"`
+	View   string    `json:"view,omitempty"`
+	Name   name.Name `json:"name,omitzero"`
+	Exact  bool      `json:"exact,omitempty"`
+	At     bool      `json:"at,omitempty"`
+	Target *Ref      `json:"target,omitempty"`
+	// Namespaces is empty for all.
+	Namespaces []string `json:"namespaces,omitempty"`
 }
 
 func (o Origin) Scan() Scan {
@@ -150,13 +149,11 @@ func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 		(s.View != view || !s.Name.Encloses(fqdn))
 }
 
-// For reports whether s, a ScanNamespaces, includes the waiting object.
 func (w *Waiting) For(s *Scan) bool {
 	return w.Zone != nil && s.Target != nil && w.Zone.Namespace == s.Target.Namespace && w.Zone.Name == s.Target.Name ||
 		!w.FQDN.IsZero() && w.View == s.View && s.Name.Encloses(w.FQDN)
 }
 
-// Release adds to w the release of namespaces' withdrawn data from z.
 func (w *Work) Release(z *Zone, namespaces []string) {
 	w.Releasing = z.UID
 	w.Releases = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(w.Releases), namespaces...))))
@@ -166,7 +163,6 @@ func (w *Work) Release(z *Zone, namespaces []string) {
 		Scan{Kind: ScanZones, View: z.View, Name: z.FQDN(), Namespaces: namespaces})
 }
 
-// RulesChanged reports whether the work follows a change of rules.
 func (w *Work) RulesChanged() bool {
 	return w.Purge == "" && slices.ContainsFunc(w.Scans, func(s Scan) bool { return s.Kind == ScanMembers || s.Kind == ScanNamespaces })
 }

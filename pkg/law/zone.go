@@ -29,7 +29,7 @@ type ZoneSettings struct {
 	// Grace is the withdrawalGracePeriod in seconds (S3.6).
 	Grace    int64
 	HasClass bool
-	// MaxDeletePercent is the share of RRsets that own may remove at once, Publish the serial in
+	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once, Publish the serial in
 	// kubi.zone/publish-deletions (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
@@ -39,8 +39,8 @@ type ZoneSettings struct {
 	DS []string
 }
 
-// ZoneRules are the settings that decisions about records and zones read. Their change has these decided again
-// (ChangedRules, S2.5): a new setting for such a decision belongs here.
+// ZoneRules are the settings that decisions about records and zones read. Their change repeats these decisions
+// (ChangedRules, S2.5).
 type ZoneRules struct {
 	Rules []rules.Rule
 	// RecordsPerNamespace bounds the records of a tenant; 0: no bound.
@@ -69,15 +69,13 @@ type Zone struct {
 	// ClassNameServers is true if every class has its own name servers, and none gets the apex NS (S6.15).
 	ClassNameServers bool
 
-	Serial serial.Serial
-	// SettledSerial is the serial delivered at the last write.
+	Serial        serial.Serial
 	SettledSerial serial.Serial
 	N             uint64
 	State         [32]byte
 	Rows, RRsets  int
 	Deletions     Deletions
 
-	// given are the rules of Delegations, set by RuledFor.
 	given []rules.Rule
 }
 
@@ -122,7 +120,7 @@ func (z *Zone) knownTo(namespace string) bool {
 }
 
 // ChangedRules returns the namespaces whose records are decided again (S2.5). An empty list with changed true means
-// all: after another limit, a rule for any namespace, or a shared rule, which gives names to own (S4.10).
+// all: after another limit, a rule for any namespace, or a shared rule (S4.10).
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -213,7 +211,7 @@ func (o *Owner) HasTenant(z *Zone) bool {
 
 // Deletions has the numbers behind a hold (S7.5). They change with the Zone's object alone.
 type Deletions struct {
-	// Own is the number of RRsets added by own, less those removed. Only differences matter.
+	// Own counts RRsets added by the zone's own namespace, less those removed. Only differences matter.
 	Own int
 	// Since is the beginning of the present period, unix seconds.
 	Since int64
@@ -259,7 +257,6 @@ func (z *Zone) WithoutGiven() *Zone {
 	return &out
 }
 
-// WithDelegated returns a copy with rules of Delegations for a namespace.
 func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	out := *z
 	out.given = make([]rules.Rule, len(delegated))
@@ -269,12 +266,10 @@ func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	return &out
 }
 
-// NamespaceRules are the rules of a zone's Delegations for a namespace.
 type NamespaceRules struct {
 	List []DelegatedRule `json:"d"`
 }
 
-// DelegatedRule is the rule of a Delegation, in the zone's namespace.
 type DelegatedRule struct {
 	Name string     `json:"n"`
 	UID  string     `json:"u"`

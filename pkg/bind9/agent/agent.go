@@ -31,8 +31,7 @@ type Config struct {
 	Control Controller
 	// Nameserver is named's address for DNS: "127.0.0.1:53".
 	Nameserver string
-	// TSIGKey returns the key for a query to Nameserver.
-	TSIGKey func() (transfer.Key, error)
+	TSIGKey    func() (transfer.Key, error)
 	// ZoneDir is a writable directory with the same path for named and the agent.
 	ZoneDir string
 	// ConfigDir has the files of named's configuration; "" disables WatchConfig.

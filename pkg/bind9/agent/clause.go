@@ -14,7 +14,6 @@ import (
 	"strings"
 )
 
-// clause is a statement of a zone block. Tokens keep their quotes.
 type clause struct {
 	name   string
 	tokens []string

@@ -77,7 +77,6 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
-// restoreMembers makes named retransfer the catalogs if a member had no zone in two checks.
 func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()

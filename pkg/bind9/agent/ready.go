@@ -85,8 +85,7 @@ const (
 	loadShare = 99
 	// After waitTime, named is ready without the zones that the primary withholds, such as paused zones: a tenant must
 	// not keep a server from the zones of others.
-	waitTime = 5 * time.Minute
-	// askers bounds the concurrent queries, answerTime each query to the local named.
+	waitTime   = 5 * time.Minute
 	askers     = 16
 	answerTime = time.Second
 	// maxCatalogs bounds the file of catalogs, maxCatalog a transfer, in octets.
@@ -210,8 +209,7 @@ func formatZones(zones []expectedZone) string {
 }
 
 type expectation struct {
-	zones []expectedZone
-	// sources counts named's catalogs, and the agent if it has zones.
+	zones    []expectedZone
 	sources  int
 	catalogs map[name.Name]time.Duration
 }

@@ -49,7 +49,6 @@ type agentClient struct {
 	used time.Time
 }
 
-// New returns Agents. Secrets are read with the first request.
 func New(secrets class.Secrets) *Agents {
 	return &Agents{secrets: secrets, clients: map[string]*agentClient{}}
 }
@@ -97,7 +96,6 @@ type credentials struct {
 	transport *http.Transport
 }
 
-// RoundTrip repeats a request after a 401 if the Secret has a new token.
 func (t *agentTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	now, err := t.readCredentials(request.Context(), false)
 	if err != nil {

@@ -44,8 +44,9 @@ type Config struct {
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
 	// Members returns an error if BIND in a pod lacks zones of the catalogs; nil asks the agent.
 	Members func(ctx context.Context, pod *corev1.Pod, server *render.Server) error
-	Random  io.Reader
-	Clock   clock.Clock
+	// Random is crypto/rand if nil, Clock the real clock.
+	Random io.Reader
+	Clock  clock.Clock
 }
 
 // Fleet runs servers. Run may be called once.

@@ -30,9 +30,9 @@ type Instance struct {
 	// DNS is the address for queries; zero if unknown.
 	DNS netip.AddrPort
 	// Key signs queries and answers; nil means unsigned.
-	Key   *keys.Key
-	Agent *client.Client
-	// Primary is true if the instance takes updates, in mode Update. Other instances transfer from a primary.
+	Key *keys.Key
+	// Agent is nil in mode Catalog.
+	Agent   *client.Client
 	Primary bool
 	// Leaving is true if the instance is no longer in the class, but may have the zone.
 	Leaving bool
@@ -70,7 +70,6 @@ type Config struct {
 	Shown     transfer.Config
 }
 
-// Provider delivers zones to the instances of one class.
 type Provider struct {
 	config Config
 	shown  *transfer.Provider
@@ -292,7 +291,6 @@ func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone na
 	})
 }
 
-// eachAgent works at all instances at once, within agentTime.
 func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, Instance,
 	client.Fence) error) (map[string]*delivery.Error, error) {
 	limited, cancel := context.WithTimeout(ctx, agentTime)
@@ -422,7 +420,6 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 // AskLast implements delivery.Provider.
 func (p *Provider) AskLast(ctx context.Context) []string { return p.shown.AskLast(ctx) }
 
-// Health queries each instance, and in mode Transfer the agents.
 func (p *Provider) Health(ctx context.Context) error {
 	f, err := p.readFleet(nil, false, false)
 	if err != nil {

@@ -378,7 +378,6 @@ func mergeSets(x, y []delivery.RRset) []delivery.RRset {
 	return slices.CompactFunc(merged, func(a, b delivery.RRset) bool { return a.Key() == b.Key() })
 }
 
-// Health queries each instance by DNS, with its key.
 func (u *Updater) Health(ctx context.Context) error {
 	targets, err := u.readTargets(nil)
 	if err == nil {

@@ -49,7 +49,6 @@ type ParentServer struct {
 	Missing name.Name
 }
 
-// ParentServers returns the servers of the zone above, for a zone without a parent Zone.
 type ParentServers func(ctx context.Context, zone name.Name) ([]ParentServer, error)
 
 // Config configures a Controller. All fields are required.
@@ -305,7 +304,6 @@ func (w *work) raiseSerial(ctx context.Context) error {
 	return ignoreChanged(err)
 }
 
-// The event of a deleted or changed Zone causes another sync.
 func ignoreChanged(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

@@ -102,8 +102,7 @@ type decision struct {
 	reports      []dsReport
 	status       *v1alpha1.ZoneDNSSECStatus
 	requeueAfter time.Duration
-	// awaitsDS is true if a server of the parent lacks the last change of the DS.
-	awaitsDS bool
+	awaitsDS     bool
 }
 
 const (
@@ -307,7 +306,6 @@ func (f *facts) isNowhere(tag uint16) bool { return f.unknown == "" && !hasDS(f.
 
 type keyState = protocol.DNSSECKey
 
-// watchParent reports a DS to named once the parent has it everywhere or nowhere.
 func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	var coming, going []string
 	// named keeps the old key for parentDSTTL after the report.

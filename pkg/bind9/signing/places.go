@@ -44,7 +44,6 @@ func (p place) most() int {
 	return placesOfZones
 }
 
-// listPlaces returns the places that a sync needs. Without a signer it sends no requests and needs none.
 func listPlaces(zone *v1alpha1.Zone) []place {
 	if zone.Status.DNSSEC == nil || zone.Status.DNSSEC.Signer == nil {
 		return nil

@@ -23,8 +23,7 @@ import (
 )
 
 type site struct {
-	of *v1alpha1.DNSClass
-	// signer is empty if there is none. asked is the signer as a DNS server.
+	of      *v1alpha1.DNSClass
 	signer  apiclass.Server
 	asked   transfer.Secondary
 	servers []transfer.Secondary

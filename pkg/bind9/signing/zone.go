@@ -199,7 +199,6 @@ func (w *work) askServers(ctx context.Context, f *facts) {
 	}
 }
 
-// askEachServer also notes the first end of a signature.
 func (w *work) askEachServer(ctx context.Context) []*askedServer {
 	all := make([]*askedServer, len(w.servers))
 	for i, server := range w.servers {

@@ -107,7 +107,6 @@ func (m *Memory) nextAction(f *Facts) Action {
 	return m.nextDelivery(f)
 }
 
-// WaitReason returns the message of the last failure, or the given text without a failure.
 func (m *Memory) WaitReason(otherwise string) string {
 	if m.State.Error == nil {
 		return otherwise

@@ -28,7 +28,6 @@ const (
 	DoVerify   Do = "verify"
 )
 
-// Action is the next step of an attempt, and the reason.
 type Action struct {
 	Do  Do
 	Why string
@@ -60,7 +59,6 @@ type Claims struct {
 	Replaced, HandedOver bool
 }
 
-// Facts is the input of Next beside the Memory.
 type Facts struct {
 	// Began is the start of the attempt, Now the end of the last call.
 	Began, Now time.Time
@@ -75,9 +73,8 @@ type Facts struct {
 	Class    delivery.Class
 	Revision int
 	Woken    bool
-	// Changed is when the oldest undelivered change was seen.
-	Changed time.Time
-	Removed bool
+	Changed  time.Time
+	Removed  bool
 	// Lost is when a server was found to have lost a zone. Zones confirmed before are compared.
 	Lost   time.Time
 	View   *View // nil if the zone has no settled content in this process
@@ -108,7 +105,6 @@ func (f *Facts) Wanted() bool {
 	return slices.Contains(f.Zone.Classes, f.Class.Name) && !f.Zone.Remove
 }
 
-// retains reports whether the provider keeps the removed zone (S8.4).
 func (f *Facts) retains() bool { return f.Zone.Retain && f.Class.AllowRetain }
 
 func (f *Facts) jitter(d time.Duration) time.Duration { return delivery.Jitter(d, f.Random) }

@@ -116,7 +116,6 @@ func (m *Memory) KeepStored(state delivery.State) { m.Stored, m.State, m.unsaved
 // is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsaved = next, next.Intent }
 
-// freeIntent returns the intent without its holder, or held by me while a repeat is due.
 func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil

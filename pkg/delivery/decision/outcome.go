@@ -69,7 +69,6 @@ func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err err
 	return m.RecordFailure(f, plan.Serial, report, e)
 }
 
-// RecordFailure returns the result of a failed attempt and schedules the retry.
 func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Report, e *delivery.Error) Result {
 	next := m.State
 	first := next.Error == nil
@@ -141,7 +140,6 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 	return Result{State: next, Event: event}
 }
 
-// maxRefusedOctets bounds the names and messages of State.Refused.
 const maxRefusedOctets = 32 << 10
 
 // The order is stable across attempts, so that a retry writes nothing.
@@ -408,7 +406,6 @@ func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
 	return since != nil && sameReason(since, e) && f.Began.Sub(since.Time) >= absentTime && m.absent >= absentAttempts
 }
 
-// ForgetDelivery resets the memory of a delivery with nothing at the provider.
 func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
 	f.Settled, f.Again = true, f.Wanted()
 	event := delivery.Event{Outcome: delivery.OutcomeRemoved, Serial: m.State.Serial, Absent: absent}
@@ -418,7 +415,6 @@ func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
 	return Result{Event: event, Unsaved: true}
 }
 
-// StateRemoving returns the state to record before a removal.
 func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	next := m.State
 	intent := delivery.Intent{Serial: at, From: cmp.Or(m.State.Earliest(), at), Holder: f.Identity, Unlisted: true}
@@ -451,10 +447,8 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.due[dueRetry] = f.Now.Add(f.jitter(wait))
 }
 
-// AwaitClass schedules a retry after another class's attempt at the zone.
 func (m *Memory) AwaitClass(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
-// InheritState continues from the state of another class with the same target.
 func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
 	// Unrecorded changes of the other class are among those of the zone since inherited.Serial.
 	intent := delivery.Intent{Serial: inherited.Serial, From: inherited.Serial, Time: f.Began, Unlisted: true}

@@ -92,7 +92,6 @@ func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, c
 	return failed
 }
 
-// newRefusal returns an error for all refusals: permanent if all are, with the shortest RetryAfter.
 func newRefusal(failed []delivery.Failure) *delivery.Error {
 	sum := &delivery.Error{Permanent: true}
 	for _, failure := range failed {

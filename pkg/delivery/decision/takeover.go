@@ -9,7 +9,6 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// nextForeign takes over another worker's intent. mine is true without such an intent.
 func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {

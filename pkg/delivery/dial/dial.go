@@ -46,7 +46,6 @@ func AsLocal(err error) (*LocalAddressError, bool) {
 	return local, errors.As(err, &local)
 }
 
-// metadata has addresses of metadata services, which hand out cloud credentials.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("fd20:ce::254"),    // Google Cloud
 	netip.MustParseAddr("100.100.100.200"), // Alibaba Cloud

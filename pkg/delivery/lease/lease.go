@@ -51,7 +51,6 @@ type Lease struct {
 	watch          *time.Timer
 }
 
-// PrepareFence sets the state that the first PassFence stores, unless covered.
 func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,7 +176,6 @@ func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	return nil
 }
 
-// ReadState returns the stored state of this delivery or of another class of the zone.
 func (l *Lease) ReadState(ctx context.Context, key delivery.Key) (delivery.State, error) {
 	storing, cancel := l.boundStoring(ctx)
 	defer cancel()

@@ -26,7 +26,7 @@ type Source struct {
 	Left func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
-// FindDeliverable returns the zone's settled content, or the content at zone.Frozen; nil means none.
+// FindDeliverable returns the zone's content, settled or at zone.Frozen, or nil.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
@@ -276,7 +276,6 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 	return plan, nil
 }
 
-// ReadLeft returns the RRsets of an ended zone; nil if unknown.
 func (s Source) ReadLeft(ctx context.Context, uid string, of delivery.State) []delivery.RRsetKey {
 	since := of.Earliest()
 	if s.Left == nil || since == 0 {

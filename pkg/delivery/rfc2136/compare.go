@@ -255,7 +255,6 @@ func (w *work) isUnconfirmed(key delivery.RRsetKey) bool {
 	return w.plan.Uncertain && (w.plan.Unconfirmed == nil || slices.Contains(w.plan.Unconfirmed, key))
 }
 
-// listVersions returns the earlier versions of a changed RRset that the server may have.
 func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	var versions []delivery.RRset
 	add := func(set delivery.RRset) {

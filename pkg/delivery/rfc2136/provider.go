@@ -223,12 +223,11 @@ func (p *Provider) Close() error { return nil }
 
 type work struct {
 	*Provider
-	plan   delivery.Plan
-	fence  delivery.Fence
-	wait   time.Duration
-	conn   net.Conn
-	proven bool
-	// failed has the reason for each RRset set aside; alone has the RRsets refused alone.
+	plan            delivery.Plan
+	fence           delivery.Fence
+	wait            time.Duration
+	conn            net.Conn
+	proven          bool
 	failed          map[delivery.RRsetKey]*delivery.Error
 	accepted, alone map[delivery.RRsetKey]bool
 	foreign         map[delivery.RRsetKey][]delivery.RRset

@@ -76,7 +76,6 @@ type shared struct {
 	closed bool
 }
 
-// New returns a Loop that is idle until Run.
 func New(config Config) *Loop {
 	return &Loop{config: config.withDefaults(), classes: map[string]*knownClass{}, zones: map[string]*knownZone{}, names: newNames()}
 }
@@ -305,11 +304,9 @@ type ClassStatus struct {
 	Name string
 	// Zones counts the zones to deliver or remove, Waiting those without a worker yet, Failing those that failed last.
 	Zones, Waiting, Failing int
-	// Oldest is when the oldest unconfirmed change was seen; zero means none.
-	Oldest time.Time
+	Oldest                  time.Time
 	// Behind names the failed servers, and those without the settled serial of a zone when last asked.
-	Behind []string
-	// PausedUntil is the end of the provider's pause; zero means none.
+	Behind      []string
 	PausedUntil time.Time
 }
 

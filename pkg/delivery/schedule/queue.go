@@ -27,7 +27,7 @@ type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff delivery.Backoff
-	// probe starts a health check of a paused class, without blocking (endPause).
+	// probe starts a health check of a paused class, without blocking.
 	open  func() bool
 	probe func()
 
@@ -48,7 +48,6 @@ type queue struct {
 	probeAt time.Time
 }
 
-// health determines whether a successful Provider.Health ends the pause of a class.
 type health int
 
 const (

@@ -61,7 +61,6 @@ func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name
 	return got, nil
 }
 
-// ServedDS is the parent's answer for the DS of a zone.
 type ServedDS struct {
 	// Data has the DS records, TTL the longest among them.
 	Data []string
@@ -70,7 +69,6 @@ type ServedDS struct {
 	NoName bool
 }
 
-// AskDS asks a server of the parent zone for the DS records of a zone, until ctx ends.
 func AskDS(ctx context.Context, connect Dial, at netip.AddrPort, zone name.Name) (ServedDS, error) {
 	var got ServedDS
 	answer, err := askRRset(ctx, connect, at, nil, zone, mdns.TypeDS)

@@ -32,12 +32,10 @@ const (
 	maxFound = 1000
 )
 
-// errOtherSerial means that the server has changed its serial since it was asked.
 var errOtherSerial = errors.New("it has another serial now")
 
 // difference is the data that a server has at the zone's serial in place of the zone's. Each list ends after maxFound.
 type difference struct {
-	// ours are RRsets of the zone, foreign those of the server alone; both may be unknown.
 	ours, foreign []delivery.RRsetKey
 }
 
@@ -176,7 +174,6 @@ func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.P
 	return c.endComparison(), got.Octets, nil
 }
 
-// askContent asks for the SOA and RRsets of the zone over one connection.
 func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, sets []delivery.RRset) (_ *difference, octets int,
 	err error) {
 	conn, err := p.config.Dial(ctx, "tcp", s.Addr.String())

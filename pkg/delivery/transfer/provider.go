@@ -24,7 +24,6 @@ import (
 // Members are the zones stored as members of a class, served by every primary. A zone is a member from the fence's
 // first intent until its Delivery is deleted, so a fenced worker can neither show nor hide a zone.
 type Members interface {
-	// Name returns the name of a member; zero for any other zone.
 	Name(uid string) name.Name
 	// Holder returns the UID of the member with the name; "" means none.
 	Holder(zone name.Name) (uid string)
@@ -47,7 +46,7 @@ type Config struct {
 	// Raised reports whether a server with since transferred the zone whole to have until (zoneview.Set). Nil means
 	// always.
 	Raised func(uid string, since, until serial.Serial) bool
-	// SampleInterval is the time between comparisons of the data; 0 means a day.
+	// SampleInterval of 0 means a day.
 	SampleInterval time.Duration
 	// DriftInterval is the class's interval of comparisons, for AskLast; 0 means the default.
 	DriftInterval time.Duration
@@ -163,7 +162,6 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return delivery.Report{}, err
 }
 
-// Verify asks each secondary for its serial, and compares the data of those whose sample is due.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	if len(p.config.Secondaries) == 0 {
 		return delivery.Drift{}, delivery.ErrCannotList

@@ -36,12 +36,11 @@ type samples struct {
 type sampled struct {
 	busy bool
 	pace pace
-	// zones by UID. When they are sweepAt, those removed by other processes are dropped.
+	// zones are by UID. Above sweepAt, those removed by other processes are dropped.
 	zones   map[string]sample
 	sweepAt int
 }
 
-// sample is the last comparison of a zone with a server; zero means none.
 type sample struct {
 	at     time.Time
 	serial serial.Serial

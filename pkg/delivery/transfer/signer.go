@@ -60,7 +60,6 @@ type version struct {
 }
 
 type signer struct {
-	// serial is the signer's own serial; 0 before the first transfer.
 	serial serial.Serial
 	digest digest
 	soa    string

@@ -30,8 +30,7 @@ const (
 	// maxRetryAfter bounds the delay that a server can impose on a class.
 	maxRetryAfter = time.Hour
 	quotaRetry    = 10 * time.Minute
-	// maxForeign bounds a quote of a server's answer, in characters.
-	maxForeign = 200
+	maxForeign    = 200
 )
 
 type answer struct {

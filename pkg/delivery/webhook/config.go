@@ -27,7 +27,8 @@ type Config struct {
 	Server string
 	// Timeout bounds a request; 0 means 30 s.
 	Timeout time.Duration
-	HMAC    *HMAC
+	// HMAC is nil for unsigned requests.
+	HMAC *HMAC
 	// CABundle has PEM certificates to verify the server's certificate; empty means those of the system.
 	CABundle          []byte
 	ClientCertificate *tls.Certificate

@@ -102,7 +102,8 @@ type Step struct {
 	// Record and By, the user, made the step; Record is nil for other causes. Neither is part of the definition.
 	Record *RecordRef `json:"rec,omitempty"`
 	By     string     `json:"by,omitempty"`
-	Time   int64      `json:"at,omitempty"`
+	// Time is in unix seconds.
+	Time int64 `json:"at,omitempty"`
 }
 
 func (s Step) Creates() bool { return s.HeaderBefore == nil && s.HeaderAfter != nil }

@@ -206,8 +206,8 @@ func (x *delta) refuseOverLimit() *law.Refusal {
 		"(delete some, or ask the zone's owner for more)", ns, x.records, z.FQDN(), most)
 }
 
-// refuseCutOff refuses a DNAME or NS that cuts off names of others (S4.15). In a cascade, records in the zone pass: own
-// may have added such names later.
+// refuseCutOff refuses a DNAME or NS that cuts off names of others (S4.15). In a cascade, records in the zone pass: the
+// zone's own namespace may have added such names later.
 func (x *delta) refuseCutOff() *law.Refusal {
 	p, added := x.place, x.added
 	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || x.keepsPlace() {
@@ -231,7 +231,7 @@ func (x *delta) refuseSigning() *law.Refusal {
 }
 
 // signsAnother reports whether added is a tenant's DS at another namespace's zone (S4.16). Validating resolvers would
-// reject that zone, so a DS older than the zone gets no grace period.
+// reject that zone, so there is no grace period.
 func (x *delta) signsAnother() bool {
 	if x.added.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
 		return false

@@ -13,11 +13,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CutAsk asks for the step by which a parent zone counts the cut of a child: its NS, glue and DS.
+// CutAsk is the input of DecideCut.
 type CutAsk struct {
 	Parent  *law.Zone
 	Pending law.PendingCut
-	// Holding, Cut (NS and glue) and DS are the child's; nil if the parent does not delegate it.
+	// Holding, Cut (NS and glue) and DS are the child's; nil if not delegated.
 	Holding *law.Holding
 	Cut     *law.CountedCut
 	DS      []string

@@ -39,7 +39,7 @@ type delta struct {
 	notices  []law.Notice
 
 	conflicts bool
-	// claimedBy is the namespace, tenants first, whose claim on the base name refuses added (S2.14).
+	// claimedBy is the namespace whose claim on the base name refuses added (S2.14).
 	claimedBy string
 
 	diff Diff

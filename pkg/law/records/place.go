@@ -15,7 +15,7 @@ type RecordAsk struct {
 	// Before is the present contribution; nil if the record is in no zone.
 	Before *law.Adopted
 	Waits  *law.Waiting
-	// After is the record after the write; nil if deleted.
+	// After is nil for a deletion.
 	After *law.Record
 	// Cascade is true for a decision without a client. A refusal becomes the reason to wait (S2.5, S2.7).
 	Cascade bool
@@ -35,7 +35,7 @@ type RecordAsk struct {
 	// an upgrade.
 	Uncounted bool
 	ByRules   bool
-	// SamePlace is true for an update that leaves domainName, view, zoneRef, and whether the type is DS.
+	// SamePlace is true for an update that changes neither domainName, view and zoneRef, nor whether the type is DS.
 	SamePlace bool
 	// Set is the zone before the earlier writes of the change set (S10.1); nil for none.
 	Set *law.Zone

@@ -34,7 +34,7 @@ const (
 )
 
 // ReviewName answers like the creation of a record without data (S14.1). Without a rule for the namespace, it answers
-// as for a name without zone, and reads no more facts (S14.2).
+// as for a name without zone (S14.2).
 func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) {
 	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &recordDecision{Reading: r, ask: ask}

@@ -12,7 +12,7 @@ import (
 )
 
 // awaitedClaim returns the namespace whose claim refuses a new record that waits for it by annotation (S2.14);
-// otherwise "". Records do not wait for rules, or for data below the name.
+// otherwise "".
 func (x *delta) awaitedClaim(why *law.Refusal) string {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || why.Kind == law.Later {

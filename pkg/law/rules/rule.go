@@ -17,6 +17,7 @@ import (
 type Rule struct {
 	Records    []RecordRule
 	Zones      []pattern.Pattern
+	// Namespaces is empty if the rule is for any namespace.
 	Namespaces []string
 	// DS is true if the zone contains the DS of child zones of the rule (S6.16).
 	DS bool

@@ -30,6 +30,7 @@ func (s *ZoneSpec) Waiting() *law.Waiting {
 }
 
 type ZoneAsk struct {
+	// Before is nil for a creation.
 	Before *law.Zone
 	Waits  *law.Waiting
 	After  *ZoneSpec
@@ -50,7 +51,7 @@ type ZoneAsk struct {
 type zoneDecision struct {
 	*law.Reading
 	ask ZoneAsk
-	// by is the namespace that caused the decision; "" for own.
+	// by is the namespace that caused the decision; "" for the zone's own.
 	by string
 }
 
@@ -76,7 +77,7 @@ type zonePlace struct {
 	// yieldsAt go first (S2.13).
 	yielding []string
 	yieldsAt name.Rel
-	// taken counts the names at or below the zone's with records of the parent.
+	// taken counts the parent's names with records at or below the zone's name.
 	taken int
 	zones bool
 }

@@ -53,7 +53,6 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 			}
 		}
 		// If the same parent delegated the zone until now, its namespace withdrew the zone, whichever cascade is first.
-		// After the removal of a zone between, no such write did.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
 		w, release := records.NoteWithdrawal(d.Reading, plan, records.Withdrawing{Zone: x.parent, Namespace: z.Namespace,
 			Child: true, Newly: newly,

@@ -15,8 +15,8 @@ import (
 const (
 	// maxRepairJump bounds a repair without annotation (S6.11): a wrong repair costs at most a year of serials.
 	maxRepairJump = 1 << 24
-	// repairInterval is the least time between two repairs of a zone (S6.11): a repeatedly lying secondary does not use
-	// up the serials.
+	// repairInterval is the least time between two repairs of a zone (S6.11), so that a lying secondary does not use up
+	// the serials.
 	repairInterval = 24 * time.Hour
 )
 

@@ -82,7 +82,8 @@ type Set struct {
 	// PendingCuts must be counted without the set's locks: a write of a child and its parent takes the parent's lock
 	// first.
 	PendingCuts []law.PendingCut
-	Sent        bool
+	// Sent is true if the set may be written.
+	Sent bool
 
 	// anchor is the write whose zone becomes the set's.
 	anchor *SetWrite

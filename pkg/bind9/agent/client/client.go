@@ -64,11 +64,9 @@ func New(address string, transport http.RoundTripper) (*Client, error) {
 
 type Error struct {
 	// Status is the HTTP status; 0 means no answer.
-	Status  int
-	Message string
-	// RetryAfter is the pause that the server or the rate demands.
-	RetryAfter time.Duration
-	// Unsupported is true if the dialect cannot express the request.
+	Status      int
+	Message     string
+	RetryAfter  time.Duration
 	Unsupported bool
 	Err         error // the cause, for the log
 }

@@ -10,7 +10,6 @@ const (
 	Secondary = "secondary"
 )
 
-// SOA is the SOA of a new primary zone. The agent requires every number; bindcar has defaults.
 type SOA struct {
 	PrimaryNS   string  `json:"primaryNs"`
 	AdminEmail  string  `json:"adminEmail"` // as a name, "hostmaster.example.org."
@@ -21,7 +20,6 @@ type SOA struct {
 	NegativeTTL *uint32 `json:"negativeTtl,omitempty"`
 }
 
-// Record is a record of a new primary zone, in zone file format.
 type Record struct {
 	Name  string  `json:"name"`
 	Type  string  `json:"type"`
@@ -73,7 +71,6 @@ type ZoneResponse struct {
 	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
-// DNSSECStatus is the state of a zone that named signs.
 type DNSSECStatus struct {
 	Policy string      `json:"policy"`
 	Signed bool        `json:"signed"`
@@ -95,7 +92,6 @@ type ZoneList struct {
 	Count int      `json:"count"`
 }
 
-// DS is the response of GET /zones/{name}/ds.
 type DS struct {
 	Success bool       `json:"success"`
 	Zone    string     `json:"zone"`

@@ -113,8 +113,7 @@ type BatchResult struct {
 const (
 	// MaxBatch bounds the items of a batch.
 	MaxBatch = 100
-	// MaxBody bounds the octets of a body, in both directions.
-	MaxBody = 1 << 20
+	MaxBody  = 1 << 20
 )
 
 // Marshal returns compact JSON without escapes of "<", ">" and "&".

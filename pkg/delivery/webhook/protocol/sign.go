@@ -27,7 +27,6 @@ const (
 // Window is the maximum difference between a timestamp and the server's clock. Servers remember nonces as long.
 const Window = 5 * time.Minute
 
-// Algorithm is the hash function of the HMAC, as named in classes.
 type Algorithm string
 
 const (
@@ -60,10 +59,9 @@ type Signed struct {
 	Body      []byte
 }
 
-// Timestamp returns a time as RFC 3339 in UTC with seconds.
 func Timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// MAC returns the signature. It panics for an invalid algorithm.
+// MAC panics for an invalid algorithm.
 func (s Signed) MAC(algorithm Algorithm, secret []byte) []byte {
 	make, err := algorithm.hash()
 	if err != nil {
