@@ -60,6 +60,7 @@ type version struct {
 }
 
 type signer struct {
+	// serial is the signer's own; 0 before the first transfer.
 	serial serial.Serial
 	digest digest
 	soa    string

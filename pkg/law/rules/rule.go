@@ -15,8 +15,8 @@ import (
 
 // Rule is a parsed delegation (S4.2).
 type Rule struct {
-	Records    []RecordRule
-	Zones      []pattern.Pattern
+	Records []RecordRule
+	Zones   []pattern.Pattern
 	// Namespaces is empty if the rule is for any namespace.
 	Namespaces []string
 	// DS is true if the zone contains the DS of child zones of the rule (S6.16).
