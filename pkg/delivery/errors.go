@@ -18,7 +18,7 @@ const (
 	ReasonAuthenticationFailed Reason = "AuthenticationFailed"
 	ReasonSecretNotFound       Reason = "SecretNotFound"
 	ReasonInvalidConfiguration Reason = "InvalidConfiguration"
-	// ReasonValidationFailed means that the provider refuses or cannot represent the data.
+	// ReasonValidationFailed is for data refused by the provider, or without a form there.
 	ReasonValidationFailed Reason = "ValidationFailed"
 	ReasonZoneNotFound     Reason = "ZoneNotFound"
 	ReasonConflict         Reason = "Conflict"
@@ -43,8 +43,7 @@ const (
 	ReasonCompared               Reason = "Compared"
 	ReasonDriftFound             Reason = "DriftFound"
 	ReasonCannotList             Reason = "CannotList"
-	// ReasonInternalError means that the provider's code crashed on this zone.
-	ReasonInternalError Reason = "InternalError"
+	ReasonInternalError          Reason = "InternalError"
 )
 
 type Error struct {
@@ -85,7 +84,7 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 
 var ErrCannotList = errors.New("the provider cannot list its data")
 
-// ErrNotProven means that no fault is known, but no answer proves the access yet. Users read a wrapping error.
+// ErrNotProven means no known fault, but no proof of access yet. Users read a wrapping error.
 var ErrNotProven = errors.New("the first zone shows it")
 
 var ErrFenced = errors.New("another worker delivers the zone")

@@ -11,14 +11,14 @@ import (
 type Outcome string
 
 const (
-	// OutcomeDelivered means that everything in the class confirmed Serial, except the RRsets in Failed.
+	// OutcomeDelivered: everything in the class confirmed Serial, except the RRsets in Failed.
 	OutcomeDelivered Outcome = "Delivered"
 	OutcomePending   Outcome = "Pending"
 	// OutcomeFailed means a failure by State.Error. RRsets beyond Failed may be missing, too.
 	OutcomeFailed   Outcome = "Failed"
 	OutcomeDrifted  Outcome = "Drifted"
 	OutcomeCompared Outcome = "Compared"
-	// OutcomeRemoved means that the zone is removed from the provider or retained there, and the state deleted.
+	// OutcomeRemoved: the zone is removed from the provider or retained there, and the state deleted.
 	OutcomeRemoved Outcome = "Withdrawn"
 )
 

@@ -110,7 +110,7 @@ type Plan struct {
 	Since serial.Serial
 	SOA   RRset
 	// Changes are the RRsets that differ between Since and Serial, in canonical order. Nil means unknown: the whole
-	// zone is compared or written, and other RRsets at the provider stay. Empty but not nil means that only the serial
+	// zone is compared or written, and other RRsets at the provider stay. If empty but not nil, only the serial
 	// differs.
 	Changes []Change
 	// Uncertain is true if an earlier plan was written in part, or may still arrive. An RRset at the provider that is
@@ -266,7 +266,6 @@ type Failure struct {
 	Err  *Error
 }
 
-// Alike compares the fields that a Store keeps.
 func (f Failure) Alike(other Failure) bool {
 	return f.Key() == other.Key() && f.Err.Reason == other.Err.Reason && f.Err.Code == other.Err.Code && f.Err.Message == other.Err.Message
 }

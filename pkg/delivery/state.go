@@ -17,7 +17,6 @@ type Key struct {
 }
 
 type State struct {
-	// Version is that of the Store; "" if not stored.
 	Version string
 	// Zone is the zone's name at the provider; zero before the first call.
 	Zone   name.Name

@@ -19,7 +19,6 @@ import (
 
 // Reasons of a class's Ready, besides those of delivery.
 const (
-	// ReasonServerHealthy means that the last health check, or a delivery since, succeeded.
 	ReasonServerHealthy = "ServerHealthy"
 	// ReasonNotProven means that no fault is known, and no delivery proves health (delivery.ErrNotProven).
 	ReasonNotProven = "NotProven"

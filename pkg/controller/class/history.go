@@ -79,7 +79,7 @@ func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) 
 	return leftOf(&answer, uid)
 }
 
-// errNotEnded prevents that the changes of an existing zone count as all of its content.
+// errNotEnded keeps the changes of an existing zone from counting as all of its content.
 var errNotEnded = errors.New("the zone has not ended")
 
 // A change of an existing zone has a SOA, unlike the list of an ended zone.

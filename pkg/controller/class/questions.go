@@ -13,7 +13,7 @@ import (
 // all Bind9Clusters, so that tenants take none from the platform.
 const allPerSecond = 250
 
-// questions counts the queries that compare each zone of each class once.
+// questions counts the queries to compare each zone of each class once.
 type questions struct {
 	byClass               map[string]int
 	ofClasses, ofClusters int

@@ -97,7 +97,7 @@ type Step struct {
 	// Removed are rows of the former definition, Added new ones. No row is in both lists, or twice.
 	Removed []Row `json:"r,omitempty"`
 	Added   []Row `json:"a,omitempty"`
-	// TTLs has at most one change for each RRset.
+	// TTLs has at most a change for each RRset.
 	TTLs []TTLChange `json:"t,omitempty"`
 	// Record and By, the user, made the step; Record is nil for other causes. Neither is part of the definition.
 	Record *RecordRef `json:"rec,omitempty"`

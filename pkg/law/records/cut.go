@@ -23,8 +23,7 @@ type CutAsk struct {
 	DS      []string
 	Now     time.Time
 	By      string
-	// Work is the id of the cascade of moves to the child, which unsettles the parent (S7.2). WorkBy is the namespace
-	// that caused it.
+	// Work is the id of the cascade of moves to the child, which unsettles the parent (S7.2). WorkBy is its namespace.
 	Work, WorkBy string
 	Own          bool
 }

@@ -102,8 +102,8 @@ func (d *recordDecision) leaveZone(plan *law.Plan, current *law.Zone, holding *l
 	return d.changeZone(plan, current, holding, nil, nil)
 }
 
-// leaveUnadopted plans that the record waits. A nil p means an unknown place. awaited is the namespace of the data in
-// the way (S2.14).
+// leaveUnadopted lets the record wait. A nil p means an unknown place. awaited is the namespace of the data in the way
+// (S2.14).
 func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, why *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {

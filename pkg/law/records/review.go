@@ -18,7 +18,7 @@ type Review struct {
 	// Zone would take the record; nil if no zone with a rule for the namespace encloses the name.
 	Zone    *law.Zone
 	Allowed bool
-	// Rule is the pattern that allows the record, Reason the message of the refusal.
+	// Rule is the allowing pattern, Reason the message of the refusal.
 	Rule, Reason string
 	Claimed      Claimed
 	Warnings     []law.Warning

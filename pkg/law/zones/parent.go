@@ -19,7 +19,7 @@ import (
 type ParentAsk struct {
 	Zone *law.Zone
 	Spec *ZoneSpec
-	// Message is that of the present condition Delegated.
+	// Message is from the present condition Delegated.
 	Message string
 	Work    *law.Work
 	Now     time.Time
@@ -136,7 +136,7 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
-// appendRenamed adds to cond that the zone of zoneRef has a new name, if the namespace may know that zone (S1.8).
+// appendRenamed adds to cond the new name of the zone of zoneRef, if the namespace may know that zone (S1.8).
 func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return

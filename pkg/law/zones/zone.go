@@ -216,7 +216,7 @@ func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.
 	return plan, nil
 }
 
-// maxScanned bounds the names scanned after a change of rules. Above that, the cascade scans the whole zone.
+// maxScanned bounds the names scanned after a change of rules. With more, the cascade scans the whole zone.
 const maxScanned = 64
 
 func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {

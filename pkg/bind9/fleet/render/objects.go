@@ -166,7 +166,7 @@ func (s *Server) agentReaders() []Object {
 	return renderReaders(s.Namespace, AgentSecretName(s.Name), s.labels(), s.owner(), s.Platform.AgentReaders)
 }
 
-// To grant the permission, the fleet needs it too.
+// The fleet can only grant permissions of its own.
 func renderReaders(namespace, secret string, labels, annotations map[string]string, readers []types.NamespacedName) []Object {
 	if len(readers) == 0 {
 		return nil
@@ -199,7 +199,7 @@ func (s *Server) dnsService() Object {
 	return Object{Services, s.Name, service}
 }
 
-// The DNS Service may be a load balancer, so the agent has a Service of its own.
+// The agent has a separate Service, since the DNS Service may be a load balancer.
 func (s *Server) agentService() Object {
 	name := s.Name + "-agent"
 	spec := coreac.ServiceSpec().WithType(corev1.ServiceTypeClusterIP).WithSelector(s.selector()).WithIPFamilyPolicy(
