@@ -28,9 +28,8 @@ type catalog struct {
 	class string
 	fqdn  name.Name
 	// due has the new listing of each changed member; zero means removed.
-	due       map[name.Rel]listing
-	published map[name.Rel]listing
-	// serial is the published serial, wanted the Membership's.
+	due            map[name.Rel]listing
+	published      map[name.Rel]listing
 	serial, wanted serial.Serial
 	last           time.Time
 }
@@ -99,7 +98,6 @@ func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[str
 	slices.SortFunc(sets, content.RRset.Compare)
 	state := content.Step{}.State
 	for _, set := range sets {
-		// Update fails only for removals.
 		state, _ = state.Update(nil, set.Elements(nil))
 	}
 	c.serial, c.wanted = at, at

@@ -41,7 +41,6 @@ type Member struct {
 	Zone name.Name
 }
 
-// Membership is an immutable list of the zones of a class.
 type Membership struct {
 	// Members are in order of precedence: only the first member of a name is served, and no member with the catalog's
 	// name.

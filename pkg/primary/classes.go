@@ -279,7 +279,7 @@ func (r *registry) updaterOf(key *tsig.SigningKey) *updater {
 	return r.updaters[key.Name]
 }
 
-// Any source can cause this log line about a key's algorithm, at most once in adviseInterval.
+// adviseInterval bounds log lines about a key's algorithm, since any source can cause them.
 const adviseInterval = time.Minute
 
 // adviseAlgorithm returns advice if a client signs with another algorithm than its update key's, since most default to

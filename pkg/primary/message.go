@@ -63,7 +63,6 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 	m.buf = b
 }
 
-// errTooLarge is prevented by the limits of RRsets (S5.8).
 var errTooLarge = errors.New("the record does not fit a DNS message")
 
 // addAnswer appends an answer with canonical, uncompressed rdata. If fits is false, the message is unchanged and full.

@@ -242,7 +242,6 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 		if err == nil || attempts == c.NotifyAttempts {
 			n.endAttempts(log, k.target, h, w, attempts, err)
 			attempts, backoff = 0, c.NotifyBackoff
-			// Stay pending for the interval, to coalesce changes.
 			if !sleep(ctx, c.NotifyInterval) {
 				return
 			}
@@ -254,7 +253,6 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 		case <-timer.C:
 			backoff = min(2*backoff, maxNotifyBackoff)
 		case <-h.wake:
-			// Reset the backoff: the target may be back.
 			attempts, backoff = 0, c.NotifyBackoff
 			if !sleep(ctx, min(backoff, c.NotifyInterval)) {
 				return

@@ -71,7 +71,6 @@ func (p *Primary) Stats() Stats {
 	return s
 }
 
-// Close closes the listeners of a Primary that never ran.
 func (p *Primary) Close() error {
 	p.stop()
 	p.pair.udp.Close()

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// maxChain bounds the CNAMEs and DNAMEs of an answer, to end loops.
 const maxChain = 16
 
 type owned struct {
@@ -285,7 +284,6 @@ func (s *resolution) referTo(servers content.Packed) error {
 
 const maxName = 255 // octets of a name (RFC 1035 §2.3.4)
 
-// addSets adds whole RRsets, and returns false if an RRset does not fit.
 func (m *message) addSets(sets []owned, section int) bool {
 	for _, set := range sets {
 		mark, count := len(m.buf), m.counts[section]

@@ -39,8 +39,7 @@ type Stats struct {
 	// NotifiesSent includes retries.
 	NotifiesSent, NotifiesConfirmed, NotifiesFailed int64
 	ConnectionsRefused                              int64
-	// Zones is the number of zones served to any peer, without catalogs.
-	Zones int
+	Zones                                           int
 }
 
 type TransferKind struct{ Kind, Result string }

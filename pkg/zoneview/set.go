@@ -21,10 +21,8 @@ import (
 var (
 	// ErrTrimmed is for a serial that the kept steps do not reach, or the zone never had.
 	ErrTrimmed = errors.New("the steps kept do not reach this serial")
-	// ErrUnknown is for a UID that the Set lacks.
 	ErrUnknown = errors.New("no such zone in this view")
-	// ErrGone is for a zone removed during a wait.
-	ErrGone = errors.New("the zone was removed")
+	ErrGone    = errors.New("the zone was removed")
 )
 
 // Config bounds a Set. The zero value is usable.
@@ -39,7 +37,8 @@ type Config struct {
 	Age int64
 }
 
-// Within returns a Config by which steps take an eighth of the process's memory (octets); 0 if unknown.
+// Within returns a Config by which steps take an eighth of the process's memory (octets; 0 if unknown), at least 64 MiB
+// and at most 1 GiB.
 func Within(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -67,8 +66,7 @@ type Set struct {
 
 // held is never modified, only replaced.
 type held struct {
-	newest *Snapshot
-	// settled is nil before the zone first settles.
+	newest  *Snapshot
 	settled *Snapshot
 	// steps lead to newest without a gap, oldest first, within Config.
 	steps  []content.Step
@@ -438,7 +436,6 @@ func (v *Set) Journal() (steps int, oldest int64) {
 	return steps, oldest
 }
 
-// All yields the present settled snapshots, in no order.
 func (v *Set) All() iter.Seq[*Snapshot] {
 	return func(yield func(*Snapshot) bool) {
 		v.mu.RLock()

@@ -23,8 +23,7 @@ import (
 
 // Zone identifies a snapshot's Zone object. It never changes for a UID.
 type Zone struct {
-	UID string
-	// View is the effective view (S1.4).
+	UID       string
 	View      string
 	Namespace string
 	Name      string
@@ -94,12 +93,10 @@ func (s *Snapshot) N() uint64 { return s.n }
 // State returns the claimed content state (S6.7), which every step and Prove check.
 func (s *Snapshot) State() sethash.State { return s.state }
 
-// Hash returns status.hash at this serial (S6.7).
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
 
 func (s *Snapshot) Len() int { return s.rows }
 
-// EntryCount returns status.entryCount (S6.7).
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows) }
 
 const proveChunk = 1024
@@ -214,7 +211,6 @@ func (s *Snapshot) published(owner name.Rel, t rdata.Type) (content.RRset, bool)
 	return set, ok
 }
 
-// Entries yields all entries: the SOA, then canonical order (S6.1).
 func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
@@ -277,7 +273,6 @@ func (s *Snapshot) Exists(owner name.Rel) bool {
 	return exists
 }
 
-// TypesAt returns the published types at owner.
 func (s *Snapshot) TypesAt(owner name.Rel) []rdata.Type {
 	var types []rdata.Type
 	if owner.IsApex() {
@@ -304,7 +299,6 @@ func (s *Snapshot) firstServer() string {
 	return ""
 }
 
-// Lookup returns the Entries of this name and type, in canonical order.
 func (s *Snapshot) Lookup(n name.Name, t rdata.Type) []dns.Entry {
 	owner, ok := n.Rel(s.header.FQDN)
 	if !ok {

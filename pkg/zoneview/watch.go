@@ -16,7 +16,7 @@ type waiters struct {
 	gone    bool
 }
 
-// Callers hold mu, after the change.
+// wakeWaiters is called after the change, with mu held.
 func (v *Set) wakeWaiters(uid string) {
 	if waiting := v.waiting[uid]; waiting != nil {
 		close(waiting.changed)
@@ -86,7 +86,7 @@ func (v *Set) Subscribe() (<-chan Event, func()) {
 	}
 }
 
-// Callers hold mu, after the change.
+// notifySubscribers is called with mu held, after the change.
 func (v *Set) notifySubscribers(event Event) {
 	for sub := range v.subs {
 		sub.addEvent(event)

@@ -173,7 +173,6 @@ func (b *BIND) Rndc(ctx context.Context, args ...string) (string, error) {
 	return runProgram(ctx, b.dir, "", b.rndc, append([]string{"-c", filepath.Join(b.dir, "rndc.conf")}, args...)...)
 }
 
-// RndcCommand returns rndc's command line for another process.
 func (b *BIND) RndcCommand() []string {
 	return []string{b.rndc, "-c", filepath.Join(b.dir, "rndc.conf")}
 }

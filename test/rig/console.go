@@ -54,7 +54,7 @@ func ReadObjects(path string) (objects []string, err error) {
 	return objects, err
 }
 
-// Shell runs commands in bash, with Dir first in PATH.
+// Shell runs commands in bash. Dir is first in PATH.
 type Shell struct{ Dir, Kubeconfig string }
 
 func (s Shell) Run(ctx context.Context, line, input string) (string, error) {

@@ -16,7 +16,6 @@ import (
 
 var cachedKube = sync.OnceValue(func() string { return findCached("hack/build-kube.sh") })
 
-// findCached returns the path of a program built before, or "".
 func findCached(script string, arguments ...string) string {
 	out, err := runScript(context.Background(), script, append(arguments, "--cached")...)
 	if err != nil {

@@ -30,7 +30,6 @@ type PowerDNSConfig struct {
 
 type PowerDNS struct {
 	peer
-	// API is the HTTP API's URL, if enabled.
 	API string
 }
 

@@ -18,7 +18,6 @@ import (
 
 var searched = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/bin", "/sbin", "/bin"}
 
-// Missing is the error for a program that is not installed.
 type Missing struct {
 	Program string
 	In      string // "" means PATH and searched
@@ -60,7 +59,6 @@ type TB interface {
 // RequireAll is the variable that turns skips into failures. `make test` sets it.
 const RequireAll = "KUBIZONE_TEST_REQUIRE_ALL"
 
-// Skips reports whether err is a *Missing that skips a test.
 func Skips(err error) bool {
 	m, ok := errors.AsType[*Missing](err)
 	return ok && (os.Getenv(RequireAll) == "" || ofLongAlone(m.Program))
@@ -102,7 +100,7 @@ type Process struct {
 	err   error // valid once ended is closed
 }
 
-// StartProcess starts a program in dir, with env added to this process's.
+// StartProcess adds env to this process's.
 func StartProcess(env []string, dir, path string, args ...string) (*Process, error) {
 	command := exec.Command(path, args...)
 	command.Dir = dir
@@ -149,7 +147,6 @@ func (p *Process) Pause() error {
 
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Err returns the result, once Ended is closed.
 func (p *Process) Err() error { return p.err }
 
 // Kill sends SIGKILL and waits, like a power failure.

@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// Within bounds a test's waits.
 func Within(t interface {
 	Context() context.Context
 	Cleanup(func())

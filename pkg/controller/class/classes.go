@@ -29,7 +29,6 @@ const (
 	healthTime     = 30 * time.Second
 )
 
-// classSync passes classes to the Loop and writes their health.
 type classSync struct {
 	*shared
 	providers   providers
@@ -57,9 +56,8 @@ type knownClass struct {
 	// secrets are digests of the provider's Secrets, or the reasons why they were not read, by namespace/name.
 	secrets   map[string]string
 	abilities delivery.Abilities
-	// spec is the last argument of Loop.SetClass.
-	spec   delivery.Class
-	asking bool
+	spec      delivery.Class
+	asking    bool
 	// checked is the time of the last health check, proven that of the last delivery that showed health.
 	checked, proven time.Time
 	// asked is true once a check has a result: health, nil if good, of the time found.
@@ -84,7 +82,6 @@ func (k *knownClass) noteHealth(health error) {
 	k.asked, k.health, k.found = true, health, metav1.Now().Rfc3339Copy()
 }
 
-// targetOf returns "" for a class without a target yet.
 func (c *classSync) targetOf(name string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

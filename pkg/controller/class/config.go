@@ -39,7 +39,6 @@ type Secrets interface {
 
 var ErrSecretNotFound = errors.New("there is no such Secret")
 
-// MissingSecret is ErrSecretNotFound with the next step.
 type MissingSecret struct{ Next string }
 
 func (e *MissingSecret) Error() string { return ErrSecretNotFound.Error() + "; " + e.Next }
@@ -50,8 +49,7 @@ func (e *MissingSecret) Unwrap() error { return ErrSecretNotFound }
 type Config struct {
 	// Identity is of this process, unique forever.
 	Identity string
-	// Client uses a configuration of WithoutWaiting.
-	Client versioned.Interface
+	Client   versioned.Interface
 	// Informers is started by the caller, after New.
 	Informers externalversions.SharedInformerFactory
 	// Views holds every zone when Run is called.

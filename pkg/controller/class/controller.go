@@ -33,8 +33,7 @@ import (
 const (
 	workers        = 4
 	frozenInterval = time.Second
-	// lastInterval is the interval of queries to a server for its last confirmed zone.
-	lastInterval = time.Second
+	lastInterval   = time.Second
 )
 
 type Controller struct {
@@ -177,7 +176,6 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// workNext returns false when the queue has shut down.
 func (c *Controller) workNext(ctx context.Context) bool {
 	todo, end := c.queue.Get()
 	if end {

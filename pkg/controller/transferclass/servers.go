@@ -45,7 +45,6 @@ func NewServers(all externalversions.SharedInformerFactory) *Servers {
 var errUnlisted = errors.New("the Bind9Instances are not listed yet: the APIService v1alpha1.bind9.kubi.zone has to be there, " +
 	"and the right to list them (charts/kubizone has both)")
 
-// Of returns the servers of a class with a block bind9.
 func (s *Servers) Of(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 	if s == nil || !s.instances.Informer().HasSynced() || !s.clusters.Informer().HasSynced() {
 		return nil, errUnlisted
@@ -89,7 +88,6 @@ func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	return signers
 }
 
-// Selected are the servers of a class with a block bind9.
 type Selected struct {
 	Peers
 	// Known are the servers of Peers.Secondaries, in that order.

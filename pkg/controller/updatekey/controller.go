@@ -37,8 +37,7 @@ import (
 
 const (
 	// lookInterval is the interval of checks of all Secrets and of the names taken by classes.
-	lookInterval = 5 * time.Second
-	// outcomeInterval is the minimum time between writes of outcomes.
+	lookInterval    = 5 * time.Second
 	outcomeInterval = 10 * time.Second
 	askTimeout      = 10 * time.Second
 	// maxKeys bounds the UpdateKeys of a namespace that may be served, the older first, since each has a watched

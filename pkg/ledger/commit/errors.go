@@ -77,7 +77,7 @@ func (g *group) less() string {
 	return "change fewer values at once, or shorter ones"
 }
 
-// The name servers of a Zone cause too many compares: the labels of a name need few (facts.FlatName).
+// tooManyFacts blames the name servers of a Zone, as the labels of a name need few compares (facts.FlatName).
 func tooManyFacts(w *Write, count, most int) error {
 	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
 	if w.Resource == "zones" {

@@ -80,7 +80,6 @@ func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	return nil
 }
 
-// Own assigns an item to this process, and wakes the outbox.
 func (com *Committer) Own(id string) {
 	com.mem.Mu.Lock()
 	com.works[id] = true

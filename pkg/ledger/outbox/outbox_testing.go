@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// ProcessOutbox processes the outbox once, without the rest of Run.
 func (ob *Outbox) ProcessOutbox(ctx context.Context) {
 	if _, err := ob.loadItems(ctx); err != nil {
 		return

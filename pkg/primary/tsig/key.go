@@ -18,7 +18,6 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Algorithm is the canonical name of a TSIG algorithm (RFC 8945 §6).
 type Algorithm string
 
 const (

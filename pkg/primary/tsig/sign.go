@@ -37,7 +37,6 @@ func NewSigningKey(k Key) (*SigningKey, error) {
 	return s, err
 }
 
-// SameAs reports whether both keys make the same signatures.
 func (k *SigningKey) SameAs(other *SigningKey) bool {
 	return k.Name == other.Name && k.Algorithm == other.Algorithm && hmac.Equal(k.secret, other.secret)
 }
@@ -57,7 +56,6 @@ func (k *SigningKey) RecordLen() int {
 	return len(k.nameWire) + 10 + len(k.algorithmWire) + 16 + k.macLen()
 }
 
-// Stamp has the variables of a TSIG record, except key and MAC.
 type Stamp struct {
 	Time  uint64 // unix seconds, 48 bits
 	Fudge uint16 // seconds

@@ -20,7 +20,6 @@ const (
 
 var ErrorNames = map[uint16]string{BadSig: "BADSIG", BadKey: "BADKEY", BadTime: "BADTIME", BadTrunc: "BADTRUNC"}
 
-// Signature is a received TSIG record (RFC 8945 §4.2).
 type Signature struct {
 	At             int // offset in the message
 	Key, Algorithm string

@@ -30,7 +30,6 @@ const (
 	TransferNone Transfer = iota
 	// TransferOwn allows the RRsets of Handler.Share, sent between the zone's SOAs.
 	TransferOwn
-	// TransferZone allows the tenant's own zones as a whole.
 	TransferZone
 )
 
@@ -40,7 +39,6 @@ type Key struct {
 	// Tenant is the namespace that writes with the key, View the view of its zones.
 	Tenant, View string
 	Covers       func(fqdn name.Name) bool
-	// Reaches reports whether the key may write any name in a zone.
-	Reaches  func(zone name.Name) bool
-	Transfer Transfer
+	Reaches      func(zone name.Name) bool
+	Transfer     Transfer
 }

@@ -26,11 +26,9 @@ import (
 	"kubi.zone/kubizone/pkg/update/wire"
 )
 
-// Message is an UPDATE or question signed by a Key.
 type Message struct {
 	Key  *Key
 	From netip.Addr
-	// Zone is for the log.
 	Zone name.Name
 	// MAC and Signed (unix seconds) are those of the signature.
 	MAC    []byte

@@ -60,7 +60,6 @@ type zone struct {
 	misfits         int
 }
 
-// New returns a feed with at most that many proofs in flight.
 func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), changed: make(chan struct{})}
 }
@@ -327,7 +326,6 @@ func (f *Feed) Frozen() []cache.ObjectName {
 	return frozen
 }
 
-// Counts returns the number of frozen zones, and all failed proofs.
 func (f *Feed) Counts() (frozen int, proofsFailed int64) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Base is a zone as read, before the proof.
 type Base struct {
 	Snapshot *zoneview.Snapshot
 	// Hash is the status.hash that the zone claims; "" if the source has compared it.

@@ -57,7 +57,6 @@ func Inform(ctx context.Context, of cache.ListerWatcherWithContext, object runti
 	return i
 }
 
-// Synced returns a channel that is closed after the first full list.
 func (i *Informer) Synced() <-chan struct{} { return i.synced }
 
 func (i *Informer) Has() map[string]string {

@@ -166,7 +166,7 @@ func (s *Server) agentReaders() []Object {
 	return renderReaders(s.Namespace, AgentSecretName(s.Name), s.labels(), s.owner(), s.Platform.AgentReaders)
 }
 
-// The fleet can only grant permissions of its own.
+// The fleet can grant only permissions that it has.
 func renderReaders(namespace, secret string, labels, annotations map[string]string, readers []types.NamespacedName) []Object {
 	if len(readers) == 0 {
 		return nil

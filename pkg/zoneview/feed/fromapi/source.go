@@ -88,7 +88,7 @@ func New(config Config) (*Source, error) {
 	return s, nil
 }
 
-// It spreads the retries of simultaneous failures.
+// jittered spreads the retries of simultaneous failures.
 type jittered struct {
 	workqueue.TypedRateLimiter[cache.ObjectName]
 }

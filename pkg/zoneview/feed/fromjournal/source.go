@@ -121,7 +121,6 @@ func (p *pass) Apply(uid string, tx content.Transaction) {
 	p.restartUnlessFrozen(uid, p.Feed.Apply(p.ctx, uid, tx, first))
 }
 
-// restartUnlessFrozen ends the pass after an error that another read may resolve.
 func (p *pass) restartUnlessFrozen(uid string, err error) {
 	if err != nil && p.FrozenBy(uid) == nil {
 		p.fail(err)
