@@ -140,7 +140,8 @@ func TestAsk_isBounded_W3(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	chain := must.Get(Ask(t.Context(), Clients{API: newTenant(records...), Ask: silent}, Question{Text: "192.0.2.1", Namespace: "team", Resolver: "192.0.2.2:53"}))(t)
+	chain := must.Get(Ask(t.Context(), Clients{API: newTenant(records...), Ask: silent},
+		Question{Text: "192.0.2.1", Namespace: "team", Resolver: "192.0.2.2:53"}))(t)
 	if took := time.Since(began); took > dnsTime+5*time.Second {
 		t.Errorf("it took %s", took)
 	}

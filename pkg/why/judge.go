@@ -153,6 +153,9 @@ func (j *judgement) judgeZone() {
 		j.add(KindZone, of, Waits, "%s", delegated.Message).because(v1alpha1.ReasonDelegationWithdrawn, reasons.OfZone)
 	case servable != nil && !isTrue(servable) && ready != nil && ready.Reason == v1alpha1.ReasonNotDelegatedOrServable:
 		j.add(KindZone, of, Fails, "%s", servable.Message).because(servable.Reason, reasons.OfZone)
+	case o.Annotations[v1alpha1.AnnotationPaused] == "true" && !j.isDelivered(): // Ready names this cause only later
+		j.add(KindZone, of, Waits, "Zone %s/%s is paused: changes are not delivered", z.Namespace, z.Name).
+			because(v1alpha1.ReasonPaused, reasons.OfReady)
 	case o.Annotations[v1alpha1.AnnotationPaused] == "true":
 		j.add(KindZone, of, OK, "Zone %s/%s is paused: later changes are not delivered", z.Namespace, z.Name)
 	default:

@@ -95,6 +95,10 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 			"Zone example.org. Waits ZoneTerminating ZoneOwner", ""},
 		{"paused", func(f *Facts) { delayRecord(f, "Unknown", "Paused", "the zone is paused") },
 			"Zone example.org. Waits Paused ZoneOwner", "the zone is paused"},
+		{"paused a moment ago", func(f *Facts) {
+			delayRecord(f, "Unknown", "Pending", "")
+			f.Zone.Object.Annotations = map[string]string{v1alpha1.AnnotationPaused: "true"}
+		}, "Zone example.org. Waits Paused ZoneOwner", "is paused"},
 		{"paused after the delivery", func(f *Facts) {
 			f.Zone.Object.Annotations = map[string]string{v1alpha1.AnnotationPaused: "true"}
 		}, "ok", ""},
