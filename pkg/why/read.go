@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
 	"kubi.zone/kubizone/pkg/find"
 )
 
@@ -296,18 +297,34 @@ func (i *inquiry) readExpected(ctx context.Context, f *Facts) error {
 			return err
 		}
 		if data := dataOf(entries, owner, f.Type); len(data) > 0 {
-			f.Expected, f.Exact = data, true
+			f.Expected, f.Exact = canonicalData(owner, f.Type, data), true
 			return nil
 		}
 	}
+	var all []string
 	for _, text := range find.DataOf(f.Record) {
 		value, err := rdata.ParseStored(f.Type, text)
 		if err != nil {
 			continue
 		}
 		if data, err := value.Resolve(f.Zone.FQDN); err == nil { // without the zone's name a relative name is unknown
-			f.Expected = append(f.Expected, data)
+			all = append(all, data)
 		}
 	}
+	f.Expected = canonicalData(owner, f.Type, all)
 	return nil
+}
+
+// canonicalData returns data as the reader of answers writes them.
+func canonicalData(owner name.Name, of rdata.Type, data []string) (all []string) {
+	var text strings.Builder
+	for _, one := range data {
+		text.WriteString(fmt.Sprintf("%s 0 IN %s %s\n", owner, of, one))
+	}
+	for row, err := range zonefile.Read(strings.NewReader(text.String()), zonefile.ReadOptions{Origin: name.Root}) {
+		if err == nil {
+			all = append(all, row.Data)
+		}
+	}
+	return all
 }

@@ -63,12 +63,20 @@ func TestWhy_followsANameToTheParent(t *testing.T) {
 		must.Get(api.Zones("team").Create(ctx, &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: strings.ReplaceAll(zone, ".", "-")},
 			Spec: v1alpha1.ZoneSpec{DomainName: zone + ".test.", DNSClassRefs: []v1alpha1.DNSClassReference{{Name: "public"}},
 				NameServers: []v1alpha1.NameServer{{Name: "ns", Addresses: []string{"192.0.2.53"}}},
-				Delegations: []v1alpha1.DelegationRule{{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}, Zones: []string{"dev"}}},
+				Delegations: []v1alpha1.DelegationRule{{Zones: []string{"dev"}, Records: []v1alpha1.RecordDelegation{
+					{Pattern: "*"}, {Pattern: "many", Types: []string{"TYPE65300"}}}}},
 			}}, metav1.CreateOptions{}))(t)
 	}
 	for name, domain := range map[string]string{"www": "www.child.test.", "apps": "*.apps.child.test.", "www-dev": "www.dev.child.test."} {
 		must.Get(api.Records("team").Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.RecordSpec{
 			DomainName: domain, Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}))(t)
+	}
+	kinds := []struct{ rrtype, data string }{{"TXT", `it's "quoted" \ and a ` + strings.Repeat("long ", 80)}, {"MX", "10 Mail"},
+		{"SRV", "0 5 443 WWW.child.test."}, {"CAA", `0 issue "ca.example; a=b"`}, {"HTTPS", "1 . alpn=h2,h3 port=8443"},
+		{"TYPE65300", `\# 3 00aaff`}, {"AAAA", "2001:DB8:0::1"}, {"NAPTR", `100 10 "u" "E2U+sip" "!^.*$!sip:x@example.net!" .`}}
+	for _, kind := range kinds {
+		must.Get(api.Records("team").Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "many-" + strings.ToLower(kind.rrtype)},
+			Spec: v1alpha1.RecordSpec{DomainName: "many.child.test.", Type: kind.rrtype, RData: kind.data}}, metav1.CreateOptions{}))(t)
 	}
 	ask := func(text string) why.Chain {
 		t.Helper()
@@ -108,18 +116,21 @@ func TestWhy_followsANameToTheParent(t *testing.T) {
 	until("www.child.test", "Parent Fails", "has DS 1, and the zone has no DNSKEY")
 	delegate("child.test. 60 IN NS ns.child.test.\nns.child.test. 60 IN A 192.0.2.53\n")
 	whole := until("www.child.test", "", "")
-	kinds := ""
+	states := ""
 	for _, l := range whole.Paths[0].Links {
-		kinds += fmt.Sprintf("%s %s\n", l.Kind, l.State)
+		states += fmt.Sprintf("%s %s\n", l.Kind, l.State)
 	}
-	if want := "Rule OK\nRecord OK\nZone OK\nSerial OK\nClass OK\nServer OK\nParent OK\n"; kinds != want {
-		t.Errorf("%s\nwant %s%+v", kinds, want, whole)
+	if want := "Rule OK\nRecord OK\nZone OK\nSerial OK\nClass OK\nServer OK\nParent OK\n"; states != want {
+		t.Errorf("%s\nwant %s%+v", states, want, whole)
 	}
 	if c := until("www.dev.child.test", "", ""); len(c.Paths[0].Links) != 8 { // two parents: one is a Zone here
 		t.Errorf("%+v", c.Paths[0].Links)
 	}
 	if c := until("x.apps.child.test", "", ""); c.Paths[0].Subject.Name != "apps" || !strings.Contains(c.Paths[0].Links[1].Text,
 		"a wildcard that answers for x.apps.child.test.") {
+		t.Errorf("%+v", c)
+	}
+	if c := until("many.child.test", "", ""); len(c.Paths) != len(kinds) {
 		t.Errorf("%+v", c)
 	}
 	if c := until("192.0.2.1", "", ""); len(c.Paths) != 3 || c.Reading != why.ReadingAddress {
