@@ -75,8 +75,9 @@ func TestWhy_followsANameToTheParent(t *testing.T) {
 		{"SRV", "0 5 443 WWW.child.test."}, {"CAA", `0 issue "ca.example; a=b"`}, {"HTTPS", "1 . alpn=h2,h3 port=8443"},
 		{"TYPE65300", `\# 3 00aaff`}, {"AAAA", "2001:DB8:0::1"}, {"NAPTR", `100 10 "u" "E2U+sip" "!^.*$!sip:x@example.net!" .`}}
 	for _, kind := range kinds {
-		must.Get(api.Records("team").Create(ctx, &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "many-" + strings.ToLower(kind.rrtype)},
-			Spec: v1alpha1.RecordSpec{DomainName: "many.child.test.", Type: kind.rrtype, RData: kind.data}}, metav1.CreateOptions{}))(t)
+		many := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "many-" + strings.ToLower(kind.rrtype)},
+			Spec: v1alpha1.RecordSpec{DomainName: "many.child.test.", Type: kind.rrtype, RData: kind.data}}
+		must.Get(api.Records("team").Create(ctx, many, metav1.CreateOptions{}))(t)
 	}
 	ask := func(text string) why.Chain {
 		t.Helper()
