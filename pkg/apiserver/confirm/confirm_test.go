@@ -245,7 +245,8 @@ func TestTurn_killedAtEachStepAnotherGoesOn_S6_13(t *testing.T) {
 		}()
 		<-done
 		for ref, record := range s.records {
-			if of := ready.ReadyOf(record.Status.Conditions); of.Status == metav1.ConditionTrue && record.Status.Serial == 51 && ref.Name[0] == 'l' {
+			isLate := record.Status.Serial == 51 && ref.Name[0] == 'l'
+			if isLate && ready.ReadyOf(record.Status.Conditions).Status == metav1.ConditionTrue {
 				t.Fatalf("after %d kills %s is Ready", killed, ref.Name)
 			}
 		}
