@@ -101,13 +101,13 @@ func (r *running) judgeRates(secondary string) {
 	}, "KubizoneDeliveryFailing", "KubizoneDeliveryLate", "KubizoneNotifyFailing", "KubizoneSecondaryBehind")
 }
 
-// expectAlerts judges an hour in which each scrape has the present metrics.
+// expectAlerts judges an hour of scrapes, all with the present metrics.
 func (r *running) expectAlerts(names ...string) {
 	r.t.Helper()
 	r.judgeScrapes(1, r.readMetrics().parseMetrics(), func(string) float64 { return 0 }, names...)
 }
 
-// judgeScrapes judges an hour of scrapes, of which the first has the metrics found, the next each rate(name) more.
+// judgeScrapes judges an hour of scrapes: the first has the metrics found, the next each rate(name) more.
 // promtool's clock begins at 0, and so do the times that metrics have.
 func (r *running) judgeScrapes(up int, found map[string]float64, rate func(name string) float64, names ...string) {
 	r.t.Helper()

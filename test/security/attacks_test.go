@@ -163,7 +163,11 @@ var attacks = []attack{
 		"without reading the others", nil, nil},
 	{113, "T", "the processes, etcd's members and the certificates of the platform, by the roles of a tenant", "no role but " +
 		"kubizone-operator reads the Installation, in the whole cluster", nil, nil},
-	{114, "T", "a traceparent of the client's own choice", "sampled by the server's rate; no step keeps it", nil,
+	{114, "T", "Ready of Records by the status of a Delivery, with every right in its namespace", "403: a ClusterRoleBinding gives " +
+		"the right to confirm", nil, []string{"test/cluster TestStories//confirm"}},
+	{115, "N", "Ready of Records by the token of one class's controller: another class, a serial that no server has", "403, 422; no " +
+		"Record is Ready before every class in force confirms", nil, []string{"test/cluster TestStories//confirm"}},
+	{116, "T", "a traceparent of the client's own choice", "sampled by the server's rate; no step keeps it", nil,
 		[]string{"test/cluster TestTraces_sampleForeignParentsByOurRate"}},
 }
 

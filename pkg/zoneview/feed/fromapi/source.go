@@ -43,14 +43,12 @@ type Config struct {
 	// Zones is the informer, which the caller starts. Only names, labels and status are read: a transform may drop the
 	// rest.
 	Zones informers.ZoneInformer
-	// Set is written by this source alone.
-	Set *zoneview.Set
-	// Interest reports whether a zone, after the transform of Zones, belongs in the Set; nil: every zone.
+	Set   *zoneview.Set
+	// Interest reports whether a zone, after the transform of Zones, belongs in the Set; nil means every zone.
 	Interest func(*v1alpha1.Zone) bool
 	// Traced asks for the traceparents of steps, which needs the right to list Records. Without the right the steps
 	// have none.
-	Traced bool
-	// Registry, if not nil, gets the metrics.
+	Traced   bool
 	Registry metrics.KubeRegistry
 }
 
