@@ -54,7 +54,8 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 }
 
 var valueFaults = map[rdata.Type]func(owner, text string) string{
-	rdata.A: addressFault, rdata.AAAA: addressFault, rdata.CNAME: aliasFault, rdata.CAA: tagFault, rdata.TXT: policyFault,
+	rdata.A: addressFault, rdata.AAAA: addressFault, rdata.CNAME: aliasFault, rdata.CAA: authorityFault, rdata.TXT: textFault,
+	rdata.MX: exchangeFault, rdata.SRV: serviceFault,
 }
 
 func besideFault(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
@@ -92,6 +93,8 @@ func ownerFault(rrtype rdata.Type, owner string) string {
 			"2782)", second, first)
 	case rrtype == rdata.SRV && !strings.HasPrefix(first, "_"):
 		return "has no label of a service, which clients ask for: write _SERVICE._PROTOCOL before it, as _sip._tcp"
+	case first == "acme-challenge" && (rrtype == rdata.TXT || rrtype == rdata.CNAME):
+		return "has no underscore, and certification authorities ask for _acme-challenge: begin it with _"
 	}
 	return ""
 }
@@ -142,6 +145,21 @@ func aliasFault(owner, host string) string {
 	return ""
 }
 
+// exchangeFault returns the fault of "10 .": receivers know "0 ." alone.
+func exchangeFault(_, text string) string {
+	if fields := strings.Fields(text); len(fields) == 2 && fields[1] == "." && strings.Trim(fields[0], "0") != "" {
+		return `means no mail only with the preference 0 (RFC 7505 §3): write "0 ."`
+	}
+	return ""
+}
+
+func serviceFault(_, text string) string {
+	if fields := strings.Fields(text); len(fields) == 4 && strings.Trim(fields[2], "0") == "" && fields[3] != "." {
+		return `has the port 0, at which no service listens: write the port, or the target "." for no service (RFC 2782)`
+	}
+	return ""
+}
+
 // hasPath reports whether a host has a slash, except in labels such as 0/25 (RFC 2317).
 func hasPath(host string) bool {
 	return slices.ContainsFunc(strings.Split(host, "."), func(label string) bool {
@@ -160,55 +178,6 @@ func sameName(x, y string) bool {
 	b, err2 := name.ParseIn(y, name.Root)
 	return err1 == nil && err2 == nil && a == b
 }
-
-func tagFault(_, text string) string {
-	fields := strings.Fields(text)
-	if len(fields) < 2 || slices.Contains(caaTags, strings.ToLower(fields[1])) {
-		return ""
-	}
-	return fmt.Sprintf("has the tag %s, which no certification authority knows: the tags are %s", fields[1], strings.Join(caaTags, ", "))
-}
-
-// caaTags are the tags in IANA's registry.
-var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone"}
-
-func policyFault(owner, text string) string {
-	text = strings.ToLower(rdata.Unquote(text))
-	words := strings.Fields(text)
-	switch {
-	case len(words) == 0 || rdata.IsSPF(text):
-	case words[0] == "spf1", !strings.HasPrefix(words[0], "spf2.0") && slices.Contains(spfEnds, words[len(words)-1]):
-		return `reads as an SPF policy, and receivers ignore it: begin it with "v=spf1 " (RFC 7208 §4.5)`
-	case rdata.IsDMARC(text) && isDMARCOwner(owner):
-		return dmarcFault(text)
-	}
-	return ""
-}
-
-var spfEnds = []string{"-all", "~all", "?all", "+all"}
-
-// isDMARCOwner reports whether owner has a DMARC policy, unlike NAME._report._dmarc, which only permits reports.
-func isDMARCOwner(owner string) bool {
-	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
-	return first == "_dmarc"
-}
-
-// dmarcFault returns the fault of a DMARC policy in lower case.
-func dmarcFault(text string) string {
-	for tag := range strings.SplitSeq(text, ";") {
-		key, value, _ := strings.Cut(tag, "=")
-		if strings.TrimSpace(key) != "p" {
-			continue
-		}
-		if value = strings.TrimSpace(value); slices.Contains(dmarcPolicies, value) {
-			return ""
-		}
-		return fmt.Sprintf("has p=%.40s, and receivers ignore it: p is %s (RFC 7489 §6.3)", value, strings.Join(dmarcPolicies, ", "))
-	}
-	return `has no p, and receivers ignore it: write p=none, p=quarantine or p=reject behind "v=DMARC1;" (RFC 7489 §6.3)`
-}
-
-var dmarcPolicies = []string{"none", "quarantine", "reject"}
 
 // TTLs outside these bounds, in seconds, give a warning.
 const (
@@ -239,6 +208,10 @@ func zoneNameFault(text string) string {
 	labels := zone.Labels()
 	if n := len(labels); n >= 4 && labels[n-2] == "in-addr" && labels[n-1] == "arpa" {
 		return forwardFault(labels[:n-2])
+	}
+	if labels[len(labels)-1] == "local" {
+		return "ends in local, and hosts ask for such names by multicast, not at servers (RFC 6762 §3): take a name that you own, or one " +
+			"below home.arpa."
 	}
 	if octets, ok := parseOctets(labels); ok {
 		if len(octets) == 4 && octets[3] == 0 {

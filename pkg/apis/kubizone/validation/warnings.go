@@ -50,8 +50,15 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 				timer.field, timer.value, timer.means)))
 		}
 	}
+	if cache := orDefault(spec.NegativeResponseCache, v1alpha1.DefaultNegativeResponseCache); cache > maxNegative {
+		warnings = append(warnings, refusal.Warning("S5.15", fmt.Sprintf("spec.negativeResponseCache: %ds is long: for this time "+
+			"resolvers may deny a name that you have written since; write %d or less (RFC 2308 §5)", cache, maxNegative)))
+	}
 	return warnings
 }
+
+// maxNegative is the negativeResponseCache, in seconds, above which there is a warning.
+const maxNegative = 86400
 
 // SOA timers below these, in seconds, give a warning.
 const (
@@ -110,22 +117,27 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 		rule := &after.Spec.Delegations[i]
 		same := func(r v1alpha1.DelegationRule) bool { return reflect.DeepEqual(&r, rule) }
 		if !slices.ContainsFunc(before.Spec.Delegations, same) {
-			warnings = append(warnings, speakingWarnings(rule.Records, append([]string{rule.Namespace}, rule.Namespaces...),
+			warnings = append(warnings, tenantWarnings(rule.Records, append([]string{rule.Namespace}, rule.Namespaces...),
 				after.Namespace, fmt.Sprintf("spec.delegations[%d]", i))...)
 		}
 	}
 	return warnings
 }
 
-// speakingWarnings warns of patterns for underscore labels at others' names: with _acme-challenge.* a namespace can get
-// certificates for each name of the zone.
-func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
+// tenantWarnings warns of patterns of a rule for tenants alone: "@" gives them nothing, and those for underscore labels
+// give others' names: with _acme-challenge.* a namespace can get certificates for each name of the zone.
+func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
 	if slices.Contains(namespaces, own) && !slices.ContainsFunc(namespaces, others) {
 		return nil
 	}
 	for i := range records {
 		p, err := pattern.Parse(records[i].Pattern)
+		if err == nil && p.String() == "@" && !records[i].Shared && !slices.Contains(namespaces, own) && slices.ContainsFunc(namespaces,
+			others) {
+			warnings = append(warnings, refusal.Warning("S4.10", fmt.Sprintf("%s.records[%d].pattern: \"@\" gives nothing: the zone's "+
+				"name belongs to its own namespace; a rule of the Zone with shared: true gives it", path, i)))
+		}
 		if err != nil || !p.SpeaksForMany() {
 			continue
 		}
@@ -174,7 +186,7 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 	of := &delegation.Spec
 	warnings := ruleWarnings(of.Records, of.Zones, "spec", func(string, string) []string { return nil })
-	return boundWarnings(append(warnings, speakingWarnings(of.Records, of.Namespaces, delegation.Namespace, "spec")...))
+	return boundWarnings(append(warnings, tenantWarnings(of.Records, of.Namespaces, delegation.Namespace, "spec")...))
 }
 
 // NewZoneWarnings returns ZoneWarnings, and warnings only for a new Zone.
