@@ -102,6 +102,7 @@ const (
 
 const (
 	WarningUnnamedGlue   = "UnnamedGlue"
+	WarningCut           = "Cut"
 	WarningUnclaimedHost = "UnclaimedHost"
 	WarningAbsentHost    = "AbsentHost"
 	WarningTakesAway     = "TakesAway"
