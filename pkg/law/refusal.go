@@ -103,6 +103,7 @@ const (
 const (
 	WarningUnnamedGlue   = "UnnamedGlue"
 	WarningCut           = "Cut"
+	WarningOccludes      = "Occludes"
 	WarningUnclaimedHost = "UnclaimedHost"
 	WarningAbsentHost    = "AbsentHost"
 	WarningTakesAway     = "TakesAway"

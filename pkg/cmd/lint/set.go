@@ -368,10 +368,23 @@ func (s *set) judgeRecord(p *placedRecord) {
 	for _, w := range plan.Warnings {
 		// Of an assumed zone, neither the cuts, the hosts nor the claims are known.
 		unknown := p.assumed != nil && (w.Reason != "" || strings.HasPrefix(w.Rule, "S4."))
-		if !unknown && (w.Host.IsZero() || !s.mayBeElsewhere(z, w.Host)) {
+		if !unknown && !s.isAnswered(w, z, plan.Record.FQDN) {
 			s.addWarning(p.judged, w)
 		}
 	}
+}
+
+// isAnswered reports whether other objects make a warning about a Record at fqdn wrong, or have it themselves.
+func (s *set) isAnswered(w law.Warning, z *law.Zone, fqdn name.Name) bool {
+	switch w.Reason {
+	case law.WarningUnnamedGlue: // NS elsewhere in the zone may name the host
+		return s.store.named[z.UID][fqdn] > 0
+	case law.WarningOccludes: // the occluded Records have a warning each, zones have none
+		return !slices.ContainsFunc(s.store.listZones(), func(below *law.Zone) bool {
+			return below.View == z.View && below.FQDN() != fqdn && fqdn.Encloses(below.FQDN())
+		})
+	}
+	return !w.Host.IsZero() && s.mayBeElsewhere(z, w.Host)
 }
 
 // mayBeElsewhere reports whether other namespaces, whose files are elsewhere, may have a host of the zone.

@@ -31,6 +31,8 @@ type store struct {
 	owners map[string]*btree.BTreeG[name.Rel]
 	// placed has the Records at the names of a zone, by its uid.
 	placed map[string]map[name.Rel]map[key]*law.Record
+	// named counts the hosts that NS Records of a zone name, by its uid.
+	named map[string]map[name.Name]int
 	// given has the rules of Delegations by the zone's uid.
 	given map[string][]rules.Rule
 	made  int
@@ -40,7 +42,8 @@ type key struct{ namespace, name string }
 
 func newStore() *store {
 	return &store{now: time.Now(), facts: map[law.Key]any{}, zones: map[key]*law.Zone{}, owners: map[string]*btree.BTreeG[name.Rel]{},
-		placed: map[string]map[name.Rel]map[key]*law.Record{}, given: map[string][]rules.Rule{}}
+		placed: map[string]map[name.Rel]map[key]*law.Record{}, given: map[string][]rules.Rule{},
+		named: map[string]map[name.Name]int{}}
 }
 
 func (s *store) newUID() string {
@@ -228,6 +231,7 @@ func (s *store) makeRecord(r *law.Record) (*law.Plan, *law.Refusal) {
 			s.placed[zone][owner] = map[key]*law.Record{}
 		}
 		s.placed[zone][owner][key{r.Namespace, r.Name}] = r
+		s.countNamed(out.Plan, r, 1)
 		s.apply(out.Plan)
 	}
 	return out.Plan, out.Refusal
@@ -244,9 +248,23 @@ func (s *store) ownerOf(plan *law.Plan) name.Rel {
 	return owner
 }
 
+// countNamed adds n for each host that an adopted NS Record names.
+func (s *store) countNamed(made *law.Plan, r *law.Record, n int) {
+	z := s.zoneOf(made)
+	if s.named[z.UID] == nil {
+		s.named[z.UID] = map[name.Name]int{}
+	}
+	for _, v := range r.Values {
+		if host, ok := v.Target(z.FQDN()); ok && r.Type == rdata.NS {
+			s.named[z.UID][host] += n
+		}
+	}
+}
+
 // removeRecord takes back the plan of makeRecord.
 func (s *store) removeRecord(r *law.Record, made *law.Plan) {
 	delete(s.placed[made.Record.Zone.UID][s.ownerOf(made)], key{r.Namespace, r.Name})
+	s.countNamed(made, r, -1)
 	before := &law.Adopted{Zone: *made.Record.Zone, FQDN: made.Record.FQDN, Admission: made.Record.Admission}
 	before.Owner, before.Type, before.TTL, before.Values = s.ownerOf(made), r.Type, r.TTL, r.Values
 	ask := records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, Before: before, Now: s.now, By: r.Namespace,
