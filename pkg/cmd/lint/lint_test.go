@@ -53,11 +53,13 @@ func TestLint_judgesEachObject(t *testing.T) {
 			head + "kind: Record\nmetadata: {name: ns}\nspec: {domainName: example.org., type: NS, rdata: ns1.example.net.}\n---\n" +
 			head + "kind: Delegation\nmetadata: {name: d}\nspec: {zoneRef: {name: z}, namespaces: [default], records: [{pattern: '@'}]}\n",
 			"3 objects judged: 0 refused, 0 warnings"},
-		{"a host without its dot in a zone of other files", record("x", "zoneRef: {name: other}, domainName: x.b, type: CNAME, rdata: a.example.com"),
+		{"a host without its dot in a zone of other files", record("x", "zoneRef: {name: other}, "+
+			"domainName: x.b, type: CNAME, rdata: a.example.com"),
 			`F: record x: S5.1: CNAME at x.b below its zone's name names a host: "a.example.com" has no trailing dot, so it means ` +
 				"a.example.com below its zone's name; write"},
 		{"a zone in a zone of other files", zone("z", "domainName: dev, zoneRef: {name: other}, nameServers: [{name: ns.example.net.}], "+
-			"delegations: [{namespaces: [a], records: [{pattern: 'a.*'}]}]") + record("x", "zoneRef: {name: z}, domainName: b, type: A, rdata: 192.0.2.1"),
+			"delegations: [{namespaces: [a], records: [{pattern: 'a.*'}]}]") +
+			record("x", "zoneRef: {name: z}, domainName: b, type: A, rdata: 192.0.2.1"),
 			"warning: F: record x: no rule of the files allows it"},
 		{"zoneRefs that lead back", zone("other", "domainName: a, zoneRef: {name: z}") + zone("z", "domainName: b, zoneRef: {name: other}"),
 			"zone a below its zone's name does not delegate the zone b.a below its zone's name to"},
@@ -78,9 +80,9 @@ func TestLint_judgesEachObject(t *testing.T) {
 			record("m", "domainName: example.org., zoneRef: {name: z}, type: A, rdata: 192.0.2.1") +
 			record("c", "zoneRef: {name: z}, domainName: c, type: CNAME, rdata: ns.sub") +
 			record("ns", "domainName: ns.example.org., type: A, rdata: 192.0.2.1") +
-			zone("s", "domainName: sub.example.org., nameServers: [{name: ns, addresses: [192.0.2.1]}], delegations: [{namespace: default, "+
-				"records: [{pattern: '*'}]}]"), "warning: F: record m: no rule of the files allows it, and the server refuses it " +
-			"without another: zone example.org. does not delegate A at example.org. to namespace \"default\" (its owner can add a " +
+			zone("s", "domainName: sub.example.org., nameServers: [{name: ns, addresses: [192.0.2.1]}], delegations: [{namespace: "+
+				"default, records: [{pattern: '*'}]}]"), "warning: F: record m: no rule of the files allows it, and the server refuses " +
+			"it without another: zone example.org. does not delegate A at example.org. to namespace \"default\" (its owner can add a " +
 			"delegation with pattern \"@\")\n5 objects judged: 0 refused, 1 warnings"},
 		{"Records below a zone that is not allowed", zone("z", "domainName: example.org., nameServers: [{name: ns.example.net.}], "+
 			"delegations: [{namespace: a, records: [{pattern: a}]}]") +
@@ -91,8 +93,8 @@ func TestLint_judgesEachObject(t *testing.T) {
 				"[\"sub\"])\n3 objects judged: 0 refused, 1 warnings"},
 		{"a key in a zone of the files", zone("z", "domainName: example.org., nameServers: [{name: ns.example.net.}], delegations: "+
 			"[{namespace: default, records: [{pattern: a}]}]") + head + "kind: UpdateKey\nmetadata: {name: k}\nspec: {tsigSecretRef: " +
-			"{name: k}, records: [{pattern: a.example.org., types: [A]}, {pattern: b.example.org., types: [A]}]}\n", "warning: F: updatekey k: S13.1: " +
-			"spec.records[1].pattern: no rule gives namespace default"},
+			"{name: k}, records: [{pattern: a.example.org., types: [A]}, {pattern: b.example.org., types: [A]}]}\n",
+			"warning: F: updatekey k: S13.1: spec.records[1].pattern: no rule gives namespace default"},
 		{"a key in other zones", head + "kind: UpdateKey\nmetadata: {name: k}\nspec: {tsigSecretRef: {name: k}, records: [{pattern: " +
 			"a.example.org., types: [A]}]}\n", "1 objects judged: 0 refused, 0 warnings"},
 		{"a later object", "apiVersion: v1\nkind: Namespace\nmetadata: {name: other}\n---\n" + head +

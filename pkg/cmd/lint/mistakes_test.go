@@ -45,7 +45,7 @@ type mistake struct {
 	Why string `json:"why,omitempty"`
 }
 
-func (m *mistake) manifest(name string) []byte {
+func (m *mistake) makeManifest(name string) []byte {
 	meta := map[string]any{"name": name}
 	if m.Namespace != "" {
 		meta["namespace"] = m.Namespace
@@ -77,9 +77,9 @@ func TestLint_ofMistakesAsTheServer(t *testing.T) {
 	for i, m := range table {
 		name := fmt.Sprint("m", i)
 		verdict, said := createDry(t, client, config.Host, &m, name)
-		check(t, &m, "server", verdict, m.Server, said)
+		checkVerdict(t, &m, "server", verdict, m.Server, said)
 		path := filepath.Join(t.TempDir(), name+".yaml")
-		must.Succeed(t, os.WriteFile(path, m.manifest(name), 0o600))
+		must.Succeed(t, os.WriteFile(path, m.makeManifest(name), 0o600))
 		found := lintAll(t, examples, path)
 		linted, texts := silent, ""
 		for _, f := range found.Findings {
@@ -94,7 +94,7 @@ func TestLint_ofMistakesAsTheServer(t *testing.T) {
 		} else if want == m.Server {
 			t.Errorf("%s: lint is as server: leave it out", m.Mistake)
 		}
-		check(t, &m, "lint", linted, want, texts)
+		checkVerdict(t, &m, "lint", linted, want, texts)
 		if (m.Server == silent || m.Lint != "") != (m.Why != "") {
 			t.Errorf("%s: a silent or differing verdict has a reason, and no other: %q", m.Mistake, m.Why)
 		}
@@ -107,7 +107,7 @@ func TestLint_ofMistakesAsTheServer(t *testing.T) {
 	t.Logf("server %v, lint %v", count, lintCount)
 }
 
-func check(t *testing.T, m *mistake, who, verdict, want, said string) {
+func checkVerdict(t *testing.T, m *mistake, who, verdict, want, said string) {
 	t.Helper()
 	if verdict != want || verdict != silent && !regexp.MustCompile(regexp.QuoteMeta(m.Says)+`(\b|:|$)`).MatchString(said) {
 		t.Errorf("%s: %s: %s, want %s with %q\n%s", m.Mistake, who, verdict, want, m.Says, said)
@@ -127,7 +127,7 @@ func createDry(t *testing.T, client *http.Client, host string, m *mistake, name 
 	if m.Namespace != "" {
 		path += "/namespaces/" + m.Namespace
 	}
-	body := must.Get(yaml.YAMLToJSON(m.manifest(name)))(t)
+	body := must.Get(yaml.YAMLToJSON(m.makeManifest(name)))(t)
 	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodPost, path+"/"+plurals[m.Kind]+
 		"?dryRun=All&fieldValidation=Strict", bytes.NewReader(body)))(t)
 	request.Header.Set("Content-Type", "application/json")

@@ -164,7 +164,8 @@ var (
 )
 
 func withoutPlaceholder(text string) string {
-	return atPlaceholder.ReplaceAllLiteralString(belowPlaceholder.ReplaceAllLiteralString(text, " below its zone's name"), "its zone's name")
+	text = belowPlaceholder.ReplaceAllLiteralString(text, " below its zone's name")
+	return atPlaceholder.ReplaceAllLiteralString(text, "its zone's name")
 }
 
 func (s *set) isAssumed(z *law.Zone) bool { return s.assumed[z.UID] }

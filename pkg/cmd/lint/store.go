@@ -60,12 +60,12 @@ func (s *store) decide(by func(*law.Seen) law.Outcome) law.Outcome {
 			return out
 		}
 		for _, k := range out.Need {
-			seen.Put(k, s.find(k))
+			seen.Put(k, s.findFact(k))
 		}
 	}
 }
 
-func (s *store) find(k law.Key) any {
+func (s *store) findFact(k law.Key) any {
 	switch k.Kind {
 	case law.KindZone:
 		if z := s.zones[key{k.Namespace, k.Object}]; z != nil {
@@ -115,7 +115,7 @@ func (s *store) findOwnersBelow(k law.Key) *law.OwnersBelow {
 	return below
 }
 
-func (s *store) apply(plan *law.Plan) {
+func (s *store) applyPlan(plan *law.Plan) {
 	for _, write := range plan.Writes {
 		if write.Key.Kind == law.KindOwner {
 			s.listOwner(write)
@@ -166,7 +166,7 @@ func (s *store) countCut(cut law.PendingCut) {
 		}
 	}
 	if out := s.decide(func(seen *law.Seen) law.Outcome { return records.DecideCut(seen, ask) }); out.Plan != nil {
-		s.apply(out.Plan)
+		s.applyPlan(out.Plan)
 	}
 }
 
@@ -190,7 +190,7 @@ func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	ask := zones.ZoneAsk{After: &spec, MayEstablish: true, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}
 	out := s.decide(func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
 	if out.Refusal == nil && !out.Plan.Zone.Zone.Pending {
-		s.apply(out.Plan)
+		s.applyPlan(out.Plan)
 	}
 	return out.Plan, out.Refusal
 }
@@ -211,7 +211,7 @@ func (s *store) makeDelegation(at key, spec zones.DelegationSpec, apply bool) (*
 		WorkID: s.newUID()}
 	out := s.decide(func(seen *law.Seen) law.Outcome { return zones.DecideDelegation(seen, ask) })
 	if out.Refusal == nil && apply && out.Plan.Zone != nil {
-		s.apply(out.Plan)
+		s.applyPlan(out.Plan)
 		s.given[out.Plan.Zone.Zone.UID] = append(s.given[out.Plan.Zone.Zone.UID], spec.Rule)
 	}
 	return out.Plan, out.Refusal
@@ -232,7 +232,7 @@ func (s *store) makeRecord(r *law.Record) (*law.Plan, *law.Refusal) {
 		}
 		s.placed[zone][owner][key{r.Namespace, r.Name}] = r
 		s.countNamed(out.Plan, r, 1)
-		s.apply(out.Plan)
+		s.applyPlan(out.Plan)
 	}
 	return out.Plan, out.Refusal
 }
@@ -270,7 +270,7 @@ func (s *store) removeRecord(r *law.Record, made *law.Plan) {
 	ask := records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, Before: before, Now: s.now, By: r.Namespace,
 		WorkID: s.newUID()}
 	if out := s.decide(func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }); out.Plan != nil {
-		s.apply(out.Plan)
+		s.applyPlan(out.Plan)
 	}
 }
 

@@ -41,11 +41,11 @@ func writeManifests(t *testing.T, file string, origin name.Name) (path string, r
 		sets[k] = append(sets[k], rr)
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: zone}\nspec: {domainName: %s, delegations: [{namespace: "+
-		"default, records: [{pattern: '@'}, {pattern: '*'}]}]}\n", origin)
+	fmt.Fprintf(&text, "apiVersion: kubi.zone/v1alpha1\nkind: Zone\nmetadata: {name: zone}\nspec: {domainName: %s, delegations: "+
+		"[{namespace: default, records: [{pattern: '@'}, {pattern: '*'}]}]}\n", origin)
 	for i, k := range order {
-		fmt.Fprintf(&text, "---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {name: r%d}\nspec:\n  domainName: %q\n  type: %s\n"+
-			"  ttl: %d\n  values:\n", i, k.owner.String(), k.of, sets[k][0].TTL)
+		fmt.Fprintf(&text, "---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {name: r%d}\nspec:\n  domainName: %q\n"+
+			"  type: %s\n  ttl: %d\n  values:\n", i, k.owner.String(), k.of, sets[k][0].TTL)
 		for _, rr := range sets[k] {
 			fmt.Fprintf(&text, "  - %q\n", rr.Data)
 		}

@@ -229,7 +229,8 @@ func TestZoneWarnings(t *testing.T) {
 		"10.0.in-addr.arpa.": "0.10.in-addr.arpa.", "2.0.192.in-addr.arpa.": "", "0.in-addr.arpa.": "",
 		"255.255.255.255.in-addr.arpa.": "",
 		"5.168.10.in-addr.arpa.":        "", "10.168.5.in-addr.arpa.": "", "16.172.in-addr.arpa.": "", "0-25.2.0.192.in-addr.arpa.": "",
-		"corp.local.": "by multicast", "local.example.org.": "", "com.": `write the full name of your domain, as "example.com."`, "de.": "top-level", "lan.": "", ".": "", "co.uk.": "",
+		"corp.local.": "by multicast", "local.example.org.": "",
+		"com.": `write the full name of your domain, as "example.com."`, "de.": "top-level", "lan.": "", ".": "", "co.uk.": "",
 		"example.org.example.org.": "names example.org. twice",
 	} {
 		zone := newZone(func(s *v1alpha1.ZoneSpec) { s.DomainName, s.Delegations = text, nil })

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package validation
+package mistakes
 
 import (
 	"fmt"
@@ -10,47 +10,19 @@ import (
 	"strconv"
 	"strings"
 
-	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// A fault is a probable mistake in a valid text, phrased to follow the quoted text, or "".
-
-// RecordWarnings warns of probable mistakes in valid fields (S5.14).
-func RecordWarnings(record *v1alpha1.Record) []string {
-	rrtype, err := rdata.ParseType(record.Spec.Type)
-	if err != nil {
-		return nil
+// OfValue returns the mistake in a value of a type at owner, as written.
+func OfValue(rrtype rdata.Type, owner, text string) string {
+	if fault := repeatFault(rdata.Value{Type: rrtype, Text: text}.Host()); fault != "" {
+		return fault
 	}
-	const rule = "S5.14"
-	warnings := ttlWarnings(record.Spec.TTL, rule)
-	warn := func(path, text, fault string) {
-		if fault != "" {
-			warnings = append(warnings, refusal.Warning(rule, fmt.Sprintf("%s: %q %s", path, cut(text), fault)))
-		}
+	if faultOf := valueFaults[rrtype]; faultOf != nil {
+		return faultOf(owner, text)
 	}
-	owner := record.Spec.DomainName
-	warn("spec.domainName", owner, ownerFault(rrtype, owner))
-	if rrtype == rdata.SPF {
-		warn("spec.type", record.Spec.Type, "is a type that no receiver asks for (RFC 7208 §3.1): write TXT")
-	}
-	texts, path := record.Spec.Values, func(i int) string { return fmt.Sprintf("spec.values[%d]", i) }
-	if record.Spec.RData != "" {
-		texts, path = []string{record.Spec.RData}, func(int) string { return "spec.rdata" }
-	}
-	for i, text := range texts {
-		text = strings.TrimSpace(text)
-		warn(path(i), text, repeatFault(rdata.Value{Type: rrtype, Text: text}.Host()))
-		if faultOf := valueFaults[rrtype]; faultOf != nil {
-			warn(path(i), text, faultOf(owner, text))
-		}
-	}
-	if i, fault := besideFault(rrtype, owner, texts); fault != "" {
-		warn(path(i), texts[i], fault)
-	}
-	return boundWarnings(warnings)
+	return ""
 }
 
 var valueFaults = map[rdata.Type]func(owner, text string) string{
@@ -58,7 +30,8 @@ var valueFaults = map[rdata.Type]func(owner, text string) string{
 	rdata.MX: exchangeFault, rdata.SRV: serviceFault,
 }
 
-func besideFault(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
+// OfValues returns the mistake in the values of an RRset beside each other, and the index of the value that has it.
+func OfValues(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
 		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
 		if at >= 0 {
@@ -81,7 +54,8 @@ func besideFault(rrtype rdata.Type, owner string, texts []string) (at int, fault
 	return 0, ""
 }
 
-func ownerFault(rrtype rdata.Type, owner string) string {
+// OfOwner returns the mistake in the name of a Record.
+func OfOwner(rrtype rdata.Type, owner string) string {
 	if fault := repeatFault(owner); fault != "" {
 		return fault
 	}
@@ -116,7 +90,10 @@ func repeatFault(text string) string {
 	return ""
 }
 
-func addressFault(_, text string) string {
+func addressFault(_, text string) string { return OfAddress(text) }
+
+// OfAddress returns the mistake in an address of a host.
+func OfAddress(text string) string {
 	address, err := netip.ParseAddr(text)
 	switch {
 	case err != nil:
@@ -179,25 +156,8 @@ func sameName(x, y string) bool {
 	return err1 == nil && err2 == nil && a == b
 }
 
-// TTLs outside these bounds, in seconds, give a warning.
-const (
-	minTTL = 5
-	maxTTL = 30 * 86400
-)
-
-func ttlWarnings(ttl *int32, rule string) []string {
-	switch {
-	case ttl == nil || minTTL <= *ttl && *ttl <= maxTTL:
-		return nil
-	case *ttl < minTTL:
-		return []string{refusal.Warning(rule, fmt.Sprintf("spec.ttl: %ds is short: resolvers ask your servers for nearly every query; "+
-			"write 60 or more", *ttl))}
-	}
-	return []string{refusal.Warning(rule, fmt.Sprintf("spec.ttl: %d seconds are more than 30 days, for which caches may keep old data; "+
-		"write 86400 or less", *ttl))}
-}
-
-func zoneNameFault(text string) string {
+// OfZone returns the mistake in the name of a zone.
+func OfZone(text string) string {
 	if fault := repeatFault(text); fault != "" {
 		return fault
 	}
@@ -279,7 +239,8 @@ func reverseZone(octets []byte) string {
 	return out
 }
 
-func contactFault(contact string, zone name.Name) string {
+// OfContact returns the mistake in the contact of a zone. zone is zero if its name is unknown.
+func OfContact(contact string, zone name.Name) string {
 	if contact == "" || strings.Contains(contact, "@") || name.IsAbsolute(contact) {
 		return ""
 	}
@@ -290,17 +251,4 @@ func contactFault(contact string, zone name.Name) string {
 	}
 	return fmt.Sprintf("has no @, so it is relative to the zone and means %s: write the address in full",
 		strings.TrimSuffix(address, "."))
-}
-
-// localWarnings warns of a loopback, link-local or unspecified address without allowLocalAddresses.
-func localWarnings(spec *v1alpha1.DNSClassSpec, path, text string) []string {
-	address, err := netip.ParseAddr(text)
-	if at, err2 := netip.ParseAddrPort(text); err2 == nil {
-		address, err = at.Addr(), nil
-	}
-	if spec.AllowLocalAddresses || err != nil || !address.IsLoopback() && !address.IsLinkLocalUnicast() && !address.IsUnspecified() {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s: %s is an address of the machine or its link, to which a class connects only with "+
-		"spec.allowLocalAddresses: true", path, cut(text))}
 }

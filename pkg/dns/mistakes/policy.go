@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package validation
+package mistakes
 
 import (
 	"encoding/base64"
@@ -31,11 +31,13 @@ func authorityFault(_, text string) string {
 		return fmt.Sprintf("has the flags %s, of which only 128 has a meaning, critical (RFC 8659 §4.1): write 0 or 128", fields[0])
 	case strings.HasPrefix(tag, "issue") && strings.Contains(domain, "://"):
 		return "names a URL, and authorities look for their domain: write the domain alone"
-	case tag == "iodef" && !strings.HasPrefix(value, "mailto:") && !strings.HasPrefix(value, "http:") && !strings.HasPrefix(value, "https:"):
+	case tag == "iodef" && !slices.ContainsFunc(reportSchemes, func(s string) bool { return strings.HasPrefix(value, s) }):
 		return `names no URL, and authorities report to one (RFC 8659 §4.4): write mailto: before an address`
 	}
 	return ""
 }
+
+var reportSchemes = []string{"mailto:", "http:", "https:"}
 
 // caaTags are the tags in IANA's registry.
 var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone"}
