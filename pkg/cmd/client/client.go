@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/lint"
 	"kubi.zone/kubizone/pkg/cmd/names"
 	"kubi.zone/kubizone/pkg/cmd/program"
+	"kubi.zone/kubizone/pkg/cmd/review"
 	"kubi.zone/kubizone/pkg/cmd/status"
 	"kubi.zone/kubizone/pkg/cmd/updatekey"
 	"kubi.zone/kubizone/pkg/cmd/verify"
@@ -45,6 +46,7 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 		importer.NewCommand(),
 		exporter.NewCommand(),
 		lint.NewCommand(),
+		review.NewCommand(),
 		verify.NewCommand(),
 		changes.NewCommand(),
 		explain.NewCommand(),

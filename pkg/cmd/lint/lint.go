@@ -47,10 +47,11 @@ kubizone plan asks the server. The exit code is 1 for an error.`,
 }
 
 // Results are the results of the command by their kinds.
-func Results() map[string]any { return map[string]any{"LintReport": report{}} }
+func Results() map[string]any { return map[string]any{"LintReport": Report{}} }
 
-type report struct {
-	Findings []finding `json:"findings"`
+// Report is the verdict about files.
+type Report struct {
+	Findings []Finding `json:"findings"`
 	Judged   int       `json:"judged"`
 	Refused  int       `json:"refused"`
 	Warnings int       `json:"warnings"`
@@ -58,7 +59,8 @@ type report struct {
 	PassedOver int `json:"passedOver"`
 }
 
-type finding struct {
+// Finding is an error or a warning.
+type Finding struct {
 	// Severity is error or warning.
 	Severity string `json:"severity"`
 	// Object is a file, with kind and name; "" if the text has them.
@@ -66,15 +68,24 @@ type finding struct {
 	Text   string `json:"text"`
 }
 
-func (r *report) printText(text *output.Text) {
-	for _, f := range r.Findings {
-		if f.Object != "" {
-			text.Line("%s: %s: %s", f.Severity, f.Object, f.Text)
-		} else {
-			text.Line("%s: %s", f.Severity, f.Text)
-		}
+func (f Finding) String() string {
+	if f.Object == "" {
+		return f.Severity + ": " + f.Text
 	}
-	text.Line("%d objects judged: %d refused, %d warnings; %d of other kinds passed over", r.Judged, r.Refused, r.Warnings, r.PassedOver)
+	return f.Severity + ": " + f.Object + ": " + f.Text
+}
+
+// String returns the counts.
+func (r *Report) String() string {
+	return fmt.Sprintf("%d objects judged: %d refused, %d warnings; %d of other kinds passed over", r.Judged, r.Refused, r.Warnings,
+		r.PassedOver)
+}
+
+func (r *Report) printText(text *output.Text) {
+	for _, f := range r.Findings {
+		text.Line("%s", f)
+	}
+	text.Line("%s", r)
 }
 
 var judges = map[string]func(runtime.Object) (field.ErrorList, []string){
@@ -90,13 +101,13 @@ func judgeBy[T runtime.Object](validate func(T) field.ErrorList, warn func(T) []
 }
 
 type linter struct {
-	report
+	Report
 	decoder runtime.Decoder
 	judged  []*judged
 }
 
 func lintFiles(files []string, in io.Reader, out io.Writer, format *output.Format) error {
-	found, err := judgeFiles(files, in)
+	found, err := JudgeFiles(files, in)
 	if err != nil {
 		return err
 	}
@@ -109,7 +120,8 @@ func lintFiles(files []string, in io.Reader, out io.Writer, format *output.Forma
 	return nil
 }
 
-func judgeFiles(files []string, in io.Reader) (*report, error) {
+// JudgeFiles judges manifests, directories of them, and for - those of in.
+func JudgeFiles(files []string, in io.Reader) (*Report, error) {
 	registry := install.New()
 	info, _ := runtime.SerializerInfoForMediaType(registry.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	decoders := decoding.Serializer{NegotiatedSerializer: registry.Codecs, Creater: registry.Scheme}
@@ -133,7 +145,7 @@ func judgeFiles(files []string, in io.Reader) (*report, error) {
 	}
 	judgeSet(l.judged)
 	l.countFindings()
-	return &l.report, nil
+	return &l.Report, nil
 }
 
 func (l *linter) readFile(path string, in io.Reader) error {
@@ -188,7 +200,7 @@ func (l *linter) judgeAlone(path string, object *unstructured.Unstructured, judg
 }
 
 func (l *linter) countFindings() {
-	l.Findings, l.Judged = []finding{}, len(l.judged)
+	l.Findings, l.Judged = []Finding{}, len(l.judged)
 	for _, one := range l.judged {
 		if len(one.errs) > 0 {
 			l.Refused++
@@ -196,10 +208,10 @@ func (l *linter) countFindings() {
 		}
 		l.Warnings += len(one.warnings)
 		for _, text := range one.errs {
-			l.Findings = append(l.Findings, finding{"error", one.at, text})
+			l.Findings = append(l.Findings, Finding{"error", one.at, text})
 		}
 		for _, text := range one.warnings {
-			l.Findings = append(l.Findings, finding{"warning", one.at, text})
+			l.Findings = append(l.Findings, Finding{"warning", one.at, text})
 		}
 	}
 }

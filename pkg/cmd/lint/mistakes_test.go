@@ -144,7 +144,7 @@ func createDry(t *testing.T, client *http.Client, host string, m *mistake, name 
 	return silent, ""
 }
 
-func lintAll(t *testing.T, paths ...string) *report {
+func lintAll(t *testing.T, paths ...string) *Report {
 	t.Helper()
-	return must.Get(judgeFiles(paths, nil))(t)
+	return must.Get(JudgeFiles(paths, nil))(t)
 }
