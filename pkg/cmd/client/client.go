@@ -62,8 +62,8 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 // Results are the results of commands that JSON and YAML have, by their kinds.
 func Results() map[string]any {
 	all := map[string]any{}
-	for _, of := range []func() map[string]any{changes.Results, doctor.Results, explain.Results, importer.Results, lint.Results,
-		names.Results, status.Results, verify.Results} {
+	for _, of := range []func() map[string]any{applier.Results, changes.Results, doctor.Results, explain.Results, importer.Results,
+		lint.Results, names.Results, status.Results, updatekey.Results, verify.Results} {
 		maps.Copy(all, of())
 	}
 	return all

@@ -36,13 +36,13 @@ type planOptions struct {
 	format                *output.Format
 }
 
-// Results are the results of the command plan by their kinds.
-func Results() map[string]any { return map[string]any{"Plan": Plan{}} }
+// Results are the results of the commands by their kinds.
+func Results() map[string]any { return map[string]any{"Plan": Plan{}, "Import": imported{}} }
 
 // Kinds other than plannedKinds do not affect zones.
 var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
 
-// runPlan prints a plan, and returns ErrChanges if an apply would change something.
+// runPlan prints a plan, and returns ErrChanges for one with changes.
 func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
 	plan, failed := o.makePlan(ctx, arguments, in, progress)
 	if plan == nil {
@@ -63,7 +63,7 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 	return nil
 }
 
-// Planner makes plans by the flags of the command plan.
+// Planner makes plans of manifests.
 type Planner struct{ options planOptions }
 
 // NewPlanner returns a Planner without files.
@@ -71,15 +71,19 @@ func NewPlanner() *Planner {
 	return &Planner{planOptions{options: options{client: kubeconfig.NewOptions()}}}
 }
 
-// AddFlags adds the flags of the command plan but -o.
-func (p *Planner) AddFlags(flags *pflag.FlagSet) { p.options.addPlanFlags(flags) }
+// AddFlags adds the flags for manifests of the command plan.
+func (p *Planner) AddFlags(flags *pflag.FlagSet) {
+	p.options.client.AddFlagsWithNamespace(flags)
+	p.options.addManifestFlags(flags)
+	flags.BoolVar(&p.options.prune, "prune", false, "with -l: remove the Zones, Delegations and Records that the manifests lack")
+}
 
 // Files returns the files of -f.
 func (p *Planner) Files() []string { return p.options.files }
 
 // Plan asks the server. The plan is incomplete beside an error, or nil.
-func (p *Planner) Plan(ctx context.Context, arguments []string, in io.Reader, progress io.Writer) (*Plan, error) {
-	return p.options.makePlan(ctx, arguments, in, progress)
+func (p *Planner) Plan(ctx context.Context, in io.Reader, progress io.Writer) (*Plan, error) {
+	return p.options.makePlan(ctx, nil, in, progress)
 }
 
 // makePlan returns an incomplete plan, or nil, with an error.
@@ -89,11 +93,11 @@ func (o *planOptions) makePlan(ctx context.Context, arguments []string, in io.Re
 	case manifests == (len(arguments) > 0):
 		return nil, errors.New("name either manifests, by -f or -k, or zone files and transfers with their --zone")
 	case manifests && (o.zone != "" || o.view != "" || o.origin != "" || o.createZone || o.fromCRD || o.tsigKeyFile != ""):
-		return nil, errors.New("--zone, --view, --origin, --create-zone, --from-crd and --tsig-key-file go with zone files and transfers, " +
-			"not with -f or -k")
+		return nil, errors.New("--zone, --view, --origin, --create-zone, --from-crd and --tsig-key-file go with zone files and " +
+			"transfers, not with -f or -k")
 	case manifests && o.prune != (o.selector != ""):
-		return nil, errors.New("--prune of manifests needs -l LABEL=VALUE: the Zones, Delegations and Records with it that the manifests lack " +
-			"are removed")
+		return nil, errors.New("--prune of manifests needs -l LABEL=VALUE: the Zones, Delegations and Records with it that the " +
+			"manifests lack are removed")
 	case !manifests && (o.selector != "" || o.fieldManager != ""):
 		return nil, errors.New("-l and --field-manager go with -f and -k")
 	}
@@ -236,12 +240,12 @@ with its flags.`,
 		},
 	}
 	o.format = output.AddFormat(command, output.Markdown)
-	o.addPlanFlags(command.Flags())
+	o.addFlags(command.Flags())
+	o.addManifestFlags(command.Flags())
 	return command
 }
 
-func (o *planOptions) addPlanFlags(flags *pflag.FlagSet) {
-	o.addFlags(flags)
+func (o *planOptions) addManifestFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&o.files, "filename", "f", nil, "files and directories of manifests (.yaml, .yml, .json); - is standard input")
 	flags.StringSliceVarP(&o.kustomizations, "kustomize", "k", nil, "directories that kubectl kustomize builds manifests of")
 	flags.StringVarP(&o.selector, "selector", "l", "", "with --prune: the label of the objects that the manifests have")

@@ -26,7 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// Plan is what an apply or an import would do.
+// Plan has the changes by an apply or an import.
 type Plan struct {
 	Zones []*ZonePlan `json:"zones,omitempty"`
 	// Others are changes of objects without a zone.
@@ -40,7 +40,7 @@ type Plan struct {
 	classes *v1alpha1.DNSClassList
 }
 
-// ZonePlan is what changes in a zone.
+// ZonePlan has the changes in a zone.
 type ZonePlan struct {
 	Zone    string        `json:"zone"`
 	FQDN    string        `json:"fqdn,omitempty"`
@@ -200,7 +200,7 @@ func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, 
 	}
 }
 
-// countRRsets returns the Records that come, less those that go, by name and type.
+// countRRsets returns the number of added Records less that of removed ones, by name and type.
 func (z *ZonePlan) countRRsets(of func(namespace string) bool) map[string]int {
 	counted := make(map[string]int)
 	for _, c := range z.Changes {
@@ -211,7 +211,7 @@ func (z *ZonePlan) countRRsets(of func(namespace string) bool) map[string]int {
 	return counted
 }
 
-// Removed returns the number of RRsets that lose Records. One that others keep counts too.
+// Removed returns the number of RRsets with fewer Records, also if others remain.
 func (z *ZonePlan) Removed() (n int) {
 	for _, by := range z.countRRsets(func(string) bool { return true }) {
 		if by < 0 {
@@ -312,7 +312,7 @@ func listLines[T fmt.Stringer](all []T) string {
 	return b.String()
 }
 
-// Markdown returns the plan as text of which no part of a tenant is more than code: no mention, link, heading or HTML.
+// Markdown returns the plan with the texts of tenants as code: no mention, link, heading or HTML.
 func (r *Plan) Markdown() string {
 	var b strings.Builder
 	for _, z := range r.Zones {

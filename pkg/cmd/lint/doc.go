@@ -5,14 +5,13 @@
 //
 // Guarantees:
 //
-//	L1. Errors and warnings are those of the server, in the same words: each object alone by package validation, and
-//	    all together by package law, as if a server had them and no others. testdata/mistakes.yaml is the table of
-//	    verdicts of both, which a test compares.
-//	L2. No error and no warning rests on an object that the files lack: a zone that they only name, another
-//	    namespace's Records or Delegations. A name that the rules of the files do not allow is a warning.
+//	L1. Errors and warnings are those of the server, in the same words: of each object by package validation, and of
+//	    all objects by package law, as of a server without others. A test compares both with testdata/mistakes.yaml.
+//	L2. No error and no warning rests on an object outside of the files: a zone only named there, or Records and
+//	    Delegations of another namespace. A name without a rule in the files is a warning.
 //	L3. Every object is judged, and any error gives exit code 1.
 //
-// Out of scope: classes, namespaces and Secrets of the server, and what is stored there.
+// Out of scope: classes, namespaces, Secrets and stored objects of a server.
 //
 // Read first: lint.go, set.go, store.go.
 package lint

@@ -30,7 +30,7 @@ const (
 	silent  = "silent"
 )
 
-// mistake is a row of testdata/mistakes.yaml: an object beside artifacts/examples, and what server and lint say of it.
+// mistake is a row of testdata/mistakes.yaml: an object beside artifacts/examples, and the verdicts of server and lint.
 type mistake struct {
 	Mistake   string         `json:"mistake"`
 	Kind      string         `json:"kind"`
@@ -60,7 +60,7 @@ func (m *mistake) makeManifest(name string) []byte {
 
 const examples = "../../../artifacts/examples"
 
-// L1, S5.14, S5.15: of 194 mistakes, server and lint say the same, but for what needs a server.
+// L1, S5.14, S5.15: of 194 mistakes, server and lint say the same, but where lint needs a server.
 func TestLint_ofMistakesAsTheServer(t *testing.T) {
 	var table []mistake
 	must.Succeed(t, yaml.UnmarshalStrict(must.Get(os.ReadFile("testdata/mistakes.yaml"))(t), &table))

@@ -25,13 +25,13 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// set judges the objects of the files together. A zone that the files lack, but name, is assumed: of its rules and its
-// other Records nothing is known.
+// set judges the objects of the files together. A zone only named there is assumed, without knowledge of its rules and
+// other Records.
 type set struct {
 	store *store
 	// assumed has the uids of assumed zones.
 	assumed map[string]bool
-	// refused are names of zones that the law refuses: nothing is judged at or below them.
+	// refused are names of refused zones: nothing is judged at or below them.
 	refused []name.Name
 	// said has the texts of warnings, which may concern several objects.
 	said map[string]bool
@@ -74,7 +74,7 @@ func judgeSet(all []*judged) {
 			placed = append(placed, r)
 		}
 	}
-	// With all others in place, each is decided again as the last one: a warning that another object answers is gone.
+	// With all others in place, each is decided again as the last one: a warning is gone if another object answers.
 	for _, r := range slices.Backward(placed) {
 		s.judgeRecord(r)
 	}
@@ -89,7 +89,7 @@ func judgeSet(all []*judged) {
 	}
 }
 
-// placeZones makes the zones, each after those above it and its zoneRef.
+// placeZones makes the zones, each after the zones above and the zone of its zoneRef.
 func (s *set) placeZones(all []*judged) {
 	labels := func(one *judged) int { return strings.Count(one.object.(*v1alpha1.Zone).Spec.DomainName, ".") }
 	left := slices.Clone(all)
@@ -104,13 +104,13 @@ func (s *set) placeZones(all []*judged) {
 			}
 		}
 		if len(later) == len(left) {
-			assume = true // a zoneRef that no zone of the files answers, or that leads back
+			assume = true // a zoneRef without a zone in the files, or in a circle
 		}
 		left = later
 	}
 }
 
-// placeZone returns false if the zone of the zoneRef is missing, unless it is to be assumed.
+// placeZone returns false if the zone of the zoneRef is missing and not to be assumed.
 func (s *set) placeZone(one *judged, assume bool) bool {
 	zone := one.object.(*v1alpha1.Zone)
 	spec, err := lawform.ZoneSpec(zone)
@@ -191,7 +191,7 @@ func (s *set) assumeZone(ref law.Ref, view string, fqdn name.Name) *law.Zone {
 	return plan.Zone.Zone
 }
 
-// addRefusal adds an error, or a warning if rules that the files lack may allow the object.
+// addRefusal adds an error, or a warning if rules outside of the files may allow the object.
 func (s *set) addRefusal(one *judged, refused *law.Refusal, assumed bool) {
 	text := withoutPlaceholder(refused.Message)
 	switch refused.Kind {
@@ -223,12 +223,12 @@ func (s *set) addWarning(one *judged, w law.Warning) {
 	}
 }
 
-// isRefused reports whether a name is at or below a zone that the law refuses.
+// isRefused reports whether a name is at or below a refused zone.
 func (s *set) isRefused(fqdn name.Name) bool {
 	return slices.ContainsFunc(s.refused, func(zone name.Name) bool { return zone.Encloses(fqdn) })
 }
 
-// judgeZone decides that a zone gets its rules and name servers last.
+// judgeZone decides an update by which a zone gets its rules and name servers.
 func (s *set) judgeZone(one *judged) {
 	zone := one.object.(*v1alpha1.Zone)
 	z := s.store.zones[key{zone.Namespace, zone.Name}]
@@ -363,7 +363,7 @@ func (s *set) judgeRecord(p *placedRecord) {
 		return
 	}
 	if plan.Record.Zone == nil {
-		return // waits for what the files lack
+		return // waits for an object outside of the files
 	}
 	z := s.store.zoneOf(plan)
 	for _, w := range plan.Warnings {
@@ -406,7 +406,7 @@ func (s *set) mayBeElsewhere(z *law.Zone, host name.Name) bool {
 	})
 }
 
-// judgeKey warns of patterns in zones of the files that no rule there gives the namespace (S13.1).
+// judgeKey warns of patterns without a rule for the namespace in the zones of the files (S13.1).
 func (s *set) judgeKey(one *judged) {
 	of := one.object.(*v1alpha1.UpdateKey)
 	var given []v1alpha1.NameReviewRule

@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// store is a server's store in memory: it answers the law's questions and applies plans. No cascade runs, for zones
-// come before Delegations, and these before Records.
+// store is a server's store in memory: the source of the law's facts, and the target of plans. No cascade runs, for
+// zones come before Delegations, and these before Records.
 type store struct {
 	now   time.Time
 	facts map[law.Key]any
@@ -31,7 +31,7 @@ type store struct {
 	owners map[string]*btree.BTreeG[name.Rel]
 	// placed has the Records at the names of a zone, by its uid.
 	placed map[string]map[name.Rel]map[key]*law.Record
-	// named counts the hosts that NS Records of a zone name, by its uid.
+	// named counts the hosts of NS Records, by the uid of the zone.
 	named map[string]map[name.Name]int
 	// given has the rules of Delegations by the zone's uid.
 	given map[string][]rules.Rule
@@ -51,7 +51,7 @@ func (s *store) newUID() string {
 	return fmt.Sprint("uid-", s.made)
 }
 
-// decide gives a decision its facts until it is made.
+// decide gives a decision facts until the outcome.
 func (s *store) decide(by func(*law.Seen) law.Outcome) law.Outcome {
 	seen := law.NewSeen()
 	for {
@@ -184,7 +184,7 @@ func (s *store) findSet(zone string, owner name.Rel, t rdata.Type) (set content.
 	return set, len(set.Data) > 0
 }
 
-// makeZone decides a new Zone as for a user who may establish it.
+// makeZone decides a new Zone as for a user with the right to establish zones.
 func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	spec.UID, spec.MaxDeletePercent = s.newUID(), 100
 	ask := zones.ZoneAsk{After: &spec, MayEstablish: true, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}
@@ -195,7 +195,7 @@ func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	return out.Plan, out.Refusal
 }
 
-// amendZone decides that a Zone without rules and name servers gets them, and applies nothing.
+// amendZone decides an update from a Zone without rules and name servers, and applies nothing.
 func (s *store) amendZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	before := *s.zones[key{spec.Namespace, spec.Name}]
 	before.Rules, before.Header.NameServers = nil, nil
@@ -217,7 +217,7 @@ func (s *store) makeDelegation(at key, spec zones.DelegationSpec, apply bool) (*
 	return out.Plan, out.Refusal
 }
 
-// makeRecord decides a new Record, and applies the plan if a zone adopts it.
+// makeRecord decides a new Record, and applies the plan of an adopted one.
 func (s *store) makeRecord(r *law.Record) (*law.Plan, *law.Refusal) {
 	r.UID = s.newUID()
 	ask := records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r, Now: s.now, By: r.Namespace, WorkID: s.newUID()}
@@ -237,7 +237,7 @@ func (s *store) makeRecord(r *law.Record) (*law.Plan, *law.Refusal) {
 	return out.Plan, out.Refusal
 }
 
-// zoneOf returns the zone that adopts a Record.
+// zoneOf returns the zone of an adopted Record.
 func (s *store) zoneOf(plan *law.Plan) *law.Zone {
 	return s.zones[key{plan.Record.Zone.Namespace, plan.Record.Zone.Name}]
 }
@@ -248,7 +248,7 @@ func (s *store) ownerOf(plan *law.Plan) name.Rel {
 	return owner
 }
 
-// countNamed adds n for each host that an adopted NS Record names.
+// countNamed adds n for each host of an adopted NS Record.
 func (s *store) countNamed(made *law.Plan, r *law.Record, n int) {
 	z := s.zoneOf(made)
 	if s.named[z.UID] == nil {

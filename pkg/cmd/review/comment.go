@@ -29,8 +29,8 @@ func (r *review) isRefused() bool {
 	return len(r.reasons) > 0 || r.lint != nil && r.lint.Refused > 0 || r.plan != nil && r.plan.Counts.Incomplete() != ""
 }
 
-// markdown returns the text of the comment, without its first line (W2).
-func (r *review) markdown() string {
+// renderMarkdown returns the text of the comment, without its first line (W2).
+func (r *review) renderMarkdown() string {
 	var b strings.Builder
 	b.WriteString("## DNS\n\n")
 	switch {
@@ -100,13 +100,13 @@ func (o *options) writeComment(ctx context.Context, r *review, progress io.Write
 		return err
 	}
 	marker := "<!-- kubizone review " + o.name + " -->\n"
-	body := cutBody(marker+r.markdown(), at.most)
+	body := cutBody(marker+r.renderMarkdown(), at.most)
 	err = putComment(ctx, newClient(at), strings.TrimSpace(marker), body)
 	if err == nil {
 		return nil
 	}
 	if summary := o.getenv("GITHUB_STEP_SUMMARY"); summary != "" {
-		err = errors.Join(err, os.WriteFile(summary, []byte(cutBody(r.markdown(), maxSummary)), 0o600))
+		err = errors.Join(err, os.WriteFile(summary, []byte(cutBody(r.renderMarkdown(), maxSummary)), 0o600))
 	}
 	var denied *deniedError
 	if at.fork && errors.As(err, &denied) {

@@ -6,7 +6,7 @@
 // Guarantees:
 //
 //	W1. A pull request has one comment of a name, which later runs change. It is found by its first line and its
-//	    author: a comment of anyone else is never changed.
+//	    author: comments of other authors are never changed.
 //	W2. No text of files or of the server is more than code in the comment: no mention, link, HTML or command. It has
 //	    at most the forge's size, and says what is left out.
 //	W3. Requests and waiting are bounded, and the token goes to the address of the forge's API alone.

@@ -179,7 +179,7 @@ func (c *client) findAuthor(ctx context.Context) (func(comment) bool, error) {
 		Login    string `json:"login"`
 		Username string `json:"username"`
 	}
-	err := c.send(ctx, http.MethodGet, "/user", nil, &user)
+	err := c.sendRequest(ctx, http.MethodGet, "/user", nil, &user)
 	var denied *deniedError
 	switch name := cmp.Or(user.Login, user.Username); {
 	case errors.As(err, &denied) && c.of.forge == github && c.of.token != "":
@@ -209,7 +209,7 @@ func (c *client) listComments(ctx context.Context, page int) (all []comment, err
 	if c.of.forge == gitlab {
 		query += "&sort=asc&order_by=created_at"
 	}
-	err = c.send(ctx, http.MethodGet, c.of.forge.list(c.of)+query, nil, &found)
+	err = c.sendRequest(ctx, http.MethodGet, c.of.forge.list(c.of)+query, nil, &found)
 	for _, one := range found {
 		all = append(all, comment{one.ID, one.Body, cmp.Or(one.User.Login, one.Author.Username), one.User.Type == "Bot"})
 	}
@@ -217,15 +217,16 @@ func (c *client) listComments(ctx context.Context, page int) (all []comment, err
 }
 
 func (c *client) addComment(ctx context.Context, body string) error {
-	return c.send(ctx, http.MethodPost, c.of.forge.list(c.of), map[string]string{"body": body}, nil)
+	return c.sendRequest(ctx, http.MethodPost, c.of.forge.list(c.of), map[string]string{"body": body}, nil)
 }
 
 func (c *client) changeComment(ctx context.Context, id int64, body string) error {
-	return c.send(ctx, c.of.forge.changeMethod, fmt.Sprintf("%s/%d", c.of.forge.change(c.of), id), map[string]string{"body": body}, nil)
+	path := fmt.Sprintf("%s/%d", c.of.forge.change(c.of), id)
+	return c.sendRequest(ctx, c.of.forge.changeMethod, path, map[string]string{"body": body}, nil)
 }
 
-// send repeats a request that the forge limits, and one that changes nothing if the forge is unavailable.
-func (c *client) send(ctx context.Context, method, path string, body, into any) error {
+// sendRequest repeats a request that the forge limits, and one that changes nothing if the forge is unavailable.
+func (c *client) sendRequest(ctx context.Context, method, path string, body, into any) error {
 	var text []byte
 	if body != nil {
 		var err error

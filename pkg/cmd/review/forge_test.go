@@ -52,12 +52,12 @@ type standIn struct {
 
 func newStandIn(t *testing.T, isGitLab bool) *standIn {
 	s := &standIn{isGitLab: isGitLab}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serveRequest))
 	t.Cleanup(s.Close)
 	return s
 }
 
-func (s *standIn) serve(w http.ResponseWriter, r *http.Request) {
+func (s *standIn) serveRequest(w http.ResponseWriter, r *http.Request) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if len(s.limited) > 0 {
@@ -128,7 +128,7 @@ func (s *standIn) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // env returns the variables of a job for pull request 7.
-func (s *standIn) env(t *testing.T, token string, fork bool) map[string]string {
+func (s *standIn) makeEnv(t *testing.T, token string, fork bool) map[string]string {
 	t.Helper()
 	if s.isGitLab {
 		return map[string]string{"GITLAB_CI": "true", "CI_API_V4_URL": s.URL, "CI_PROJECT_ID": "5", "CI_MERGE_REQUEST_IID": "7",
@@ -142,9 +142,9 @@ func (s *standIn) env(t *testing.T, token string, fork bool) map[string]string {
 		"GITHUB_TOKEN": token, "GITHUB_STEP_SUMMARY": filepath.Join(t.TempDir(), "summary")}
 }
 
-func (s *standIn) put(t *testing.T, token, marker, body string) error {
+func (s *standIn) putBody(t *testing.T, token, marker, body string) error {
 	t.Helper()
-	env := s.env(t, token, false)
+	env := s.makeEnv(t, token, false)
 	at := must.Get(findPullRequest(func(key string) string { return env[key] }))(t)
 	c := newClient(at)
 	c.wait = func(_ context.Context, by time.Duration) error {
@@ -176,7 +176,7 @@ func TestPutComment_changesItsOwn(t *testing.T) {
 			}
 			before := len(s.comments)
 			for _, body := range []string{"one", "two", "two", "three"} {
-				must.Succeed(t, s.put(t, token, marker, marker+"\n"+body))
+				must.Succeed(t, s.putBody(t, token, marker, marker+"\n"+body))
 			}
 			if len(s.comments) != before+1 || s.comments[before].Body != marker+"\nthree" || len(s.writes) != 3 {
 				t.Errorf("%d comments, of %d before, writes %q", len(s.comments), before, s.writes)
@@ -184,7 +184,7 @@ func TestPutComment_changesItsOwn(t *testing.T) {
 			if s.comments[0].Body != forged || s.comments[1].Body != "see\n"+marker || s.comments[2].Body != marker+"x" {
 				t.Errorf("comments of others are %+v", s.comments[:3])
 			}
-			must.Succeed(t, s.put(t, token, "<!-- kubizone review other -->", "<!-- kubizone review other -->\nx"))
+			must.Succeed(t, s.putBody(t, token, "<!-- kubizone review other -->", "<!-- kubizone review other -->\nx"))
 			if len(s.comments) != before+2 {
 				t.Error("a review of another name has no comment of its own")
 			}
@@ -211,7 +211,7 @@ func TestPutComment_waitsForTheForge(t *testing.T) {
 			{limit(429, "X-Other", "")}, {limit(502, "X-Other", "")},
 		} {
 			s.comments, s.limited = nil, answers
-			must.Succeed(t, s.put(t, userToken, marker, marker))
+			must.Succeed(t, s.putBody(t, userToken, marker, marker))
 			if len(s.comments) != 1 {
 				t.Errorf("%d comments", len(s.comments))
 			}
@@ -221,7 +221,7 @@ func TestPutComment_waitsForTheForge(t *testing.T) {
 			slices.Repeat([]func(http.ResponseWriter){limit(429, "Retry-After", "1")}, maxAttempts),
 		} {
 			s.comments, s.limited = nil, answers
-			if err := s.put(t, userToken, marker, marker); err == nil || !strings.Contains(err.Error(), "run the job again in") ||
+			if err := s.putBody(t, userToken, marker, marker); err == nil || !strings.Contains(err.Error(), "run the job again in") ||
 				len(s.comments) > 0 {
 				t.Errorf("%v, %d comments", err, len(s.comments))
 			}
@@ -229,11 +229,12 @@ func TestPutComment_waitsForTheForge(t *testing.T) {
 	})
 	for token, want := range map[string]string{readToken: "permission pull-requests: write", "wrong": "permission pull-requests: write",
 		"": "permission pull-requests: write"} {
-		if err := newStandIn(t, false).put(t, token, marker, marker); err == nil || !strings.Contains(err.Error(), want) {
+		if err := newStandIn(t, false).putBody(t, token, marker, marker); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("token %q: %v", token, err)
 		}
 	}
-	if err := newStandIn(t, true).put(t, jobToken+"x", marker, marker); err == nil || !strings.Contains(err.Error(), "KUBIZONE_REVIEW_TOKEN") {
+	err := newStandIn(t, true).putBody(t, jobToken+"x", marker, marker)
+	if err == nil || !strings.Contains(err.Error(), "KUBIZONE_REVIEW_TOKEN") {
 		t.Error(err)
 	}
 }
@@ -250,7 +251,7 @@ func TestClient_followsNoRedirect(t *testing.T) {
 		w.Header().Set("Location", other.URL)
 		w.WriteHeader(http.StatusFound)
 	}}
-	if err := s.put(t, userToken, marker, marker); err == nil || len(seen) > 0 {
+	if err := s.putBody(t, userToken, marker, marker); err == nil || len(seen) > 0 {
 		t.Errorf("%v, and the other server saw %q", err, seen)
 	}
 }

@@ -18,8 +18,8 @@ type gate struct {
 	allowReleases, allowZones bool
 }
 
-// judge returns the reasons against a plan, each a sentence.
-func (g *gate) judge(plan *importer.Plan) (reasons []string) {
+// judgePlan returns the reasons against a plan, each a sentence.
+func (g *gate) judgePlan(plan *importer.Plan) (reasons []string) {
 	releases := 0
 	for _, note := range plan.Notes {
 		if note.Kind == "releases" {
@@ -27,8 +27,8 @@ func (g *gate) judge(plan *importer.Plan) (reasons []string) {
 		}
 	}
 	if releases > 0 && !g.allowReleases {
-		reasons = append(reasons, fmt.Sprintf("other namespaces lose names (%d times \"releases\" below); --allow-releases lets that through",
-			releases))
+		reasons = append(reasons, fmt.Sprintf("other namespaces lose names (%d times \"releases\" below); --allow-releases lets that "+
+			"through", releases))
 	}
 	for _, z := range plan.Zones {
 		removed := int64(z.Removed())
@@ -38,8 +38,8 @@ func (g *gate) judge(plan *importer.Plan) (reasons []string) {
 				reasons = append(reasons, fmt.Sprintf("the Zone %s goes; --allow-zone-removal lets that through", z.Zone))
 			}
 		case z.RRsets >= minRRsets && removed*100 > z.RRsets*int64(g.maxRemoved):
-			reasons = append(reasons, fmt.Sprintf("%s loses %d of %d RRsets, more than %d %%; --max-removed sets another share", z.Zone, removed,
-				z.RRsets, g.maxRemoved))
+			reasons = append(reasons, fmt.Sprintf("%s loses %d of %d RRsets, more than %d %%; --max-removed sets another share", z.Zone,
+				removed, z.RRsets, g.maxRemoved))
 		}
 	}
 	return reasons

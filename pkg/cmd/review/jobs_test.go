@@ -132,10 +132,10 @@ func (j *job) runStep(t *testing.T, script string, env map[string]string) (out s
 	return string(text), command.ProcessState.ExitCode()
 }
 
-// run runs the job of either forge for files, and the settings of the action.
-func (j *job) run(t *testing.T, token string, fork bool, settings map[string]string) (out string, code int) {
+// runJob runs the job of either forge for files, and the settings of the action.
+func (j *job) runJob(t *testing.T, token string, fork bool, settings map[string]string) (out string, code int) {
 	t.Helper()
-	env := j.env(t, token, fork)
+	env := j.makeEnv(t, token, fork)
 	if !j.isGitLab {
 		inputs := map[string]string{}
 		for name, value := range settings {
@@ -171,8 +171,8 @@ func makeRecords(namespace, prefix string, from, to int) string {
 	var b strings.Builder
 	for i := from; i <= to; i++ {
 		fmt.Fprintf(&b, "---\napiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {namespace: %s, name: %s%d, labels: {set: dns}}\n"+
-			"spec: {domainName: %s%d.example.org., type: A, rdata: 192.0.2.%d}\n", namespace, strings.ReplaceAll(prefix, ".", "-"), i, prefix,
-			i, i)
+			"spec: {domainName: %s%d.example.org., type: A, rdata: 192.0.2.%d}\n", namespace, strings.ReplaceAll(prefix, ".", "-"), i,
+			prefix, i, i)
 	}
 	return b.String()
 }
@@ -211,7 +211,8 @@ func TestJobs(t *testing.T) {
 			code     int
 			want     []string
 		}{
-			{"a new name", map[string]string{"FILES": added}, userToken, false, 0, []string{"14 objects judged", "+ w13.example.org. A 192.0.2.13"}},
+			{"a new name", map[string]string{"FILES": added}, userToken, false, 0, []string{"14 objects judged",
+				"+ w13.example.org. A 192.0.2.13"}},
 			{"nothing", map[string]string{"FILES": same}, userToken, false, 0, []string{"0 written, 13 unchanged"}},
 			{"two files", map[string]string{"FILES": same + " " + added}, userToken, false, 0, []string{"27 objects judged"}},
 			{"too many removals", map[string]string{"FILES": fewer, "SELECTOR": "set=dns"}, userToken, false, 1,
@@ -229,7 +230,7 @@ func TestJobs(t *testing.T) {
 			{"no right", map[string]string{"FILES": added}, readToken, false, 2, nil},
 		} {
 			number := len(s.comments)
-			out, code := j.run(t, test.token, test.fork, test.settings)
+			out, code := j.runJob(t, test.token, test.fork, test.settings)
 			if code != test.code {
 				t.Errorf("%s: exit code %d, want %d\n%s", test.what, code, test.code, out)
 			}
@@ -250,7 +251,7 @@ func TestJobs(t *testing.T) {
 			}
 		}
 		j.kubeconfig = ""
-		if out, code := j.run(t, userToken, false, map[string]string{"FILES": same}); code != 0 ||
+		if out, code := j.runJob(t, userToken, false, map[string]string{"FILES": same}); code != 0 ||
 			!strings.Contains(s.comments[0].Body, "Without a server there is no plan.") {
 			t.Errorf("without a kubeconfig: %d\n%s\n%v", code, out, s.comments)
 		}
@@ -293,12 +294,12 @@ func TestJobs_installTheClient(t *testing.T) {
 	eachForge(t, func(t *testing.T, s *standIn) {
 		j := &job{standIn: s, releases: releases.URL}
 		settings := map[string]string{"FILES": file}
-		if out, code := j.run(t, userToken, false, settings); code != 0 || len(s.comments) != 1 {
+		if out, code := j.runJob(t, userToken, false, settings); code != 0 || len(s.comments) != 1 {
 			t.Errorf("%d\n%s", code, out)
 		}
 		right := sum
 		sum = strings.Repeat("0", 64)
-		if out, code := j.run(t, userToken, false, settings); code == 0 || len(s.writes) != 1 {
+		if out, code := j.runJob(t, userToken, false, settings); code == 0 || len(s.writes) != 1 {
 			t.Errorf("a wrong checksum: %d\n%s", code, out)
 		}
 		sum = right

@@ -37,8 +37,8 @@ func NewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "review -f FILE... | -k DIRECTORY",
 		Short: "write the plan of a pull request into a comment",
-		Long: `Judge the files as kubectl kubizone lint does, plan them as kubectl kubizone plan does, and print both as Markdown. In a job of GitHub
-Actions or GitLab CI for a pull request, the same stands there in one comment, which later runs change.
+		Long: `Judge the files as kubectl kubizone lint does, plan them as kubectl kubizone plan does, and print both as Markdown. In a job
+of GitHub Actions or GitLab CI for a pull request, the text is there in one comment, which later runs change.
 
 The exit code is 1 if a file is wrong, the server refuses a write, or the gate does: a Zone goes, other namespaces lose names, or a zone of
 ten RRsets or more loses more than a share of them. Of a fork, whose token may not comment, the text is in the summary of the job alone.
@@ -46,9 +46,9 @@ ten RRsets or more loses more than a share of them. Of a fork, whose token may n
 KUBIZONE_REVIEW_TOKEN has the token, in GitHub Actions GITHUB_TOKEN too. It needs the right to write comments of pull requests. Use
 artifacts/ci, which calls this command.`,
 		Example: "  kubectl kubizone review -f dns/ --prune -l app.kubernetes.io/instance=dns",
-		Args:    cobra.ArbitraryArgs,
-		RunE: func(command *cobra.Command, arguments []string) error {
-			return o.run(command.Context(), arguments, command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return o.run(command.Context(), command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
 		},
 	}
 	o.addFlags(command.Flags())
@@ -66,8 +66,8 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// run prints the review, and then writes it into the comment.
-func (o *options) run(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
+// run prints the review, and then writes the comment.
+func (o *options) run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
 	switch {
 	case !validName.MatchString(o.name):
 		return fmt.Errorf("--name %q: write letters, digits and hyphens, at most 63", o.name)
@@ -85,13 +85,13 @@ func (o *options) run(ctx context.Context, arguments []string, in io.Reader, out
 	}
 	var planned error
 	if !o.withoutServer {
-		r.plan, planned = o.planner.Plan(ctx, arguments, in, progress)
+		r.plan, planned = o.planner.Plan(ctx, in, progress)
 		r.failed = planned
 	}
 	if r.plan != nil {
-		r.reasons = o.gate.judge(r.plan)
+		r.reasons = o.gate.judgePlan(r.plan)
 	}
-	if _, err := io.WriteString(out, r.markdown()); err != nil {
+	if _, err := io.WriteString(out, r.renderMarkdown()); err != nil {
 		return err
 	}
 	if err := o.writeComment(ctx, r, progress); err != nil {

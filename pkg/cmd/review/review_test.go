@@ -26,7 +26,7 @@ func TestMarkdown_ofHostileTexts(t *testing.T) {
 		Object: hostile, Text: hostile}}}, plan: &importer.Plan{Zones: []*importer.ZonePlan{{Zone: hostile, FQDN: hostile, Held: hostile,
 		Classes: []string{hostile}, Changes: []load.Change{{Op: "+", Text: hostile, Object: hostile}}}}, Others: []load.Change{{Op: "+",
 		Text: hostile}}, Notes: []importer.Note{{Kind: "warning", Text: hostile}}}}
-	body := cutBody(marker+"\n"+r.markdown(), 65536)
+	body := cutBody(marker+"\n"+r.renderMarkdown(), 65536)
 	if fault := findText(body); fault != "" || strings.Contains(body, "\u202e") || strings.Contains(body, "\n/merge") {
 		t.Errorf("%s\n%s", fault, body)
 	}
@@ -103,7 +103,7 @@ func TestGate(t *testing.T) {
 		{"releases", gate{maxRemoved: 100}, releases, "other namespaces lose names"},
 		{"allowed releases", gate{maxRemoved: 100, allowReleases: true}, releases, ""},
 	} {
-		got := strings.Join(test.gate.judge(test.plan), "\n")
+		got := strings.Join(test.gate.judgePlan(test.plan), "\n")
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s: %q, want %q", test.what, got, test.want)
 		}
@@ -130,14 +130,14 @@ func TestRun_withoutServer(t *testing.T) {
 		{true, false, readToken, "pull-requests: write"},
 	} {
 		s := newStandIn(t, false)
-		env := s.env(t, test.token, test.fork)
+		env := s.makeEnv(t, test.token, test.fork)
 		o := newOptions()
 		o.getenv = func(key string) string { return env[key] }
 		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 		o.addFlags(flags)
 		must.Succeed(t, flags.Parse([]string{"--without-server", "-f", files[test.good]}))
 		var out, progress bytes.Buffer
-		err := o.run(t.Context(), nil, nil, &out, &progress)
+		err := o.run(t.Context(), nil, &out, &progress)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v\n%s", test, err, out.String())
 		}
