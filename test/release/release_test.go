@@ -320,8 +320,8 @@ func judgeKrew(t *testing.T, dist string) {
 		if labels := p.Selector.MatchLabels; labels["os"] == runtime.GOOS && labels["arch"] == runtime.GOARCH {
 			installed = true
 			unpacked := must.Get(gzip.NewReader(bytes.NewReader(readFile(t, dist, archive))))(t)
-			program := filepath.Join(t.TempDir(), p.Bin)
-			must.Succeed(t, os.WriteFile(program, unpackArchive(t, unpacked)[p.Files[0].From].content, 0o700)) //nolint:gosec // a program
+			program, content := filepath.Join(t.TempDir(), p.Bin), unpackArchive(t, unpacked)[p.Files[0].From].content
+			must.Succeed(t, os.WriteFile(program, content, 0o700)) //nolint:gosec // a program
 			run := exec.CommandContext(t.Context(), program, "version")
 			run.Env = []string{"HOME=" + t.TempDir()} // of a person without Go
 			if out, err := run.CombinedOutput(); err != nil || !strings.Contains(string(out), tag) {
