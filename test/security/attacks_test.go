@@ -167,8 +167,8 @@ var attacks = []attack{
 		"nothing in it ends", nil, []string{"pkg/cmd/review TestMarkdown_ofHostileTexts", "pkg/cmd/review TestJobs"}},
 	{115, "X", "a comment that begins like that of a review, so that the review changes it", "left alone, since its author is another", nil,
 		[]string{"pkg/cmd/review TestPutComment_changesItsOwn"}},
-	{116, "X", "the token of a review, by a redirect of the forge's API, and settings with commands of a shell", "sent to no other server, " +
-		"and no text is run", nil, []string{"pkg/cmd/review TestClient_followsNoRedirect", "pkg/cmd/review TestJobs"}},
+	{116, "X", "the token of a review, by a redirect of the forge's API, and settings with commands of a shell", "sent to no other " +
+		"server, and no text is run", nil, []string{"pkg/cmd/review TestClient_followsNoRedirect", "pkg/cmd/review TestJobs"}},
 }
 
 // TestAttacks checks the table: each number has an attempt, an expectation and a test.
