@@ -61,8 +61,10 @@ func TestLint_judgesEachObject(t *testing.T) {
 			"delegations: [{namespaces: [a], records: [{pattern: 'a.*'}]}]") +
 			record("x", "zoneRef: {name: z}, domainName: b, type: A, rdata: 192.0.2.1"),
 			"warning: F: record x: no rule of the files allows it"},
-		{"zoneRefs that lead back", zone("other", "domainName: a, zoneRef: {name: z}") + zone("z", "domainName: b, zoneRef: {name: other}"),
-			"zone a below its zone's name does not delegate the zone b.a below its zone's name to"},
+		{"zoneRefs that lead back", zone("other", "domainName: a, zoneRef: {name: z}") + zone("z", "domainName: b, zoneRef: {name: other}") +
+			zone("self", "domainName: s, zoneRef: {name: self}") + record("x", "zoneRef: {name: z}, domainName: x, type: A, rdata: 192.0.2.1") +
+			record("w", "zoneRef: {name: self}, domainName: x, type: A, rdata: 192.0.2.1"),
+			"5 objects judged: 1 refused, 2 warnings"},
 		{"a cut, hosts and claims of a zone of other files", record("a", "domainName: sub.example.org., type: NS, rdata: ns.sub") +
 			record("b", "domainName: x.sub.example.org., type: A, rdata: 192.0.2.1") +
 			record("c", "domainName: mx.example.org., type: MX, rdata: 10 nothere") +

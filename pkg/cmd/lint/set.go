@@ -124,6 +124,9 @@ func (s *set) placeZone(one *judged, assume bool) bool {
 		}
 		spec = s.withZone(spec)
 	}
+	if s.store.zones[key{zone.Namespace, zone.Name}] != nil {
+		return true // assumed in a circle of zoneRefs
+	}
 	plan, refused := s.store.makeZone(*spec)
 	switch {
 	case refused != nil:

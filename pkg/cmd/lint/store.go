@@ -51,10 +51,13 @@ func (s *store) newUID() string {
 	return fmt.Sprint("uid-", s.made)
 }
 
+// maxRounds bounds the questions of a decision: the law asks for the names above and below one.
+const maxRounds = 1000
+
 // decide gives a decision facts until the outcome.
 func (s *store) decide(by func(*law.Seen) law.Outcome) law.Outcome {
 	seen := law.NewSeen()
-	for {
+	for range maxRounds {
 		out := by(seen)
 		if len(out.Need) == 0 {
 			return out
@@ -63,6 +66,7 @@ func (s *store) decide(by func(*law.Seen) law.Outcome) law.Outcome {
 			seen.Put(k, s.findFact(k))
 		}
 	}
+	return law.Outcome{Refusal: law.NewLater(law.ReasonMoving, "the decision does not end")}
 }
 
 func (s *store) findFact(k law.Key) any {
