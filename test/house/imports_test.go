@@ -53,6 +53,11 @@ var table = []row{
 		why: "the shared nouns live here so that a consumer can declare its interface without importing the supplier",
 	},
 	{
+		pkg: "pkg/dns/mistakes", may: []string{"pkg/dns/name", "pkg/dns/rdata"}, never: impure, avoid: append([]string{miekg}, blocking...),
+		calls: clock,
+		why:   "a mistake is one of DNS, whoever writes the text",
+	},
+	{
 		pkg: "pkg/dns/zonefile", may: []string{"pkg/dns", "pkg/dns/name", "pkg/dns/rdata", "pkg/dns/serial"}, never: impure,
 		avoid: blocking, calls: clock,
 		why: "it reads and writes streams that others open",
