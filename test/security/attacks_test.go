@@ -173,6 +173,8 @@ var attacks = []attack{
 		[]string{"pkg/cmd/review TestPutComment_changesItsOwn"}},
 	{118, "X", "the token of a review, by a redirect of the forge's API, and settings with commands of a shell", "sent to no other " +
 		"server, and no text is run", nil, []string{"pkg/cmd/review TestClient_followsNoRedirect", "pkg/cmd/review TestJobs"}},
+	{119, "T", "a traceparent of the client's own choice", "sampled by the server's rate; no step keeps it", nil,
+		[]string{"test/cluster TestTraces_sampleForeignParentsByOurRate"}},
 }
 
 // TestAttacks checks the table: each number has an attempt, an expectation and a test.
