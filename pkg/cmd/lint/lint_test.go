@@ -61,7 +61,8 @@ func TestLint_judgesEachObject(t *testing.T) {
 			"delegations: [{namespaces: [a], records: [{pattern: 'a.*'}]}]") +
 			record("x", "zoneRef: {name: z}, domainName: b, type: A, rdata: 192.0.2.1"),
 			"warning: F: record x: no rule of the files allows it"},
-		{"zoneRefs that lead back", zone("other", "domainName: a, zoneRef: {name: z}") + zone("z", "domainName: b, zoneRef: {name: other}") +
+		{"zoneRefs that lead back", zone("other", "domainName: a, zoneRef: {name: z}") +
+			zone("z", "domainName: b, zoneRef: {name: other}") +
 			zone("self", "domainName: s, zoneRef: {name: self}") +
 			record("x", "zoneRef: {name: z}, domainName: x, type: A, rdata: 192.0.2.1") +
 			record("w", "zoneRef: {name: self}, domainName: x, type: A, rdata: 192.0.2.1"),
