@@ -241,7 +241,8 @@ func (z *zoneReport) describeClasses() string {
 	return strings.Join(z.Classes, ", ")
 }
 
-func (r *report) summary() string {
+// Summary counts the objects.
+func (r *report) Summary() string {
 	text := r.Counts.String()
 	if r.PassedOver > 0 {
 		text += fmt.Sprintf(", %d of other kinds passed over", r.PassedOver)
@@ -269,7 +270,7 @@ func (r *report) printReport(out io.Writer, format *output.Format) error {
 			addLines(text, r.Others)
 		}
 		addLines(text, r.Notes)
-		text.Line("%s", r.summary())
+		text.Line("%s", r.Summary())
 	})
 }
 
@@ -279,35 +280,55 @@ func addLines[T fmt.Stringer](text *output.Text, all []T) {
 	}
 }
 
-func listLines[T fmt.Stringer](all []T) string {
-	var b strings.Builder
-	for _, one := range all {
-		terminal.Fprintf(&b, "%s\n", one)
+// Section is a part of a plan as a pull request shows it.
+type Section struct {
+	Title string
+	// Language is that of the lines: diff or text.
+	Language string
+	Lines    []string
+	// Told are the classes of a zone, and Held the reason why it would be held; "" where the section is of no zone.
+	Told, Held string
+}
+
+// Sections are the zones, the changes of no zone, and the notes.
+func (r *report) Sections() (sections []Section) {
+	for _, z := range r.Zones {
+		sections = append(sections, Section{"Z" + z.title()[1:], "diff", linesOf(z.Changes), z.describeClasses(), z.Held})
 	}
-	return b.String()
+	if len(r.Others) > 0 {
+		sections = append(sections, Section{Title: "In no zone", Language: "diff", Lines: linesOf(r.Others)})
+	}
+	if len(r.Notes) > 0 {
+		sections = append(sections, Section{Title: "Refusals and warnings", Language: "text", Lines: linesOf(r.Notes)})
+	}
+	return sections
+}
+
+func linesOf[T fmt.Stringer](all []T) (lines []string) {
+	for _, one := range all {
+		lines = append(lines, one.String())
+	}
+	return lines
 }
 
 func (r *report) printMarkdown(b *strings.Builder) {
-	block := func(title, language, text string) {
+	for _, s := range r.Sections() {
+		var text strings.Builder
+		for _, line := range s.Lines {
+			terminal.Fprintf(&text, "%s\n", line)
+		}
 		fence := "```"
-		for strings.Contains(text, fence) {
+		for strings.Contains(text.String(), fence) {
 			fence += "`"
 		}
-		terminal.Fprintf(b, "### %s\n\n%s%s\n", title, fence, language)
-		b.WriteString(text + fence + "\n\n")
-	}
-	for _, z := range r.Zones {
-		block("Z"+z.title()[1:], "diff", listLines(z.Changes))
-		terminal.Fprintf(b, "Told: %s.\n\n", z.describeClasses())
-		if z.Held != "" {
-			terminal.Fprintf(b, "**Held**: %s\n\n", z.Held)
+		terminal.Fprintf(b, "### %s\n\n%s%s\n", s.Title, fence, s.Language)
+		b.WriteString(text.String() + fence + "\n\n")
+		if s.Told != "" {
+			terminal.Fprintf(b, "Told: %s.\n\n", s.Told)
+		}
+		if s.Held != "" {
+			terminal.Fprintf(b, "**Held**: %s\n\n", s.Held)
 		}
 	}
-	if len(r.Others) > 0 {
-		block("In no zone", "diff", listLines(r.Others))
-	}
-	if len(r.Notes) > 0 {
-		block("Refusals and warnings", "text", listLines(r.Notes))
-	}
-	b.WriteString(r.summary() + "\n")
+	b.WriteString(r.Summary() + "\n")
 }
