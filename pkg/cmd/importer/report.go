@@ -286,8 +286,8 @@ type Section struct {
 	// Language is that of the lines: diff or text.
 	Language string
 	Lines    []string
-	// Told are the classes of a zone, and Held the reason why it would be held; "" where the section is of no zone.
-	Told, Held string
+	// Classes are those of a zone, and Held the reason why it would be held; "" where the section is of no zone.
+	Classes, Held string
 }
 
 // Sections are the zones, the changes of no zone, and the notes.
@@ -323,8 +323,8 @@ func (r *report) printMarkdown(b *strings.Builder) {
 		}
 		terminal.Fprintf(b, "### %s\n\n%s%s\n", s.Title, fence, s.Language)
 		b.WriteString(text.String() + fence + "\n\n")
-		if s.Told != "" {
-			terminal.Fprintf(b, "Told: %s.\n\n", s.Told)
+		if s.Classes != "" {
+			terminal.Fprintf(b, "Told: %s.\n\n", s.Classes)
 		}
 		if s.Held != "" {
 			terminal.Fprintf(b, "**Held**: %s\n\n", s.Held)

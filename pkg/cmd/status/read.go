@@ -42,7 +42,8 @@ type reading struct {
 	each       func(*v1alpha1.Zone)
 }
 
-// NewReader returns a Reader of namespaces. NamespaceAll alone means all, or fallback if the user may not list all zones.
+// NewReader returns a Reader of namespaces. NamespaceAll alone means all, or fallback if the user may not list zones
+// in all.
 func NewReader(config *rest.Config, namespaces []string, fallback string) (*Reader, error) {
 	objects, err := versioned.NewForConfig(config)
 	if err != nil {
