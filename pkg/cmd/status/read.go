@@ -15,20 +15,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/acme"
+	"kubi.zone/kubizone/pkg/cmd/cluster"
 	"kubi.zone/kubizone/pkg/load"
 )
 
 // Reader reads with the rights of the user.
 type Reader struct {
 	api        client.KubizoneV1alpha1Interface
-	core       kubernetes.Interface
+	core       cluster.Interface
 	namespaces []string // metav1.NamespaceAll alone: all
 	// fallback is read if the user may not list zones in all namespaces; "" for none.
 	fallback string
@@ -49,7 +49,7 @@ func NewReader(config *rest.Config, namespaces []string, fallback string) (*Read
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	core, err := kubernetes.NewForConfig(config)
+	core, err := cluster.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
