@@ -14,7 +14,12 @@ import (
 
 // Files of other projects are as they were published, each with its licence.
 func TestPublished_isAsItsTableSays(t *testing.T) {
-	const directory = "pkg/cmd/console/published"
+	for _, directory := range []string{"pkg/cmd/console/published", "test/console/published"} {
+		t.Run(directory, func(t *testing.T) { comparePublished(t, directory) })
+	}
+}
+
+func comparePublished(t *testing.T, directory string) {
 	rows := regexp.MustCompile(`(?m)^\| (\S+) \| \S+ \| \S+ \| ([0-9a-f]{64}) \| (\S+) \|$`).FindAllStringSubmatch(
 		readFile(t, directory+"/README.md"), -1)
 	sums, licences := map[string]string{}, map[string]bool{}

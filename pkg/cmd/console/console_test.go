@@ -297,6 +297,13 @@ func TestDoor_answersNobodyElse(t *testing.T) {
 	if response, _ := b.sendRequest(http.MethodGet, opening, "", stranger); response.StatusCode != http.StatusOK || b.reported() != "" {
 		t.Errorf("the token afterwards: %s, told %q", response.Status, b.reported())
 	}
+	own := func(r *http.Request) {
+		r.Header.Set("Origin", "null")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+	}
+	if response, _ := b.sendRequest(http.MethodPost, base+"/may", form, own); response.StatusCode != http.StatusOK {
+		t.Errorf("a form of a page without a referrer: %s", response.Status)
+	}
 	if response, _ := b.sendRequest(http.MethodGet, "/", "", nil); response.Header.Get("Location") != base+"/" {
 		t.Errorf("the root with the cookie: %s", response.Status)
 	}

@@ -171,10 +171,11 @@ func setHeaders(h http.Header) {
 }
 
 // ofThisOrigin reports whether a request is of this origin, or typed by a person. A page on another port is of the
-// same site.
+// same site. Forms of this origin have the origin null, since pages send no referrer.
 func (d *door) ofThisOrigin(r *http.Request) bool {
 	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
-	return (site == "" || site == "same-origin" || site == "none") && (origin == "" || origin == "http://"+d.host)
+	return (site == "" || site == "same-origin" || site == "none") &&
+		(origin == "" || origin == "http://"+d.host || origin == "null" && site == "same-origin")
 }
 
 // isOpening reports whether a browser opens a window by itself: a file or a terminal, whose requests are cross-site,
