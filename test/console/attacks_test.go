@@ -43,20 +43,20 @@ func TestHostileRecord_isText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.write(t, http.MethodPost, "/namespaces/net/records", string(body))
-	t.Cleanup(func() { s.write(t, http.MethodDelete, "/namespaces/net/records/hostile", "") })
+	s.writeObject(t, http.MethodPost, "/namespaces/net/records", string(body))
+	t.Cleanup(func() { s.writeObject(t, http.MethodDelete, "/namespaces/net/records/hostile", "") })
 	b := s.newTab(t, true)
 	for _, path := range []string{"/zones/net/example-net?search=hostile", "/zones/net/example-net/history"} {
-		b.visit(path)
+		b.visitPage(path)
 		b.expectText("#live", "hostile.example.net.", "<script>alert(1)</script>")
 		var found []string
-		b.run(chromedp.Evaluate(`[...document.querySelectorAll("script:not([src]), main img, main a[href*=evil], main [onerror], [style*=url]")]
-			.map((e) => e.outerHTML)`, &found))
+		b.runActions(chromedp.Evaluate(`[...document.querySelectorAll(
+			"script:not([src]), main img, main a[href*=evil], main [onerror], [style*=url]")].map((e) => e.outerHTML)`, &found))
 		if len(found) > 0 {
 			t.Errorf("%s has made elements: %q", path, found)
 		}
 		var raw bool
-		b.run(chromedp.Evaluate(`/[\u202a-\u202e\u2066-\u2069\u001b]/.test(document.documentElement.outerHTML)`, &raw))
+		b.runActions(chromedp.Evaluate(`/[\u202a-\u202e\u2066-\u2069\u001b]/.test(document.documentElement.outerHTML)`, &raw))
 		if raw {
 			t.Errorf("%s has a control or format character", path)
 		}
@@ -88,15 +88,17 @@ func TestOtherPort_getsNothing(t *testing.T) {
 		window.got = [];
 		const note = (what) => (value) => window.got.push(what + ": " + value);
 		fetch("` + s.base + `/", {credentials: "include"}).then((r) => r.text()).then(note("fetch"), note("fetch refused"));
-		fetch("` + s.base + `/", {credentials: "include", mode: "no-cors"}).then((r) => note("opaque")(r.type + r.status), note("opaque refused"));
+		fetch("` + s.base + `/", {credentials: "include", mode: "no-cors"})
+			.then((r) => note("opaque")(r.type + r.status), note("opaque refused"));
 		const stream = new EventSource("` + s.base + `/live/", {withCredentials: true});
 		stream.onmessage = (e) => note("stream")(e.data);
 		stream.onerror = () => note("stream refused")("");
-		fetch("` + s.base + `/may", {method: "POST", credentials: "include", mode: "no-cors", body: new URLSearchParams({namespace: "net"})})
-			.then((r) => note("form")(r.type + r.status), note("form refused"));
+		fetch("` + s.base + `/may", {method: "POST", credentials: "include", mode: "no-cors",
+			body: new URLSearchParams({namespace: "net"})}).then((r) => note("form")(r.type + r.status), note("form refused"));
 	</script>`
 	var got []string
-	b.run(chromedp.Navigate("http://"+listener.Addr().String()+"/"), chromedp.Sleep(time.Second), chromedp.Evaluate("window.got", &got))
+	b.runActions(chromedp.Navigate("http://"+listener.Addr().String()+"/"), chromedp.Sleep(time.Second),
+		chromedp.Evaluate("window.got", &got))
 	for _, one := range got {
 		if strings.HasPrefix(one, "fetch: ") || strings.HasPrefix(one, "stream: ") {
 			t.Errorf("the other port has read %q", one)
@@ -106,8 +108,9 @@ func TestOtherPort_getsNothing(t *testing.T) {
 		t.Errorf("the page tried only %q", got)
 	}
 	var framed string
-	b.run(chromedp.Evaluate(`(() => { try { return document.querySelector("iframe").contentDocument?.body.textContent || ""; } catch (e) { return ""; } })()`,
-		&framed))
+	b.runActions(chromedp.Evaluate(`(() => {
+		try { return document.querySelector("iframe").contentDocument?.body.textContent || ""; } catch (e) { return ""; }
+	})()`, &framed))
 	if framed != "" {
 		t.Errorf("a frame shows %q", framed)
 	}
@@ -119,7 +122,7 @@ func TestOtherPort_getsNothing(t *testing.T) {
 	}
 }
 
-// Who has the token after its use has nothing, and the terminal says that somebody tried.
+// A token that was used opens nothing, and the terminal warns.
 func TestToken_opensOnce(t *testing.T) {
 	s := needStage(t)
 	text, err := os.ReadFile(filepath.Join(s.dir, "data", "console.html"))
@@ -132,9 +135,9 @@ func TestToken_opensOnce(t *testing.T) {
 		t.Fatalf("the file of mode %v:\n%s", info.Mode(), text)
 	}
 	first, second := s.newTab(t, false), s.newTab(t, false)
-	first.run(chromedp.Navigate(string(address[1])), chromedp.WaitVisible("nav a[aria-current]"))
+	first.runActions(chromedp.Navigate(string(address[1])), chromedp.WaitVisible("nav a[aria-current]"))
 	if err := chromedp.Run(second, chromedp.Navigate(string(address[1]))); err == nil {
-		if text := second.text("body"); text != "" && !strings.Contains(text, "401") {
+		if text := second.readText("body"); text != "" && !strings.Contains(text, "401") {
 			t.Errorf("the second use shows %q", text)
 		}
 	}

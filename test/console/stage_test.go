@@ -121,7 +121,8 @@ func buildPrograms(ctx context.Context, dir string) (string, error) {
 		}
 		build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", program, "./cmd/"+name)
 		build.Dir = "../.."
-		build.Env = append(os.Environ(), "GOWORK=", "GOFLAGS=-mod=vendor -buildvcs=false -trimpath -gcflags=all=-dwarf=false", "CGO_ENABLED=0")
+		build.Env = append(os.Environ(), "GOWORK=", "CGO_ENABLED=0",
+			"GOFLAGS=-mod=vendor -buildvcs=false -trimpath -gcflags=all=-dwarf=false")
 		if out, err := build.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
 		}
@@ -178,14 +179,14 @@ func (s *stage) startUp(ctx context.Context, programs string) (stop func(), err 
 		at := console.FindStringSubmatch(text)
 		if strings.Contains(text, "ready: API on") && at != nil {
 			s.base = strings.TrimSuffix(at[1], "/")
-			return stop, s.connect(filepath.Join(data, "kubeconfig"))
+			return stop, s.connectClient(filepath.Join(data, "kubeconfig"))
 		}
 	}
 	return stop, fmt.Errorf("kubizone up is not ready with its console:\n%s", s.output())
 }
 
-// connect reads the administrator's kubeconfig.
-func (s *stage) connect(kubeconfig string) error {
+// connectClient reads the administrator's kubeconfig.
+func (s *stage) connectClient(kubeconfig string) error {
 	text, err := os.ReadFile(kubeconfig)
 	if err != nil {
 		return err
@@ -266,15 +267,15 @@ func (s *stage) newTab(t *testing.T, opens bool) *tab {
 			go func() { _ = chromedp.Run(ctx, page.HandleJavaScriptDialog(false)) }()
 		}
 	})
-	b.run(log.Enable())
+	b.runActions(log.Enable())
 	if opens {
-		b.run(chromedp.Navigate("file://"+filepath.Join(s.dir, "data", "console.html")), chromedp.WaitVisible("nav a[aria-current]"))
+		b.runActions(chromedp.Navigate("file://"+filepath.Join(s.dir, "data", "console.html")), chromedp.WaitVisible("nav a[aria-current]"))
 	}
 	return b
 }
 
-// run fails the test if an action fails or takes too long.
-func (b *tab) run(actions ...chromedp.Action) {
+// runActions fails the test if an action fails or takes too long.
+func (b *tab) runActions(actions ...chromedp.Action) {
 	b.t.Helper()
 	if chromedp.FromContext(b).Target == nil { // the first run makes the window, which ends with its context
 		if err := chromedp.Run(b.Context); err != nil {
@@ -290,16 +291,16 @@ func (b *tab) run(actions ...chromedp.Action) {
 	}
 }
 
-// visit opens a page below the console's base.
-func (b *tab) visit(path string) {
+// visitPage opens a page below the console's base.
+func (b *tab) visitPage(path string) {
 	b.t.Helper()
-	b.run(chromedp.Navigate(b.stage.base+path), chromedp.WaitReady("main"))
+	b.runActions(chromedp.Navigate(b.stage.base+path), chromedp.WaitReady("main"))
 }
 
-// text is that of the first element.
-func (b *tab) text(selector string) (text string) {
+// readText returns the text of the first element.
+func (b *tab) readText(selector string) (text string) {
 	b.t.Helper()
-	b.run(chromedp.Text(selector, &text, chromedp.ByQuery))
+	b.runActions(chromedp.Text(selector, &text, chromedp.ByQuery))
 	return text
 }
 
@@ -307,7 +308,7 @@ func (b *tab) text(selector string) (text string) {
 func (b *tab) expectText(selector string, texts ...string) {
 	b.t.Helper()
 	b.waitFor(fmt.Sprintf("%s has %q", selector, texts), func() bool {
-		text := b.text(selector)
+		text := b.readText(selector)
 		for _, one := range texts {
 			if !strings.Contains(text, one) {
 				return false
@@ -322,7 +323,7 @@ func (b *tab) waitFor(what string, is func() bool) time.Duration {
 	began := time.Now()
 	for !is() {
 		if time.Since(began) > pageTime {
-			b.t.Fatalf("not so after %s: %s:\n%.3000s", pageTime, what, b.text("body"))
+			b.t.Fatalf("not so after %s: %s:\n%.3000s", pageTime, what, b.readText("body"))
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -340,8 +341,8 @@ func (b *tab) expectPeace() {
 	b.complaints = nil
 }
 
-// write sends an object to the API as the administrator.
-func (s *stage) write(t *testing.T, method, path, body string) {
+// writeObject sends an object to the API as the administrator.
+func (s *stage) writeObject(t *testing.T, method, path, body string) {
 	t.Helper()
 	request, err := http.NewRequest(method, s.api+"/apis/kubi.zone/v1alpha1"+path, strings.NewReader(body))
 	if err != nil {

@@ -28,6 +28,7 @@ type KnotConfig struct {
 	// Notify maps a zone in Zones to the server that gets NOTIFY.
 	Notify   map[string]netip.AddrPort
 	Template []string
+	Primary  []string // further lines of each remote that is a primary
 	// UpdateOwners are the relative names at and below which Key may update; nil means all.
 	UpdateOwners []string
 	// Workers is the number of TCP, UDP and background workers each; 0 means 1.
@@ -101,6 +102,9 @@ database:
 		fmt.Fprintf(&conf, "remote:\n  - id: primary-of-%s\n    address: %s@%d\n", z.Zone, z.Primary.Addr(), z.Primary.Port())
 		if z.Key != "" {
 			conf.WriteString(key)
+		}
+		for _, line := range c.Primary {
+			fmt.Fprintf(&conf, "    %s\n", line)
 		}
 	}
 	for zone, to := range c.Notify {

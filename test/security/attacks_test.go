@@ -22,9 +22,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// attack is an attack that a tenant (T), a zone's owner (Z), a network outsider (X), a pod (N) or a hostile provider
-// or secondary (P) may try. run runs the attack here; nil: tests elsewhere do, most of which name the attack in a
-// comment ("attack 51"), a text or their own name (TestAttack51).
+// attack is an attack that a tenant (T), a zone's owner (Z), a network outsider (X), a pod (N), a hostile provider or
+// secondary (P), or another user of a person's machine (U) may try. run runs the attack here; nil: tests elsewhere do,
+// most of which name the attack in a comment ("attack 51"), a text or their own name (TestAttack51).
 type attack struct {
 	number   int
 	who      string
@@ -163,6 +163,20 @@ var attacks = []attack{
 		"without reading the others", nil, nil},
 	{113, "T", "the processes, etcd's members and the certificates of the platform, by the roles of a tenant", "no role but " +
 		"kubizone-operator reads the Installation, in the whole cluster", nil, nil},
+	{114, "T", "Ready of Records by the status of a Delivery, with every right in its namespace", "403: a ClusterRoleBinding gives " +
+		"the right to confirm", nil, []string{"test/cluster TestStories//confirm"}},
+	{115, "N", "Ready of Records by the token of one class's controller: another class, a serial that no server has", "403, 422; no " +
+		"Record is Ready before every class in force confirms", nil, []string{"test/cluster TestStories//confirm"}},
+	{120, "U", "the pages of a console, by its port, a guessed cookie, another host or a page on another port", "401 or 403 without a body",
+		nil, []string{"pkg/cmd/console TestDoor_answersNobodyElse"}},
+	{121, "U", "a console by the address that opened it", "401; the terminal warns", nil,
+		[]string{"pkg/cmd/console TestDoor_admitsOnceAndForAMinute"}},
+	{122, "T", "markup, scripts, links or turned lines on pages of a console, by texts of objects", "text, with control characters escaped",
+		nil, []string{"pkg/cmd/console TestPages_takeNoTextAsMarkup"}},
+	{123, "T", "what exists, by the pages that a right is missing for", "the right, and the same page for what is not there", nil,
+		[]string{"pkg/cmd/console TestPages_nameTheMissingRight"}},
+	{124, "U", "a write, by a console", "no request but reads, reviews and dry runs", nil,
+		[]string{"pkg/cmd/console TestReadOnly_sendsNoWrite"}},
 }
 
 // TestAttacks checks the table: each number has an attempt, an expectation and a test.

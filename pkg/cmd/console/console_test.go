@@ -320,7 +320,9 @@ func TestPages_takeNoTextAsMarkup(t *testing.T) {
 	b := startConsole(t)
 	for _, path := range []string{"/", "/zones", "/zones?name=" + url.QueryEscape("<b>"), "/zones/team/zone", "/zones/team/zone?search=" +
 		url.QueryEscape(hostile), "/zones/team/zone/history", "/zones/team/zone/history?from=1&to=7", "/zones/team/zone/delivery",
-		"/zones/team/zone/rules", "/zones/team/zone/dnssec", "/may", "/plan"} {
+		"/zones/team/zone/rules", "/zones/team/zone/dnssec",
+		"/name", "/name?text=record/record", "/name?text=" + url.QueryEscape(hostile), "/may",
+		"/plan"} {
 		response, text := b.sendRequest(http.MethodGet, b.door.base+path, "", nil)
 		b.expectTame(path, response, text)
 	}
@@ -435,6 +437,7 @@ func TestStream_followsTheWatch(t *testing.T) {
 		t.Fatalf("the stream ended without %q: %v", text, lines.Err())
 	}
 	until("<dd>7</dd>")
+	time.Sleep(2 * shortRest) // the page is at rest
 	b.api.mu.Lock()
 	b.api.serial = 8
 	b.api.mu.Unlock()

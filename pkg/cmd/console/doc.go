@@ -18,5 +18,5 @@
 //
 // Read first: console.go starts the server, server.go routes requests and renders pages, door.go admits browsers,
 // stream.go sends changes; overview.go, zones.go and zone.go have pages, of which history.go, delivery.go, rules.go
-// and dnssec.go are parts; may.go, plan.go, text.go, state.go, follow.go, reading.go.
+// and dnssec.go are parts; name.go, may.go, plan.go, text.go, state.go, follow.go, reading.go.
 package console

@@ -28,8 +28,10 @@ const pageEntries = 200
 // reading asks the API with the rights of the user.
 type reading struct {
 	config *rest.Config
-	api    client.KubizoneV1alpha1Interface
-	status *status.Reader
+	// objects has api.
+	objects versioned.Interface
+	api     client.KubizoneV1alpha1Interface
+	status  *status.Reader
 	// namespaces is NamespaceAll alone, or those of -n; own is the context's.
 	namespaces []string
 	own        string
@@ -44,7 +46,7 @@ func newReading(config *rest.Config, asked, own string) (*reading, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	r := &reading{config: config, api: objects.KubizoneV1alpha1(), namespaces: status.Scope(asked), own: own}
+	r := &reading{config: config, objects: objects, api: objects.KubizoneV1alpha1(), namespaces: status.Scope(asked), own: own}
 	r.status, err = status.NewReader(config, r.namespaces, own)
 	return r, err
 }

@@ -62,6 +62,7 @@ var views = []view{
 		sources: zoneSources("deliveries")},
 	{path: "/zones/{namespace}/{name}/rules", name: "zone", load: loadZone("rules"), sources: zoneSources("delegations")},
 	{path: "/zones/{namespace}/{name}/dnssec", name: "zone", load: loadZone("dnssec"), sources: zoneSources()},
+	{path: "/name", name: "name", load: loadName},
 	{path: "/may", name: "may", load: loadMay},
 	{path: "/plan", name: "plan", load: loadPlan},
 }

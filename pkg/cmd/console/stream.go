@@ -13,9 +13,11 @@ import (
 const (
 	// maxFollowed bounds the open pages with a stream.
 	maxFollowed = 24
-	// batchTime joins the events of a change. restAfter is the pause after a reading, as a multiple of its time.
+	// batchTime joins the events of a change. restAfter is the pause after a reading, as a multiple of its time; after
+	// a short reading at most shortRest.
 	batchTime  = 100 * time.Millisecond
 	restAfter  = 4
+	shortRest  = 500 * time.Millisecond
 	heartbeat  = 20 * time.Second
 	writeLimit = 10 * time.Second
 )
@@ -67,7 +69,12 @@ func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form 
 			if part, err = s.renderLive(r, v, form); err == nil && !bytes.Equal(part, last) {
 				err, last = send(eventOf(part)), part
 			}
-			wait(ctx, restAfter*time.Since(began))
+			took := time.Since(began)
+			if rest := restAfter * took; took > shortRest {
+				wait(ctx, rest)
+			} else {
+				wait(ctx, min(rest, shortRest))
+			}
 		}
 	}
 }

@@ -58,6 +58,8 @@ var functions = template.FuncMap{
 		}
 		return state{"ok", "answers"}
 	},
+	"link":    stateOfLink,
+	"role":    nameOfRole,
 	"failure": func(word string) state { return state{"fails", word} },
 	"join":    strings.Join,
 	"mib":     func(octets int64) int64 { return octets >> 20 },

@@ -121,7 +121,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	}
 	defer master.Close()
 	knot, err := rig.StartKnot(ctx, rig.KnotConfig{
-		Addr: knotAt, Key: &knotKey, Workers: workers, Template: journalOnly,
+		Addr: knotAt, Key: &knotKey, Workers: workers, Template: journalOnly, Primary: []string{"block-notify-after-transfer: on"},
 		Secondaries: []rig.SecondaryZone{
 			{Zone: domainOf(zoneOf[toKnot]), Primary: u.dns, Key: knotKey.Name}, {Zone: domainOf(zoneOf[knotToKnot]), Primary: masterAt,
 				Key: knotKey.Name},
@@ -132,7 +132,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	}
 	defer knot.Close()
 	bind, err := rig.StartBIND(ctx, rig.BINDConfig{
-		Addr: bindAt, Keys: []rig.TSIGKey{knotKey, bindKey},
+		Addr: bindAt, Keys: []rig.TSIGKey{knotKey, bindKey}, Options: "serial-query-rate 1000;",
 		Secondaries: []rig.SecondaryZone{
 			{Zone: domainOf(zoneOf[toBIND]), Primary: u.dns, Key: bindKey.Name}, {Zone: domainOf(zoneOf[knotToBIND]), Primary: masterAt,
 				Key: knotKey.Name},
@@ -191,10 +191,8 @@ func keepLastOctets(text string) string { return text[max(0, len(text)-3000):] }
 var journalOnly = []string{"zonefile-sync: -1"}
 
 func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Results) error {
-	for _, a := range arms {
-		if _, err := a.changeSingly(ctx, s.plan.Zone, 2); err != nil {
-			return fmt.Errorf("%s: %w", a.name, err)
-		}
+	if _, err := changeAllSingly(ctx, arms, s.plan.Zone, 2); err != nil {
+		return err
 	}
 	began := time.Now()
 	elapsed := map[string][]time.Duration{}
@@ -206,14 +204,16 @@ func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Result
 		s.printf("round %d of %d, load %s", round+1, s.plan.Rounds, figures.LoadAverage())
 		into.Header.Rounds++
 		got := map[string]sample{}
+		lone, err := changeAllSingly(ctx, arms, s.plan.Zone, s.plan.Lone)
+		if err != nil {
+			return err
+		}
+		for i, a := range arms {
+			got[a.name+"/"+atOnce] = lone[i]
+		}
 		for i := range arms {
 			a := arms[(i+round)%len(arms)]
-			lone, err := a.changeSingly(ctx, s.plan.Zone, s.plan.Lone)
-			if err == nil {
-				got[a.name+"/"+atOnce] = lone
-				got[a.name+"/"+atRate], err = a.changeSteadily(ctx, s.plan.Zone, s.plan.Steady, s.plan.Rate)
-			}
-			if err != nil {
+			if got[a.name+"/"+atRate], err = a.changeSteadily(ctx, s.plan.Zone, s.plan.Steady, s.plan.Rate); err != nil {
 				return fmt.Errorf("%s: %w", a.name, err)
 			}
 		}

@@ -28,7 +28,7 @@ type plan struct {
 }
 
 func defaultPlan() plan {
-	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 20, Steady: 500, Rate: 100, Writes: 2000}
+	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 40, Steady: 500, Rate: 100, Writes: 2000}
 }
 
 const fewestRounds = 3

@@ -126,7 +126,7 @@ func (s *stack) startPrimary(ctx context.Context) (err error) {
 }
 
 func (s *stack) startSecondary(ctx context.Context, at, primary netip.AddrPort) (err error) {
-	s.bind, err = rig.StartBIND(ctx, rig.BINDConfig{Addr: at, Keys: []rig.TSIGKey{updateKey},
+	s.bind, err = rig.StartBIND(ctx, rig.BINDConfig{Addr: at, Keys: []rig.TSIGKey{updateKey}, Options: "serial-query-rate 1000;",
 		Secondaries: []rig.SecondaryZone{{Zone: domain, Primary: primary, Key: updateKey.Name}}})
 	return err
 }
