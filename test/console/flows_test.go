@@ -62,6 +62,15 @@ func TestZone_searchesEntries(t *testing.T) {
 		b.runActions(chromedp.SendKeys("input[name=search]", search, chromedp.ByQuery))
 		b.expectText("#live", want)
 	}
+	b.visitPage("/zones/platform/example-org")
+	b.runActions(chromedp.SendKeys("input[name=search]", "apps", chromedp.ByQuery))
+	b.expectText("#live", "2 entries")
+	var at string
+	b.runActions(chromedp.Location(&at), chromedp.Reload(), chromedp.WaitReady("main"))
+	if !strings.HasSuffix(at, "search=apps&type=") {
+		t.Errorf("the address of a search is %s", at)
+	}
+	b.expectText("#live", "2 entries")
 	b.expectPeace()
 }
 

@@ -300,7 +300,8 @@ func (b *tab) visitPage(path string) {
 // readText returns the text of the first element.
 func (b *tab) readText(selector string) (text string) {
 	b.t.Helper()
-	b.runActions(chromedp.Text(selector, &text, chromedp.ByQuery))
+	// The stream may replace an element while chromedp reads it.
+	b.runActions(chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%q)?.innerText ?? ""`, selector), &text))
 	return text
 }
 
