@@ -55,10 +55,10 @@ func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url
 	if from != "" || to != "" {
 		part.compareSerials(ctx, r, zone)
 	}
-	changes, err := r.readChanges(ctx, zone, map[string]string{"sources": "true"})
+	changes, err := r.readNewest(ctx, zone, map[string]string{"sources": "true"})
 	if apierrors.IsForbidden(err) {
 		part.Anonymous = true
-		changes, err = r.readChanges(ctx, zone, nil)
+		changes, err = r.readNewest(ctx, zone, map[string]string{})
 	}
 	if err != nil {
 		part.Lack = lackOf(err, "get", "zones/changes", zone.Namespace)
@@ -92,6 +92,19 @@ func (h *historyPart) compareSerials(ctx context.Context, r *reading, zone *v1al
 	default:
 		h.Compared, h.Difference = true, linesOf(netOf(changes))
 	}
+}
+
+// readNewest returns about maxSteps changes, or all if serials are not consecutive.
+func (r *reading) readNewest(ctx context.Context, zone *v1alpha1.Zone, parameters map[string]string) ([]v1alpha1.ZoneChange, error) {
+	if since := zone.Status.Serial - maxSteps; since > 0 && zone.Status.ContentGeneration > maxSteps {
+		parameters["since"] = fmt.Sprint(since)
+		changes, err := r.readChanges(ctx, zone, parameters)
+		if !apierrors.IsResourceExpired(err) {
+			return changes, err
+		}
+		delete(parameters, "since")
+	}
+	return r.readChanges(ctx, zone, parameters)
 }
 
 // readChanges returns changes, the oldest first; of all only the newest maxSteps.
