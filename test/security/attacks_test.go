@@ -167,6 +167,12 @@ var attacks = []attack{
 		"the right to confirm", nil, []string{"test/cluster TestStories//confirm"}},
 	{115, "N", "Ready of Records by the token of one class's controller: another class, a serial that no server has", "403, 422; no " +
 		"Record is Ready before every class in force confirms", nil, []string{"test/cluster TestStories//confirm"}},
+	{116, "T", "a mention, link, HTML or command of the forge in the comment of a review, by texts of manifests", "code, in a block that " +
+		"nothing in it ends", nil, []string{"pkg/cmd/review TestMarkdown_ofHostileTexts", "pkg/cmd/review TestJobs"}},
+	{117, "X", "a comment that begins like that of a review, so that the review changes it", "left alone, since its author is another", nil,
+		[]string{"pkg/cmd/review TestPutComment_changesItsOwn"}},
+	{118, "X", "the token of a review, by a redirect of the forge's API, and settings with commands of a shell", "sent to no other " +
+		"server, and no text is run", nil, []string{"pkg/cmd/review TestClient_followsNoRedirect", "pkg/cmd/review TestJobs"}},
 	{120, "U", "the pages of a console, by its port, a guessed cookie, another host or a page on another port", "401 or 403 without a body",
 		nil, []string{"pkg/cmd/console TestDoor_answersNobodyElse"}},
 	{121, "U", "a console by the address that opened it", "401; the terminal warns", nil,

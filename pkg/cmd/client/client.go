@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/lint"
 	"kubi.zone/kubizone/pkg/cmd/names"
 	"kubi.zone/kubizone/pkg/cmd/program"
+	"kubi.zone/kubizone/pkg/cmd/review"
 	"kubi.zone/kubizone/pkg/cmd/status"
 	"kubi.zone/kubizone/pkg/cmd/updatekey"
 	"kubi.zone/kubizone/pkg/cmd/verify"
@@ -47,6 +48,7 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 		importer.NewCommand(),
 		exporter.NewCommand(),
 		lint.NewCommand(),
+		review.NewCommand(),
 		verify.NewCommand(),
 		changes.NewCommand(),
 		explain.NewCommand(),
@@ -64,8 +66,8 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 // Results are the results of commands that JSON and YAML have, by their kinds.
 func Results() map[string]any {
 	all := map[string]any{}
-	for _, of := range []func() map[string]any{changes.Results, doctor.Results, explain.Results, importer.Results, lint.Results,
-		names.Results, status.Results, verify.Results, why.Results} {
+	for _, of := range []func() map[string]any{applier.Results, changes.Results, doctor.Results, explain.Results, importer.Results,
+		lint.Results, names.Results, status.Results, updatekey.Results, verify.Results, why.Results} {
 		maps.Copy(all, of())
 	}
 	return all

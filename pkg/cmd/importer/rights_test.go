@@ -39,14 +39,14 @@ func TestAddEntries_withoutTheRightToReadThem(t *testing.T) {
 	write := &load.Change{Zone: "dns/org", ZoneBefore: before, ZoneAfter: after}
 	r := newReport()
 	must.Succeed(t, r.addEntries(t.Context(), client, write))
-	lines := strings.Join(linesOf(r.byName["dns/org"].Changes), "\n") + "\n"
+	lines := listLines(r.byName["dns/org"].Changes)
 	for _, want := range []string{" SOA", " NS", "ns1.example.org. A"} {
 		want += ": ttl 600 instead of 360 (zone dns/org)\n"
 		if !strings.Contains(lines, want) {
 			t.Errorf("%q is missing in\n%s", want, lines)
 		}
 	}
-	if notes := strings.Join(linesOf(r.Notes), "\n") + "\n"; !strings.Contains(notes, "warning: zone dns/org: ") ||
+	if notes := listLines(r.Notes); !strings.Contains(notes, "warning: zone dns/org: ") ||
 		!strings.Contains(notes, "zones/entries in namespace dns") {
 		t.Errorf("%q does not name the right", notes)
 	}

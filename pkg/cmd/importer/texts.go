@@ -6,6 +6,7 @@ package importer
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -21,15 +22,41 @@ type Text struct {
 	Content []byte
 }
 
-// Plan is the answer of PlanTexts.
-type Plan interface {
-	Sections() []Section
-	Summary() string
+// Section is a part of a plan as a pull request shows it.
+type Section struct {
+	Title string
+	// Language is that of the lines: diff or text.
+	Language string
+	Lines    []string
+	// Classes are those of a zone, and Held the reason why it would be held; "" where the section is of no zone.
+	Classes, Held string
+}
+
+// Sections are the zones, the changes of no zone, and the notes.
+func (r *Plan) Sections() (sections []Section) {
+	plain := func(text string) string { return text }
+	for _, z := range r.Zones {
+		sections = append(sections, Section{"Zone " + z.title(plain), "diff", linesOf(z.Changes), z.describeClasses(), z.Held})
+	}
+	if len(r.Others) > 0 {
+		sections = append(sections, Section{Title: "In no zone", Language: "diff", Lines: linesOf(r.Others)})
+	}
+	if len(r.Notes) > 0 {
+		sections = append(sections, Section{Title: "Refusals and warnings", Language: "text", Lines: linesOf(r.Notes)})
+	}
+	return sections
+}
+
+func linesOf[T fmt.Stringer](all []T) (lines []string) {
+	for _, one := range all {
+		lines = append(lines, one.String())
+	}
+	return lines
 }
 
 // PlanTexts returns the effect of manifests on zones, or of zone files on the zone NAMESPACE/NAME, and writes nothing.
-// The Plan is nil if nothing could be asked.
-func PlanTexts(ctx context.Context, client *rest.Config, namespace, zone string, texts []Text) (Plan, error) {
+// The Plan is incomplete beside an error, or nil.
+func PlanTexts(ctx context.Context, client *rest.Config, namespace, zone string, texts []Text) (*Plan, error) {
 	report := newReport()
 	c := load.Config{Client: client, Namespace: namespace, FieldManager: FieldManager, DryRun: true, Plan: report.addChange,
 		Note: report.addNote}
