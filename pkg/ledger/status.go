@@ -95,8 +95,8 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 }
 
 // ChangeRecords calls change, which sets conditions, for the named Records of a namespace, and writes those for which
-// it returns true. The namespace is charged. Records that are absent, unreadable or change meanwhile are omitted. changed
-// counts the written Records, after an error maybe too few.
+// it returns true. The namespace is charged. Records that are absent, unreadable or change meanwhile are omitted.
+// changed counts the written Records, after an error maybe too few.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	return l.changeStatuses(ctx, statuses{codec: l.mem.Records, key: l.mem.Layout.Record,

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The linker drops methods that nothing calls, since nothing finds methods by reflection: without hack/slim/overlay.json
-// the binary is a quarter larger, and its pages are memory.
+// The linker drops methods that nothing calls, since nothing finds methods by reflection. Without
+// hack/slim/overlay.json the binary is a quarter larger, and most of its pages are resident.
 func TestBinary_lacksUnusedMethods(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary")
