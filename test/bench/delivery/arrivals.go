@@ -17,7 +17,7 @@ import (
 // arrivals records when expected data arrives. Simultaneous changes have different data.
 type arrivals struct {
 	mu      sync.Mutex
-	waiting []*arrival // in order of expectation
+	waiting []*arrival
 	came    sync.Cond
 }
 
@@ -63,7 +63,7 @@ func (a *arrivals) waitForAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
-		a.mu.Lock() // a caller that checks ctx below waits already, or checks after this
+		a.mu.Lock() // so that a caller that checks ctx below waits already, or checks after this
 		defer a.mu.Unlock()
 		a.came.Broadcast()
 	})()
@@ -86,7 +86,7 @@ type arm struct {
 	made   int
 }
 
-// sample has each change's duration, from due time to arrival.
+// sample has the duration of each change, from due time to arrival.
 type sample struct{ elapsed []time.Duration }
 
 var quantiles = []struct {

@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The ways of changes: two zones of kubizone, two of a Knot by signed dynamic update, a webhook's, and kubizone's by
-// signed dynamic update.
+// The ways of changes: Kubizone to two secondaries, Knot to the same by signed dynamic update, a webhook, and Kubizone
+// by signed dynamic update.
 const (
 	toKnot      = "kubizone → Knot"
 	toBIND      = "kubizone → BIND"
@@ -39,7 +39,7 @@ const (
 
 var pairs = [][2]string{{toKnot, knotToKnot}, {toBIND, knotToBIND}, {updateBIND, knotToBIND}}
 
-// Keys of the secondaries by class; ownKey is an UpdateKey's.
+// Keys of the secondaries by class; ownKey is of an UpdateKey.
 var (
 	knotKey = rig.TSIGKey{Name: "knot.key", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 	ownKey  = rig.TSIGKey{Name: "own.default", Algorithm: "hmac-sha256", Secret: "YSB0aGlyZCBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
@@ -64,7 +64,6 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	sink := newSink()
 	defer sink.Close()
 
-	// All ports must be known at the start.
 	var ports [3]netip.AddrPort
 	for i := range ports {
 		if ports[i], err = rig.FreePort(); err != nil {
@@ -79,7 +78,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	}{
 		{toKnot, &knotKey, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: knotAt.String()}}}}},
 		{toBIND, &bindKey, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: bindAt.String()}}}}},
-		// The default of 50 requests a second must not be measured.
+		// The default of 50 requests a second would limit the result.
 		{toWebhook, nil, v1alpha1.DNSClassSpec{RequestsPerSecond: ptr.To[int32](10_000), Webhook: &v1alpha1.WebhookProvider{Server: sink.URL}}},
 	} {
 		if c.key != nil {

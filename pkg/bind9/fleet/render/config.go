@@ -72,7 +72,8 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 			return nil, fmt.Errorf("transfer key of the cluster: %w", err)
 		}
 	}
-	// controls is in the file of the keys: a volume updates the files of one source at once, but each source by itself.
+	// controls is in the file of the keys, because a volume updates the files of one source at once, but each source by
+	// itself.
 	controls := fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys { %q; };\n};\n", RNDCPort, s.Control.Name)
 	return map[string]string{
 		keysFile: s.Control.statement() + peers + controls,
@@ -81,7 +82,6 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 	}, nil
 }
 
-// Mounted returns all files of ConfigDir.
 func (s *Server) Mounted() (map[string]string, error) {
 	files, err := s.Files()
 	if err != nil {
@@ -232,7 +232,7 @@ func (s *Server) namedConf() (string, error) {
 	return c.String(), c.err
 }
 
-// writeCatalogs stores members in StateDir, so that a restarted server answers without a primary.
+// Members are stored in StateDir, so that a restarted server answers without a primary.
 func (s *Server) writeCatalogs(c *conf) {
 	if len(s.Catalogs) == 0 {
 		return
@@ -258,7 +258,7 @@ func (s *Server) writeCatalogZones(c *conf) {
 	}
 }
 
-// formatPrimaries returns the primaries of a catalog; with a signer, of the catalog's members. BIND tries the next
+// formatPrimaries returns the primaries of a catalog or, with a signer, of the catalog's members. BIND tries the next
 // primary after a refusal.
 func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort) string {
 	if len(catalog.Primaries) == 0 {
