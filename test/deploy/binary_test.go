@@ -14,7 +14,7 @@ import (
 )
 
 // The linker drops methods that nothing calls, since nothing finds methods by reflection. Without
-// hack/slim/overlay.json the binary is a quarter larger, and most of its pages are resident.
+// hack/slim/overlay.json the binary is a quarter larger, and most pages are resident.
 func TestBinary_lacksUnusedMethods(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary")
