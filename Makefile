@@ -37,7 +37,9 @@ help: ##- print the targets of a day
 help-all: ##- print all targets
 	@awk -F ':.*##-? ' '/^[a-z-]+:.*##-? / {printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Without symbols and DWARF, as the image has it: stack traces and profiles need neither.
+# Without symbols and DWARF, as the image has it: stack traces and profiles need neither. The overlay replaces two
+# packages in vendor/ that find methods by reflection, for which the linker would keep every method: go install, without
+# the overlay, makes a program that is a quarter larger.
 .PHONY: build
 build: ## build the programs into bin/, from vendor/
 	@test -x bin/kubizone || echo "building bin/kubizone: the first time takes some minutes"
