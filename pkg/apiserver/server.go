@@ -38,6 +38,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/apiserver/confirm"
+	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/apiserver/inventory"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/heartbeat"
@@ -284,6 +285,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		Views:         views{of.zones, s.feed.FrozenBy, s.ledger.Steps, s.ledger.HeldSteps, s.ledger.Left},
 		Stopping:      stopping,
 		Sources:       &sources{s.ledger, records},
+		History:       history.Reader{Ledger: s.ledger, Records: records},
 	}); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/history"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
@@ -97,7 +98,9 @@ func (m *migrating) noteReached(ctx context.Context, s *store) error {
 }
 
 // migrations are in the order of their numbers, without a gap after FirstFormat.
-var migrations []migration
+var migrations = []migration{
+	{Number: 25, Name: "history of steps", Run: beginHistory},
+}
 
 type migrating struct {
 	*Ledger
@@ -146,6 +149,15 @@ type migration struct {
 	OldersMayWrite bool
 	// Run is nil if the new number is enough.
 	Run func(context.Context, *migrating) error
+}
+
+// beginHistory is migration 25: steps of older programs have no states before them, so the history begins now. The
+// migration also is the format of historyRetention, and of the rooms archived, before, history and shares.
+func beginHistory(ctx context.Context, m *migrating) error {
+	key := m.mem.Layout.Share(layout.EveryNamespace)
+	_, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.RevisionIs(key, 0)},
+		etcd.OpPut(key, layout.Encode(&history.Share{Whole: m.mem.Now().Unix()})))
+	return err
 }
 
 func newestFormat(all []migration) int {

@@ -107,7 +107,7 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	if c := b.change; c != nil {
 		h := com.queueAt(com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name))
 		if b.journal > 0 {
-			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journal)
+			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journal, b.before)
 		}
 		for i := range b.steps.Steps {
 			if !b.hasOutboxItem() { // names freed by cascades wait for the outbox's next round

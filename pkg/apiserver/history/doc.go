@@ -1,0 +1,14 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package history answers zones/changes in the form history, and records/changes, from the ledger.
+//
+// Guarantees:
+//
+//  1. An answer for a namespace has only steps that Records of the namespace made (S1.8).
+//  2. An answer reads a bounded number of zones and segments.
+//
+// Out of scope: the rights of readers, and the form of the answer, which package registry/zone gives.
+//
+// Read first: history.go.
+package history
