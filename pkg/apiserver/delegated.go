@@ -50,6 +50,8 @@ type Delegated struct {
 	Fleet          validation.FleetRules
 	ACME           ACME
 	Budgets        budget.Limits
+	// HistoryRetention is that of zones without historyRetention.
+	HistoryRetention time.Duration
 	// PeerCertFile is the certificate of the etcd in this process among its peers; "": none.
 	PeerCertFile string
 }
@@ -81,7 +83,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}
 	etcd := cfg.etcdOptions(registry)
 	etcd.StorageConfig.Transport.TracerProvider = config.TracerProvider
-	s, err := connectEtcd(ctx, config, etcd, &cfg.Budgets)
+	s, err := connectEtcd(ctx, config, etcd, &cfg.Budgets, &cfg.HistoryRetention)
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ type Server struct {
 }
 
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
-	limits *budget.Limits) (_ *Server, err error) {
+	limits *budget.Limits, retention *time.Duration) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
@@ -134,6 +134,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		Notify:       func(o *v1alpha1.Zone, notices []law.Notice) { s.announcer.announceNotices(o, notices) },
 		Withdrawn:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },
 		Now:          Faults.Now, Fault: Faults.At,
+		HistoryRetention: retention, Quota: s.keeper.Quota,
 	})
 	if err != nil {
 		return nil, err

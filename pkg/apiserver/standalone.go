@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"time"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
@@ -47,6 +48,8 @@ type Config struct {
 	ACME  ACME
 	// Budgets apply to namespaces without an override; nil: no limits.
 	Budgets *budget.Limits
+	// HistoryRetention is that of zones without historyRetention; nil: 168h.
+	HistoryRetention *time.Duration
 
 	plain bool
 }
@@ -69,7 +72,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	etcd := etcdOptions(registry, cfg.Etcd)
-	s, err := connectEtcd(ctx, config, etcd, cfg.Budgets)
+	s, err := connectEtcd(ctx, config, etcd, cfg.Budgets, cfg.HistoryRetention)
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func (b *batch) putStates(c *law.ZoneChange) {
 	by := map[string]*history.Before{}
 	for _, x := range b.states {
 		if by[x.namespace] == nil {
-			by[x.namespace] = &history.Before{}
+			by[x.namespace] = &history.Before{Time: b.steps.Steps[len(b.steps.Steps)-1].Time}
 		}
 		by[x.namespace].Of = append(by[x.namespace].Of, x.BeforeStep)
 	}

@@ -68,7 +68,9 @@ type Archived struct {
 
 // Before is a value of before/: Records before the steps of a journal value.
 type Before struct {
-	Of []BeforeStep `json:"b"`
+	// Time is that of the last step, in Unix seconds.
+	Time int64        `json:"t"`
+	Of   []BeforeStep `json:"b"`
 }
 
 // BeforeStep is a Record before step N, packed.

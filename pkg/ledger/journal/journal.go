@@ -209,6 +209,15 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	return condensed, nil
 }
 
+// ArchiveAll archives all steps of z, read at revision at.
+func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) error {
+	named, err := jr.stillNamed(ctx, z, at)
+	if err != nil || named == nil {
+		return err
+	}
+	return jr.archive(ctx, z, uint64(z.Status.ContentGeneration), *named)
+}
+
 // archive returns only errors of ctx: a damaged archive must not fill etcd with journals.
 func (jr *Journal) archive(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
 	if jr.Archive == nil {
