@@ -19,7 +19,7 @@ import (
 func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.Ask) (*history.Answer, error) {
 	of := l.archive.HeaderOf(z)
 	oldest := l.mem.Now().Unix() - of.Retention
-	a, err := l.archive.OfZone(ctx, of, within(ask, func(*history.Item) int64 { return oldest }))
+	a, err := l.archive.OfZone(ctx, of, z.Status.FQDN != "", within(ask, func(*history.Item) int64 { return oldest }))
 	if a != nil {
 		a.Whole = max(a.Whole, oldest)
 	}
@@ -68,6 +68,20 @@ func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) er
 		return err
 	}
 	return commit(ops)
+}
+
+// RemovedHistory returns the steps of the last removed Zone of a name, with its header, nil if there is none.
+func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask history.Ask) (*history.Answer, *history.Header, error) {
+	of, err := l.archive.FindRemoved(ctx, namespace, name)
+	if err != nil || of == nil {
+		return nil, nil, err
+	}
+	oldest := l.mem.Now().Unix() - of.Retention
+	a, err := l.archive.OfZone(ctx, *of, false, within(ask, func(*history.Item) int64 { return oldest }))
+	if a != nil {
+		a.Whole = max(a.Whole, oldest)
+	}
+	return a, of, err
 }
 
 func within(ask history.Ask, oldest func(*history.Item) int64) history.Ask {

@@ -164,6 +164,7 @@ type page struct {
 	steps    map[string][]line
 	states   map[string]bool // namespaces with keys of before/
 	last     uint64          // N
+	removes  bool            // the zone's removal is the last step
 }
 
 func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x Archived, mod int64, err error) {
@@ -275,6 +276,7 @@ func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]Was
 
 func (p *page) addRemoval(x *content.Removal) {
 	p.last++
+	p.removes = true
 	p.archived.Gone, p.archived.Serial = max(1, x.Time), x.Serial
 	p.steps[p.of.Namespace] = append(p.steps[p.of.Namespace], removalLine(p.last, x, p.of.Zone))
 }
@@ -315,6 +317,9 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		}
 		values[len(ops)] = share
 		ops = append(ops, etcd.OpPut(a.Layout.Share(ns), layout.Encode(&share)))
+	}
+	if p.removes {
+		ops = append(ops, etcd.OpPut(a.Layout.ArchivedName(p.of.Namespace, p.of.Name), layout.Encode(&p.of)))
 	}
 	a.Fault("archive")
 	r, err := a.Client.Txn(ctx).If(cmps...).Then(ops...).Commit()
