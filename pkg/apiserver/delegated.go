@@ -50,8 +50,7 @@ type Delegated struct {
 	Fleet          validation.FleetRules
 	ACME           ACME
 	Budgets        budget.Limits
-	// HistoryRetention is that of zones without historyRetention.
-	HistoryRetention time.Duration
+	History        History
 	// PeerCertFile is the certificate of the etcd in this process among its peers; "": none.
 	PeerCertFile string
 }
@@ -83,7 +82,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}
 	etcd := cfg.etcdOptions(registry)
 	etcd.StorageConfig.Transport.TracerProvider = config.TracerProvider
-	s, err := connectEtcd(ctx, config, etcd, &cfg.Budgets, &cfg.HistoryRetention)
+	s, err := connectEtcd(ctx, config, etcd, &cfg.Budgets, cfg.History)
 	if err != nil {
 		return nil, err
 	}

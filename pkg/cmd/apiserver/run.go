@@ -72,7 +72,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		Authorization: o.Authorization,
 		Audit:         o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: o.Traces,
 		Zones: views, Fleet: o.Fleet,
-		Budgets: o.Budgets, HistoryRetention: o.HistoryRetention, ACME: o.ACME, PeerCertFile: o.Member.Cluster.CertFile,
+		Budgets: o.Budgets, History: apiserver.History{Retention: &o.HistoryRetention, To: o.HistoryTo}, ACME: o.ACME, PeerCertFile: o.Member.Cluster.CertFile,
 	})
 	if err != nil {
 		return stopped(outer, err)

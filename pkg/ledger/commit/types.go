@@ -4,6 +4,7 @@
 package commit
 
 import (
+	"encoding/json"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,9 @@ type Committer struct {
 	notify     func(*v1alpha1.Zone, []law.Notice) // Config.Notify
 	slowCommit time.Duration
 	latency    latencies
+	// Committed is called with the steps of a commit, and the states before them by step and uid; nil for none. It must
+	// not block.
+	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
 	// Retention is that of zones without historyRetention.
 	Retention time.Duration
 	Clients   atomic.Int64 // time of the last client write of content, in Unix nanoseconds

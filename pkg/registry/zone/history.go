@@ -208,6 +208,9 @@ type reader struct {
 
 func (by reader) knows(namespace string) bool { return by.all || namespace == by.namespace }
 
+// ShowStep returns a step with all users and Records.
+func ShowStep(x *HistoryItem) v1alpha1.HistoryStep { return reader{all: true}.showItem(x) }
+
 func (by reader) showItem(x *HistoryItem) v1alpha1.HistoryStep {
 	step := &x.Step
 	out := v1alpha1.HistoryStep{FQDN: x.FQDN, View: x.View, From: int64(step.From), Serial: int64(step.Serial),
