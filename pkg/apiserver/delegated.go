@@ -28,6 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
+	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/authorization"
 	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -52,7 +53,7 @@ type Delegated struct {
 	Fleet          validation.FleetRules
 	ACME           ACME
 	Budgets        budget.Limits
-	History        History
+	History        history.Config
 	// PeerCertFile is the certificate of the etcd in this process among its peers; "": none.
 	PeerCertFile string
 }

@@ -95,16 +95,8 @@ type Server struct {
 	leaving   atomic.Bool
 }
 
-// History configures the history of zones.
-type History struct {
-	// Retention is that of zones without historyRetention; nil: 168h.
-	Retention *time.Duration
-	// To is the file or HTTP receiver of all steps; "": none.
-	To string
-}
-
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
-	limits *budget.Limits, kept History) (_ *Server, err error) {
+	limits *budget.Limits, kept history.Config) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
@@ -300,7 +292,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		Withdrawing:   s.classes.Withdrawing,
 		Views:         views{of.zones, s.feed.FrozenBy, s.ledger.Steps, s.ledger.HeldSteps, s.ledger.Left},
 		Stopping:      stopping,
-		Sources:       &sources{s.ledger, records},
+		Sources:       &history.Sources{Ledger: s.ledger, Records: records},
 		History:       history.Reader{Ledger: s.ledger, Records: records},
 	}); err != nil {
 		return err

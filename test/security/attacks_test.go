@@ -175,6 +175,10 @@ var attacks = []attack{
 		"server, and no text is run", nil, []string{"pkg/cmd/review TestClient_followsNoRedirect", "pkg/cmd/review TestJobs"}},
 	{119, "T", "a traceparent of the client's own choice", "sampled by the server's rate; no step keeps it", nil,
 		[]string{"test/cluster TestTraces_sampleForeignParentsByOurRate"}},
+	{120, "T", "reading who changed what, of other namespaces, by records/changes and zones/changes", "403; of its own namespace " +
+		"its own Records alone", readHistories, nil},
+	{121, "T", "writing at its budget for an hour, so that others' histories go", "its own oldest changes are condensed; others' " +
+		"stay whole", nil, []string{"pkg/ledger TestHistory_ofATenantAtItsBudget_S7_13"}},
 }
 
 // TestAttacks checks the table: each number has an attempt, an expectation and a test.
