@@ -162,6 +162,9 @@ func (o *Overview) sortItems() {
 		return cmp.Or(cmp.Compare(nanos(a.Until), nanos(b.Until)), cmp.Compare(nanos(a.Since), nanos(b.Since)),
 			cmp.Compare(a.describeObject(), b.describeObject()))
 	}
+	slices.SortStableFunc(o.Unread, func(a, b Unread) int {
+		return cmp.Or(cmp.Compare(b.Verb+b.Resource, a.Verb+a.Resource), cmp.Compare(a.Namespace, b.Namespace))
+	})
 	for _, items := range [][]Item{o.NotCurrent, o.Held, o.Paused, o.Withdrawn, o.Refused} {
 		slices.SortFunc(items, order)
 	}
@@ -170,7 +173,8 @@ func (o *Overview) sortItems() {
 	})
 }
 
-func (o *Overview) judgeZones() error {
+// JudgeZones returns ErrUnread, ErrBehind, or nil if all zones that were read are current.
+func (o *Overview) JudgeZones() error {
 	switch {
 	case !o.zonesRead:
 		return ErrUnread

@@ -74,6 +74,7 @@ type Unread struct {
 	Namespace string `json:"namespace,omitempty"`
 	Forbidden bool   `json:"forbidden"`
 	Reason    string `json:"reason"`
+	Err       error  `json:"-"`
 }
 
 func (i *Item) describeObject() string {

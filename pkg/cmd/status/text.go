@@ -69,7 +69,7 @@ func (o *Overview) printSummary(text *output.Text) {
 	}
 	switch {
 	case !o.zonesRead:
-		text.Line("error: no zone of %s could be read", scope)
+		text.Line("error: no zone of %s could be read; kubectl kubizone doctor finds the cause", scope)
 	case len(o.NotCurrent) > 0:
 		text.Line("no: %d of %d zones of %s are not current", len(o.NotCurrent), o.Zones, scope)
 	default:
