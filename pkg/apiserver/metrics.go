@@ -31,8 +31,8 @@ type Metrics struct {
 	ledger *ledger.Ledger
 	feed   *fromjournal.Source
 	set    *zoneview.Set
-	// countGone counts deleted namespaces with objects here; false if unknown.
-	countGone        func() (float64, bool)
+	// listGone lists deleted namespaces with objects here; false if unknown.
+	listGone         func() ([]string, bool)
 	certificates     inventory.Certificates
 	backlog, journal atomic.Int64
 }
@@ -102,7 +102,8 @@ var serverMetrics = []metric{
 	}),
 	gauge("kubizone_namespaces_gone", "Namespaces that are gone and have left objects, which are still served; "+
 		"kubectl kubizone doctor names them and the command.", func(m *Metrics) (float64, bool) {
-		return m.countGone()
+		gone, known := m.listGone()
+		return float64(len(gone)), known
 	}),
 	gauge("kubizone_view_frozen_zones", "Zones that cannot be proven at this moment, and are served as they were proven last or "+
 		"not at all.", func(m *Metrics) (float64, bool) { frozen, _ := m.feed.Counts(); return float64(frozen), true }),

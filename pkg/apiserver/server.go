@@ -160,8 +160,9 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	of storageOptions) (err error) {
 	s.feed = fromjournal.New(s.ledger, of.zones)
 	s.metrics = NewMetrics(s.registry, s.ledger, s.feed, of.zones)
-	s.metrics.countGone = func() (float64, bool) { return s.namespaces.countGone(s.budgets.Namespaces()) }
-	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, Certificates: s.metrics.certificates}
+	s.metrics.listGone = func() ([]string, bool) { return s.namespaces.listGone(s.budgets.Namespaces()) }
+	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, Certificates: s.metrics.certificates,
+		Gone: s.metrics.listGone}
 	if serving := config.SecureServing; serving != nil && serving.Cert != nil {
 		s.inventory.AddServing(serving.Cert)
 	}

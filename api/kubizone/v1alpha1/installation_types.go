@@ -60,6 +60,10 @@ type InstallationStatus struct {
 	// +optional
 	// +listType=atomic
 	Unknown []InstallationUnknown `json:"unknown,omitempty" protobuf:"bytes,6,rep,name=unknown"`
+	// namespacesGone are deleted namespaces that left Zones, Delegations or Records, which are still served (S8.5).
+	// +optional
+	// +listType=atomic
+	NamespacesGone []string `json:"namespacesGone,omitempty" protobuf:"bytes,7,rep,name=namespacesGone"`
 }
 
 // InstallationProcess is a replica of a process.

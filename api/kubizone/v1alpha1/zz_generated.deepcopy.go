@@ -1080,6 +1080,11 @@ func (in *InstallationStatus) DeepCopyInto(out *InstallationStatus) {
 		*out = make([]InstallationUnknown, len(*in))
 		copy(*out, *in)
 	}
+	if in.NamespacesGone != nil {
+		in, out := &in.NamespacesGone, &out.NamespacesGone
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	return
 }
 
