@@ -173,10 +173,9 @@ func (o *Overview) sortItems() {
 	})
 }
 
-// JudgeZones returns ErrUnread, ErrBehind, or nil if all zones that were read are current.
-func (o *Overview) JudgeZones() error {
+func (o *Overview) judgeZones() error {
 	switch {
-	case !o.zonesRead:
+	case !o.ZonesRead:
 		return ErrUnread
 	case len(o.NotCurrent) > 0:
 		return ErrBehind

@@ -115,7 +115,7 @@ func (f *reading) readZones(ctx context.Context) {
 		f.namespaces = []string{f.fallback}
 		err = read()
 	}
-	f.zonesRead = err == nil
+	f.ZonesRead = err == nil
 	f.Namespaces = slices.DeleteFunc(slices.Clone(f.namespaces), func(name string) bool { return name == metav1.NamespaceAll })
 }
 

@@ -59,7 +59,7 @@ current, 2 if none could be read.`,
 		if err := format.Print(command.OutOrStdout(), "Overview", overview, overview.printText); err != nil {
 			return err
 		}
-		return overview.JudgeZones()
+		return overview.judgeZones()
 	}
 	return command
 }

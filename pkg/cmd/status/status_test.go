@@ -232,7 +232,7 @@ warning: the last backup is 3d1h old
 	if got := squeeze(printOverview(t, o, output.Screen{}, "text")); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	if err := o.JudgeZones(); !errors.Is(err, ErrBehind) {
+	if err := o.judgeZones(); !errors.Is(err, ErrBehind) {
 		t.Error(err)
 	}
 	if wide := printOverview(t, o, output.Screen{}, "wide"); !strings.Contains(wide, "because of NoController; somebody ends it") {
@@ -286,7 +286,7 @@ func TestStatus_namesMissingRights_N2(t *testing.T) {
 					t.Errorf("no line %q in\n%s", line, got)
 				}
 			}
-			if err := o.JudgeZones(); !errors.Is(err, test.want) {
+			if err := o.judgeZones(); !errors.Is(err, test.want) {
 				t.Errorf("%v, want %v", err, test.want)
 			}
 			if strings.Contains(got, "not found") {

@@ -68,7 +68,7 @@ func (o *Overview) printSummary(text *output.Text) {
 		scope = "namespace " + strings.Join(o.Namespaces, ", ")
 	}
 	switch {
-	case !o.zonesRead:
+	case !o.ZonesRead:
 		text.Line("error: no zone of %s could be read; kubectl kubizone doctor finds the cause", scope)
 	case len(o.NotCurrent) > 0:
 		text.Line("no: %d of %d zones of %s are not current", len(o.NotCurrent), o.Zones, scope)
