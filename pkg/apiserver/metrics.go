@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver/inventory"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
@@ -32,8 +33,10 @@ type Metrics struct {
 	feed   *fromjournal.Source
 	set    *zoneview.Set
 	// listGone lists deleted namespaces with objects here; false if unknown.
-	listGone         func() ([]string, bool)
-	certificates     inventory.Certificates
+	listGone     func() ([]string, bool)
+	certificates inventory.Certificates
+	// replicas lists those of other processes; nil without Leases.
+	replicas         func() ([]heartbeat.Replica, error)
 	backlog, journal atomic.Int64
 }
 
@@ -113,9 +116,13 @@ var certificateDesc = metrics.NewDesc("kubizone_certificate_expiry_timestamp_sec
 	"ends, in seconds since 1970: serving, serving-ca, etcd-client, etcd-ca or etcd-peer; 0 if it cannot be read.",
 	[]string{"certificate"}, nil, metrics.BETA, "")
 
+var processDesc = metrics.NewDesc("kubizone_process_working", "1 while a replica of a process renews its Lease, 0 after the process "+
+	"ended; none without a Lease.", []string{"process"}, nil, metrics.BETA, "")
+
 // DescribeWithStability implements metrics.StableCollector.
 func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
 	descriptions <- certificateDesc
+	descriptions <- processDesc
 	for _, one := range serverMetrics {
 		descriptions <- one.desc
 	}
@@ -130,10 +137,28 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 		}
 		found <- metrics.NewLazyConstMetric(certificateDesc, metrics.GaugeValue, at, name)
 	}
+	m.collectProcesses(found)
 	for _, one := range serverMetrics {
 		if value, known := one.of(m); known {
 			found <- metrics.NewLazyConstMetric(one.desc, one.kind, value)
 		}
+	}
+}
+
+func (m *Metrics) collectProcesses(found chan<- metrics.Metric) {
+	if m.replicas == nil {
+		return
+	}
+	replicas, _ := m.replicas() // after an error those of the last look
+	working := map[string]float64{}
+	for _, one := range replicas {
+		working[one.Process] = 1
+		if one.Ended {
+			working[one.Process] = 0 // all have
+		}
+	}
+	for process, value := range working {
+		found <- metrics.NewLazyConstMetric(processDesc, metrics.GaugeValue, value, process)
 	}
 }
 

@@ -186,6 +186,7 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	s.authorizer = config.Authorization.Authorizer
 	if s.leases != nil {
 		s.inventory.Processes = s.leases(func() {})
+		s.metrics.replicas = s.inventory.Processes.Replicas
 	}
 	options := restOptions{RESTOptionsGetter: config.RESTOptionsGetter,
 		decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}
