@@ -114,7 +114,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	informer := config.SharedInformerFactory.Core().V1().Namespaces()
 	s.namespaces = namespaces{informer.Lister(), informer.Informer().HasSynced, informer}
 	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, fleet: cfg.Fleet, acme: cfg.ACME,
-		peerCertFile: cfg.PeerCertFile})
+		peerCertFile: cfg.PeerCertFile, permissions: permissions.list})
 }
 
 func (d *Delegated) applyServing(config *genericapiserver.Config) error {
@@ -153,7 +153,8 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 	}
 	if err := applyDelegatedAuthentication(ctx, d.Authentication, client, config); err != nil {
 		// A missing permission may be the cause: name all.
-		return fmt.Errorf("authentication: %w", errors.Join(err, permissions.askPermissions(ctx)))
+		missing, _, unanswered := permissions.askPermissions(ctx)
+		return fmt.Errorf("authentication: %w", errors.Join(append(missing, err, unanswered)...))
 	}
 	d.Authorization.InEveryNamespace = writesDelivery
 	if err := d.Authorization.ApplyTo(&config.Authorization); err != nil {
@@ -190,7 +191,7 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permis
 		delegation.NewInitializer(ledger), quotas{}); err != nil {
 		return nil, fmt.Errorf("admission: %w", err)
 	}
-	rules := append(slices.Clone(namespaceRules), rulesOfAdmission(d.plugins())...)
+	rules := slices.Concat(namespaceRules, announceRules, rulesOfAdmission(d.plugins()))
 	if d.Features.EnablePriorityAndFairness {
 		rules = append(rules, flowControlRules...)
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,13 +23,19 @@ import (
 	"k8s.io/klog/v2"
 )
 
-const permissionsPause = 5 * time.Second
+// Pauses between questions while a permission is missing, and afterwards.
+const (
+	permissionsPause = 5 * time.Second
+	permissionsCheck = time.Minute
+)
 
 type rule struct {
 	group, resource, subresource string
 	namespace, name              string
 	verbs                        []string
 	purpose                      string
+	// optional rules do not hold back readiness.
+	optional bool
 }
 
 func (r rule) String() string {
@@ -64,6 +71,10 @@ var (
 	}
 	namespaceRules = []rule{
 		{resource: "namespaces", verbs: informed, purpose: "nothing can be created, and namespaces that are gone are not noticed"},
+	}
+	announceRules = []rule{
+		{group: "events.k8s.io", resource: "events", verbs: []string{"create", "patch"}, optional: true, purpose: "no Event tells which " +
+			"zones are held, or what the rules of a zone allow no more"},
 	}
 	flowControlRules = []rule{
 		{group: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: informed, purpose: "priority and fairness has no " +
@@ -102,13 +113,15 @@ var admissionRules = map[string][]rule{
 	},
 }
 
-// permissions checks the server's permissions at kube-apiserver until none is missing (A7).
+// permissions checks the server's permissions at kube-apiserver (A7).
 type permissions struct {
 	needs []need
 
 	mutex sync.Mutex
+	// wrong is why the server is not ready. Once it is, a revoked permission is in lacks alone.
 	wrong error
 	asked bool
+	lacks []string
 }
 
 type need struct {
@@ -117,31 +130,52 @@ type need struct {
 	rules  []rule
 }
 
-// run ends when no permission is missing, and does not notice a later revocation.
+// run asks until ctx ends.
 func (p *permissions) run(ctx context.Context) {
 	var logged string
 	for {
-		err := p.askPermissions(ctx)
+		required, optional, err := p.askPermissions(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		p.mutex.Lock()
-		p.asked, p.wrong = true, err
-		p.mutex.Unlock()
-		if err == nil {
-			return
-		}
-		if text := err.Error(); text != logged {
-			logged = text
+		p.note(required, optional, err)
+		pause := permissionsPause
+		switch err := errors.Join(append(required, err)...); {
+		case err == nil:
+			logged, pause = "", permissionsCheck
+		case err.Error() != logged:
+			logged = err.Error()
 			klog.FromContext(ctx).Error(err, "This server lacks permissions at kube-apiserver; it asks again until it has them",
 				"pause", permissionsPause)
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(permissionsPause):
+		case <-time.After(pause):
 		}
 	}
+}
+
+func (p *permissions) note(required, optional []error, err error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if held := p.asked && p.wrong == nil; !held {
+		p.asked, p.wrong = true, errors.Join(append(required, err)...)
+	}
+	if err != nil {
+		return // kube-apiserver's fault
+	}
+	p.lacks = nil
+	for _, one := range slices.Concat(required, optional) {
+		p.lacks = append(p.lacks, one.Error())
+	}
+}
+
+// list returns the rules that the server lacks, with the effect.
+func (p *permissions) list() []string {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.lacks
 }
 
 func (p *permissions) check() error {
@@ -153,8 +187,8 @@ func (p *permissions) check() error {
 	return p.wrong
 }
 
-func (p *permissions) askPermissions(ctx context.Context) error {
-	var wrong []error
+// askPermissions returns the missing rules, or an error if kube-apiserver does not answer.
+func (p *permissions) askPermissions(ctx context.Context) (required, optional []error, err error) {
 	for _, need := range p.needs {
 		for _, one := range need.rules {
 			var missing []string
@@ -162,20 +196,23 @@ func (p *permissions) askPermissions(ctx context.Context) error {
 				allowed, err := askPermission(ctx, need.client, one, verb)
 				if err != nil {
 					// Other requests would time out too.
-					return fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.flag, err)
+					return nil, nil, fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.flag, err)
 				}
 				if !allowed {
 					missing = append(missing, verb)
 				}
 			}
-			if len(missing) > 0 {
-				short := one
-				short.verbs = missing
-				wrong = append(wrong, fmt.Errorf("the identity of %s lacks the RBAC rule %s: %s", need.flag, short, one.purpose))
+			if len(missing) == 0 {
+				continue
 			}
+			short, into := one, &required
+			if short.verbs = missing; one.optional {
+				into = &optional
+			}
+			*into = append(*into, fmt.Errorf("the identity of %s lacks the RBAC rule %s: %s", need.flag, short, one.purpose))
 		}
 	}
-	return errors.Join(wrong...)
+	return required, optional, nil
 }
 
 func askPermission(ctx context.Context, client kubernetes.Interface, one rule, verb string) (bool, error) {

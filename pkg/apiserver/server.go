@@ -146,6 +146,7 @@ type storageOptions struct {
 	fleet                validation.FleetRules
 	acme                 ACME
 	peerCertFile         string
+	permissions          func() []string // nil without a kube-apiserver
 }
 
 // ACME configures the solver of cert-manager's challenges.
@@ -162,7 +163,7 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	s.metrics = NewMetrics(s.registry, s.ledger, s.feed, of.zones)
 	s.metrics.listGone = func() ([]string, bool) { return s.namespaces.listGone(s.budgets.Namespaces()) }
 	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, Certificates: s.metrics.certificates,
-		Gone: s.metrics.listGone}
+		Gone: s.metrics.listGone, Permissions: of.permissions}
 	if serving := config.SecureServing; serving != nil && serving.Cert != nil {
 		s.inventory.AddServing(serving.Cert)
 	}

@@ -271,7 +271,7 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	})
 	i.log.forgiveLines(true) // refusals are expected without the binding
 	i.mustKubectl("delete", "clusterrolebinding", "kubizone-apiserver-auth-delegator")
-	i.waitForDiagnosis("without a binding", 1, map[string]string{"servers": "FAIL permissions", "CAUSE": "servers RBAC rule"})
+	i.waitForDiagnosis("without a binding", 1, map[string]string{"servers": "FAIL tokenreviews", "CAUSE": "servers kubectl apply"})
 	i.mustKubectl("apply", "--server-side", "--field-manager=gitops", "-k", i.dir)
 	i.waitForDiagnosis("with the binding again", 0, map[string]string{"servers": "OK", "apiservices": "OK"})
 	i.log.forgiveLines(false)

@@ -64,6 +64,10 @@ type InstallationStatus struct {
 	// +optional
 	// +listType=atomic
 	NamespacesGone []string `json:"namespacesGone,omitempty" protobuf:"bytes,7,rep,name=namespacesGone"`
+	// missingPermissions are RBAC rules that the server lacks at kube-apiserver, with the effect.
+	// +optional
+	// +listType=atomic
+	MissingPermissions []string `json:"missingPermissions,omitempty" protobuf:"bytes,8,rep,name=missingPermissions"`
 }
 
 // InstallationProcess is a replica of a process.

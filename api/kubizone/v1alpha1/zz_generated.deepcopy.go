@@ -1085,6 +1085,11 @@ func (in *InstallationStatus) DeepCopyInto(out *InstallationStatus) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.MissingPermissions != nil {
+		in, out := &in.MissingPermissions, &out.MissingPermissions
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	return
 }
 

@@ -33,6 +33,8 @@ type Reader struct {
 	EtcdState func() (state maintenance.State, full, corrupt bool)
 	// Gone lists the deleted namespaces that left objects; false if unknown.
 	Gone func() ([]string, bool)
+	// Permissions lists the RBAC rules that the server lacks; nil without a kube-apiserver.
+	Permissions func() []string
 	Certificates
 }
 
@@ -94,6 +96,9 @@ func (r *Reader) ReadStatus() v1alpha1.InstallationStatus {
 		miss(v1alpha1.InstallationBackup, "no backup is noted in etcd: kubizone backup notes each (docs/operations.md, Backup)")
 	}
 	r.addCertificates(&s, miss)
+	if r.Permissions != nil {
+		s.MissingPermissions = r.Permissions()
+	}
 	if gone, known := r.Gone(); known {
 		s.NamespacesGone = slices.Sorted(slices.Values(gone))
 	}

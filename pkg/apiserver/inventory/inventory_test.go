@@ -58,10 +58,11 @@ func TestReader_namesEachUnknownPart(t *testing.T) {
 			of.AddFile("etcd-client", test.client)
 			of.AddFile("etcd-ca", test.authority)
 			r := &Reader{Began: time.Now(), Certificates: of, Gone: func() ([]string, bool) { return []string{"b", "a"}, true },
-				EtcdState: func() (maintenance.State, bool, bool) { return test.state, test.full, test.corrupt }}
+				Permissions: func() []string { return []string{"no tokenreviews"} },
+				EtcdState:   func() (maintenance.State, bool, bool) { return test.state, test.full, test.corrupt }}
 			s := r.ReadStatus()
-			if !slices.Equal(s.NamespacesGone, []string{"a", "b"}) {
-				t.Errorf("gone %q", s.NamespacesGone)
+			if !slices.Equal(s.NamespacesGone, []string{"a", "b"}) || len(s.MissingPermissions) != 1 {
+				t.Errorf("gone %q, missing %q", s.NamespacesGone, s.MissingPermissions)
 			}
 			var names []string
 			for _, one := range s.Certificates {

@@ -196,6 +196,9 @@ func (f *facts) judgeServers(time.Time) Finding {
 	look := fmt.Sprintf("kubectl logs -n %s -l app.kubernetes.io/name=%s has the reason, such as a missing RBAC rule; "+
 		"after an upgrade, apply its manifests", namespace, serverName)
 	pods := "kubectl describe pods -n " + namespace + " has the reason: an image, a quota, Pod Security or a probe"
+	if i := f.overview.Installation; i != nil && len(i.MissingPermissions) > 0 {
+		return fail(check, i.MissingPermissions[0], "apply the RBAC rules of this version: "+f.installAgain())
+	}
 	switch {
 	case f.standalone():
 		return ok(check, "kubizone up answers")

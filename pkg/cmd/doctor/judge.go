@@ -37,16 +37,17 @@ func judgeFacts(f *facts, now time.Time) (findings []Finding) {
 	}
 	findings = []Finding{ok("kube-apiserver", f.version)}
 	now = now.Add(f.ahead[kubeAPIServer]) // kube-apiserver verifies the certificates
-	checks := []func(time.Time) Finding{
-		f.judgeInstallation, f.judgeClocks, f.judgeCertificates, f.judgeEtcd, f.judgeServers, f.judgeTrust, f.judgeAvailability,
-		f.judgeProcesses, f.judgeNameServers, f.judgeZones,
-		f.judgePauses, f.judgeWithdrawals, f.judgeBackup, f.judgeNamespaces, f.judgeRights,
-	}
-	for _, check := range checks {
-		if finding := check(now); finding.Status != "" {
-			findings = append(findings, finding)
+	add := func(checks ...func(time.Time) Finding) {
+		for _, check := range checks {
+			if finding := check(now); finding.Status != "" {
+				findings = append(findings, finding)
+			}
 		}
 	}
+	add(f.judgeInstallation, f.judgeClocks, f.judgeCertificates, f.judgeEtcd, f.judgeServers, f.judgeTrust, f.judgeAvailability,
+		f.judgeProcesses, f.judgeNameServers)
+	findings = append(findings, f.judgeZones(now)...)
+	add(f.judgePauses, f.judgeWithdrawals, f.judgeBackup, f.judgeNamespaces, f.judgeRights)
 	return findings
 }
 

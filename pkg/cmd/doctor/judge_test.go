@@ -313,6 +313,9 @@ var faultsOfServers = []fault{
 		f.answers = []answer{{from: "pod a", failed: []string{"permissions"}}}
 	},
 		"servers", Fail, "pod a: permissions", "apply its manifests"},
+	{"a right was revoked", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.overview.Installation.MissingPermissions = []string{"it lacks the RBAC rule x: no token"}
+	}, "servers", Fail, "RBAC rule x", "kubectl apply"},
 	{"a server stops, and another serves", func(_ *testing.T, f *facts, _ *pki.Pair) { f.failChecks(1, "shutdown") }, "servers", Warn,
 		"1 pass every check, and others fail: pod a: shutdown", "run this again in a minute"},
 	{"no server reached, and kube-apiserver does", func(_ *testing.T, f *facts, _ *pki.Pair) {
@@ -363,9 +366,9 @@ var faultsOfZones = []fault{
 		f.makeBehind(v1alpha1.ReasonClassPaused, "c: the class is paused; the platform sets spec.paused")
 		f.makeBehind(v1alpha1.ReasonNotDelegatedOrServable, "no rule")
 	}, "zones", Fail,
-		"3 of 3 are not current (1 ClassPaused, 2 NotDelegatedOrServable): Zone team/zClassPaused for 3m: c: the class is paused",
+		"1 of 3 are not current, ClassPaused: Zone team/zClassPaused for 3m: c: the class is paused",
 		"the platform sets spec.paused"},
-	{"behind without a next step", func(_ *testing.T, f *facts, _ *pki.Pair) { f.makeBehind("Other", "") }, "zones", Fail, "1 Other",
+	{"behind without a next step", func(_ *testing.T, f *facts, _ *pki.Pair) { f.makeBehind("Other", "") }, "zones", Fail, "current, Other",
 		"kubectl get zone zOther -n team"},
 	{"a Record is old", func(_ *testing.T, f *facts, _ *pki.Pair) {
 		f.overview.OldestUnconfirmed = &status.Item{Kind: "Record", Namespace: "team", Name: "www", Reason: "Pending",

@@ -108,42 +108,40 @@ func shortenList(all []string) string {
 // ofTheirOwners are reasons that a zone's owners and tenants end, so that they explain no other zone.
 var ofTheirOwners = []string{v1alpha1.ReasonTerminating, v1alpha1.ReasonNotDelegatedOrServable, v1alpha1.ReasonMassDeletion}
 
-// judgeZones names the oldest zone of the reason that most zones have.
-func (f *facts) judgeZones(now time.Time) Finding {
+// judgeZones returns a finding for each reason, with the oldest zone; first the reason of most zones.
+func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 	const check = "zones"
 	o := f.overview
-	if !o.ZonesRead {
-		return f.judgeUnreadZones(check)
-	}
-	if len(o.NotCurrent) == 0 {
-		if late := o.OldestUnconfirmed; late != nil && late.Since != nil && now.Sub(late.Since.Time) > lateAfter {
-			return warn(check, fmt.Sprintf("all %d are current, but %s is unconfirmed for %s: %s", o.Zones, describeItem(late),
-				describeAge(now, late.Since), cmp.Or(late.Message, late.Reason)), "kubectl kubizone why has the reason")
-		}
-		return ok(check, fmt.Sprintf("all %d are current", o.Zones))
+	switch late := o.OldestUnconfirmed; {
+	case !o.ZonesRead:
+		return []Finding{f.judgeUnreadZones(check)}
+	case len(o.NotCurrent) > 0:
+	case late != nil && late.Since != nil && now.Sub(late.Since.Time) > lateAfter:
+		return []Finding{warn(check, fmt.Sprintf("all %d are current, but %s is unconfirmed for %s: %s", o.Zones, describeItem(late),
+			describeAge(now, late.Since), cmp.Or(late.Message, late.Reason)), "kubectl kubizone why has the reason")}
+	default:
+		return []Finding{ok(check, fmt.Sprintf("all %d are current", o.Zones))}
 	}
 	byReason := map[string][]*status.Item{}
 	for i := range o.NotCurrent {
 		byReason[o.NotCurrent[i].Reason] = append(byReason[o.NotCurrent[i].Reason], &o.NotCurrent[i])
 	}
-	reasons := slices.SortedFunc(maps.Keys(byReason), func(a, b string) int {
-		rank := func(reason string) int {
-			if slices.Contains(ofTheirOwners, reason) {
-				return 0
-			}
-			return len(byReason[reason])
+	rank := func(reason string) int {
+		if slices.Contains(ofTheirOwners, reason) {
+			return 0
 		}
-		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(a, b))
-	})
-	var counts []string
-	for _, reason := range reasons {
-		counts = append(counts, fmt.Sprintf("%d %s", len(byReason[reason]), reason))
+		return len(byReason[reason])
 	}
-	worst := byReason[reasons[0]][0]
-	fault, next := splitNext(worst.Message)
-	return fail(check, fmt.Sprintf("%d of %d are not current (%s): %s for %s: %s", len(o.NotCurrent), o.Zones, shortenList(counts),
-		describeItem(worst), describeAge(now, worst.Since), fault),
-		cmp.Or(next, fmt.Sprintf("kubectl get zone %s -n %s -o yaml has its conditions", worst.Name, worst.Namespace)))
+	for _, reason := range slices.SortedFunc(maps.Keys(byReason), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(a, b))
+	}) {
+		oldest := byReason[reason][0]
+		fault, next := splitNext(oldest.Message)
+		findings = append(findings, fail(check, fmt.Sprintf("%d of %d are not current, %s: %s for %s: %s", len(byReason[reason]), o.Zones,
+			reason, describeItem(oldest), describeAge(now, oldest.Since), fault),
+			cmp.Or(next, fmt.Sprintf("kubectl get zone %s -n %s -o yaml has its conditions", oldest.Name, oldest.Namespace))))
+	}
+	return findings
 }
 
 func (f *facts) judgeUnreadZones(check string) Finding {

@@ -9556,6 +9556,25 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationStatus(ref common.Referen
 							},
 						},
 					},
+					"missingPermissions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "missingPermissions are RBAC rules that the server lacks at kube-apiserver, with the effect.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
 				},
 			},
 		},
