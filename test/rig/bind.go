@@ -55,6 +55,7 @@ type BINDConfig struct {
 	Primaries   []PrimaryZone
 	Controls    []Control
 	Notify      bool   // to also-notify at once
+	Clients     string // address match list for queries; empty: loopback and Addr
 	Options     string // further lines of the options block
 	Statements  string // further statements of named.conf
 }
@@ -121,7 +122,7 @@ func (b *BIND) writeConfig(c BINDConfig) error {
 	listen-on-v6 { none; };
 	recursion no;
 	dnssec-validation no;
-	allow-query { 127.0.0.0/8; %[5]s; };
+	allow-query { 127.0.0.0/8; %[5]s; %[8]s };
 	allow-transfer { 127.0.0.0/8; };
 	masterfile-format text;
 	%[7]s
@@ -131,7 +132,7 @@ func (b *BIND) writeConfig(c BINDConfig) error {
 	%[3]s
 %[6]s};
 controls { inet 127.0.0.1 port %[4]d allow { 127.0.0.1; } keys { "rig-control"; }; };
-`, b.dir, b.Addr.Port(), c.Options, b.control.Port(), b.Addr.Addr(), catalogs.String(), notify)
+`, b.dir, b.Addr.Port(), c.Options, b.control.Port(), b.Addr.Addr(), catalogs.String(), notify, c.Clients)
 	for _, control := range c.Controls {
 		fmt.Fprintf(&conf, "%scontrols { inet %s port %d allow { 127.0.0.1; } keys { %q; }; };\n", control.Key.Statement(), control.Addr.Addr(), control.Addr.Port(), control.Key.Name)
 	}

@@ -179,7 +179,7 @@ func (f *facts) judgeEtcd(time.Time) Finding {
 	case used > nearQuota:
 		return warn(check, fmt.Sprintf("%.0f %% of its quota are in use", used*100), "see docs/operations.md, KubizoneEtcdNearQuota")
 	case members > 0:
-		return ok(check, fmt.Sprintf("%d members answer", members))
+		return ok(check, fmt.Sprintf("%d of %[1]d members answer", members))
 	case passed > 0:
 		return ok(check, "it answers")
 	}
@@ -288,7 +288,9 @@ func (f *facts) judgeProcesses(now time.Time) Finding {
 		}
 	}
 	namespace, _, _ := f.serviceRef()
-	next := "start the process: kubectl get pods -n " + namespace + " shows its pods, and kubectl logs why it ended"
+	start := func(name string) string {
+		return fmt.Sprintf("start kubizone %s: kubectl get pods -n %s shows its pods, and kubectl logs why it ended", name, namespace)
+	}
 	for _, u := range i.Unknown {
 		if u.Part == v1alpha1.InstallationProcesses && len(ended) == 0 {
 			fault, next := splitNext(u.Reason)
@@ -298,13 +300,14 @@ func (f *facts) judgeProcesses(now time.Time) Finding {
 	missing := func(name string) string { return "no " + name + " has a Lease: " + effects[name] }
 	switch {
 	case len(ended) > 0:
-		return fail(check, "no replica works: "+strings.Join(ended, ", "), next)
+		name, _, _ := strings.Cut(ended[0], " ")
+		return fail(check, "no replica works: "+strings.Join(ended, ", "), start(name))
 	case !slices.Contains(works, processController) && f.waitsForProcess():
-		return fail(check, missing(processController), next)
+		return fail(check, missing(processController), start(processController))
 	case !slices.Contains(works, processController):
-		return warn(check, missing(processController)+", unless it runs outside of the cluster", next)
+		return warn(check, missing(processController)+", unless it runs outside of the cluster", start(processController))
 	case len(f.instances) > 0 && !slices.Contains(works, processFleet):
-		return warn(check, missing(processFleet), next)
+		return warn(check, missing(processFleet), start(processFleet))
 	}
 	return ok(check, strings.Join(works, ", "))
 }

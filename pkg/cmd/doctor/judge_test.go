@@ -333,17 +333,17 @@ var faultsOfServers = []fault{
 	}, "servers", Fail, "none of 1 is ready", "an image"},
 	{"no controller", func(_ *testing.T, f *facts, _ *pki.Pair) { f.endProcess("controller") }, "processes", Fail,
 		"no replica works: controller since 2m (changes",
-		"start the process"},
+		"start kubizone"},
 	{"never a controller", func(_ *testing.T, f *facts, _ *pki.Pair) {
 		f.overview.Installation.Processes = f.overview.Installation.Processes[:1]
-	}, "processes", Warn, "no controller has a Lease", "start the process"},
+	}, "processes", Warn, "no controller has a Lease", "start kubizone"},
 	{"never a controller, and a zone waits", func(_ *testing.T, f *facts, _ *pki.Pair) {
 		f.overview.Installation.Processes = f.overview.Installation.Processes[:1]
 		f.makeBehind(v1alpha1.ReasonPending, "")
-	}, "processes", Fail, "no controller has a Lease", "start the process"},
+	}, "processes", Fail, "no controller has a Lease", "start kubizone"},
 	{"never a fleet", func(_ *testing.T, f *facts, _ *pki.Pair) {
 		f.overview.Installation.Processes = f.overview.Installation.Processes[:2]
-	}, "processes", Warn, "no fleet has a Lease", "start the process"},
+	}, "processes", Warn, "no fleet has a Lease", "start kubizone"},
 	{"Leases unread", func(_ *testing.T, f *facts, _ *pki.Pair) {
 		f.overview.Installation.Unknown = []v1alpha1.InstallationUnknown{{Part: "processes", Reason: "outside of a pod; see healthz"}}
 	}, "processes", Warn, "outside of a pod", "see healthz"},

@@ -95,7 +95,7 @@ func (f *facts) judgeNameServers(time.Time) Finding {
 	case len(f.instances) == 0:
 		return Finding{}
 	}
-	return ok(check, fmt.Sprintf("%d of the fleet are ready", len(f.instances)))
+	return ok(check, fmt.Sprintf("%d of %[1]d are ready", len(f.instances)))
 }
 
 func shortenList(all []string) string {
