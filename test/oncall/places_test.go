@@ -133,7 +133,7 @@ func (w *world) scrapePods() series {
 // growing are the metrics that tell an age, which grows in the hour of judgeAlerts.
 var growing = regexp.MustCompile(`^kubizone_(delivery_oldest_change|fleet_unready|dnssec_phase|dnssec_ds_pending)_seconds`)
 
-var firing = regexp.MustCompile(`Labels:(\{[^}]*\})`)
+var firing = regexp.MustCompile(`\{[^}]*\}`)
 
 // judgeAlerts returns the alerts that fire if the metrics stay as they are for half an hour, as NAME OF.
 func (w *world) judgeAlerts() (alerts []string) {
@@ -167,9 +167,9 @@ func (w *world) judgeAlerts() (alerts []string) {
 		w.t.Fatalf("promtool: %s", out)
 	}
 	label := regexp.MustCompile(`(\w+)="([^"]*)"`)
-	for _, one := range firing.FindAllStringSubmatch(got, -1) {
+	for _, one := range firing.FindAllString(got, -1) {
 		name, of := "", ""
-		for _, pair := range label.FindAllStringSubmatch(one[1], -1) {
+		for _, pair := range label.FindAllStringSubmatch(one, -1) {
 			if pair[1] == "alertname" {
 				name = pair[2]
 			} else {

@@ -281,16 +281,12 @@ func (w *world) describeZone(zone string) string {
 	}
 	key, _, _ := strings.Cut(keyOf(zone).Name, "-")
 	use := map[string]string{"signer": ", catalog: Ignore, signs: true", "old": ", catalog: Ignore"}[zone]
-	namespace, rules := team, ""
-	if zone == "withdrawn" {
-		namespace, rules = platform, ", delegations: [{namespace: team, records: [{pattern: www}]}]"
-	}
 	return fmt.Sprintf(`---
 apiVersion: kubi.zone/v1alpha1
 kind: DNSClass
 metadata: {name: %[1]s}
 spec:
-  namespaces: {names: [%[6]s]}
+  namespaces: {names: [%[5]s]}
   transfer:
     tsigSecretRef: {name: tsig-%[3]s, namespace: platform}
     catalogZone: %[1]s.catalog.example.
@@ -298,14 +294,15 @@ spec:
 ---
 apiVersion: kubi.zone/v1alpha1
 kind: Zone
-metadata: {name: %[1]s, namespace: %[6]s}
-spec: {domainName: %[1]s.example., ttl: 5, dnsClassRefs: [{name: %[1]s}], nameServers: [{name: ns, addresses: [192.0.2.53]}]%[5]s}
+metadata: {name: %[1]s, namespace: %[5]s}
+spec: {domainName: %[1]s.example., ttl: 5, dnsClassRefs: [{name: %[1]s}], nameServers: [{name: ns, addresses: [192.0.2.53]}],
+  delegations: [{namespace: team, records: [{pattern: www}]}]}
 ---
 apiVersion: kubi.zone/v1alpha1
 kind: Record
 metadata: {name: www-%[1]s, namespace: team}
 spec: {domainName: www.%[1]s.example., type: A, rdata: 192.0.2.1}
-`, zone, server.Addr, key, use, rules, namespace)
+`, zone, server.Addr, key, use, namespaceOf(zone))
 }
 
 func namespaceOf(zone string) string {
@@ -335,6 +332,20 @@ func (w *world) scale(deployment string, replicas int) {
 	w.t.Helper()
 	must.Get(w.core.AppsV1().Deployments(kuberig.InstallNamespace).Patch(w.ctx, "kubizone-"+deployment, types.MergePatchType,
 		[]byte(fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)), metav1.PatchOptions{}))(w.t)
+}
+
+// end waits until a process has no pod.
+func (w *world) end(deployment string) {
+	w.t.Helper()
+	w.scale(deployment, 0)
+	w.waitUntil("no "+deployment+" runs", func() error {
+		pods, err := w.core.CoreV1().Pods(kuberig.InstallNamespace).List(w.ctx, metav1.ListOptions{
+			LabelSelector: "app.kubernetes.io/name=kubizone-" + deployment})
+		if err == nil && len(pods.Items) > 0 {
+			err = fmt.Errorf("%s is there", pods.Items[0].Name)
+		}
+		return err
+	})
 }
 
 func (w *world) waitReady(zone string) {

@@ -105,9 +105,14 @@ func (b *BIND) writeConfig(c BINDConfig) error {
 		conf.WriteString(k.Statement())
 	}
 	var catalogs strings.Builder
+	if len(c.Catalogs) > 0 {
+		catalogs.WriteString("\tcatalog-zones {\n")
+	}
 	for _, z := range c.Catalogs {
-		fmt.Fprintf(&catalogs, "\tcatalog-zones { zone %q default-primaries { %s } in-memory yes min-update-interval 1; };\n", z.Zone,
-			z.formatPrimary())
+		fmt.Fprintf(&catalogs, "\t\tzone %q default-primaries { %s } in-memory yes min-update-interval 1;\n", z.Zone, z.formatPrimary())
+	}
+	if len(c.Catalogs) > 0 {
+		catalogs.WriteString("\t};\n")
 	}
 	notify := "notify no;"
 	if c.Notify {
