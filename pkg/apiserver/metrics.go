@@ -36,17 +36,23 @@ type Metrics struct {
 	listGone     func() ([]string, bool)
 	certificates inventory.Certificates
 	// replicas lists those of other processes; nil without Leases.
-	replicas         func() ([]heartbeat.Replica, error)
-	backlog, journal atomic.Int64
+	replicas func() ([]heartbeat.Replica, error)
+	// rooms have the keys of each room, -1 if unknown.
+	rooms map[string]*atomic.Int64
 }
+
+// rooms of keys to count have the kind of work that waits in them, or "".
+var rooms = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "withdrawn": "withdrawal", "orphans": "adoption"}
 
 var _ metrics.StableCollector = (*Metrics)(nil)
 
 // NewMetrics registers and returns the metrics of a ledger and its zones in memory.
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
-	m := &Metrics{ledger: of, feed: feed, set: set, certificates: inventory.Certificates{}}
-	m.backlog.Store(-1)
-	m.journal.Store(-1)
+	m := &Metrics{ledger: of, feed: feed, set: set, certificates: inventory.Certificates{}, rooms: map[string]*atomic.Int64{}}
+	for room := range rooms {
+		m.rooms[room] = new(atomic.Int64)
+		m.rooms[room].Store(-1)
+	}
 	registry.CustomMustRegister(m)
 	return m
 }
@@ -82,9 +88,9 @@ var serverMetrics = []metric{
 	counter("kubizone_cascade_steps_total", "Records and zones decided anew by a cascade of this server.",
 		func(m *Metrics) int64 { return m.ledger.Stats().CascadeSteps.Load() }),
 	gauge("kubizone_cascade_backlog", "Consequences of writes that are not carried out yet, of all servers on this etcd.",
-		func(m *Metrics) (float64, bool) { return measured(&m.backlog) }),
+		func(m *Metrics) (float64, bool) { return measured(m.rooms["outbox"]) }),
 	gauge("kubizone_journal_transactions", "Transactions of all zones that etcd keeps in the journal.",
-		func(m *Metrics) (float64, bool) { return measured(&m.journal) }),
+		func(m *Metrics) (float64, bool) { return measured(m.rooms["journal"]) }),
 	gauge("kubizone_journal_held_steps", "Steps of all zones from which this server answers changes and IXFR.",
 		func(m *Metrics) (float64, bool) {
 			steps, _ := m.set.Journal()
@@ -118,11 +124,15 @@ var certificateDesc = metrics.NewDesc("kubizone_certificate_expiry_timestamp_sec
 
 var processDesc = metrics.NewDesc("kubizone_process_working", "1 while a replica of a process renews its Lease, 0 after the process "+
 	"ended; none without a Lease.", []string{"process"}, nil, metrics.BETA, "")
+var waitingDesc = metrics.NewDesc("kubizone_work_waiting", "Work that waits in etcd, of all servers: cascades, cuts that a parent zone "+
+	"has not counted, withdrawn rules in their period, and adoptions of objects in no zone, each under one or two keys.",
+	[]string{"kind"}, nil, metrics.BETA, "")
 
 // DescribeWithStability implements metrics.StableCollector.
 func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
 	descriptions <- certificateDesc
 	descriptions <- processDesc
+	descriptions <- waitingDesc
 	for _, one := range serverMetrics {
 		descriptions <- one.desc
 	}
@@ -138,6 +148,11 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 		found <- metrics.NewLazyConstMetric(certificateDesc, metrics.GaugeValue, at, name)
 	}
 	m.collectProcesses(found)
+	for room, kind := range rooms {
+		if value, known := measured(m.rooms[room]); known && kind != "" {
+			found <- metrics.NewLazyConstMetric(waitingDesc, metrics.GaugeValue, value, kind)
+		}
+	}
 	for _, one := range serverMetrics {
 		if value, known := one.of(m); known {
 			found <- metrics.NewLazyConstMetric(one.desc, one.kind, value)
@@ -181,7 +196,7 @@ func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profilin
 
 func (m *Metrics) measureRooms(ctx context.Context) error {
 	for {
-		for room, into := range map[string]*atomic.Int64{"outbox": &m.backlog, "journal": &m.journal} {
+		for room, into := range m.rooms {
 			asking, cancel := context.WithTimeout(ctx, measureEvery)
 			answer, err := m.ledger.Client().Get(asking, m.ledger.Layout().Room(room), clientv3.WithPrefix(), clientv3.WithCountOnly())
 			cancel()

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -24,16 +25,14 @@ import (
 
 // Zones provides the zones to serve, as immutable, settled snapshots (S7.2).
 type Zones interface {
-	// Find returns the zone of exactly this name in a view.
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
-	// Settled returns a zone by UID.
 	Settled(uid string) (*zoneview.Snapshot, bool)
-	// Difference returns the changes from a serial to a snapshot, or an error if unknown.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
-	// Changes returns the steps between serials, or an error if unknown.
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
 	// All yields every zone of every view, in no order.
 	All() iter.Seq[*zoneview.Snapshot]
+	// Traces returns the traceparents of the sampled steps between serials.
+	Traces(uid string, since, until serial.Serial) []string
 	// Subscribe returns coalesced events of changed or removed zones, and a function to unsubscribe.
 	Subscribe() (<-chan zoneview.Event, func())
 }
@@ -57,7 +56,8 @@ type Config struct {
 	// Updates gets the messages of update keys. Required for SetUpdateKeys.
 	Updates updates.Handler
 
-	// MaxConns bounds TCP connections of peers. As many more wait briefly for a slot. 0: 512. Separate slots exist:
+	// MaxConns bounds TCP connections of peers; 0 means 512. As many more wait briefly for a slot. Separate slots
+	// exist:
 	//
 	//   - as many for sources that only a key or a tenant's class can admit, until an admitted message. Each has 2 s
 	//     without a message, and the oldest is closed if all are taken;
@@ -98,6 +98,8 @@ type Config struct {
 	// NotifyAttempts bounds the NOTIFYs of a serial; then the secondary relies on its refresh timer. 0: 8.
 	NotifyAttempts int
 
+	// Traces records NOTIFYs and transfers of sampled writes; nil: none.
+	Traces trace.TracerProvider
 	// Clock is for TSIG; nil means time.Now.
 	Clock  func() time.Time
 	Logger klog.Logger

@@ -15,11 +15,13 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/traces"
+	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 const (
 	maxNotifyBackoff = time.Minute // RFC 1996 §3.6
-	// notifiesPerTarget bounds the NOTIFYs in flight to a target, and so the sockets that an unreachable target takes.
+	// notifiesPerTarget bounds the sockets that an unreachable target takes.
 	notifiesPerTarget = 32
 )
 
@@ -31,7 +33,7 @@ type notifier struct {
 	log      klog.Logger
 	done     sync.WaitGroup
 
-	// Used only by the loop:
+	// Only the loop uses the rest.
 	announced map[servedName]map[Target]announcement
 	names     map[classUID]name.Name
 
@@ -73,11 +75,11 @@ type limited struct {
 }
 
 type pendingNotify struct {
-	wanted *notification // nil: done
-	wake   chan struct{} // signals a newer serial in wanted
+	wanted *notification // nil when done
+	wake   chan struct{}
 }
 
-// runNotifier announces every zone at startup, because a secondary may have missed changes, then changed zones.
+// At startup every zone is announced, because a secondary may have missed changes.
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
 	events, end := n.classes.zones.Subscribe()
@@ -141,13 +143,12 @@ func (n *notifier) announceInClasses(ctx context.Context, uid string) {
 	}
 }
 
-// announceInClass announces the zones under the current and the former name of the zone: its former name may now show a
-// zone of another view.
+// Both names of a renamed zone are announced: the former may now show a zone of another view.
 func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string) {
 	at := classUID{class, uid}
 	before, known := n.names[at]
 	if !known && len(class.targets()) == 0 {
-		return // no target, now or before
+		return
 	}
 	now := class.nameOf(uid)
 	if now.IsZero() {
@@ -182,11 +183,13 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, target := range targets {
-		if n.announced[at][target] == is {
+		before := n.announced[at][target]
+		if before == is {
 			continue
 		}
 		n.announced[at][target] = is
 		k := pendingKey{at, target}
+		w := n.withTraces(w, s, before, k)
 		if h := n.pending[k]; h != nil {
 			h.wanted = w
 			wake(h.wake)
@@ -201,6 +204,24 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 		n.pending[k] = h
 		n.done.Go(func() { n.sendPending(ctx, k, h, limit) })
 	}
+}
+
+// withTraces returns a copy of w with the traces of the steps since the last announcement, and of a pending one, or w
+// if there are none. The caller holds n.mu.
+func (n *notifier) withTraces(w *notification, s *zoneview.Snapshot, before announcement, k pendingKey) *notification {
+	if before.uid != s.Zone().UID {
+		before.serial = 0
+	}
+	since := n.classes.tracesOf(s, before.serial)
+	if h := n.pending[k]; h != nil && h.wanted != nil && len(h.wanted.traces) > 0 {
+		since = append(slices.Clone(h.wanted.traces), since...)
+	}
+	if len(since) == 0 {
+		return w
+	}
+	traced := *w
+	traced.traces = traces.Join(nil, since...)
+	return &traced
 }
 
 func (n *notifier) forgetTargets(at servedName, keep []Target) {
@@ -224,10 +245,17 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 	c := n.config
 	log := n.log.WithValues("zone", k.fqdn.String(), "target", k.target.Addr.String())
 	attempts, backoff := 0, c.NotifyBackoff
+	var last *notification
+	span := traces.None
+	defer func() { span.End() }()
 	for {
 		w := n.nextWanted(k, h)
 		if w == nil {
 			return
+		}
+		if w != last {
+			span.End()
+			last, span = w, n.classes.startSpan("NOTIFY", w.traces, w.fqdn, w.serial, k.target.Addr)
 		}
 		select {
 		case limit <- struct{}{}:
@@ -241,9 +269,9 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 		}
 		attempts++
 		if err == nil || attempts == c.NotifyAttempts {
+			traces.End(span, err != nil, "not confirmed")
 			n.endAttempts(log, k.target, h, w, attempts, err)
 			attempts, backoff = 0, c.NotifyBackoff
-			// Stay pending for the interval, to coalesce changes.
 			if !sleep(ctx, c.NotifyInterval) {
 				return
 			}
@@ -255,7 +283,6 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 		case <-timer.C:
 			backoff = min(2*backoff, maxNotifyBackoff)
 		case <-h.wake:
-			// Reset the backoff: the target may be back.
 			attempts, backoff = 0, c.NotifyBackoff
 			if !sleep(ctx, min(backoff, c.NotifyInterval)) {
 				return

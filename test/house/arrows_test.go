@@ -21,12 +21,11 @@ import (
 
 // arrowsUp bounds the upward arrows of packages with more than a tenth, or than two. The numbers only fall.
 var arrowsUp = map[string]int{
-	"pkg/apis/kubizone/validation": 5,
 	"pkg/bind9/agent":              6,
 	"pkg/bind9/fleet/render":       4,
 	"pkg/cmd/delivering":           4,
 	"pkg/cmd/doctor":               4,
-	"pkg/cmd/names":                5,
+	"pkg/cmd/names":                3,
 	"pkg/controller/transferclass": 4,
 	"pkg/delivery/rfc2136":         4,
 	"pkg/dns/name":                 3,

@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -41,15 +42,16 @@ type Agents struct {
 	secrets class.Secrets
 
 	mu      sync.Mutex
-	clients map[string]*agentClient // by all configuration of the agent
+	clients map[string]*agentClient
 }
 
 type agentClient struct {
 	*client.Client
-	used time.Time
+	namespace string
+	transport *agentTransport
+	used      time.Time
 }
 
-// New returns Agents. Secrets are read with the first request.
 func New(secrets class.Secrets) *Agents {
 	return &Agents{secrets: secrets, clients: map[string]*agentClient{}}
 }
@@ -72,12 +74,13 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 		return known.Client, nil
 	}
 	maps.DeleteFunc(a.clients, func(_ string, old *agentClient) bool { return now.Sub(old.used) > clientAge })
-	made, err := client.New(agent.URL, &agentTransport{of: agent, secrets: a.secrets, allowLocal: allowLocal})
+	transport := &agentTransport{of: agent, secrets: a.secrets, allowLocal: allowLocal}
+	made, err := client.New(agent.URL, transport)
 	if err != nil {
 		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("%s/%s: %v", server.Namespace,
 			server.Name, err)}
 	}
-	a.clients[key] = &agentClient{made, now}
+	a.clients[key] = &agentClient{made, server.Namespace, transport, now}
 	return made, nil
 }
 
@@ -85,6 +88,9 @@ type agentTransport struct {
 	of         apiclass.Agent
 	secrets    class.Secrets
 	allowLocal bool
+
+	// ends is the time at which the certificate in the last answer ends, in Unix seconds; 0 if unknown.
+	ends atomic.Int64
 
 	mu    sync.Mutex
 	read  time.Time
@@ -97,13 +103,15 @@ type credentials struct {
 	transport *http.Transport
 }
 
-// RoundTrip repeats a request after a 401 if the Secret has a new token.
 func (t *agentTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	now, err := t.readCredentials(request.Context(), false)
 	if err != nil {
 		return nil, err
 	}
 	response, err := now.send(request)
+	if err == nil && response.TLS != nil && len(response.TLS.PeerCertificates) > 0 {
+		t.ends.Store(response.TLS.PeerCertificates[0].NotAfter.Unix())
+	}
 	if err != nil || response.StatusCode != http.StatusUnauthorized || request.Body != nil && request.GetBody == nil {
 		return response, err
 	}
@@ -187,7 +195,7 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 	return c, nil
 }
 
-// readSecret requires a value for each of keys but "". A *delivery.Error describes a missing Secret or value.
+// The values of keys, except of "", are required. A *delivery.Error describes a missing Secret or value.
 func (t *agentTransport) readSecret(ctx context.Context, namespace, name string, keys ...string) (map[string][]byte, error) {
 	data, err := t.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, class.ErrSecretNotFound) {

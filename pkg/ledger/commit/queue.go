@@ -16,6 +16,9 @@ func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*g
 	com.mem.Mu.Lock()
 	h := com.queueAt(zone)
 	com.mem.Mu.Unlock()
+	for _, g := range groups {
+		g.beginWait(ctx)
+	}
 	com.enqueueGroups(ctx, h, groups)
 	answers := make([]Answer, len(groups))
 	for i, g := range groups {
@@ -46,7 +49,6 @@ func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*gro
 		return
 	}
 	batch := com.takeBatch(h)
-	// If all groups of the batch are the caller's:
 	if !slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) }) {
 		defer com.resignQueue(ctx, h)
 		defer com.Release(h)

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// errAnother ends a read that found another Zone of the name. The watch reports that Zone, too.
+// errAnother ends a read that found another Zone of the name, which the watch reports, too.
 var errAnother = errors.New("another Zone has the name now")
 
 // Answers of the API, in parsed types such as name.Rel: their names need no further check.
@@ -54,11 +54,12 @@ type (
 			Removed           []row           `json:"removed"`
 			Added             []row           `json:"added"`
 			TTLs              []ttlChange     `json:"ttls"`
+			Traceparent       string          `json:"traceparent"`
 		} `json:"steps"`
 	}
 )
 
-// decodeDefinition decodes RRset by RRset: a large zone is in memory only once.
+// RRsets are decoded one by one, so that a large zone is in memory only once.
 func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, error) {
 	var (
 		meta       v1alpha1.ZoneViewMeta
@@ -144,7 +145,7 @@ func decodeSteps(body io.Reader, uid string, since, until serial.Serial) ([]cont
 		step := content.Step{
 			N: listed.ContentGeneration, From: at, Serial: listed.Serial, State: listed.ContentState,
 			HeaderBefore: listed.HeaderBefore, HeaderAfter: listed.HeaderAfter,
-			Removed: rowsOf(listed.Removed), Added: rowsOf(listed.Added),
+			Removed: rowsOf(listed.Removed), Added: rowsOf(listed.Added), Trace: listed.Traceparent,
 		}
 		for _, change := range listed.TTLs {
 			step.TTLs = append(step.TTLs, content.TTLChange(change))
