@@ -138,7 +138,7 @@ func (p *permissions) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		p.note(required, optional, err)
+		p.noteAnswer(required, optional, err)
 		pause := permissionsPause
 		switch err := errors.Join(append(required, err)...); {
 		case err == nil:
@@ -156,7 +156,7 @@ func (p *permissions) run(ctx context.Context) {
 	}
 }
 
-func (p *permissions) note(required, optional []error, err error) {
+func (p *permissions) noteAnswer(required, optional []error, err error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if held := p.asked && p.wrong == nil; !held {

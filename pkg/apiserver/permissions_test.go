@@ -40,7 +40,7 @@ func TestPermissions_listWhatIsRevoked_A7(t *testing.T) {
 		{nil, nil, true, ""},
 	} {
 		refused, failure = test.refused, test.failure
-		p.note(p.askPermissions(t.Context()))
+		p.noteAnswer(p.askPermissions(t.Context()))
 		if got := strings.Join(p.list(), "\n"); (p.check() == nil) != test.ready || (got == "") != (test.listed == "") ||
 			!strings.Contains(got, test.listed) {
 			t.Errorf("%+v: ready %v, lacks %q", test, p.check(), got)
