@@ -41,7 +41,7 @@ type fault struct {
 	// zone waits for the end of the fault; "" if no zone waits.
 	zone       string
 	begin, end func()
-	// words are those by which a place names the cause, as a regular expression. A place without words is not concerned.
+	// words by place name the cause, as a regular expression. A place without words is not concerned.
 	words map[string]string
 	// alerts fire while the metrics stay so; any of them may name the cause.
 	alerts []string
@@ -81,7 +81,7 @@ type findings struct {
 	fired []string
 }
 
-func (f *findings) note(one *fault, place, text string) {
+func (f *findings) noteWords(one *fault, place, text string) {
 	f.Lock()
 	defer f.Unlock()
 	at := [2]string{one.name, place}
@@ -91,7 +91,7 @@ func (f *findings) note(one *fault, place, text string) {
 	}
 }
 
-func (f *findings) complete(group []fault, wanted []string) bool {
+func (f *findings) areComplete(group []fault, wanted []string) bool {
 	f.Lock()
 	defer f.Unlock()
 	left := 0
@@ -118,7 +118,7 @@ func (w *world) readPlaces(group []fault, f *findings, done <-chan struct{}) (wa
 	}
 	all := func(place, text string) {
 		for i := range group {
-			f.note(&group[i], place, text)
+			f.noteWords(&group[i], place, text)
 		}
 	}
 	repeat(func() {
@@ -142,15 +142,15 @@ func (w *world) readPlaces(group []fault, f *findings, done <-chan struct{}) (wa
 	repeat(func() {
 		for i := range group {
 			if one := &group[i]; one.zone != "" {
-				f.note(one, inConditions, w.readConditions(one.zone))
+				f.noteWords(one, inConditions, w.readConditions(one.zone))
 			}
 		}
 	})
 	repeat(func() {
 		for i := range group {
 			if one := &group[i]; one.zone != "" {
-				why, _ := w.runClient("why", "-n", team, "www-"+one.zone)
-				f.note(one, inWhy, why)
+				why, _ := w.runClient("why", "-n", team, "www-"+one.zone, "--request-timeout=10s")
+				f.noteWords(one, inWhy, why)
 			}
 		}
 	})
@@ -169,7 +169,7 @@ func (w *world) runFaults(group []fault) (rows []string) {
 	slices.Sort(wanted)
 	done := make(chan struct{})
 	wait := w.readPlaces(group, f, done)
-	for !f.complete(group, wanted) && time.Since(f.begin) < nameTimeout {
+	for !f.areComplete(group, wanted) && time.Since(f.begin) < nameTimeout {
 		time.Sleep(200 * time.Millisecond)
 	}
 	close(done)
@@ -220,7 +220,7 @@ func (w *world) expectCalm(when string) {
 			if why, err := w.runClient("why", "-n", team, "www-"+zone); err != nil {
 				return fmt.Errorf("why:\n%s", why)
 			}
-			if conditions := w.readConditions(zone); strings.Contains(conditions, "Ready=False") || strings.Contains(conditions, "Ready=Unknown") {
+			if conditions := w.readConditions(zone); regexp.MustCompile("Ready=(False|Unknown)").MatchString(conditions) {
 				return fmt.Errorf("zone %s: %s", zone, conditions)
 			}
 		}
@@ -239,11 +239,11 @@ func makeWords(zone, reason, alert string, inRow ...string) map[string]string {
 	}
 }
 
-// late are the alerts of a class that does not confirm a change, behind those of a class with a server that lacks it.
-func late(class string) []string { return []string{"KubizoneDeliveryLate " + class} }
+// alertsOfLate are of a class that does not confirm a change, alertsOfBehind of a class with a server behind.
+func alertsOfLate(class string) []string { return []string{"KubizoneDeliveryLate " + class} }
 
-func behind(class string, further ...string) []string {
-	return append(append(late(class), "KubizoneSecondaryBehind "+class), further...)
+func alertsOfBehind(class string, further ...string) []string {
+	return append(append(alertsOfLate(class), "KubizoneSecondaryBehind "+class), further...)
 }
 
 func (w *world) faultsOfZones(old []byte) []fault {
@@ -254,40 +254,45 @@ func (w *world) faultsOfZones(old []byte) []fault {
 			w.patchZone("paused", `{"metadata":{"annotations":{"kubi.zone/paused":"true"}}}`)
 			w.changeRecord("paused")
 		}, end: func() { w.patchZone("paused", `{"metadata":{"annotations":{"kubi.zone/paused":null}}}`) },
-			words: makeWords("paused", "Paused", "KubizoneDeliveryLate paused"), alerts: late("paused")},
+			words: makeWords("paused", "Paused", "KubizoneDeliveryLate paused"), alerts: alertsOfLate("paused")},
 		{name: "class paused", zone: "classpaused", begin: func() {
 			w.patchClass("classpaused", `{"spec":{"paused":true}}`)
 			w.changeRecord("classpaused")
 		}, end: func() { w.patchClass("classpaused", `{"spec":{"paused":false}}`) },
-			words: makeWords("classpaused", "ClassPaused", "KubizoneDeliveryLate classpaused"), alerts: late("classpaused")},
-		{name: "primary dead", zone: "primary", begin: func() { w.end("primary"); w.changeRecord("primary") },
-			end:   func() { w.scale("primary", 1) },
-			words: makeWords("primary", "NoPrimary", "KubizoneProcessEnded primary"), alerts: behind("primary", "KubizoneProcessEnded primary")},
+			words: makeWords("classpaused", "ClassPaused", "KubizoneDeliveryLate classpaused"), alerts: alertsOfLate("classpaused")},
+		{name: "primary dead", zone: "primary", begin: func() { w.endProcess("primary"); w.changeRecord("primary") },
+			end:    func() { w.scaleTo("primary", 1) },
+			words:  makeWords("primary", "NoPrimary", "KubizoneProcessEnded primary"),
+			alerts: alertsOfBehind("primary", "KubizoneProcessEnded primary")},
 		{name: "acme not served", begin: w.registerACME, end: func() {
 			must.Succeed(w.t, w.aggregator().ApiregistrationV1().APIServices().Delete(w.ctx, acmeAPI, metav1.DeleteOptions{}))
 		}, words: map[string]string{inDoctor: acmeAPI, inAlerts: "KubizoneAPIServiceUnavailable " + acmeAPI},
 			alerts: []string{"KubizoneAPIServiceUnavailable " + acmeAPI}},
 		{name: "secondary down", zone: "down", begin: stop("down"), end: start("down"),
-			words: makeWords("down", "ServerUnreachable", "KubizoneSecondaryBehind down"), alerts: behind("down")},
+			words: makeWords("down", "ServerUnreachable", "KubizoneSecondaryBehind down"), alerts: alertsOfBehind("down")},
 		{name: "class Secret wrong", zone: "secret", begin: func() {
 			w.setKey(keyOfSecret, "d3Jvbmcgc2VjcmV0IG9mIHRoZSB0ZXN0")
 			w.changeRecord("secret")
 		}, end: func() { w.setKey(keyOfSecret, keyOfSecret.Secret) },
-			words: makeWords("secret", "AuthenticationFailed", "KubizoneSecondaryBehind secret"), alerts: behind("secret")},
+			words: makeWords("secret", "AuthenticationFailed", "KubizoneSecondaryBehind secret"), alerts: alertsOfBehind("secret")},
 		{name: "class Secret missing", zone: "missing", begin: func() {
 			must.Succeed(w.t, w.core.CoreV1().Secrets(platform).Delete(w.ctx, "tsig-missing", metav1.DeleteOptions{}))
 			w.changeRecord("missing")
 		}, end: func() { w.setKey(keyOfMissing, keyOfMissing.Secret) },
-			words: makeWords("missing", "SecretNotFound", "KubizoneDeliveryFailing missing"), alerts: behind("missing", "KubizoneDeliveryFailing missing")},
+			words:  makeWords("missing", "SecretNotFound", "KubizoneDeliveryFailing missing"),
+			alerts: alertsOfBehind("missing", "KubizoneDeliveryFailing missing")},
 		{name: "zone held", zone: "held", begin: func() { w.patchZone("held", `{"spec":{"nameServers":null}}`) },
 			end:   func() { w.patchZone("held", `{"spec":{"nameServers":[{"name":"ns","addresses":["192.0.2.53"]}]}}`) },
 			words: makeWords("held", "MassDeletion", "KubizoneZonesHeld"), alerts: []string{"KubizoneZonesHeld"}},
-		{name: "rule withdrawn", zone: "withdrawn", begin: func() { w.patchZone("withdrawn", `{"spec":{"delegations":null}}`) }, end: func() {
-			w.patchZone("withdrawn", `{"spec":{"delegations":[{"namespace":"team","records":[{"pattern":"www"}]}]}}`)
-		}, words: map[string]string{inConditions: "DelegationWithdrawn", inStatus: "WITHDRAWN(?s:.*)team/www-withdrawn", inWhy: "DelegationWithdrawn",
-			inDoctor: "withdrawn +no rule allows 1 Records", inAlerts: "KubizoneRecordsWithdrawn"}, alerts: []string{"KubizoneRecordsWithdrawn"}},
+		{name: "rule withdrawn", zone: "withdrawn", begin: func() { w.patchZone("withdrawn", `{"spec":{"delegations":null}}`) },
+			end: func() {
+				w.patchZone("withdrawn", `{"spec":{"delegations":[{"namespace":"team","records":[{"pattern":"www"}]}]}}`)
+			}, words: map[string]string{inConditions: "DelegationWithdrawn", inStatus: "WITHDRAWN(?s:.*)team/www-withdrawn",
+				inWhy:    "DelegationWithdrawn",
+				inDoctor: "withdrawn +no rule allows 1 Records", inAlerts: "KubizoneRecordsWithdrawn"},
+			alerts: []string{"KubizoneRecordsWithdrawn"}},
 		{name: "signer dead", zone: "signer", begin: stop("signer"), end: start("signer"),
-			words: makeWords("signer", "ServerUnreachable", "KubizoneSecondaryBehind signer"), alerts: behind("signer")},
+			words: makeWords("signer", "ServerUnreachable", "KubizoneSecondaryBehind signer"), alerts: alertsOfBehind("signer")},
 		{name: "secondary from an old disk", zone: "old", begin: func() { w.restoreOldZone(old) }, end: func() { w.connectOldZone() },
 			words: makeWords("old", "Pending", "KubizoneSecondaryBehind old", "Behind"), alerts: []string{"KubizoneSecondaryBehind old"}},
 	}
@@ -344,13 +349,14 @@ func (w *world) editNamed(zone, former, text string) {
 func (w *world) deadController() fault {
 	words := makeWords("controller", "NoController", "KubizoneProcessEnded controller")
 	words[inDoctor] = "processes: no replica works: controller"
-	return fault{name: "controller dead", zone: "controller", begin: func() { w.end("controller"); w.changeRecord("controller") },
-		end: func() { w.scale("controller", 1) }, words: words, alerts: behind("controller", "KubizoneProcessEnded controller")}
+	return fault{name: "controller dead", zone: "controller", begin: func() { w.endProcess("controller"); w.changeRecord("controller") },
+		end: func() { w.scaleTo("controller", 1) }, words: words, alerts: alertsOfBehind("controller", "KubizoneProcessEnded controller")}
 }
 
-// unreachable are the words while kube-apiserver does not reach the API.
-func unreachable(doctor, conditions string) map[string]string {
-	return map[string]string{inConditions: conditions, inStatus: "kubectl kubizone doctor finds the cause", inWhy: conditions, inDoctor: doctor,
+// makeUnreachable returns the words while kube-apiserver does not reach the API.
+func makeUnreachable(doctor, conditions string) map[string]string {
+	return map[string]string{inConditions: conditions, inStatus: "kubectl kubizone doctor finds the cause",
+		inWhy: conditions, inDoctor: doctor,
 		inAlerts: "KubizoneAPIServiceUnavailable"}
 }
 
@@ -358,7 +364,7 @@ var unavailable = []string{"KubizoneAPIServiceUnavailable v1alpha1.bind9.kubi.zo
 
 func (w *world) stoppedEtcd() fault {
 	return fault{name: "etcd stopped", zone: "paused", begin: w.etcd.Lock, end: w.etcd.Unlock,
-		words: unreachable("^etcd: it does not answer", "etcd did not answer|unable to (handle|return)"), alerts: unavailable}
+		words: makeUnreachable("^etcd: it does not answer", "etcd did not answer|unable to (handle|return)"), alerts: unavailable}
 }
 
 // fullEtcd writes beside the keys of Kubizone until etcd has the alarm NOSPACE.
@@ -379,7 +385,8 @@ func (w *world) fullEtcd() fault {
 		deleted := must.Get(etcd.Delete(w.ctx, "/filler/", clientv3.WithPrefix()))(w.t)
 		must.Get(etcd.Compact(w.ctx, deleted.Header.Revision))(w.t) // the servers compact within minutes
 	},
-		words:  map[string]string{inStatus: "etcd has the alarm NOSPACE", inDoctor: "^etcd: alarm NOSPACE", inAlerts: "KubizoneEtcdOutOfSpace"},
+		words: map[string]string{inStatus: "etcd has the alarm NOSPACE", inDoctor: "^etcd: alarm NOSPACE",
+			inAlerts: "KubizoneEtcdOutOfSpace"},
 		alerts: []string{"KubizoneEtcdNearQuota", "KubizoneEtcdOutOfSpace"}}
 }
 
@@ -393,7 +400,8 @@ func (w *world) wrongCA() fault {
 			for {
 				for _, name := range []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"} {
 					patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"caBundle": stranger.PEM}})
-					_, _ = w.aggregator().ApiregistrationV1().APIServices().Patch(w.ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+					all := w.aggregator().ApiregistrationV1().APIServices()
+					_, _ = all.Patch(w.ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 				}
 				select {
 				case <-stop:
@@ -403,7 +411,7 @@ func (w *world) wrongCA() fault {
 			}
 		}()
 	}, end: func() { close(stop); <-stopped },
-		words: unreachable("^trust: kube-apiserver does not trust", "x509|currently unable to handle"), alerts: unavailable}
+		words: makeUnreachable("^trust: kube-apiserver does not trust", "x509|currently unable to handle"), alerts: unavailable}
 }
 
 // futureCertificate is a Secret of a server whose clock was wrong.
@@ -418,9 +426,9 @@ func (w *world) futureCertificate() fault {
 		secret := must.Get(secrets.Get(w.ctx, name, metav1.GetOptions{}))(w.t)
 		secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey], secret.Data["ca.crt"] = leaf.CertPEM, leaf.KeyPEM, ca.CertPEM
 		must.Get(secrets.Update(w.ctx, secret, metav1.UpdateOptions{}))(w.t)
-		w.end("apiserver")
-		w.scale("apiserver", 1)
+		w.endProcess("apiserver")
+		w.scaleTo("apiserver", 1)
 	}, end: func() { must.Succeed(w.t, secrets.Delete(w.ctx, name, metav1.DeleteOptions{})) },
-		words:  unreachable("^certificates: .* is valid from", "x509|unable to (handle|return)"),
+		words:  makeUnreachable("^certificates: .* is valid from", "x509|unable to (handle|return)"),
 		alerts: append([]string{"KubizoneAPIServerDown"}, unavailable...)}
 }

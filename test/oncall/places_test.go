@@ -161,7 +161,8 @@ func (w *world) judgeAlerts() (alerts []string) {
 	}))(w.t)
 	file := filepath.Join(w.dir, "alerts.yaml")
 	must.Succeed(w.t, os.WriteFile(file, text, 0o600))
-	out, _ := exec.CommandContext(w.ctx, rig.Need(rig.Find("promtool", "hack/install-peers.sh"))(w.t), "test", "rules", file).CombinedOutput()
+	promtool := rig.Need(rig.Find("promtool", "hack/install-peers.sh"))(w.t)
+	out, _ := exec.CommandContext(w.ctx, promtool, "test", "rules", file).CombinedOutput()
 	_, got, ok := strings.Cut(string(out), "got:")
 	if !ok {
 		w.t.Fatalf("promtool: %s", out)

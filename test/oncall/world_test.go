@@ -91,13 +91,13 @@ func openGate(t *testing.T, to string) *gate {
 			if err != nil {
 				return
 			}
-			go g.forward(from)
+			go g.forwardOctets(from)
 		}
 	}()
 	return g
 }
 
-func (g *gate) forward(from net.Conn) {
+func (g *gate) forwardOctets(from net.Conn) {
 	defer from.Close()
 	to, err := net.Dial("tcp", g.to)
 	if err != nil {
@@ -134,7 +134,8 @@ func (w *world) waitUntil(what string, fact func() error) {
 
 func (w *world) applyObjects(objects string) {
 	w.t.Helper()
-	command := exec.CommandContext(w.ctx, rig.Need(rig.KubeProgram("kubectl"))(w.t), "--kubeconfig", w.kube.AdminKubeconfig(), "apply", "-f", "-")
+	kubectl := rig.Need(rig.KubeProgram("kubectl"))(w.t)
+	command := exec.CommandContext(w.ctx, kubectl, "--kubeconfig", w.kube.AdminKubeconfig(), "apply", "-f", "-")
 	command.Stdin, command.Env = strings.NewReader(objects), append(os.Environ(), "KUBECACHEDIR="+filepath.Join(w.dir, "cache"))
 	if out, err := command.CombinedOutput(); err != nil {
 		w.t.Fatalf("kubectl apply: %v\n%s", err, out)
@@ -162,7 +163,8 @@ func (w *world) setSecret(namespace, name string, data map[string]string) {
 	w.t.Helper()
 	secrets := w.core.CoreV1().Secrets(namespace)
 	_ = secrets.Delete(w.ctx, name, metav1.DeleteOptions{})
-	must.Get(secrets.Create(w.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: data}, metav1.CreateOptions{}))(w.t)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: data}
+	must.Get(secrets.Create(w.ctx, secret, metav1.CreateOptions{}))(w.t)
 }
 
 // The keys of classes. Most have keyOfMost.
@@ -209,8 +211,8 @@ func startWorld(t *testing.T) *world {
 	t.Cleanup(etcd.Close)
 	w.etcd = openGate(t, strings.TrimPrefix(etcd.Endpoint, "https://"))
 	w.key = must.Get(w.etcdCA.Client("kubizone"))(t)
-	w.setSecret(kuberig.InstallNamespace, "kubizone-etcd-client", map[string]string{"ca.crt": string(w.etcdCA.PEM), "tls.crt": string(w.key.Cert),
-		"tls.key": string(w.key.Key)})
+	w.setSecret(kuberig.InstallNamespace, "kubizone-etcd-client", map[string]string{"ca.crt": string(w.etcdCA.PEM),
+		"tls.crt": string(w.key.Cert), "tls.key": string(w.key.Key)})
 	for _, key := range []rig.TSIGKey{keyOfMost, keyOfSecret, keyOfMissing} {
 		w.setKey(key, key.Secret)
 	}
@@ -328,16 +330,16 @@ func (w *world) changeRecord(zone string) {
 		metav1.PatchOptions{}))(w.t)
 }
 
-func (w *world) scale(deployment string, replicas int) {
+func (w *world) scaleTo(deployment string, replicas int) {
 	w.t.Helper()
 	must.Get(w.core.AppsV1().Deployments(kuberig.InstallNamespace).Patch(w.ctx, "kubizone-"+deployment, types.MergePatchType,
 		[]byte(fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)), metav1.PatchOptions{}))(w.t)
 }
 
-// end waits until a process has no pod.
-func (w *world) end(deployment string) {
+// endProcess waits until a process has no pod.
+func (w *world) endProcess(deployment string) {
 	w.t.Helper()
-	w.scale(deployment, 0)
+	w.scaleTo(deployment, 0)
 	w.waitUntil("no "+deployment+" runs", func() error {
 		pods, err := w.core.CoreV1().Pods(kuberig.InstallNamespace).List(w.ctx, metav1.ListOptions{
 			LabelSelector: "app.kubernetes.io/name=kubizone-" + deployment})

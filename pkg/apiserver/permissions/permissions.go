@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package apiserver
+package permissions
 
 import (
 	"context"
@@ -25,11 +25,12 @@ import (
 
 // Pauses between questions while a permission is missing, and afterwards.
 const (
-	permissionsPause = 5 * time.Second
-	permissionsCheck = time.Minute
+	askPause   = 5 * time.Second
+	checkPause = time.Minute
 )
 
-type rule struct {
+// Rule is an RBAC rule of one resource.
+type Rule struct {
 	group, resource, subresource string
 	namespace, name              string
 	verbs                        []string
@@ -38,7 +39,7 @@ type rule struct {
 	optional bool
 }
 
-func (r rule) String() string {
+func (r Rule) String() string {
 	resource := r.resource
 	if r.subresource != "" {
 		resource += "/" + r.subresource
@@ -54,29 +55,33 @@ func (r rule) String() string {
 	return text
 }
 
+// ConfigMap of kube-system has the authorities of client certificates.
+const ConfigMap = "extension-apiserver-authentication"
+
 var informed = []string{"get", "list", "watch"}
 
+// Rules by their purpose.
 var (
-	tokenReviewRules = []rule{
+	TokenReviews = []Rule{
 		{group: "authentication.k8s.io", resource: "tokenreviews", verbs: []string{"create"}, purpose: "no request with a token is " +
 			"authenticated"},
 	}
-	authenticationConfigRules = []rule{
-		{resource: "configmaps", namespace: metav1.NamespaceSystem, name: authenticationConfigMap, verbs: informed,
+	AuthenticationConfig = []Rule{
+		{resource: "configmaps", namespace: metav1.NamespaceSystem, name: ConfigMap, verbs: informed,
 			purpose: "kube-apiserver's aggregator and client certificates cannot be verified"},
 	}
-	accessReviewRules = []rule{
+	AccessReviews = []Rule{
 		{group: "authorization.k8s.io", resource: "subjectaccessreviews", verbs: []string{"create"}, purpose: "no user outside of " +
 			"system:masters is allowed anything"},
 	}
-	namespaceRules = []rule{
+	Namespaces = []Rule{
 		{resource: "namespaces", verbs: informed, purpose: "nothing can be created, and namespaces that are gone are not noticed"},
 	}
-	announceRules = []rule{
+	Events = []Rule{
 		{group: "events.k8s.io", resource: "events", verbs: []string{"create", "patch"}, optional: true, purpose: "no Event tells which " +
 			"zones are held, or what the rules of a zone allow no more"},
 	}
-	flowControlRules = []rule{
+	FlowControl = []Rule{
 		{group: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: informed, purpose: "priority and fairness has no " +
 			"configuration"},
 		{group: "flowcontrol.apiserver.k8s.io", resource: "prioritylevelconfigurations", verbs: informed, purpose: "priority and " +
@@ -86,7 +91,7 @@ var (
 	}
 )
 
-var admissionRules = map[string][]rule{
+var admissionRules = map[string][]Rule{
 	mutatingadmissionpolicy.PluginName: {
 		{group: "admissionregistration.k8s.io", resource: "mutatingadmissionpolicies", verbs: informed, purpose: "every write is refused"},
 		{group: "admissionregistration.k8s.io", resource: "mutatingadmissionpolicybindings", verbs: informed,
@@ -113,9 +118,9 @@ var admissionRules = map[string][]rule{
 	},
 }
 
-// permissions checks the server's permissions at kube-apiserver (A7).
-type permissions struct {
-	needs []need
+// Checker checks the server's permissions at kube-apiserver (A7).
+type Checker struct {
+	Needs []Need
 
 	mutex sync.Mutex
 	// wrong is why the server is not ready. Once it is, a revoked permission is in lacks alone.
@@ -124,29 +129,30 @@ type permissions struct {
 	lacks []string
 }
 
-type need struct {
-	flag   string
-	client kubernetes.Interface
-	rules  []rule
+// Need is the rules of the identity of a flag.
+type Need struct {
+	Flag   string
+	Client kubernetes.Interface
+	Rules  []Rule
 }
 
-// run asks until ctx ends.
-func (p *permissions) run(ctx context.Context) {
+// Run asks until ctx ends.
+func (p *Checker) Run(ctx context.Context) {
 	var logged string
 	for {
-		required, optional, err := p.askPermissions(ctx)
+		required, optional, err := p.Ask(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		p.noteAnswer(required, optional, err)
-		pause := permissionsPause
+		pause := askPause
 		switch err := errors.Join(append(required, err)...); {
 		case err == nil:
-			logged, pause = "", permissionsCheck
+			logged, pause = "", checkPause
 		case err.Error() != logged:
 			logged = err.Error()
 			klog.FromContext(ctx).Error(err, "This server lacks permissions at kube-apiserver; it asks again until it has them",
-				"pause", permissionsPause)
+				"pause", askPause)
 		}
 		select {
 		case <-ctx.Done():
@@ -156,7 +162,7 @@ func (p *permissions) run(ctx context.Context) {
 	}
 }
 
-func (p *permissions) noteAnswer(required, optional []error, err error) {
+func (p *Checker) noteAnswer(required, optional []error, err error) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if held := p.asked && p.wrong == nil; !held {
@@ -171,14 +177,15 @@ func (p *permissions) noteAnswer(required, optional []error, err error) {
 	}
 }
 
-// list returns the rules that the server lacks, with the effect.
-func (p *permissions) list() []string {
+// List returns the rules that the server lacks, with the effect.
+func (p *Checker) List() []string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return p.lacks
 }
 
-func (p *permissions) check() error {
+// Check returns why the server is not ready.
+func (p *Checker) Check() error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if !p.asked {
@@ -187,16 +194,16 @@ func (p *permissions) check() error {
 	return p.wrong
 }
 
-// askPermissions returns the missing rules, or an error if kube-apiserver does not answer.
-func (p *permissions) askPermissions(ctx context.Context) (required, optional []error, err error) {
-	for _, need := range p.needs {
-		for _, one := range need.rules {
+// Ask returns the missing rules, or an error if kube-apiserver does not answer.
+func (p *Checker) Ask(ctx context.Context) (required, optional []error, err error) {
+	for _, need := range p.Needs {
+		for _, one := range need.Rules {
 			var missing []string
 			for _, verb := range one.verbs {
-				allowed, err := askPermission(ctx, need.client, one, verb)
+				allowed, err := askPermission(ctx, need.Client, one, verb)
 				if err != nil {
 					// Other requests would time out too.
-					return nil, nil, fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.flag, err)
+					return nil, nil, fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.Flag, err)
 				}
 				if !allowed {
 					missing = append(missing, verb)
@@ -209,13 +216,13 @@ func (p *permissions) askPermissions(ctx context.Context) (required, optional []
 			if short.verbs = missing; one.optional {
 				into = &optional
 			}
-			*into = append(*into, fmt.Errorf("the identity of %s lacks the RBAC rule %s: %s", need.flag, short, one.purpose))
+			*into = append(*into, fmt.Errorf("the identity of %s lacks the RBAC rule %s: %s", need.Flag, short, one.purpose))
 		}
 	}
 	return required, optional, nil
 }
 
-func askPermission(ctx context.Context, client kubernetes.Interface, one rule, verb string) (bool, error) {
+func askPermission(ctx context.Context, client kubernetes.Interface, one Rule, verb string) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Group: one.group, Resource: one.resource, Subresource: one.subresource,
@@ -231,8 +238,9 @@ func askPermission(ctx context.Context, client kubernetes.Interface, one rule, v
 	return answer.Status.Allowed, nil
 }
 
-func rulesOfAdmission(plugins []string) []rule {
-	var rules []rule
+// OfAdmission returns the rules of admission plugins.
+func OfAdmission(plugins []string) []Rule {
+	var rules []Rule
 	for _, plugin := range plugins {
 		rules = append(rules, admissionRules[plugin]...)
 	}

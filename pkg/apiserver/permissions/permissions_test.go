@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package apiserver
+package permissions
 
 import (
 	"errors"
@@ -24,7 +24,7 @@ func TestPermissions_listWhatIsRevoked_A7(t *testing.T) {
 		review.Status.Allowed = !slices.Contains(refused, review.Spec.ResourceAttributes.Resource)
 		return true, review, failure
 	})
-	p := &permissions{needs: []need{{"--kubeconfig", client, slices.Concat(tokenReviewRules, announceRules)}}}
+	p := &Checker{Needs: []Need{{"--kubeconfig", client, slices.Concat(TokenReviews, Events)}}}
 	for _, test := range []struct {
 		refused []string
 		failure error
@@ -40,10 +40,10 @@ func TestPermissions_listWhatIsRevoked_A7(t *testing.T) {
 		{nil, nil, true, ""},
 	} {
 		refused, failure = test.refused, test.failure
-		p.noteAnswer(p.askPermissions(t.Context()))
-		if got := strings.Join(p.list(), "\n"); (p.check() == nil) != test.ready || (got == "") != (test.listed == "") ||
+		p.noteAnswer(p.Ask(t.Context()))
+		if got := strings.Join(p.List(), "\n"); (p.Check() == nil) != test.ready || (got == "") != (test.listed == "") ||
 			!strings.Contains(got, test.listed) {
-			t.Errorf("%+v: ready %v, lacks %q", test, p.check(), got)
+			t.Errorf("%+v: ready %v, lacks %q", test, p.Check(), got)
 		}
 	}
 }
