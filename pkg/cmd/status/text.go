@@ -150,6 +150,9 @@ func (o *Overview) printInstallation(text *output.Text) {
 		}
 		text.Line("%s: the last backup is %s old", word, o.AgeOf(s.LastBackup))
 	}
+	for _, one := range s.MissingPermissions {
+		text.Line("error: %s", one)
+	}
 	for _, one := range s.Unknown {
 		text.Line("?: %s: %s", one.Part, one.Reason)
 	}
