@@ -5446,6 +5446,11 @@ func (m *ZoneEntriesOptions) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.Search)
+	copy(dAtA[i:], m.Search)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Search)))
+	i--
+	dAtA[i] = 0x42
 	i -= len(m.Format)
 	copy(dAtA[i:], m.Format)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Format)))
@@ -8206,6 +8211,8 @@ func (m *ZoneEntriesOptions) Size() (n int) {
 	n += 1 + l + sovGenerated(uint64(l))
 	l = len(m.Format)
 	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.Search)
+	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -9970,6 +9977,7 @@ func (this *ZoneEntriesOptions) String() string {
 		`Sources:` + fmt.Sprintf("%v", this.Sources) + `,`,
 		`Form:` + fmt.Sprintf("%v", this.Form) + `,`,
 		`Format:` + fmt.Sprintf("%v", this.Format) + `,`,
+		`Search:` + fmt.Sprintf("%v", this.Search) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -27336,6 +27344,38 @@ func (m *ZoneEntriesOptions) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.Format = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 8:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Search", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Search = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

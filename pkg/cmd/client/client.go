@@ -14,6 +14,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/cmd/applier"
 	"kubi.zone/kubizone/pkg/cmd/changes"
+	"kubi.zone/kubizone/pkg/cmd/console"
 	"kubi.zone/kubizone/pkg/cmd/doctor"
 	"kubi.zone/kubizone/pkg/cmd/explain"
 	"kubi.zone/kubizone/pkg/cmd/exporter"
@@ -54,6 +55,7 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 		updatekey.NewCommand(),
 		doctor.NewCommand(),
 		status.NewCommand(),
+		console.NewCommand(),
 		why.NewCommand(),
 	}...)
 	p.Root.AddCommand(names.NewCommands()...)

@@ -25,13 +25,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/kubernetes"
+
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	"k8s.io/utils/ptr"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	groups "kubi.zone/kubizone/pkg/cmd/cluster"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/version"
 )
@@ -146,7 +147,7 @@ func askPaths(from string, get func(path string) ([]byte, error)) answer {
 
 // collectFacts sends all requests within answerTime. Lists of all objects may take until ctx ends if a first object
 // came in time.
-func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated aggregator.Interface, objects versioned.Interface,
+func collectFacts(ctx context.Context, client groups.Interface, aggregated aggregator.Interface, objects versioned.Interface,
 	seen *clocks) *facts {
 	f := &facts{}
 	long := ctx
@@ -217,7 +218,7 @@ func collectFacts(ctx context.Context, client kubernetes.Interface, aggregated a
 var notInEvery = []string{"mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}
 
 // Informers would wait forever for absent resources.
-func listAbsentResources(ctx context.Context, client kubernetes.Interface) ([]string, error) {
+func listAbsentResources(ctx context.Context, client groups.Interface) ([]string, error) {
 	var names []string
 	for _, group := range []string{"admissionregistration.k8s.io", "flowcontrol.apiserver.k8s.io"} {
 		discovered := discovery.ToDiscoveryInterfaceWithContext(client.Discovery())
@@ -245,7 +246,7 @@ type refusal struct {
 	lacks []string // VERB RESOURCE
 }
 
-func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespace, user string) ([]refusal, error) {
+func listRefusedRules(ctx context.Context, client groups.Interface, namespace, user string) ([]refusal, error) {
 	rules := Rules()
 	lacks := make([][]string, len(rules))
 	asking, ctx := errgroup.WithContext(ctx)
@@ -265,7 +266,7 @@ func listRefusedRules(ctx context.Context, client kubernetes.Interface, namespac
 	return refused, nil
 }
 
-func listLacking(ctx context.Context, client kubernetes.Interface, namespace, user string, rule Rule) (lacks []string, err error) {
+func listLacking(ctx context.Context, client groups.Interface, namespace, user string, rule Rule) (lacks []string, err error) {
 	at := rule.Namespace
 	if at == InstallNamespace {
 		at = namespace
@@ -297,7 +298,7 @@ func listLacking(ctx context.Context, client kubernetes.Interface, namespace, us
 
 // collectLeft lists namespaces after the objects, to include new namespaces. Without a first Zone in time it lists
 // nothing.
-func (f *facts) collectLeft(inTime, ctx context.Context, client kubernetes.Interface, objects versioned.Interface) error {
+func (f *facts) collectLeft(inTime, ctx context.Context, client groups.Interface, objects versioned.Interface) error {
 	api, all := objects.KubizoneV1alpha1(), metav1.ListOptions{}
 	if _, err := api.Zones(metav1.NamespaceAll).List(inTime, metav1.ListOptions{Limit: 1}); err != nil {
 		return err
@@ -326,7 +327,7 @@ func (f *facts) collectLeft(inTime, ctx context.Context, client kubernetes.Inter
 	return nil
 }
 
-func (f *facts) askServers(ctx context.Context, client kubernetes.Interface, seen *clocks) []answer {
+func (f *facts) askServers(ctx context.Context, client groups.Interface, seen *clocks) []answer {
 	addresses := f.serverAddresses()
 	all := make([]answer, len(addresses)+len(f.pods))
 	var asking errgroup.Group

@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes"
+
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
+	groups "kubi.zone/kubizone/pkg/cmd/cluster"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
@@ -105,7 +106,7 @@ func diagnoseCluster(ctx context.Context, cluster *kubeconfig.Options, out io.Wr
 	seen := newClocks()
 	config.Wrap(seen.watch)
 	config.QPS = -1 // by client-go's limit about fifty requests take eight seconds
-	client, err := kubernetes.NewForConfig(config)
+	client, err := groups.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}

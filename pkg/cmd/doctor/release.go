@@ -14,7 +14,8 @@ import (
 	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
+
+	groups "kubi.zone/kubizone/pkg/cmd/cluster"
 )
 
 const chartName = "kubizone"
@@ -27,7 +28,7 @@ type release struct {
 	revision int
 }
 
-func findRelease(ctx context.Context, client kubernetes.Interface, namespace string) (found release, err error) {
+func findRelease(ctx context.Context, client groups.Interface, namespace string) (found release, err error) {
 	list, err := client.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{
 		LabelSelector: "owner=helm,status notin (superseded,uninstalled)", FieldSelector: "type=helm.sh/release.v1"})
 	if err != nil {

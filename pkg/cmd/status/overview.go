@@ -76,7 +76,8 @@ type Unread struct {
 	Reason    string `json:"reason"`
 }
 
-func (i *Item) describeObject() string {
+// Object returns NAMESPACE/NAME, or NAME.
+func (i *Item) Object() string {
 	if i.Namespace == "" {
 		return i.Name
 	}

@@ -6,6 +6,7 @@ package status
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,34 +15,55 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
+	"kubi.zone/kubizone/api/client/clientset/versioned"
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/acme"
+	"kubi.zone/kubizone/pkg/cmd/cluster"
 	"kubi.zone/kubizone/pkg/load"
 )
 
-// reader reads with the rights of the user.
-type reader struct {
+// Reader reads with the rights of the user.
+type Reader struct {
 	api        client.KubizoneV1alpha1Interface
-	core       kubernetes.Interface
+	core       cluster.Interface
 	namespaces []string // metav1.NamespaceAll alone: all
 	// fallback is read if the user may not list zones in all namespaces; "" for none.
 	fallback string
 }
 
-// reading is a reader with its result.
+// reading is a Reader with its result.
 type reading struct {
-	*reader
+	*Reader
 	*Overview
 	namespaces []string
+	each       func(*v1alpha1.Zone)
 }
 
-func (r *reader) readAll(ctx context.Context) *Overview {
+// NewReader returns a Reader of namespaces. NamespaceAll alone means all, or fallback if the user may not list zones
+// in all.
+func NewReader(config *rest.Config, namespaces []string, fallback string) (*Reader, error) {
+	objects, err := versioned.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	core, err := cluster.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	if namespaces[0] != metav1.NamespaceAll {
+		fallback = ""
+	}
+	return &Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: namespaces, fallback: fallback}, nil
+}
+
+// Read returns the present state, and calls each, which may be nil, for each zone.
+func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	f := &reading{r, &Overview{Time: metav1.Now(), NotCurrent: []Item{}}, r.namespaces}
+	f := &reading{r, &Overview{Time: metav1.Now(), NotCurrent: []Item{}}, r.namespaces, each}
 	f.readZones(ctx)
 	f.readInstallation(ctx)
 	f.readClasses(ctx)
@@ -81,10 +103,16 @@ func (f *reading) readZones(ctx context.Context) {
 	list := func(namespace string) func(context.Context, metav1.ListOptions) (*v1alpha1.ZoneList, error) {
 		return f.api.Zones(namespace).List
 	}
-	f.zonesRead = eachObject(ctx, f, "zones.kubi.zone", metav1.ListOptions{}, list, f.addZone)
+	add := func(zone *v1alpha1.Zone) {
+		f.addZone(zone)
+		if f.each != nil {
+			f.each(zone)
+		}
+	}
+	f.zonesRead = eachObject(ctx, f, "zones.kubi.zone", metav1.ListOptions{}, list, add)
 	if !f.zonesRead && f.fallback != "" && f.Unread[0].Forbidden {
 		f.namespaces = []string{f.fallback}
-		f.zonesRead = eachObject(ctx, f, "zones.kubi.zone", metav1.ListOptions{}, list, f.addZone)
+		f.zonesRead = eachObject(ctx, f, "zones.kubi.zone", metav1.ListOptions{}, list, add)
 	}
 	f.Namespaces = slices.DeleteFunc(slices.Clone(f.namespaces), func(name string) bool { return name == metav1.NamespaceAll })
 }

@@ -12619,6 +12619,13 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntriesOptions(ref common.Referen
 							Format:      "",
 						},
 					},
+					"search": {
+						SchemaProps: spec.SchemaProps{
+							Description: "search selects entries by a part of the owner name, by RR type, or, given an address or a prefix, A and AAAA entries within it. An answer examines at most 250000 entries, and has metadata.continue if there are more, with or without entries.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 				},
 			},
 		},
