@@ -32,7 +32,8 @@ type shownConsole struct {
 func (c *cluster) startConsole(ctx context.Context, t *testing.T, kubeconfig, namespace string) *shownConsole {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "open.html")
-	program := exec.CommandContext(context.WithoutCancel(ctx), c.client, "console", "--no-browser", "--with-parent", "--kubeconfig", kubeconfig, "--open-file", file)
+	program := exec.CommandContext(context.WithoutCancel(ctx), c.client, "console", "--no-browser", "--with-parent", "--kubeconfig",
+		kubeconfig, "--open-file", file)
 	if namespace != "" {
 		program.Args = append(program.Args, "-n", namespace)
 	}
@@ -103,7 +104,8 @@ func TestConsole_hasTheRightsOfItsUser(t *testing.T) {
 		t.Errorf("a tenant's overview tells of another:\n%s", overview)
 	}
 	mine.expectPage(t, "/zones/console-a/console-a", http.StatusOK, "console-a.example.", "SOA")
-	there := mine.expectPage(t, "/zones/console-b/console-b", http.StatusForbidden, "you lack the right to get zones in namespace console-b")
+	there := mine.expectPage(t, "/zones/console-b/console-b", http.StatusForbidden,
+		"you lack the right to get zones in namespace console-b")
 	absent := mine.expectPage(t, "/zones/console-b/nothing", http.StatusForbidden)
 	if there != absent {
 		t.Errorf("another's zone and one that does not exist differ:\n%s\n%s", there, absent)
@@ -111,8 +113,8 @@ func TestConsole_hasTheRightsOfItsUser(t *testing.T) {
 	may := func(s *shownConsole, namespace string) string {
 		_, page := s.readPage(t, "/may")
 		form := regexp.MustCompile(`name="form" value="([^"]+)"`).FindStringSubmatch(page)
-		response := must.Get(s.PostForm(s.base+"/may", url.Values{"form": {form[1]}, "namespace": {namespace}, "name": {"www.console-b.example"},
-			"type": {"A"}}))(t)
+		response := must.Get(s.PostForm(s.base+"/may", url.Values{"form": {form[1]}, "namespace": {namespace},
+			"name": {"www.console-b.example"}, "type": {"A"}}))(t)
 		defer response.Body.Close()
 		return string(must.Get(io.ReadAll(response.Body))(t))
 	}
