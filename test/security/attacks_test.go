@@ -173,6 +173,8 @@ var attacks = []attack{
 		[]string{"pkg/cmd/review TestPutComment_changesItsOwn"}},
 	{118, "X", "the token of a review, by a redirect of the forge's API, and settings with commands of a shell", "sent to no other " +
 		"server, and no text is run", nil, []string{"pkg/cmd/review TestClient_followsNoRedirect", "pkg/cmd/review TestJobs"}},
+	{119, "T", "a traceparent of the client's own choice", "sampled by the server's rate; no step keeps it", nil,
+		[]string{"test/cluster TestTraces_sampleForeignParentsByOurRate"}},
 	{120, "U", "the pages of a console, by its port, a guessed cookie, another host or a page on another port", "401 or 403 without a body",
 		nil, []string{"pkg/cmd/console TestDoor_answersNobodyElse"}},
 	{121, "U", "a console by the address that opened it", "401; the terminal warns", nil,

@@ -4414,6 +4414,11 @@ func (m *ZoneChange) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.Traceparent)
+	copy(dAtA[i:], m.Traceparent)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Traceparent)))
+	i--
+	dAtA[i] = 0x7a
 	if m.Record != nil {
 		{
 			size, err := m.Record.MarshalToSizedBuffer(dAtA[:i])
@@ -5512,6 +5517,11 @@ func (m *ZoneStep) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.Traceparent)
+	copy(dAtA[i:], m.Traceparent)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Traceparent)))
+	i--
+	dAtA[i] = 0x7a
 	if len(m.TTLs) > 0 {
 		for iNdEx := len(m.TTLs) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -7277,6 +7287,8 @@ func (m *ZoneChange) Size() (n int) {
 		l = m.Record.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	l = len(m.Traceparent)
+	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -7703,6 +7715,8 @@ func (m *ZoneStep) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
+	l = len(m.Traceparent)
+	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -8919,6 +8933,7 @@ func (this *ZoneChange) String() string {
 		`Added:` + repeatedStringForAdded + `,`,
 		`By:` + fmt.Sprintf("%v", this.By) + `,`,
 		`Record:` + strings.Replace(this.Record.String(), "RecordReference", "RecordReference", 1) + `,`,
+		`Traceparent:` + fmt.Sprintf("%v", this.Traceparent) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -9243,6 +9258,7 @@ func (this *ZoneStep) String() string {
 		`Removed:` + repeatedStringForRemoved + `,`,
 		`Added:` + repeatedStringForAdded + `,`,
 		`TTLs:` + repeatedStringForTTLs + `,`,
+		`Traceparent:` + fmt.Sprintf("%v", this.Traceparent) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -22927,6 +22943,38 @@ func (m *ZoneChange) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 15:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Traceparent", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Traceparent = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -26749,6 +26797,38 @@ func (m *ZoneStep) Unmarshal(dAtA []byte) error {
 			if err := m.TTLs[len(m.TTLs)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 15:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Traceparent", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Traceparent = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

@@ -35,6 +35,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/authorization"
+	"kubi.zone/kubizone/pkg/cmd/tracing"
 )
 
 const (
@@ -60,7 +61,7 @@ type Options struct {
 	Features       *genericoptions.FeatureOptions
 	CoreAPI        *genericoptions.CoreAPIOptions
 	Admission      *genericoptions.AdmissionOptions
-	Traces         *genericoptions.TracingOptions
+	Traces         tracing.Options
 	// Fleet has the rules for BIND 9 servers.
 	Fleet validation.FleetRules
 	// ACME enables the group acme.kubi.zone.
@@ -91,7 +92,6 @@ func NewOptions() *Options {
 		Features:       genericoptions.NewFeatureOptions(),
 		CoreAPI:        genericoptions.NewCoreAPIOptions(),
 		Admission:      genericoptions.NewAdmissionOptions(),
-		Traces:         genericoptions.NewTracingOptions(),
 		Metrics:        metrics.NewOptions(),
 		Logs:           logs.NewOptions(),
 		Budgets:        budget.Default,
@@ -202,7 +202,7 @@ func (o *Options) Validate() error {
 	var wrong []error
 	for _, faults := range [][]error{
 		o.ServerRun.Validate(), o.validateEtcd(), o.SecureServing.Validate(), o.Authentication.Validate(), o.Authorization.Validate(),
-		o.Audit.Validate(), o.Features.Validate(), o.CoreAPI.Validate(), o.Admission.Validate(), o.Traces.Validate(), o.Metrics.Validate(),
+		o.Audit.Validate(), o.Features.Validate(), o.CoreAPI.Validate(), o.Admission.Validate(), o.Metrics.Validate(),
 	} {
 		wrong = append(wrong, faults...)
 	}
@@ -228,7 +228,8 @@ func (o *Options) Validate() error {
 		wrong = append(wrong, fmt.Errorf("--serving-cert-secret %q: write NAMESPACE/NAME, as kubizone-system/kubizone-apiserver-serving",
 			o.ServingSecret))
 	}
-	wrong = append(wrong, o.validateRequestHeader()...)
+	_, err := o.Traces.Complete()
+	wrong = append(append(wrong, err), o.validateRequestHeader()...)
 	return errors.Join(wrong...)
 }
 
@@ -302,7 +303,7 @@ primary run in this process too, each with its flags, and with the rights of the
 				return err
 			}
 			var besideErr error
-			options.beside, besideErr = parseBeside(arguments, command.OutOrStdout())
+			options.beside, besideErr = parseBeside(arguments, command.OutOrStdout(), options.Traces)
 			if err := errors.Join(options.Validate(), besideErr); err != nil {
 				return err
 			}

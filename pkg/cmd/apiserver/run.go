@@ -66,11 +66,15 @@ func (o *Options) Run(ctx context.Context) error {
 func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptions) error {
 	ctx, fail := context.WithCancelCause(outer)
 	defer fail(nil)
+	traces, err := o.Traces.Open(ctx, "apiserver")
+	if err != nil {
+		return err
+	}
 	views := zoneview.NewSet(zoneview.Within(memory.Total()))
 	server, err := apiserver.NewDelegated(ctx, apiserver.Delegated{
 		ServerRun: o.ServerRun, Etcd: etcd, SecureServing: o.SecureServing, Authentication: o.Authentication,
 		Authorization: o.Authorization,
-		Audit:         o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: o.Traces,
+		Audit:         o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: traces,
 		Zones: views, Fleet: o.Fleet,
 		Budgets: o.Budgets, ACME: o.ACME, PeerCertFile: o.Member.Cluster.CertFile,
 	})

@@ -61,8 +61,10 @@ func TestLint_judgesEachObject(t *testing.T) {
 			"delegations: [{namespaces: [a], records: [{pattern: 'a.*'}]}]") +
 			record("x", "zoneRef: {name: z}, domainName: b, type: A, rdata: 192.0.2.1"),
 			"warning: F: record x: no rule of the files allows it"},
-		{"zoneRefs that lead back", zone("other", "domainName: a, zoneRef: {name: z}") + zone("z", "domainName: b, zoneRef: {name: other}") +
-			zone("self", "domainName: s, zoneRef: {name: self}") + record("x", "zoneRef: {name: z}, domainName: x, type: A, rdata: 192.0.2.1") +
+		{"zoneRefs that lead back", zone("other", "domainName: a, zoneRef: {name: z}") +
+			zone("z", "domainName: b, zoneRef: {name: other}") +
+			zone("self", "domainName: s, zoneRef: {name: self}") +
+			record("x", "zoneRef: {name: z}, domainName: x, type: A, rdata: 192.0.2.1") +
 			record("w", "zoneRef: {name: self}, domainName: x, type: A, rdata: 192.0.2.1"),
 			"5 objects judged: 1 refused, 2 warnings"},
 		{"a cut, hosts and claims of a zone of other files", record("a", "domainName: sub.example.org., type: NS, rdata: ns.sub") +

@@ -54,8 +54,8 @@ func (s *store) newUID() string {
 // maxRounds bounds the questions of a decision: the law asks for the names above and below one.
 const maxRounds = 1000
 
-// decide gives a decision facts until the outcome.
-func (s *store) decide(by func(*law.Seen) law.Outcome) law.Outcome {
+// decideWrite gives a decision facts until the outcome.
+func (s *store) decideWrite(by func(*law.Seen) law.Outcome) law.Outcome {
 	seen := law.NewSeen()
 	for range maxRounds {
 		out := by(seen)
@@ -169,7 +169,7 @@ func (s *store) countCut(cut law.PendingCut) {
 			ask.Cut = &law.CountedCut{Sets: sets}
 		}
 	}
-	if out := s.decide(func(seen *law.Seen) law.Outcome { return records.DecideCut(seen, ask) }); out.Plan != nil {
+	if out := s.decideWrite(func(seen *law.Seen) law.Outcome { return records.DecideCut(seen, ask) }); out.Plan != nil {
 		s.applyPlan(out.Plan)
 	}
 }
@@ -192,7 +192,7 @@ func (s *store) findSet(zone string, owner name.Rel, t rdata.Type) (set content.
 func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	spec.UID, spec.MaxDeletePercent = s.newUID(), 100
 	ask := zones.ZoneAsk{After: &spec, MayEstablish: true, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}
-	out := s.decide(func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
+	out := s.decideWrite(func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
 	if out.Refusal == nil && !out.Plan.Zone.Zone.Pending {
 		s.applyPlan(out.Plan)
 	}
@@ -206,14 +206,14 @@ func (s *store) amendZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	before.Complete()
 	spec.UID, spec.MaxDeletePercent = before.UID, 100
 	ask := zones.ZoneAsk{Before: &before, After: &spec, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}
-	out := s.decide(func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
+	out := s.decideWrite(func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
 	return out.Plan, out.Refusal
 }
 
 func (s *store) makeDelegation(at key, spec zones.DelegationSpec, apply bool) (*law.Plan, *law.Refusal) {
 	ask := zones.DelegationAsk{Ref: law.Ref{Namespace: at.namespace, Name: at.name, UID: s.newUID()}, After: &spec, Now: s.now,
 		WorkID: s.newUID()}
-	out := s.decide(func(seen *law.Seen) law.Outcome { return zones.DecideDelegation(seen, ask) })
+	out := s.decideWrite(func(seen *law.Seen) law.Outcome { return zones.DecideDelegation(seen, ask) })
 	if out.Refusal == nil && apply && out.Plan.Zone != nil {
 		s.applyPlan(out.Plan)
 		s.given[out.Plan.Zone.Zone.UID] = append(s.given[out.Plan.Zone.Zone.UID], spec.Rule)
@@ -225,7 +225,7 @@ func (s *store) makeDelegation(at key, spec zones.DelegationSpec, apply bool) (*
 func (s *store) makeRecord(r *law.Record) (*law.Plan, *law.Refusal) {
 	r.UID = s.newUID()
 	ask := records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r, Now: s.now, By: r.Namespace, WorkID: s.newUID()}
-	out := s.decide(func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) })
+	out := s.decideWrite(func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) })
 	if out.Refusal == nil && out.Plan.Record.Zone != nil {
 		zone, owner := out.Plan.Record.Zone.UID, s.ownerOf(out.Plan)
 		if s.placed[zone] == nil {
@@ -273,7 +273,7 @@ func (s *store) removeRecord(r *law.Record, made *law.Plan) {
 	before.Owner, before.Type, before.TTL, before.Values = s.ownerOf(made), r.Type, r.TTL, r.Values
 	ask := records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, Before: before, Now: s.now, By: r.Namespace,
 		WorkID: s.newUID()}
-	if out := s.decide(func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }); out.Plan != nil {
+	if out := s.decideWrite(func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }); out.Plan != nil {
 		s.applyPlan(out.Plan)
 	}
 }

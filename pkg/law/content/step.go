@@ -102,6 +102,9 @@ type Step struct {
 	// Record and By, the user, made the step; Record is nil for other causes. Neither is part of the definition.
 	Record *RecordRef `json:"rec,omitempty"`
 	By     string     `json:"by,omitempty"`
+	// Trace is the traceparent of the recorded span behind the step, of 55 octets, or "". It is not part of the
+	// definition either.
+	Trace string `json:"tp,omitempty"`
 	// Time is in unix seconds.
 	Time int64 `json:"at,omitempty"`
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.opentelemetry.io/otel/trace"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -87,6 +88,7 @@ type batch struct {
 	// sent is true if the transaction may have been executed.
 	deciding *group
 	sent     bool
+	span     trace.Span // nil before the groups are decided
 }
 
 type attempt struct {
