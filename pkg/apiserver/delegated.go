@@ -28,6 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
+	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/authorization"
 	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -52,6 +53,7 @@ type Delegated struct {
 	Fleet          validation.FleetRules
 	ACME           ACME
 	Budgets        budget.Limits
+	History        history.Config
 	// PeerCertFile is the certificate of the etcd in this process among its peers; "": none.
 	PeerCertFile string
 }
@@ -83,7 +85,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}
 	etcd := cfg.etcdOptions(registry)
 	etcd.StorageConfig.Transport.TracerProvider = config.TracerProvider
-	s, err := connectEtcd(ctx, config, etcd, &cfg.Budgets)
+	s, err := connectEtcd(ctx, config, etcd, &cfg.Budgets, cfg.History)
 	if err != nil {
 		return nil, err
 	}

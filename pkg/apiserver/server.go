@@ -38,6 +38,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/apiserver/confirm"
+	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/apiserver/inventory"
 	"kubi.zone/kubizone/pkg/etcd/maintenance"
 	"kubi.zone/kubizone/pkg/heartbeat"
@@ -81,6 +82,7 @@ type Server struct {
 	classes   *dnsclass.Lister
 	confirmer *confirm.Confirmer
 	budgets   *budget.Budgets // nil: no budgets
+	sender    *history.Sender // nil: none
 	announcer announcer
 	// core is kube-apiserver's client, or nil without quotas.
 	core       kubeclient.Interface
@@ -94,7 +96,7 @@ type Server struct {
 }
 
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
-	limits *budget.Limits) (_ *Server, err error) {
+	limits *budget.Limits, kept history.Config) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
@@ -119,7 +121,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		s.client.Client.KV = ledgeretcd.Metered(s.client.Client.KV, s.budgets.Charge)
 	}
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
-	s.ledger, err = ledger.Open(ctx, ledger.Config{
+	stored := ledger.Config{
 		Client: s.client.Client, Prefix: Prefix,
 		Zones:       objectCodec(etcd, config.ResourceTransformers, v1alpha1.Resource("zones")),
 		Records:     objectCodec(etcd, config.ResourceTransformers, v1alpha1.Resource("records")),
@@ -133,8 +135,15 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		Notify:       func(o *v1alpha1.Zone, notices []law.Notice) { s.announcer.announceNotices(o, notices) },
 		Withdrawn:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },
 		Now:          Faults.Now, Fault: Faults.At,
-	})
-	if err != nil {
+		HistoryRetention: kept.Retention, Quota: s.keeper.Quota,
+	}
+	if kept.To != "" {
+		if s.sender, err = history.NewSender(kept.To); err != nil {
+			return nil, err
+		}
+		stored.Committed = s.sender.Queue
+	}
+	if s.ledger, err = ledger.Open(ctx, stored); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -283,7 +292,8 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		Withdrawing:   s.classes.Withdrawing,
 		Views:         views{of.zones, s.feed.FrozenBy, s.ledger.Steps, s.ledger.HeldSteps, s.ledger.Left},
 		Stopping:      stopping,
-		Sources:       &sources{s.ledger, records},
+		Sources:       &history.Sources{Ledger: s.ledger, Records: records},
+		History:       history.Reader{Ledger: s.ledger, Records: records},
 	}); err != nil {
 		return err
 	}
@@ -381,7 +391,7 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	var all sync.WaitGroup
 	for what, run := range map[string]func(context.Context) error{"cascades": s.runCascades, "format": s.ledger.FollowFormat,
 		"views": s.feed.Run, "classes": s.classes.Run, "Records": s.confirmer.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run,
-		"metrics": s.metrics.measureRooms, "processes": s.inventory.Run} {
+		"metrics": s.metrics.measureRooms, "processes": s.inventory.Run, "history": s.sender.Run} {
 		all.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", what, err))

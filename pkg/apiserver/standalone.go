@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
+	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -47,6 +48,7 @@ type Config struct {
 	ACME  ACME
 	// Budgets apply to namespaces without an override; nil: no limits.
 	Budgets *budget.Limits
+	History history.Config
 
 	plain bool
 }
@@ -69,7 +71,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	etcd := etcdOptions(registry, cfg.Etcd)
-	s, err := connectEtcd(ctx, config, etcd, cfg.Budgets)
+	s, err := connectEtcd(ctx, config, etcd, cfg.Budgets, cfg.History)
 	if err != nil {
 		return nil, err
 	}

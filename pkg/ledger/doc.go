@@ -15,6 +15,7 @@
 //	layout    keys and the encoding of values
 //	etcd      operations, ranges and watches of any key
 //	objects   conversion of objects to requests, and of decisions to status
+//	history   the archive of steps, with the Records before them
 //	journal   the journal of a zone: retention of its steps
 //	facts     this server's cache of the store, and the compares that prove it
 //	commit    the queue, decision and transaction of writes
@@ -51,6 +52,8 @@
 //	withdrawn/        cascades that find lost rules, release-now; counted by outbox  own revision
 //	journal/          changes of a zone's content; trimmed by journal                nothing; no decision reads it
 //	condensed/        journal                                                        own revision, the name's creation
+//	before/           writes of Records that change a zone; archived by history      nothing; no decision reads it
+//	archived/ history/ shares/   history                                             own revision; no decision reads them
 //	orphans/          the write of the waiting object                                the range's revisions
 //	outbox/           writes with pending work; rewritten and consumed by outbox     own revision
 //	config            this package                                                   own revision

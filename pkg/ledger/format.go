@@ -28,7 +28,7 @@ const (
 	// FirstFormat is the lowest readable format. Stores of lower formats cannot be migrated.
 	FirstFormat = 24
 	// Format is the newest known format.
-	Format = FirstFormat
+	Format = 25
 )
 
 func (c stored) checkFormat(all []migration) error {

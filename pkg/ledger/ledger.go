@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/history"
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
@@ -60,7 +62,22 @@ type Config struct {
 	Fault func(point string)
 	// TryEvery is the period of rounds that try waiting objects (S2.7); 0 means a minute.
 	TryEvery time.Duration
-	adjust   func(*bounds)
+	// HistoryRetention is the time for which steps of zones without historyRetention are kept; nil means
+	// history.DefaultRetention.
+	HistoryRetention *time.Duration
+	// Committed is called with the steps of this server's commits, and the Records before them by step and uid; nil for
+	// none.
+	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
+	// Quota returns the size above which etcd rejects writes, 0 if unknown; nil is 0. The history has a share of it.
+	Quota  func() int64
+	adjust func(*bounds)
+}
+
+func (c *Config) historyRetention() time.Duration {
+	if c.HistoryRetention != nil {
+		return *c.HistoryRetention
+	}
+	return history.DefaultRetention
 }
 
 // Validate returns all errors of the configuration, joined.
@@ -86,6 +103,7 @@ type Ledger struct {
 	jr       *journal.Journal
 	com      *commit.Committer
 	outbox   *outbox.Outbox
+	archive  *history.Archive
 	placer   *objects.Placer
 	outgrown atomic.Bool // see FollowFormat
 	// plain is true if the store had no encryption key at the start.

@@ -97,7 +97,9 @@ func (m *migrating) noteReached(ctx context.Context, s *store) error {
 }
 
 // migrations are in the order of their numbers, without a gap after FirstFormat.
-var migrations []migration
+var migrations = []migration{
+	{Number: 25, Name: "history of steps", Run: beginHistory},
+}
 
 type migrating struct {
 	*Ledger
@@ -146,6 +148,15 @@ type migration struct {
 	OldersMayWrite bool
 	// Run is nil if the new number is enough.
 	Run func(context.Context, *migrating) error
+}
+
+// beginHistory is migration 25: steps of older programs have no states before them, so the history begins now. The
+// migration also is the format of historyRetention, and of the rooms archived, before, history and shares.
+func beginHistory(ctx context.Context, m *migrating) error {
+	return m.beginHistory(ctx, func(ops []clientv3.Op) error {
+		_, err := m.commitLocked(ctx, nil, ops...)
+		return err
+	})
 }
 
 func newestFormat(all []migration) int {

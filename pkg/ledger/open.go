@@ -12,6 +12,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/history"
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
@@ -46,7 +47,11 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 		CheckEvery: limits.checkEvery})
 	l.jr = &journal.Journal{Client: client, Layout: l.mem.Layout, Zones: config.Zones, Deliveries: config.Deliveries,
 		KeptSteps: cmp.Or(config.JournalSteps, journal.JournalSteps), Octets: limits.journalOctets, Spawn: l.mem.Spawn, Fault: l.mem.Fault}
+	l.archive = &history.Archive{Client: client, Layout: l.mem.Layout, Read: l.jr.Made.Read, Retention: config.historyRetention(),
+		Quota: config.Quota, Now: now, Fault: l.mem.Fault}
+	l.jr.Archive = l.archive
 	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.Notify, limits.slowCommit)
+	l.com.Retention, l.com.Committed = l.archive.Retention, config.Committed
 	l.outbox = outbox.New(l.mem, l.jr, l.com, l.placer, config.Terminating, config.Withdrawn, limits.serialsEvery, limits.usageEvery,
 		cmp.Or(config.TryEvery, outbox.TryEvery), limits.maxLeftBy)
 	if err := l.migrateStore(ctx, s); err != nil {

@@ -98,6 +98,7 @@ func (w *recordWrite) commitWrite(ctx context.Context, key string, expected int6
 	}
 	tx := l.com.WriteOf("records", id, expected)
 	tx.Hint, tx.Guess = hint, w.before == nil
+	tx.Before, tx.Origin = w.before, originOf(ctx, w.before, w.after)
 	tx.Ask = func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }
 	tx.Primary = func(ctx context.Context, plan *law.Plan) (*clientv3.Op, *v1alpha1.Zone, error) {
 		if plan.Record == nil {
@@ -192,7 +193,7 @@ func (w *recordWrite) compareOnly(ctx context.Context, s *Set, index int) (commi
 }
 
 func (l *Ledger) setWrite(ctx context.Context, index int, before, after *v1alpha1.Record) *commit.SetWrite {
-	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after}
+	x := &commit.SetWrite{Ctx: ctx, Index: index, Before: before, After: after, Origin: originOf(ctx, before, after)}
 	if x.Ask, x.Hint, x.Unread = l.recordAsk(ctx, before, after, lawform.Record); x.Ask.After != nil {
 		x.Ask.After.WaitsOnConflict = false // in a set no Record waits
 	}

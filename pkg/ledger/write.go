@@ -7,9 +7,11 @@ import (
 	"context"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/storage"
 
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/commit"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
@@ -130,6 +132,20 @@ func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key stri
 			"then run kubizone fsck", key, leaves)
 	}
 	return ctx, fmt.Errorf("update of %s without its present state", key)
+}
+
+// originOf returns the origin of a request's write. before or after may be nil.
+func originOf[T any, P interface {
+	*T
+	metav1.Object
+}](ctx context.Context, before, after P) content.Origin {
+	switch {
+	case after == nil:
+		return commit.OriginOf(ctx, nil, nil)
+	case before == nil:
+		return commit.OriginOf(ctx, nil, after)
+	}
+	return commit.OriginOf(ctx, before, after)
 }
 
 func (w *objectWrite[T, P]) commitAs(o P, out commit.Outcome) {

@@ -104,7 +104,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 		w.tx.Hint, w.tx.Keep = key, true
 	}
 	tx := w.tx
-	tx.Expected, tx.Was = expected, w.before
+	tx.Expected, tx.Was, tx.By, tx.Origin = expected, w.before, ask.By, originOf(ctx, w.before, w.after)
 	if w.before != nil && w.after != nil && zoneUnchanged(w.before, w.after) && !l.placer.IsServableStale(w.after) {
 		return w.commitPlain(ctx, key, expected, put)
 	}

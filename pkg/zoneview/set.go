@@ -283,9 +283,12 @@ func (x *byOldest) Pop() any {
 }
 
 func countOctets(step *content.Step) (n int) {
-	n = stepOctets + len(step.By) + len(step.Trace)
+	n = stepOctets + len(step.By) + len(step.Trace) + len(step.Manager) + len(step.Audit) + len(step.Cause)
 	if step.Record != nil {
 		n += rowOctets + len(step.Record.Namespace) + len(step.Record.Name)
+	}
+	for i := range step.Others {
+		n += rowOctets + len(step.Others[i].Namespace) + len(step.Others[i].Name)
 	}
 	for _, rows := range [...][]content.Row{step.Removed, step.Added} {
 		for i := range rows {
@@ -312,7 +315,7 @@ func countOctets(step *content.Step) (n int) {
 
 // stepOctets and rowOctets are sizes without text.
 const (
-	stepOctets = 240
+	stepOctets = 330
 	rowOctets  = 40
 )
 

@@ -32,8 +32,8 @@ type shownConsole struct {
 func (c *cluster) startConsole(ctx context.Context, t *testing.T, kubeconfig, namespace string) *shownConsole {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "open.html")
-	program := exec.CommandContext(context.WithoutCancel(ctx), c.client, "console", "--no-browser", "--with-parent", "--kubeconfig",
-		kubeconfig, "--open-file", file)
+	program := exec.CommandContext(context.WithoutCancel(ctx), c.client, "console", "--no-browser", "--with-parent",
+		"--kubeconfig", kubeconfig, "--open-file", file)
 	if namespace != "" {
 		program.Args = append(program.Args, "-n", namespace)
 	}

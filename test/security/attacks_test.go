@@ -185,6 +185,10 @@ var attacks = []attack{
 		[]string{"pkg/cmd/console TestPages_nameTheMissingRight"}},
 	{124, "U", "a write, by a console", "no request but reads, reviews and dry runs", nil,
 		[]string{"pkg/cmd/console TestReadOnly_sendsNoWrite"}},
+	{125, "T", "reading who changed what, of other namespaces, by records/changes and zones/changes", "403; of its own namespace " +
+		"its own Records alone", readHistories, nil},
+	{126, "T", "writing at its budget for an hour, so that others' histories go", "its own oldest changes are condensed; others' " +
+		"stay whole", nil, []string{"pkg/ledger TestHistory_ofATenantAtItsBudget_S7_13"}},
 }
 
 // TestAttacks checks the table: each number has an attempt, an expectation and a test.

@@ -170,6 +170,13 @@ type ZoneChanges struct {
 	// +optional
 	// +listType=atomic
 	Steps []ZoneStep `json:"steps,omitempty" protobuf:"bytes,7,rep,name=steps"`
+	// wholeSince is the time from which on no step of history is missing or condensed.
+	// +optional
+	WholeSince *metav1.Time `json:"wholeSince,omitempty" protobuf:"bytes,8,opt,name=wholeSince"`
+	// history are the changes with their users, newest first, in form `history`.
+	// +optional
+	// +listType=atomic
+	History []HistoryStep `json:"history,omitempty" protobuf:"bytes,9,rep,name=history"`
 }
 
 // ZoneChange is the difference between a serial and the next (RFC 1995 §4).
@@ -308,7 +315,7 @@ type ZoneChangesOptions struct {
 	// permission to list Records in all namespaces.
 	// +optional
 	Sources bool `json:"sources,omitempty" protobuf:"varint,3,opt,name=sources"`
-	// form as in ZoneEntriesOptions.
+	// form is `entries` (the default), `definition` or `history`.
 	// +optional
 	Form string `json:"form,omitempty" protobuf:"bytes,4,opt,name=form"`
 	// format as in ZoneEntriesOptions.
@@ -319,4 +326,14 @@ type ZoneChangesOptions struct {
 	// serial is no longer held.
 	// +optional
 	Watch bool `json:"watch,omitempty" protobuf:"varint,6,opt,name=watch"`
+	// limit is the number of steps in form `history`, 500 by default, at most 1000. If there are more,
+	// metadata.continue is set.
+	// +optional
+	Limit int64 `json:"limit,omitempty" protobuf:"varint,7,opt,name=limit"`
+	// continue is the token from the previous answer in form `history`.
+	// +optional
+	Continue string `json:"continue,omitempty" protobuf:"bytes,8,opt,name=continue"`
+	// sinceTime leaves out steps before a time (RFC 3339), in form `history`.
+	// +optional
+	SinceTime string `json:"sinceTime,omitempty" protobuf:"bytes,9,opt,name=sinceTime"`
 }

@@ -37,6 +37,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&Zone{}, &ZoneList{}, &Record{}, &RecordList{}, &Delegation{}, &DelegationList{},
 		&DNSClass{}, &DNSClassList{}, &Delivery{}, &DeliveryList{},
 		&ZoneEntries{}, &ZoneEntriesOptions{}, &ZoneChanges{}, &ZoneChangesOptions{},
+		&RecordChanges{}, &RecordChangesOptions{},
 		&ChangeSet{}, &NameReview{}, &Installation{}, &UpdateKey{}, &UpdateKeyList{}, &UpdateRequest{},
 	)
 	metav1.AddToGroupVersion(scheme, SchemeGroupVersion)

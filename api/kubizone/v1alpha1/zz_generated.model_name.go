@@ -184,6 +184,26 @@ func (in HMACAuth) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in HistoryRecord) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.HistoryRecord"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in HistoryState) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.HistoryState"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in HistoryStep) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.HistoryStep"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in HistoryZone) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.HistoryZone"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Installation) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.Installation"
 }
@@ -261,6 +281,16 @@ func (in RRset) OpenAPIModelName() string {
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Record) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.Record"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RecordChanges) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.RecordChanges"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
+func (in RecordChangesOptions) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.RecordChangesOptions"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.

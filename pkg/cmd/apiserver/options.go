@@ -34,8 +34,10 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
+	apihistory "kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/authorization"
 	"kubi.zone/kubizone/pkg/cmd/tracing"
+	"kubi.zone/kubizone/pkg/ledger/history"
 )
 
 const (
@@ -67,8 +69,12 @@ type Options struct {
 	// ACME enables the group acme.kubi.zone.
 	ACME    apiserver.ACME
 	Budgets budget.Limits
-	Metrics *metrics.Options
-	Logs    *logs.Options
+	// HistoryRetention is that of zones without historyRetention.
+	HistoryRetention time.Duration
+	// HistoryTo is a file or the URL of a receiver; "": none.
+	HistoryTo string
+	Metrics   *metrics.Options
+	Logs      *logs.Options
 
 	beside []beside
 }
@@ -95,7 +101,9 @@ func NewOptions() *Options {
 		Metrics:        metrics.NewOptions(),
 		Logs:           logs.NewOptions(),
 		Budgets:        budget.Default,
-		Fleet:          validation.FleetRules{Repositories: validation.DefaultImageRepositories},
+
+		HistoryRetention: history.DefaultRetention,
+		Fleet:            validation.FleetRules{Repositories: validation.DefaultImageRepositories},
 	}
 	delegation.Register(o.Admission.Plugins)
 	resourcequota.Register(o.Admission.Plugins)
@@ -176,6 +184,10 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 		"Namespaces of a cert-manager whose ClusterIssuers may be solved. A user of one writes challenges for all names that the "+
 			"namespace may have.")
 	o.Budgets.AddFlag(all.FlagSet("budgets"))
+	all.FlagSet("history").DurationVar(&o.HistoryRetention, "history-retention", o.HistoryRetention, "Time for which changes of zones "+
+		"without historyRetention are kept, 0s to 2160h.")
+	all.FlagSet("history").StringVar(&o.HistoryTo, "history-to", o.HistoryTo, "File, or URL of an HTTP receiver, to which this server "+
+		"sends the changes that it commits, as JSON lines.")
 	o.Metrics.AddFlags(all.FlagSet("metrics"))
 	logsapi.AddFlags(o.Logs, all.FlagSet("logs"))
 	return all
@@ -212,6 +224,15 @@ func (o *Options) Validate() error {
 	if utilfeature.DefaultFeatureGate.Enabled(features.AllowUnsafeMalformedObjectDeletion) {
 		wrong = append(wrong, fmt.Errorf("--feature-gates %s=true: deleting an unreadable object would leave its data in the zone; "+
 			"leave it off, kubizone fsck names the damage", features.AllowUnsafeMalformedObjectDeletion))
+	}
+	if o.HistoryRetention < 0 || o.HistoryRetention > validation.MaxHistoryRetention || o.HistoryRetention%time.Second != 0 {
+		wrong = append(wrong, fmt.Errorf("--history-retention %s: give whole seconds from 0s to 2160h, which is 90 days",
+			o.HistoryRetention))
+	}
+	if o.HistoryTo != "" {
+		if err := apihistory.CheckTarget(o.HistoryTo); err != nil {
+			wrong = append(wrong, fmt.Errorf("--history-to %w", err))
+		}
 	}
 	if (o.SecureServing.ServerCert.CertKey.CertFile == "") != (o.SecureServing.ServerCert.CertKey.KeyFile == "") {
 		wrong = append(wrong, errors.New("--tls-cert-file and --tls-private-key-file: give both or none"))

@@ -197,6 +197,10 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.DeliveryStatus{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref),
 		kubizonev1alpha1.Entry{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_Entry(ref),
 		kubizonev1alpha1.HMACAuth{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref),
+		kubizonev1alpha1.HistoryRecord{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_HistoryRecord(ref),
+		kubizonev1alpha1.HistoryState{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_HistoryState(ref),
+		kubizonev1alpha1.HistoryStep{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_HistoryStep(ref),
+		kubizonev1alpha1.HistoryZone{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_HistoryZone(ref),
 		kubizonev1alpha1.Installation{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_Installation(ref),
 		kubizonev1alpha1.InstallationCertificate{}.OpenAPIModelName():       schema_kubizone_api_kubizone_v1alpha1_InstallationCertificate(ref),
 		kubizonev1alpha1.InstallationEtcd{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_InstallationEtcd(ref),
@@ -213,6 +217,8 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.RFC2136Provider{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_RFC2136Provider(ref),
 		kubizonev1alpha1.RRset{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_RRset(ref),
 		kubizonev1alpha1.Record{}.OpenAPIModelName():                        schema_kubizone_api_kubizone_v1alpha1_Record(ref),
+		kubizonev1alpha1.RecordChanges{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_RecordChanges(ref),
+		kubizonev1alpha1.RecordChangesOptions{}.OpenAPIModelName():          schema_kubizone_api_kubizone_v1alpha1_RecordChangesOptions(ref),
 		kubizonev1alpha1.RecordDelegation{}.OpenAPIModelName():              schema_kubizone_api_kubizone_v1alpha1_RecordDelegation(ref),
 		kubizonev1alpha1.RecordList{}.OpenAPIModelName():                    schema_kubizone_api_kubizone_v1alpha1_RecordList(ref),
 		kubizonev1alpha1.RecordReference{}.OpenAPIModelName():               schema_kubizone_api_kubizone_v1alpha1_RecordReference(ref),
@@ -9211,6 +9217,376 @@ func schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback
 	}
 }
 
+func schema_kubizone_api_kubizone_v1alpha1_HistoryRecord(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HistoryRecord is a Record of a change.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the Record.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Record.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"uid": {
+						SchemaProps: spec.SchemaProps{
+							Description: "uid of the Record.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"effect": {
+						SchemaProps: spec.SchemaProps{
+							Description: "effect on the zone: Added, Changed or Removed.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"before": {
+						SchemaProps: spec.SchemaProps{
+							Description: "before is the Record before the change, if the zone had it.",
+							Ref:         ref(kubizonev1alpha1.HistoryState{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"namespace", "name", "uid", "effect"},
+			},
+		},
+		Dependencies: []string{
+			kubizonev1alpha1.HistoryState{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_HistoryState(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HistoryState is an object before a change.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"labels": {
+						SchemaProps: spec.SchemaProps{
+							Description: "labels of the object.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"annotations": {
+						SchemaProps: spec.SchemaProps{
+							Description: "annotations of the object.",
+							Type:        []string{"object"},
+							AdditionalProperties: &spec.SchemaOrBool{
+								Allows: true,
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"spec": {
+						SchemaProps: spec.SchemaProps{
+							Description: "spec of the object.",
+							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
+						},
+					},
+					"leftOut": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "leftOut are the fields for which the history has no room: annotations, labels, spec.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			runtime.RawExtension{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_HistoryStep(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HistoryStep is a change of a zone with one serial.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"fqdn": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fqdn is the zone's name at the change.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"view": {
+						SchemaProps: spec.SchemaProps{
+							Description: "view of the zone, empty for default.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"from": {
+						SchemaProps: spec.SchemaProps{
+							Description: "from is the serial before the change, 0 for the first.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"serial": {
+						SchemaProps: spec.SchemaProps{
+							Description: "serial after the change.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"contentGeneration": {
+						SchemaProps: spec.SchemaProps{
+							Description: "contentGeneration after the change, one more than before.",
+							Default:     0,
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"time": {
+						SchemaProps: spec.SchemaProps{
+							Description: "time of the commit.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"way": {
+						SchemaProps: spec.SchemaProps{
+							Description: "way in which the change came.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"anotherNamespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "anotherNamespace is true if the change is of another namespace than the reader may know: user, manager, audit ID, cause and records are absent.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"by": {
+						SchemaProps: spec.SchemaProps{
+							Description: "by is the user.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"fieldManager": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fieldManager of the write.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"auditID": {
+						SchemaProps: spec.SchemaProps{
+							Description: "auditID of the request.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"cause": {
+						SchemaProps: spec.SchemaProps{
+							Description: "cause of a cascade: the zone or rule that changed.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"records": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "records are the Records written, several for a change set. None for a change of the zone itself.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.HistoryRecord{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"headerBefore": {
+						SchemaProps: spec.SchemaProps{
+							Description: "headerBefore is the former header, if changed.",
+							Ref:         ref(kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName()),
+						},
+					},
+					"headerAfter": {
+						SchemaProps: spec.SchemaProps{
+							Description: "headerAfter is the new header, if changed.",
+							Ref:         ref(kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName()),
+						},
+					},
+					"removed": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "removed values.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.Row{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"added": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "added values.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.Row{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"ttls": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "ttls are the changes of RRsets' ttl.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.TTLChange{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"condensed": {
+						SchemaProps: spec.SchemaProps{
+							Description: "condensed is true if values, headers and states are no longer kept.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"zone": {
+						SchemaProps: spec.SchemaProps{
+							Description: "zone is the removed Zone, if the change is its removal.",
+							Ref:         ref(kubizonev1alpha1.HistoryZone{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"fqdn", "serial", "contentGeneration", "way"},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.HistoryRecord{}.OpenAPIModelName(), kubizonev1alpha1.HistoryZone{}.OpenAPIModelName(), kubizonev1alpha1.Row{}.OpenAPIModelName(), kubizonev1alpha1.TTLChange{}.OpenAPIModelName(), kubizonev1alpha1.ZoneHeader{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_HistoryZone(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HistoryZone is a removed Zone.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"namespace": {
+						SchemaProps: spec.SchemaProps{
+							Description: "namespace of the Zone.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Zone.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"uid": {
+						SchemaProps: spec.SchemaProps{
+							Description: "uid of the Zone.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"before": {
+						SchemaProps: spec.SchemaProps{
+							Description: "before is the Zone before its removal. Absent if the object stayed, pending.",
+							Ref:         ref(kubizonev1alpha1.HistoryState{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"namespace", "name", "uid"},
+			},
+		},
+		Dependencies: []string{
+			kubizonev1alpha1.HistoryState{}.OpenAPIModelName()},
+	}
+}
+
 func schema_kubizone_api_kubizone_v1alpha1_Installation(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -10098,6 +10474,121 @@ func schema_kubizone_api_kubizone_v1alpha1_Record(ref common.ReferenceCallback) 
 		},
 		Dependencies: []string{
 			metav1.ObjectMeta{}.OpenAPIModelName(), kubizonev1alpha1.RecordSpec{}.OpenAPIModelName(), kubizonev1alpha1.RecordStatus{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_RecordChanges(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RecordChanges are the changes that a namespace's Records made in zones, also deleted ones, newest first.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"metadata": {
+						SchemaProps: spec.SchemaProps{
+							Description: "metadata has namespace and name of the Record, and `continue` if there is more.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(kubizonev1alpha1.ZoneViewMeta{}.OpenAPIModelName()),
+						},
+					},
+					"wholeSince": {
+						SchemaProps: spec.SchemaProps{
+							Description: "wholeSince is the time from which on no change is missing or condensed.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"history": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "history are the changes.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.HistoryStep{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+				},
+			},
+		},
+		Dependencies: []string{
+			metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.HistoryStep{}.OpenAPIModelName(), kubizonev1alpha1.ZoneViewMeta{}.OpenAPIModelName()},
+	}
+}
+
+func schema_kubizone_api_kubizone_v1alpha1_RecordChangesOptions(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "RecordChangesOptions are the query parameters of `GET records/{name}/changes`. The name `-` is all Records of the namespace.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"kind": {
+						SchemaProps: spec.SchemaProps{
+							Description: "Kind is a string value representing the REST resource this object represents. Servers may infer this from the endpoint the client submits requests to. Cannot be updated. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"apiVersion": {
+						SchemaProps: spec.SchemaProps{
+							Description: "APIVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"fqdn": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fqdn selects changes at an absolute name.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"limit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "limit is the number of changes after which an answer may end, 500 by default, at most 1000.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"continue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "continue is the token from the previous answer.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"sinceTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sinceTime leaves out changes before a time (RFC 3339).",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+				},
+			},
+		},
 	}
 }
 
@@ -11652,12 +12143,36 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallb
 							},
 						},
 					},
+					"wholeSince": {
+						SchemaProps: spec.SchemaProps{
+							Description: "wholeSince is the time from which on no step of history is missing or condensed.",
+							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
+						},
+					},
+					"history": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "history are the changes with their users, newest first, in form `history`.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.HistoryStep{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
 				},
 				Required: []string{"fqdn", "since", "until"},
 			},
 		},
 		Dependencies: []string{
-			kubizonev1alpha1.ZoneChange{}.OpenAPIModelName(), kubizonev1alpha1.ZoneStep{}.OpenAPIModelName(), kubizonev1alpha1.ZoneViewMeta{}.OpenAPIModelName()},
+			metav1.Time{}.OpenAPIModelName(), kubizonev1alpha1.HistoryStep{}.OpenAPIModelName(), kubizonev1alpha1.ZoneChange{}.OpenAPIModelName(), kubizonev1alpha1.ZoneStep{}.OpenAPIModelName(), kubizonev1alpha1.ZoneViewMeta{}.OpenAPIModelName()},
 	}
 }
 
@@ -11705,7 +12220,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref common.Referen
 					},
 					"form": {
 						SchemaProps: spec.SchemaProps{
-							Description: "form as in ZoneEntriesOptions.",
+							Description: "form is `entries` (the default), `definition` or `history`.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -11721,6 +12236,27 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref common.Referen
 						SchemaProps: spec.SchemaProps{
 							Description: "watch continues with new changes until client or server ends the watch. Each change is a metav1.WatchEvent of type MODIFIED with a ZoneChanges of one serial. An ERROR has a Status with the reason for the end: 410 if the serial is no longer held.",
 							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
+					"limit": {
+						SchemaProps: spec.SchemaProps{
+							Description: "limit is the number of steps in form `history`, 500 by default, at most 1000. If there are more, metadata.continue is set.",
+							Type:        []string{"integer"},
+							Format:      "int64",
+						},
+					},
+					"continue": {
+						SchemaProps: spec.SchemaProps{
+							Description: "continue is the token from the previous answer in form `history`.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"sinceTime": {
+						SchemaProps: spec.SchemaProps{
+							Description: "sinceTime leaves out steps before a time (RFC 3339), in form `history`.",
+							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
@@ -12565,6 +13101,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 						SchemaProps: spec.SchemaProps{
 							Description: "dnssec has the servers of the zone's class sign the zone. Absent: unsigned.",
 							Ref:         ref(kubizonev1alpha1.ZoneDNSSEC{}.OpenAPIModelName()),
+						},
+					},
+					"historyRetention": {
+						SchemaProps: spec.SchemaProps{
+							Description: "historyRetention is the time for which the server keeps changes of the zone, with their users and the Records before them, 0s to 2160h. Above its share of etcd a namespace's oldest changes are condensed. 0s keeps none. Defaults to the server's --history-retention, 168h.",
+							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
 				},

@@ -68,11 +68,24 @@ func Condense(steps []Step) Step {
 	return out
 }
 
-// RecordRef names the Record that made a step.
+// RecordRef names a Record that made a step.
 type RecordRef struct {
 	Namespace string `json:"ns"`
 	Name      string `json:"n"`
 	UID       string `json:"u"`
+	// Was is true if the Record was in the zone before the step, Left if it is not after the step.
+	Was  bool `json:"w,omitempty"`
+	Left bool `json:"l,omitempty"`
+}
+
+// Origin is the source of a step. It is no part of the definition.
+type Origin struct {
+	// Manager is the field manager of a write, and Audit the ID of its request in the audit log.
+	Manager string `json:"fm,omitempty"`
+	Audit   string `json:"id,omitempty"`
+	// Cause is the reason of a step without a request, and CausedBy the namespace behind it.
+	Cause    string `json:"why,omitempty"`
+	CausedBy string `json:"wns,omitempty"`
 }
 
 // TTLChange is a change of an RRset's TTL. Before is nil for a new RRset, After for a removed one.
@@ -99,9 +112,12 @@ type Step struct {
 	Added   []Row `json:"a,omitempty"`
 	// TTLs has at most a change for each RRset.
 	TTLs []TTLChange `json:"t,omitempty"`
-	// Record and By, the user, made the step; Record is nil for other causes. Neither is part of the definition.
-	Record *RecordRef `json:"rec,omitempty"`
-	By     string     `json:"by,omitempty"`
+	// Record and By, the user, made the step; Record is nil for other causes. Others are further Records of a change
+	// set. None of them is part of the definition.
+	Record *RecordRef  `json:"rec,omitempty"`
+	Others []RecordRef `json:"recs,omitempty"`
+	By     string      `json:"by,omitempty"`
+	Origin
 	// Trace is the traceparent of the recorded span behind the step, of 55 octets, or "". It is not part of the
 	// definition either.
 	Trace string `json:"tp,omitempty"`
@@ -152,4 +168,20 @@ type Transaction struct {
 	// Settled is true if the definition after the last step may be delivered (S7.2).
 	Settled bool `json:"ok,omitempty"`
 	Gone    bool `json:"gone,omitempty"`
+	// Removal is set if Gone is.
+	Removal *Removal `json:"x,omitempty"`
+}
+
+// Removal is the end of a zone: its object was deleted, or lost its name (S3.7).
+type Removal struct {
+	Identity
+	FQDN   name.Name     `json:"f"`
+	Serial serial.Serial `json:"s"`
+	By     string        `json:"by,omitempty"`
+	Origin
+	Time int64 `json:"at"`
+	// Retention is the zone's historyRetention in seconds.
+	Retention int64 `json:"k"`
+	// State is the packed state of the deleted object, empty if the object stays.
+	State []byte `json:"o,omitempty"`
 }

@@ -232,7 +232,8 @@ func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.
 	}
 	change := &law.ZoneChange{Zone: z, Holding: holding.WithWork(ask.Work, z.Namespace, ask.WorkBy, ask.Now.Unix()), Notices: x.notices}
 	if !x.diff.empty() {
-		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID}
+		record := &content.RecordRef{Namespace: ask.Namespace, Name: ask.Name, UID: ask.UID,
+			Was: ask.Before != nil && ask.Before.Zone.UID == z.UID, Left: x.place == nil}
 		if r := AdvanceZone(change, z, ask.Set, &x.diff, ask.Now, record, ask.By); r != nil {
 			return nil, r
 		}

@@ -26,6 +26,9 @@ func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 	com.Usage.noteCounts(b.change, b.Facts)
 	b.answerLocked(r, trip)
+	if com.Committed != nil && len(b.steps.Steps) > 0 && b.object != nil {
+		com.Committed(b.object, b.steps.Steps, b.listStates())
+	}
 	if b.change != nil && b.change.Held && com.held != nil {
 		com.held(b.object.DeepCopy())
 	}
@@ -107,7 +110,7 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	if c := b.change; c != nil {
 		h := com.queueAt(com.mem.Layout.Zone(c.Zone.Namespace, c.Zone.Name))
 		if b.journal > 0 {
-			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journal)
+			com.jr.Wrote(&h.trimming, h.Key, b.object, rev, len(b.steps.Steps), b.journal, b.before)
 		}
 		for i := range b.steps.Steps {
 			if !b.hasOutboxItem() { // names freed by cascades wait for the outbox's next round

@@ -265,6 +265,7 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 	}
 	b.moveOn(m)
 	if c := m.plan.Zone; c != nil && c.Step != nil {
+		c.Step.Origin = m.Origin
 		d.steps = append(d.steps, *c.Step)
 	}
 	d.held = d.held || m.plan.Zone != nil && m.plan.Zone.Held
@@ -379,8 +380,11 @@ func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *dr
 			g.reply(Answer{Err: err})
 			return taken
 		}
-		if g.proves = g.isDry(); !g.proves && !b.addStep(g, step, before) {
-			return boundary
+		if g.proves = g.isDry(); !g.proves {
+			b.addStates(ctx, g, step)
+			if !b.addStep(g, step, before) {
+				return boundary
+			}
 		}
 	}
 	if first && g.set == nil && !g.proves {

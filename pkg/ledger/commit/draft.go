@@ -90,7 +90,7 @@ func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *cont
 		step = &d.steps[0]
 	default:
 		all := content.Condense(d.steps)
-		if all.By = d.steps[0].By; len(all.Added)+len(all.Removed)+len(all.TTLs) > 0 {
+		if nameAuthors(&all, d.steps); len(all.Added)+len(all.Removed)+len(all.TTLs) > 0 {
 			step = &all
 		} else {
 			b.undoSerial(g.set.opening)
@@ -102,6 +102,16 @@ func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *cont
 		g.set.change = &c
 	}
 	return step
+}
+
+// nameAuthors names the Records and the first request of a change set.
+func nameAuthors(all *content.Step, steps []content.Step) {
+	all.By, all.Origin, all.Record = steps[0].By, steps[0].Origin, steps[0].Record
+	for _, step := range steps[1:] {
+		if step.Record != nil {
+			all.Others = append(all.Others, *step.Record)
+		}
+	}
 }
 
 func (b *batch) undoSerial(opening *law.Zone) {
@@ -278,7 +288,7 @@ func (b *batch) addCompare(c clientv3.Cmp) {
 
 func (b *batch) countPuts() int {
 	const shared = 8
-	return len(b.Facts) + len(b.Puts) + b.writes + shared
+	return len(b.Facts) + len(b.Puts) + b.writes + len(b.states) + shared
 }
 
 func countOctets(then []clientv3.Op) (octets int) {

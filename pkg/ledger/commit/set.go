@@ -29,7 +29,7 @@ func (t *Set) newGroup() *group {
 	hint := ""
 	for _, x := range t.Writes {
 		w := t.Committer.WriteOf("records", x.Object(), x.Expected)
-		w.Guess = guess
+		w.Guess, w.Before, w.Origin = guess, x.Before, x.Origin
 		w.Ask = func(seen *law.Seen) law.Outcome {
 			ask := x.Ask
 			ask.Set = t.opening

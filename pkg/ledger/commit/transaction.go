@@ -37,6 +37,7 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 			err = b.putZone(ctx, key, b.object)
 		}
 		b.putStep(c)
+		b.putStates(c)
 	} else if b.movesZone() {
 		b.object = b.Base
 		err = b.putZone(ctx, b.head.Key, b.Base.DeepCopy())
@@ -95,7 +96,7 @@ func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *co
 		if c.Ended != nil {
 			z = c.Ended
 		}
-		key, tx = com.mem.Layout.Step(z.UID, z.N)+".gone", &content.Transaction{After: z.N, Gone: true}
+		key, tx = com.mem.Layout.Step(z.UID, z.N)+".gone", &content.Transaction{After: z.N, Gone: true, Removal: b.removalOf(z, c.Gone)}
 	case len(b.steps.Steps) > 0:
 		key, tx = com.mem.Layout.Step(c.Zone.UID, b.steps.Last()), &content.Transaction{Steps: b.steps.Steps, Settled: c.Settled()}
 		if !b.steps.Steps[0].Creates() {

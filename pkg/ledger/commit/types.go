@@ -4,6 +4,7 @@
 package commit
 
 import (
+	"encoding/json"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/history"
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
@@ -30,11 +32,16 @@ type Committer struct {
 	notify     func(*v1alpha1.Zone, []law.Notice) // Config.Notify
 	slowCommit time.Duration
 	latency    latencies
-	Clients    atomic.Int64 // time of the last client write of content, in Unix nanoseconds
-	Usage      usage
-	wake       chan struct{}
-	freed      chan FreedName
-	noted      map[FreedName]bool // in freed; guarded by Memory.Mu
+	// Committed is called with the steps of a commit, and the states before them by step and uid; nil for none. It must
+	// not block.
+	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
+	// Retention is that of zones without historyRetention.
+	Retention time.Duration
+	Clients   atomic.Int64 // time of the last client write of content, in Unix nanoseconds
+	Usage     usage
+	wake      chan struct{}
+	freed     chan FreedName
+	noted     map[FreedName]bool // in freed; guarded by Memory.Mu
 
 	// Memory.Mu guards queues and works, the IDs of the outbox items that this process has yet to process.
 	queues map[string]*queue // by zone key
@@ -107,6 +114,13 @@ type draft struct {
 	octets int
 
 	touched []touched
+	states  []stateBefore
+}
+
+// stateBefore is a Record before a step of the batch.
+type stateBefore struct {
+	namespace string
+	history.BeforeStep
 }
 
 type undone struct {
@@ -137,6 +151,7 @@ type puts struct {
 	// put, counted from offset, or -1.
 	offset, zoneAt int
 	journal        int // octets of the journal value
+	before         int // octets of the states before the steps
 }
 
 type touched struct {

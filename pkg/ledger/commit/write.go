@@ -15,6 +15,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
@@ -39,6 +40,10 @@ type Write struct {
 	Primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
 	// Also, if not nil, returns further compares and operations for the transaction.
 	Also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
+	// Origin is the source of the write's step, and Before the Record before the write, nil for a creation.
+	Origin content.Origin
+	By     string // the user of a zone's removal
+	Before *v1alpha1.Record
 	// OutboxItem is the outbox item behind the write; nil for a client's write.
 	OutboxItem *Item
 	// Payer is the charged namespace; "" as in payerOf.
@@ -99,6 +104,7 @@ type SetWrite struct {
 	Expected int64
 	// Before is nil for a creation, After for a deletion. Hint is as in Write. Unread is the reason for a missing Ask.
 	Before, After *v1alpha1.Record
+	Origin        content.Origin
 	Ask           records.RecordAsk
 	Hint          string
 	Unread        error
@@ -154,6 +160,8 @@ type member struct {
 	plan    *law.Plan
 	refusal error
 	op      clientv3.Op
+	// state is Before, packed; nil until a plan needs it.
+	state []byte
 	// moved is true if the object has changed since the caller read it.
 	out   Outcome
 	moved bool

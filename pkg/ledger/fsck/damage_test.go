@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
+	"kubi.zone/kubizone/pkg/ledger/history"
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
@@ -109,6 +110,21 @@ func (v *vandal) editDelegation(ns, name string, change func(*v1alpha1.Delegatio
 	return v.editObject(v.s.Ledger.Layout().Delegation(ns, name), d, func() { change(d) })
 }
 
+func (v *vandal) firstUnder(room string) (key string, value []byte) {
+	v.t.Helper()
+	r := store.Must(v.st.Client.Client.Get(v.s.Ctx, v.prefixOf(room), withPrefix()...))
+	if len(r.Kvs) == 0 {
+		v.t.Fatalf("nothing under %s", room)
+	}
+	return string(r.Kvs[0].Key), r.Kvs[0].Value
+}
+
+func (v *vandal) editRaw(room string, change func([]byte) []byte) string {
+	key, value := v.firstUnder(room)
+	v.putValue(key, change(value))
+	return key
+}
+
 func (v *vandal) prefixOf(room string) string { return v.s.Ledger.Layout().Room(room) }
 
 // findMiddle returns the key of a journal step from the middle of example.org. Like the step before, it has a
@@ -171,6 +187,42 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		// do damages the store and returns the key to report.
 		do func(v *vandal) string
 	}{
+		{"a segment is damaged", "S7.13", func(v *vandal) string {
+			return v.editRaw("history", func(value []byte) []byte { return value[:len(value)-1] })
+		}},
+		{"a segment under another step", "S7.13", func(v *vandal) string {
+			key, value := v.firstUnder("history")
+			v.putValue(key, nil)
+			other := key[:len(key)-1] + "f"
+			v.putValue(other, value)
+			return other
+		}},
+		{"a segment is gone", "S7.13", func(v *vandal) string {
+			key, _ := v.firstUnder("history")
+			v.putValue(key, nil)
+			at, _ := s.Ledger.Layout().ParseSegment(key)
+			return s.Ledger.Layout().Share(at.Namespace)
+		}},
+		{"a share is gone", "S7.13", drop("shares", "infra")},
+		{"a share is another", "S7.13", func(v *vandal) string {
+			return editValue(v, v.prefixOf("shares"), func(_ string, x *history.Share) bool { x.Octets++; return true })
+		}},
+		{"an archive beyond the zone", "S7.13", func(v *vandal) string {
+			return editValue(v, v.prefixOf("archived")+held+"/", func(_ string, x *history.Archived) bool { x.Last = 1 << 30; return true })
+		}},
+		{"no archive of segments", "S7.13", func(v *vandal) string {
+			v.putValue(v.prefixOf("archived")+held+"/", nil)
+			return v.prefixOf("archived") + held + "/infra"
+		}},
+		{"a state that does not unpack", "S7.13", func(v *vandal) string {
+			return editValue(v, v.prefixOf("before"), func(_ string, x *history.Before) bool { x.Of[0].State[0] = 'x'; return true })
+		}},
+		{"a state of no step", "S7.13", func(v *vandal) string {
+			_, value := v.firstUnder("before")
+			key := s.Ledger.Layout().Before("infra", example, 1<<30)
+			v.putValue(key, value)
+			return key
+		}},
 		{"no format", "format", func(v *vandal) string {
 			v.putValue(s.Ledger.Layout().Config(), []byte(`{"hashAlgorithm":1}`))
 			return s.Ledger.Layout().Config()

@@ -140,7 +140,7 @@ func Run(ctx context.Context, config Config) (Report, error) {
 	for _, step := range []func() error{
 		c.checkFormat, c.readZones, c.readNames, c.readOutbox, c.readDelegations, c.readPendingCuts, c.readWithdrawn, c.readCuts,
 		c.readRecords, c.checkMembers, c.checkOwners, c.checkCounts, c.checkGiven, c.checkOrphans, c.checkSerials, c.checkZones,
-		c.checkCuts, c.checkNames, c.checkWaiting, c.checkJournals, c.readServers,
+		c.checkCuts, c.checkNames, c.checkWaiting, c.checkJournals, c.checkHistory, c.readServers,
 	} {
 		if err := step(); err != nil {
 			return c.report, fmt.Errorf("checking the store: %w", err)

@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/history"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
@@ -43,6 +44,8 @@ const (
 	// keptOctets has entryOctets for each entry of the zone. S9.1 counts more, so a tenant's quotas bound its journals
 	// too.
 	entryOctets = 64
+	// maxStates is the octets of states before steps after which a zone's steps are archived.
+	maxStates = 64 << 10
 )
 
 // Unsettled reports whether the delivered content is earlier than the zone's (S7.2, S7.5).
@@ -69,6 +72,8 @@ type Journal struct {
 	Spawn             func(func())
 	Fault             func(point string)
 	Made              made
+	// Archive keeps the steps; nil for none.
+	Archive *history.Archive
 }
 
 // Trimming is the state of a zone's trims in this process.
@@ -78,6 +83,8 @@ type Trimming struct {
 	condensed int
 	// written counts the steps since the last trim. octets, and long for long steps, count since the last weighSteps.
 	written, octets, long int
+	// states is the octets of states before steps since the last archive.
+	states int
 	// done is set by the first trim. All keys before the key "to" were deleted since the name was created at revision
 	// named: a zone that is back (S3.7) has the same uid, but counts its steps from the beginning.
 	running, done bool
@@ -85,11 +92,12 @@ type Trimming struct {
 	named         int64
 }
 
-// Wrote counts a journal value that the transaction at rev wrote for z, and starts a trim when due. name is for the
-// log.
-func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets int) {
+// Wrote counts a journal value that the transaction at rev wrote for z, with states before its steps, and starts a trim
+// when due. name is for the log.
+func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets, states int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.states += states
 	if octets > steps*longStep {
 		t.long += octets
 	}
@@ -98,9 +106,11 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	// a process's first write trims the journal of a server with other bounds
 	first := !t.done && newest > uint64(most)
 	weigh := first || t.long >= jr.Octets || (jr.Holds(z) || Unsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensed)/4
-	if t.running || !weigh && (t.written < max(1, most/2) || newest <= uint64(most)) {
+	archives := t.states >= maxStates
+	if t.running || !weigh && !archives && (t.written < max(1, most/2) || newest <= uint64(most)) {
 		return
 	}
+	t.states = 0
 	if weigh {
 		t.long, t.octets = 0, 0
 	}
@@ -109,7 +119,7 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 		served := jr.Client.Ctx()
 		ctx, cancel := context.WithTimeout(served, trimTimeout)
 		defer cancel()
-		condensed, err := jr.trimJournal(ctx, t, z, rev, weigh)
+		condensed, err := jr.trimJournal(ctx, t, z, rev, weigh, archives)
 		t.mu.Lock()
 		t.running, t.done, t.condensed = false, true, condensed
 		if err != nil { // the next step retries
@@ -126,8 +136,9 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 // If weigh is true, a bound of octets limits the kept steps too. Needed steps of an unsettled zone are first condensed;
 // condensed is the size of the condensed step before. If the zone has left its name since rev, nothing is deleted. Two
 // servers may trim at once, as a new Delivery needs no step from before its creation, and existing Deliveries need ever
-// fewer.
-func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh bool) (condensed int, err error) {
+// fewer. Deleted steps are archived first, all steps if archives is true.
+func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
+	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
 	jr.Fault("trim")
 	named, err := jr.stillNamed(ctx, z, rev)
@@ -136,6 +147,10 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	}
 	start := t.startKey(jr.Layout.Journal(zone), named.GetCompare().GetCreateRevision())
 	oldest, most := newest-min(newest, uint64(jr.KeptSteps)), jr.Octets
+	archived := oldest
+	if archives {
+		archived = newest
+	}
 	var needs func(serial.Serial) bool
 	if jr.Holds(z) {
 		if needs, err = jr.findUndelivered(ctx, z); err != nil {
@@ -169,6 +184,12 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 			return condensed, err
 		}
 	}
+	if _, last, ok := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00")); ok {
+		archived = max(archived, last)
+	}
+	if kept, err := jr.archive(ctx, z, archived, *named); err != nil || !kept {
+		return condensed, err
+	}
 	if Unsettled(z) && end > jr.Layout.Step(zone, oldest) {
 		_, last, _ := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00"))
 		if last, err = jr.Condense(ctx, z, rev, last); err != nil {
@@ -186,6 +207,30 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		t.mu.Unlock()
 	}
 	return condensed, nil
+}
+
+// ArchiveAll archives all steps of z, read at revision at.
+func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) error {
+	named, err := jr.stillNamed(ctx, z, at)
+	if err != nil || named == nil {
+		return err
+	}
+	_, err = jr.archive(ctx, z, uint64(z.Status.ContentGeneration), *named)
+	return err
+}
+
+// archive returns false if the steps must stay, as another server archives them. The error is that of ctx alone: a
+// damaged archive must not fill etcd with journals.
+func (jr *Journal) archive(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) (kept bool, err error) {
+	if jr.Archive == nil {
+		return true, nil
+	}
+	kept, err = jr.Archive.Keep(ctx, jr.Archive.HeaderOf(z), upTo, named)
+	if err != nil && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(err, "Steps of a zone are not archived, and its history has a gap", "zone", klog.KObj(z))
+		return true, nil
+	}
+	return kept, ctx.Err()
 }
 
 // startKey returns the key before which this process has deleted the journal. No earlier step is written.

@@ -156,8 +156,8 @@ func MostKeys(k law.Key) int64 {
 }
 
 // Rooms lists the internal kinds of keys, in key order, without asked and config.
-var Rooms = []string{"condensed", "counts", "cuts", "debts", "journal", "members", "names",
-	"orphans", "outbox", "owners", "rules", "serials", "withdrawn"}
+var Rooms = []string{"archived", "before", "condensed", "counts", "cuts", "debts", "history", "journal", "members", "names",
+	"orphans", "outbox", "owners", "rules", "serials", "shares", "withdrawn"}
 
 // ZoneRooms lists the kinds purged with a zone, in order. A new zone of the name reads members of the earlier zone
 // (law.LastSerial.From) until the earlier Records are released (S2.10). The last kinds name the RRsets to withdraw from

@@ -184,6 +184,8 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	rooms := layout.ZoneRooms
 	if waits {
 		rooms = layout.ZoneRooms[:layout.OwnRooms]
+	} else if err := ob.jr.Archive.KeepGone(ctx, s.Work.Purge); err != nil {
+		return err
 	}
 	for _, room := range rooms {
 		from := ob.mem.Layout.Room(room) + s.Work.Purge + "/"

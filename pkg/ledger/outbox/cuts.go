@@ -71,6 +71,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		ask.Own = (ask.Own || d.Own) && !ob.Terminates(d.Parent.Namespace)
 		w := ob.cutWrite(ask, parent)
 		w.Key, w.Expected, w.OutboxItem = cutKey, r.Kvs[0].ModRevision, item
+		w.Origin = content.Origin{Cause: fmt.Sprintf("zone %s has other name servers, glue or DS", d.FQDN), CausedBy: d.Child.Namespace}
 		switch out, err := ob.com.Commit(ctx, w); {
 		case errors.Is(err, commit.ErrThrough): // the child's cascade has ended, or the parent has another name
 		case err != nil:

@@ -98,7 +98,7 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 			return err
 		}
 		w := ob.com.WriteOf("zones", o, mod)
-		w.Was, w.Hint, w.OutboxItem = o, w.Key, item
+		w.Was, w.Hint, w.OutboxItem, w.Origin = o, w.Key, item, commit.CauseOf(item)
 		w.Ask = func(seen *law.Seen) law.Outcome {
 			out := decide(seen)
 			ob.dropUnchanged(out.Plan, o)

@@ -44,6 +44,14 @@ func (ob *Outbox) Run(ctx context.Context) error {
 				_ = ob.SweepCondensed(ctx) // the next sweep retries
 				return nil
 			}},
+		{historyEvery, func(ctx context.Context, _ sightings) sightings {
+			_ = ob.SweepHistory(ctx)
+			return nil
+		}},
+		{ob.serialsEvery, func(ctx context.Context, _ sightings) sightings {
+			_ = ob.SweepStates(ctx)
+			return nil
+		}},
 	} {
 		duties.Go(func() {
 			for seen := duty.do(ctx, nil); etcd.Pause(ctx, duty.every); {

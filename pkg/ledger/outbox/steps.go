@@ -73,6 +73,7 @@ func (ob *Outbox) stepOf(s *workState, c candidate, o *v1alpha1.Record, mod int6
 	}
 	w := ob.com.WriteOf("records", o, mod)
 	w.Hint, w.OutboxItem = ob.mem.GuessZone(r), &s.Item
+	w.Before, w.Origin = o, commit.CauseOf(&s.Item)
 	if isTrial(&s.Work) {
 		w.Payer = o.Namespace
 	}

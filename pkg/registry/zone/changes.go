@@ -23,6 +23,9 @@ const restart = "zones/entries"
 
 func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (
 	func(http.ResponseWriter) error, error) {
+	if query.Form == v1alpha1.FormHistory {
+		return s.prepareHistory(ctx, id, query, accept)
+	}
 	definition, err := formOf(query.Form)
 	if err != nil {
 		return nil, err
@@ -37,6 +40,9 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	format, err := negotiateFormat(query.Format, accept, offered...)
 	if err != nil {
 		return nil, err
+	}
+	if query.Limit != 0 || query.Continue != "" || query.SinceTime != "" {
+		return nil, apierrors.NewBadRequest("query parameters limit, continue and sinceTime are those of form=history")
 	}
 	if query.Sources {
 		if format == v1alpha1.FormatText {
@@ -229,27 +235,4 @@ func apiStep(step content.Step, sources bool) v1alpha1.ZoneStep {
 		out.Traceparent = step.Trace
 	}
 	return out
-}
-
-func apiRows(rows []content.Row) []v1alpha1.Row {
-	var out []v1alpha1.Row
-	for _, row := range rows {
-		out = append(out, v1alpha1.Row{Owner: row.Owner.String(), Type: row.Type.String(), Data: row.Data})
-	}
-	return out
-}
-
-func apiTTL(ttl *content.TTL) string {
-	if ttl == nil {
-		return ""
-	}
-	return ttl.String()
-}
-
-func apiTime(seconds int64) *metav1.Time {
-	if seconds == 0 {
-		return nil
-	}
-	at := metav1.NewTime(time.Unix(seconds, 0).UTC())
-	return &at
 }

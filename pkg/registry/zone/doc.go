@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package zone is the REST storage of zones.kubi.zone, with the subresources status, finalizers and dnssec, the
-// permission establish, and the computed entries and changes.
+// permission establish, the computed entries and changes, and records/changes with the history of a namespace.
 //
 // Guarantees: (1) spec is stored as written, and the server sets status and generation (S7.4); (2) a dry run has the
 // commit's answer (S7.3); (3) the permission for a standalone zone is checked before the write begins, never under a
@@ -13,5 +13,5 @@
 //
 // Out of scope: writes and views of a zone (kind.Decide, Views and Sources).
 //
-// Read storage.go first, then views.go, entries.go and watch.go.
+// Read history.go, storage.go first, then views.go, entries.go and watch.go.
 package zone

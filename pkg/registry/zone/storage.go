@@ -34,6 +34,7 @@ type Config struct {
 	Withdrawing func(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error)
 	Views       Views
 	Sources     Sources
+	History     History
 	// Stopping ends watches of changes at shutdown.
 	Stopping context.Context
 }
@@ -44,7 +45,7 @@ type REST struct {
 	config Config
 }
 
-// AddStorage adds Zones and their subresources to paths.
+// AddStorage adds Zones and their subresources, and records/changes, to paths.
 func AddStorage(paths map[string]rest.Storage, config Config) (err error) {
 	zone := &REST{config: config}
 	if zone.REST, err = newKind(zone).AddStorage(paths, config.Scheme, config.RESTOptions, config.Preview); err != nil {
@@ -61,5 +62,6 @@ func AddStorage(paths map[string]rest.Storage, config Config) (err error) {
 	paths["zones"] = zone
 	paths["zones/establish"] = kind.Permission{Of: v1alpha1.Resource("zones/" + subresourceEstablish), Object: &v1alpha1.Zone{}}
 	paths["zones/entries"], paths["zones/changes"] = newEntries(streams), newChanges(streams)
+	paths["records/changes"] = newRecordChanges(streams)
 	return nil
 }

@@ -70,6 +70,12 @@ func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
 		}, s.prepareChanges}
 }
 
+// newRecordChanges returns records/changes.
+func newRecordChanges(s *streams) *view[*v1alpha1.RecordChangesOptions] {
+	return &view[*v1alpha1.RecordChangesOptions]{s, &v1alpha1.RecordChanges{}, &v1alpha1.RecordChangesOptions{},
+		func(*v1alpha1.RecordChangesOptions) *slots { return s.readSlots }, s.prepareRecordChanges}
+}
+
 func (v *view[O]) New() runtime.Object { return v.answer.DeepCopyObject() }
 
 func (*view[O]) Destroy() {}
@@ -150,25 +156,6 @@ func (s *streams) mayReadSources(ctx context.Context) error {
 	return nil
 }
 
-func serialOf(parameter string, value int64) (serial.Serial, error) {
-	if value < 0 || value > int64(^uint32(0)) {
-		return 0, apierrors.NewBadRequest(fmt.Sprintf("query parameter %s: %d is not a serial, which is from 1 to 4294967295", parameter,
-			value))
-	}
-	return serial.Serial(uint32(value)), nil
-}
-
-func formOf(text string) (definition bool, err error) {
-	switch text {
-	case "", v1alpha1.FormEntries:
-		return false, nil
-	case v1alpha1.FormDefinition:
-		return true, nil
-	}
-	return false, apierrors.NewBadRequest(fmt.Sprintf("query parameter form: %q is neither %q nor %q", text, v1alpha1.FormEntries,
-		v1alpha1.FormDefinition))
-}
-
 func ifNotHeld(err, refusal error) error {
 	if errors.Is(err, ErrNotHeld) {
 		return refusal
@@ -179,8 +166,4 @@ func ifNotHeld(err, refusal error) error {
 func expiredError(zone *v1alpha1.Zone, at serial.Serial, from string) error {
 	return apierrors.NewResourceExpired(fmt.Sprintf("serial %d of zone %s is no longer kept here: start again from %s", at,
 		zone.Status.FQDN, from))
-}
-
-func metaOf(zone *v1alpha1.Zone) v1alpha1.ZoneViewMeta {
-	return v1alpha1.ZoneViewMeta{Name: zone.Name, Namespace: zone.Namespace, UID: string(zone.UID)}
 }

@@ -36,6 +36,12 @@ func addConversionFuncs(scheme *runtime.Scheme) error {
 		}); err != nil {
 		return err
 	}
+	if err := scheme.AddConversionFunc((*url.Values)(nil), (*v1alpha1.RecordChangesOptions)(nil),
+		func(in, out any, _ conversion.Scope) error {
+			return readRecordChangesOptions(*in.(*url.Values), out.(*v1alpha1.RecordChangesOptions))
+		}); err != nil {
+		return err
+	}
 	return scheme.AddConversionFunc((*url.Values)(nil), (*v1alpha1.ZoneChangesOptions)(nil), func(in, out any, _ conversion.Scope) error {
 		return readChangesOptions(*in.(*url.Values), out.(*v1alpha1.ZoneChangesOptions))
 	})
@@ -71,9 +77,14 @@ func readEntriesOptions(in url.Values, out *v1alpha1.ZoneEntriesOptions) error {
 }
 
 func readChangesOptions(in url.Values, out *v1alpha1.ZoneChangesOptions) error {
-	out.Form, out.Format = in.Get("form"), in.Get("format")
+	out.Form, out.Format, out.Continue, out.SinceTime = in.Get("form"), in.Get("format"), in.Get("continue"), in.Get("sinceTime")
 	return cmp.Or(readInt(in, "since", &out.Since), readInt(in, "until", &out.Until), readBool(in, "sources", &out.Sources),
-		readBool(in, "watch", &out.Watch))
+		readBool(in, "watch", &out.Watch), readInt(in, "limit", &out.Limit))
+}
+
+func readRecordChangesOptions(in url.Values, out *v1alpha1.RecordChangesOptions) error {
+	out.FQDN, out.Continue, out.SinceTime = in.Get("fqdn"), in.Get("continue"), in.Get("sinceTime")
+	return readInt(in, "limit", &out.Limit)
 }
 
 func readInt(in url.Values, key string, out *int64) (err error) {

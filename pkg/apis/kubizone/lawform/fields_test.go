@@ -132,6 +132,8 @@ func TestZoneSpec_reachesTheLaw(t *testing.T) {
 		"spec.limits.maxDeletePercent":     set(func(s *v1alpha1.ZoneSpec) { s.Limits.MaxDeletePercent = &n }),
 		"spec.withdrawalGracePeriod":       set(func(s *v1alpha1.ZoneSpec) { s.WithdrawalGracePeriod = &metav1.Duration{Duration: time.Hour} }),
 
+		"spec.historyRetention": not("the history reads it", func(s *v1alpha1.ZoneSpec) { s.HistoryRetention = &metav1.Duration{} }),
+
 		"spec.dnsClassRefs.kind":  not("the law reads whether there is a class, and delivery which", func(s *v1alpha1.ZoneSpec) { s.DNSClassRefs[0].Kind = "Bind9Cluster" }),
 		"spec.dnsClassRefs.name":  not("the law reads whether there is a class, and delivery which", func(s *v1alpha1.ZoneSpec) { s.DNSClassRefs[0].Name = "other" }),
 		"spec.deletionProtection": not("registry/zone refuses the deletion (S8.1)", func(s *v1alpha1.ZoneSpec) { s.DeletionProtection = true }),

@@ -31,6 +31,8 @@ const (
 	MaxAddresses = 48
 	// MaxWithdrawalGracePeriod bounds withdrawalGracePeriod (S3.6).
 	MaxWithdrawalGracePeriod = 30 * 24 * time.Hour
+	// MaxHistoryRetention bounds historyRetention (S7.13).
+	MaxHistoryRetention = 90 * 24 * time.Hour
 	// MaxReleaseNow bounds the namespaces in kubi.zone/release-now (S3.6).
 	MaxReleaseNow = 16
 	// MaxVerifyRequest bounds the annotation that requests a comparison, in octets.
@@ -95,6 +97,10 @@ func validateZoneSpec(zone *v1alpha1.Zone) field.ErrorList {
 		errs = append(errs, refusal.Cite("S3.6",
 			field.Invalid(specPath.Child("withdrawalGracePeriod"), d.Duration.String(), "must be whole seconds from 0s "+
 				"to 720h, which is 30 days")))
+	}
+	if d := spec.HistoryRetention; d != nil && (d.Duration < 0 || d.Duration > MaxHistoryRetention || d.Duration%time.Second != 0) {
+		errs = append(errs, refusal.Cite("S7.13", field.Invalid(specPath.Child("historyRetention"), d.Duration.String(),
+			"must be whole seconds from 0s to 2160h, which is 90 days")))
 	}
 	errs = append(errs, validateLength(zone.Annotations[v1alpha1.AnnotationVerifyRequestedAt], MaxVerifyRequest,
 		field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationVerifyRequestedAt))...)

@@ -43,6 +43,9 @@ func setNameServers(servers ...v1alpha1.NameServer) func(*v1alpha1.ZoneSpec) {
 
 func TestZone_oneObject(t *testing.T) {
 	type spec = *v1alpha1.ZoneSpec
+	keepHistory := func(d time.Duration) func(spec) {
+		return func(s spec) { s.HistoryRetention = &metav1.Duration{Duration: d} }
+	}
 	type rule = v1alpha1.DelegationRule
 	type records = []v1alpha1.RecordDelegation
 	type server = v1alpha1.NameServer
@@ -138,6 +141,11 @@ func TestZone_oneObject(t *testing.T) {
 		{"S3.6 withdrawalGracePeriod 0s", func(s spec) { s.WithdrawalGracePeriod = &metav1.Duration{} }, ""},
 		{"S3.6 withdrawalGracePeriod beyond 30 days", func(s spec) { s.WithdrawalGracePeriod = &metav1.Duration{Duration: 721 * time.Hour} }, invalid + "spec.withdrawalGracePeriod"},
 		{"S3.6 withdrawalGracePeriod below 0s", func(s spec) { s.WithdrawalGracePeriod = &metav1.Duration{Duration: -time.Second} }, invalid + "spec.withdrawalGracePeriod"},
+		{"S7.13 historyRetention", keepHistory(2160 * time.Hour), ""},
+		{"S7.13 historyRetention 0s", keepHistory(0), ""},
+		{"S7.13 historyRetention beyond 90 days", keepHistory(2161 * time.Hour), invalid + "spec.historyRetention"},
+		{"S7.13 historyRetention below 0s", keepHistory(-time.Second), invalid + "spec.historyRetention"},
+		{"S7.13 historyRetention of half a second", keepHistory(time.Second / 2), invalid + "spec.historyRetention"},
 		{"S3.6 withdrawalGracePeriod of half a second", func(s spec) { s.WithdrawalGracePeriod = &metav1.Duration{Duration: time.Second / 2} }, invalid + "spec.withdrawalGracePeriod"},
 		{"S6.8 minimumSerial", func(s spec) { s.MinimumSerial = ptr.To[int64](4294967295) }, ""},
 		{"S6.8 minimumSerial 0", func(s spec) { s.MinimumSerial = ptr.To[int64](0) }, invalid + "spec.minimumSerial"},

@@ -68,6 +68,10 @@ type ZoneSpecApplyConfiguration struct {
 	WithdrawalGracePeriod *v1.Duration `json:"withdrawalGracePeriod,omitempty"`
 	// dnssec has the servers of the zone's class sign the zone. Absent: unsigned.
 	DNSSEC *ZoneDNSSECApplyConfiguration `json:"dnssec,omitempty"`
+	// historyRetention is the time for which the server keeps changes of the zone, with their users and the Records
+	// before them, 0s to 2160h. Above its share of etcd a namespace's oldest changes are condensed. 0s keeps none.
+	// Defaults to the server's --history-retention, 168h.
+	HistoryRetention *v1.Duration `json:"historyRetention,omitempty"`
 }
 
 // ZoneSpecApplyConfiguration constructs a declarative configuration of the ZoneSpec type for use with
@@ -240,5 +244,13 @@ func (b *ZoneSpecApplyConfiguration) WithWithdrawalGracePeriod(value v1.Duration
 // If called multiple times, the DNSSEC field is set to the value of the last call.
 func (b *ZoneSpecApplyConfiguration) WithDNSSEC(value *ZoneDNSSECApplyConfiguration) *ZoneSpecApplyConfiguration {
 	b.DNSSEC = value
+	return b
+}
+
+// WithHistoryRetention sets the HistoryRetention field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the HistoryRetention field is set to the value of the last call.
+func (b *ZoneSpecApplyConfiguration) WithHistoryRetention(value v1.Duration) *ZoneSpecApplyConfiguration {
+	b.HistoryRetention = &value
 	return b
 }

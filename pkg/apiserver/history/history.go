@@ -1,0 +1,167 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger"
+	stored "kubi.zone/kubizone/pkg/ledger/history"
+	"kubi.zone/kubizone/pkg/registry/zone"
+)
+
+// Reader implements zone.History.
+type Reader struct {
+	Ledger *ledger.Ledger
+	// Records is the storage of Records.
+	Records interface {
+		rest.Getter
+		rest.Lister
+	}
+}
+
+var _ zone.History = Reader{}
+
+func askLedger(ask zone.HistoryAsk) stored.Ask {
+	return stored.Ask{From: ask.Continue, Limit: ask.Limit,
+		Since: func(x *stored.Item) bool { return ask.Since(&x.Step) }}
+}
+
+func answerHistory(a *stored.Answer, err error) (*zone.HistoryAnswer, error) {
+	if errors.Is(err, stored.ErrPlace) {
+		return nil, zone.ErrContinue
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &zone.HistoryAnswer{Whole: time.Unix(a.Whole, 0), Continue: a.Next}
+	for i := range a.Items {
+		x := &a.Items[i]
+		item := zone.HistoryItem{FQDN: x.FQDN, View: x.View, Namespace: x.Namespace, Name: x.Name, UID: x.Header.Zone, Step: x.Step,
+			Condensed: x.Bare}
+		if x.Removed != nil {
+			item.Removed, item.Zone = true, x.Removed.State
+		}
+		if len(x.Was) > 0 {
+			item.Was = map[string]json.RawMessage{}
+		}
+		for _, w := range x.Was {
+			item.Was[w.UID] = w.State
+		}
+		out.Items = append(out.Items, item)
+	}
+	return out, nil
+}
+
+// OfZone reads the ledger.
+func (h Reader) OfZone(ctx context.Context, object *v1alpha1.Zone, ask zone.HistoryAsk) (*zone.HistoryAnswer, error) {
+	return answerHistory(h.Ledger.ZoneHistory(ctx, object, askLedger(ask)))
+}
+
+// OfRemoved reads the ledger.
+func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.HistoryAsk) (*zone.HistoryAnswer, *v1alpha1.Zone, error) {
+	a, of, err := h.Ledger.RemovedHistory(ctx, namespace, name, askLedger(ask))
+	if err == nil && of == nil {
+		err = zone.ErrNotHeld
+	}
+	if of == nil {
+		return nil, nil, err
+	}
+	out, err := answerHistory(a, err)
+	was := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(of.Zone)}}
+	if was.Status.FQDN, was.Status.View = of.FQDN, of.View; out != nil && len(out.Items) > 0 {
+		was.Status.Serial = int64(out.Items[0].Step.Serial)
+	}
+	return out, was, err
+}
+
+// OfRecords reads the ledger. The zones of existing Records come from the watch cache.
+func (h Reader) OfRecords(ctx context.Context, namespace, record string, fqdn name.Name, ask zone.HistoryAsk) (*zone.HistoryAnswer,
+	error) {
+	zones, err := h.zonesOf(ctx, namespace, record, fqdn)
+	if err != nil {
+		return nil, err
+	}
+	return answerHistory(h.Ledger.RecordHistory(ctx, namespace, zones, func(x *stored.Item) bool {
+		return madeBy(&x.Step, record) && (fqdn.IsZero() || changesName(x, fqdn))
+	}, askLedger(ask)))
+}
+
+func madeBy(step *content.Step, record string) bool {
+	return step.Record != nil && (record == "" || step.Record.Name == record ||
+		slices.ContainsFunc(step.Others, func(r content.RecordRef) bool { return r.Name == record }))
+}
+
+func changesName(x *stored.Item, fqdn name.Name) bool {
+	apex, err := name.Parse(x.FQDN)
+	if err != nil {
+		return false
+	}
+	owner, ok := fqdn.Rel(apex)
+	if !ok {
+		return false
+	}
+	at := func(r content.Row) bool { return r.Owner == owner }
+	return slices.ContainsFunc(x.Step.Removed, at) || slices.ContainsFunc(x.Step.Added, at) ||
+		slices.ContainsFunc(x.Step.TTLs, func(r content.TTLChange) bool { return r.Owner == owner })
+}
+
+// maxHistoryZones bounds the zones whose journals an answer reads.
+const maxHistoryZones = 256
+
+func (h Reader) zonesOf(ctx context.Context, namespace, record string, fqdn name.Name) (zones []string, err error) {
+	ctx = genericapirequest.WithNamespace(ctx, namespace)
+	if record != "" {
+		got, err := h.Records.Get(ctx, record, &metav1.GetOptions{ResourceVersion: "0"})
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if r, ok := got.(*v1alpha1.Record); ok && r.Status.ZoneRef != nil {
+			zones = append(zones, string(r.Status.ZoneRef.UID))
+		}
+		return zones, nil
+	}
+	options := &metainternalversion.ListOptions{ResourceVersion: "0"}
+	if !fqdn.IsZero() {
+		options.FieldSelector = fields.OneTermEqualSelector(v1alpha1.FieldRecordFQDN, fqdn.String())
+	}
+	got, err := h.Records.List(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := got.(*v1alpha1.RecordList)
+	if !ok {
+		return nil, fmt.Errorf("a list of Records is a %T", got)
+	}
+	for i := range list.Items {
+		if ref := list.Items[i].Status.ZoneRef; ref != nil {
+			zones = append(zones, string(ref.UID))
+		}
+	}
+	slices.Sort(zones)
+	if zones = slices.Compact(zones); len(zones) > maxHistoryZones {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the Records of namespace %s are in %d zones, and an answer reads at most %d: "+
+			"ask for a Record, or by the query parameter fqdn", namespace, len(zones), maxHistoryZones))
+	}
+	return zones, nil
+}

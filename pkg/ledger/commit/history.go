@@ -1,0 +1,132 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package commit
+
+import (
+	"context"
+	"encoding/json"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/history"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// OriginOf returns the origin of a request's write: the field manager of the changed entry, and the audit ID.
+func OriginOf(ctx context.Context, before, after metav1.Object) content.Origin {
+	id, _ := audit.AuditIDFrom(ctx)
+	return content.Origin{Manager: managerOf(before, after), Audit: string(id)}
+}
+
+// maxManager bounds the text of a field manager, as Kubernetes does.
+const maxManager = 128
+
+func managerOf(before, after metav1.Object) string {
+	if after == nil {
+		return ""
+	}
+	var had []metav1.ManagedFieldsEntry
+	if before != nil {
+		had = before.GetManagedFields()
+	}
+	fields := after.GetManagedFields()
+	for i := range fields {
+		if e := &fields[i]; e.Subresource == "" && !hasEntry(had, e) {
+			return e.Manager[:min(len(e.Manager), maxManager)]
+		}
+	}
+	return ""
+}
+
+func hasEntry(had []metav1.ManagedFieldsEntry, e *metav1.ManagedFieldsEntry) bool {
+	for i := range had {
+		if x := &had[i]; x.Manager == e.Manager && x.Operation == e.Operation && x.Subresource == e.Subresource && x.Time.Equal(e.Time) {
+			return true
+		}
+	}
+	return false
+}
+
+// CauseOf returns the origin of a cascade's write.
+func CauseOf(item *Item) content.Origin {
+	if item == nil {
+		return content.Origin{}
+	}
+	return content.Origin{Cause: item.Work.Reason, CausedBy: item.Work.By}
+}
+
+// addStates adds the Records before a group's step. A state that cannot be packed is missing.
+func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
+	if step == nil {
+		return
+	}
+	left := history.MaxStepStates
+	for _, m := range g.members {
+		if m.Before == nil || m.plan == nil || m.plan.Zone == nil || m.plan.Zone.Step == nil || m.plan.Zone.Step.Record == nil ||
+			!m.plan.Zone.Step.Record.Was {
+			continue
+		}
+		if m.state == nil {
+			var err error
+			if m.state, err = history.Pack(m.Before, &m.Before.Spec, min(left, history.MaxState)); err != nil {
+				klog.FromContext(ctx).Error(err, "The history lacks a Record's state", "record", klog.KObj(m.Before))
+				continue
+			}
+		}
+		left -= len(m.state)
+		b.octets += len(m.state) + etcd.KeyOctets
+		b.states = append(b.states, stateBefore{m.Namespace, history.BeforeStep{N: step.N, Name: m.Name, UID: m.uid, State: m.state}})
+	}
+}
+
+// putStates puts a value of before/ for each namespace.
+func (b *batch) putStates(c *law.ZoneChange) {
+	if b.before = 0; len(b.states) == 0 || len(b.steps.Steps) == 0 || history.RetentionOf(b.object, b.com.Retention) == 0 {
+		return
+	}
+	by := map[string]*history.Before{}
+	for _, x := range b.states {
+		if by[x.namespace] == nil {
+			by[x.namespace] = &history.Before{Time: b.steps.Steps[len(b.steps.Steps)-1].Time}
+		}
+		by[x.namespace].Of = append(by[x.namespace].Of, x.BeforeStep)
+	}
+	for ns, before := range by {
+		value := layout.Encode(before)
+		b.before += len(value)
+		b.then = append(b.then, etcd.OpPut(b.com.mem.Layout.Before(ns, c.Zone.UID, b.steps.Last()), value))
+	}
+}
+
+func (b *batch) listStates() map[uint64]map[string]json.RawMessage {
+	out := map[uint64]map[string]json.RawMessage{}
+	for _, x := range b.states {
+		if text, err := history.Unpack(x.State); err == nil {
+			if out[x.N] == nil {
+				out[x.N] = map[string]json.RawMessage{}
+			}
+			out[x.N][x.UID] = text
+		}
+	}
+	return out
+}
+
+// removalOf returns the end of a zone. The state of a deleted object is kept.
+func (b *batch) removalOf(z *law.Zone, deleted bool) *content.Removal {
+	w := b.writing[0]
+	x := &content.Removal{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, FQDN: z.FQDN(), Serial: z.Serial,
+		By: w.By, Origin: w.Origin, Time: b.com.mem.Now().Unix(), Retention: int64(history.RetentionOf(b.Base, b.com.Retention).Seconds())}
+	if deleted && x.Retention > 0 && w.Was != nil {
+		x.State, _ = history.Pack(w.Was, &w.Was.Spec, maxZoneState)
+	}
+	return x
+}
+
+// maxZoneState bounds the state of a deleted Zone, which has up to 96 KiB (S5.10).
+const maxZoneState = 64 << 10

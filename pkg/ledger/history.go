@@ -1,0 +1,136 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger
+
+import (
+	"context"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/history"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// ZoneHistory returns the steps of a zone within its historyRetention, newest first.
+func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.Ask) (*history.Answer, error) {
+	of := l.archive.HeaderOf(z)
+	oldest := l.mem.Now().Unix() - of.Retention
+	a, err := l.archive.OfZone(ctx, of, z.Status.FQDN != "", within(ask, func(*history.Item) int64 { return oldest }))
+	if a != nil {
+		a.Whole = max(a.Whole, oldest)
+	}
+	return a, err
+}
+
+// ForgetHistory begins the history of a restored store, whose earlier steps are of a time that the store has left. No
+// server may run on the store.
+func (l *Ledger) ForgetHistory(ctx context.Context) error {
+	for _, room := range []string{"archived", "before", "history", "shares"} {
+		prefix := l.mem.Layout.Room(room)
+		for from, more := prefix, true; more; {
+			var err error
+			if from, more, err = etcd.DeletePage(ctx, l.mem.Client, from, clientv3.GetPrefixRangeEnd(prefix)); err != nil {
+				return err
+			}
+		}
+	}
+	return l.beginHistory(ctx, func(ops []clientv3.Op) error {
+		_, err := l.mem.Client.Txn(ctx).Then(ops...).Commit()
+		return err
+	})
+}
+
+// begunAtOnce is the number of zones in a transaction of beginHistory.
+const begunAtOnce = 100
+
+// beginHistory has the history of each zone begin after its last step.
+func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) error) error {
+	now, rev := l.mem.Now().Unix(), int64(0)
+	ops := []clientv3.Op{etcd.OpPut(l.mem.Layout.Share(layout.EveryNamespace), layout.Encode(&history.Share{Whole: now}))}
+	err := etcd.Each(ctx, l.mem.Client, l.mem.Layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
+		var z v1alpha1.Zone
+		if l.mem.Zones.Decode(ctx, key, data, mod, &z) != nil || z.Status.ContentGeneration == 0 {
+			return nil // fsck reports the damage
+		}
+		ops = append(ops, etcd.OpPut(l.mem.Layout.Archived(string(z.UID)), layout.Encode(&history.Archived{
+			Last: uint64(z.Status.ContentGeneration), Whole: now, Retention: l.archive.HeaderOf(&z).Retention})))
+		if len(ops) < begunAtOnce {
+			return nil
+		}
+		defer func() { ops = nil }()
+		return commit(ops)
+	})
+	if err != nil || len(ops) == 0 {
+		return err
+	}
+	return commit(ops)
+}
+
+// RemovedHistory returns the steps of the last removed Zone of a name, with its header, nil if there is none.
+func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask history.Ask) (*history.Answer, *history.Header, error) {
+	of, err := l.archive.FindRemoved(ctx, namespace, name)
+	if err != nil || of == nil {
+		return nil, nil, err
+	}
+	oldest := l.mem.Now().Unix() - of.Retention
+	a, err := l.archive.OfZone(ctx, *of, false, within(ask, func(*history.Item) int64 { return oldest }))
+	if a != nil {
+		a.Whole = max(a.Whole, oldest)
+	}
+	return a, of, err
+}
+
+func within(ask history.Ask, oldest func(*history.Item) int64) history.Ask {
+	since := ask.Since
+	ask.Since = func(x *history.Item) bool { return x.Step.Time >= oldest(x) && (since == nil || since(x)) }
+	return ask
+}
+
+// RecordHistory returns the steps that a namespace's Records made within the historyRetention of their zones and that
+// takes selects, newest first. zones are the uids of the zones of existing Records.
+func (l *Ledger) RecordHistory(ctx context.Context, namespace string, zones []string, takes func(*history.Item) bool, ask history.Ask) (
+	*history.Answer, error) {
+	began, err := l.archive.Began(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, known := l.mem.Now().Unix(), map[string]*history.Header{}
+	headerOf := func(uid string) (history.Header, bool) {
+		of, ok := known[uid]
+		if !ok {
+			of = l.findHeader(ctx, uid)
+			known[uid] = of
+		}
+		if of == nil {
+			return history.Header{}, false
+		}
+		return *of, true
+	}
+	shortest := int64(l.archive.Retention.Seconds())
+	a, err := l.archive.OfNamespace(ctx, namespace, zones, headerOf, takes, within(ask, func(x *history.Item) int64 {
+		retention := x.Retention
+		if of, ok := headerOf(x.Header.Zone); ok {
+			retention = of.Retention
+		}
+		shortest = min(shortest, retention)
+		return now - retention
+	}))
+	if a != nil {
+		a.Whole = max(a.Whole, began, now-shortest)
+	}
+	return a, err
+}
+
+func (l *Ledger) findHeader(ctx context.Context, uid string) *history.Header {
+	for _, h := range l.mem.Holdings(func(h *law.Holding) bool { return h.UID == uid }) {
+		if z, _, err := l.mem.ReadZone(ctx, h.Namespace, h.Name); err == nil && z != nil && string(z.UID) == uid {
+			of := l.archive.HeaderOf(z)
+			return &of
+		}
+	}
+	return nil
+}

@@ -1,0 +1,377 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// Archive moves steps from the journal into segments. Each transaction compares the zone's Archived and the shares of
+// the namespaces. So if two servers archive at once, the second fails, and reads again at its next step.
+type Archive struct {
+	Client *clientv3.Client
+	Layout layout.Keys
+	// Read decodes a value of the journal.
+	Read func(key string, value []byte) (*content.Transaction, error)
+	// Retention is the default historyRetention.
+	Retention time.Duration
+	// Quota returns the size at the limit of etcd, 0 if unknown; nil is 0.
+	Quota func() int64
+	Now   func() time.Time
+	Fault func(point string)
+
+	level  atomic.Int64
+	recent recent
+}
+
+const (
+	// A transaction has about pageSteps steps of at most pageNamespaces namespaces, each with up to four operations:
+	// etcd admits 128.
+	pageSteps      = 64
+	pageNamespaces = 24
+)
+
+// DefaultRetention is the usual retention of steps.
+const DefaultRetention = 168 * time.Hour
+
+// Archived is the value of archived/<uid>/: the end of the zone's archive.
+type Archived struct {
+	// Last is the number of the last archived step: Offset and its N. Offset is the last number before the zone's name
+	// was made, as a zone that comes back counts its steps from 1 (S3.7).
+	Last   uint64 `json:"n"`
+	Offset uint64 `json:"o,omitempty"`
+	// Whole is the time, in Unix seconds, after the last missing step of the zone.
+	Whole int64 `json:"t"`
+	// Retention is that of the last archived step, in seconds, and Gone the time of the zone's removal, 0 for a zone
+	// that is there.
+	Retention int64 `json:"k"`
+	Gone      int64 `json:"g,omitempty"`
+	// Serial is the last serial of a zone that went.
+	Serial serial.Serial `json:"s,omitzero"`
+}
+
+// Before is a value of before/: Records before the steps of a journal value.
+type Before struct {
+	// Time is that of the last step, in Unix seconds.
+	Time int64        `json:"t"`
+	Of   []BeforeStep `json:"b"`
+}
+
+// BeforeStep is a Record before step N, packed.
+type BeforeStep struct {
+	N     uint64 `json:"n"`
+	Name  string `json:"r"`
+	UID   string `json:"u"`
+	State []byte `json:"s"`
+}
+
+// RetentionOf returns the retention of a zone's steps.
+func RetentionOf(z *v1alpha1.Zone, without time.Duration) time.Duration {
+	if z != nil && z.Spec.HistoryRetention != nil {
+		return z.Spec.HistoryRetention.Duration
+	}
+	return without
+}
+
+// HeaderOf returns the header of a zone's segments.
+func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
+	return Header{Zone: string(z.UID), View: z.Status.View, FQDN: z.Status.FQDN, Namespace: z.Namespace, Name: z.Name,
+		Retention: int64(RetentionOf(z, a.Retention).Seconds())}
+}
+
+// Keep archives the steps of a zone up to N upTo. cmps must hold at each transaction. kept is false if
+// a compare failed, or other servers were faster each time.
+func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
+	end := a.Layout.Step(of.Zone, upTo) + "\x00"
+	for lost := 0; lost < maxLost; {
+		p, err := a.readPage(ctx, of, end)
+		if err != nil || len(p.steps) == 0 {
+			return err == nil, err
+		}
+		done, err := a.writePage(ctx, p, cmps...)
+		if err != nil || done && p.last >= upTo {
+			return err == nil, err
+		}
+		if !done {
+			lost++
+		}
+	}
+	return false, nil
+}
+
+// maxLost is the number of lost races after which Keep gives up.
+const maxLost = 4
+
+// KeepGone archives all steps of a zone that has lost its name, and its removal.
+func (a *Archive) KeepGone(ctx context.Context, zone string) error {
+	journal := a.Layout.Journal(zone)
+	end := clientv3.GetPrefixRangeEnd(journal)
+	last, err := a.Client.Get(ctx, journal, clientv3.WithRange(end), clientv3.WithLimit(3),
+		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
+	if err != nil {
+		return err
+	}
+	var x *content.Removal
+	for _, kv := range last.Kvs {
+		if tx, err := a.Read(string(kv.Key), kv.Value); err == nil && tx.Removal != nil {
+			x = tx.Removal
+			break
+		}
+	}
+	if x == nil {
+		return nil // archived, or removed by an older kubizone
+	}
+	if known, _, err := a.readArchived(ctx, zone, 0); err != nil || known.Gone != 0 && known.Serial == x.Serial {
+		return err
+	}
+	of := Header{Zone: zone, View: x.View, FQDN: x.FQDN.String(), Namespace: x.Namespace, Name: x.Name, Retention: x.Retention}
+	for {
+		p, err := a.readPage(ctx, of, end)
+		if err != nil {
+			return err
+		}
+		ends := len(p.steps) == 0
+		if ends {
+			p.addRemoval(x)
+		}
+		if done, err := a.writePage(ctx, p); err != nil || done && ends {
+			return err
+		}
+	}
+}
+
+// page is the content of an archiving transaction.
+type page struct {
+	of       Header
+	archived Archived
+	mod      int64 // of archived
+	steps    map[string][]line
+	states   map[string]bool // namespaces with keys of before/
+	last     uint64          // N
+	removes  bool            // the zone's removal is the last step
+}
+
+func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x Archived, mod int64, err error) {
+	key := a.Layout.Archived(zone)
+	r, err := a.Client.Get(ctx, key, clientv3.WithRev(rev))
+	if err != nil || len(r.Kvs) == 0 {
+		return x, 0, err
+	}
+	if err := layout.Decode(r.Kvs[0].Value, &x); err != nil {
+		return x, 0, layout.Unreadable(key, err)
+	}
+	return x, r.Kvs[0].ModRevision, nil
+}
+
+// readPage reads the next steps of the journal before the key end. The archive is whole after an unreadable value.
+func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, error) {
+	p := &page{of: of, steps: map[string][]line{}, states: map[string]bool{}}
+	var err error
+	key := a.Layout.Archived(of.Zone)
+	var known bool
+	if p.archived, p.mod, known = findRecent[Archived](&a.recent, key); !known {
+		if p.archived, p.mod, err = a.readArchived(ctx, of.Zone, 0); err != nil {
+			return nil, err
+		}
+	}
+	if p.archived.Gone != 0 { // the zone came back
+		p.archived.Offset, p.archived.Gone, p.archived.Serial = p.archived.Last, 0, 0
+	}
+	p.of.Offset = p.archived.Offset
+	p.last = p.archived.Last - p.archived.Offset
+	r, err := a.Client.Get(ctx, a.Layout.Step(of.Zone, p.last+1), clientv3.WithRange(end), clientv3.WithLimit(pageSteps))
+	if err != nil {
+		return nil, err
+	}
+	octets, taken := 0, 0
+	for _, kv := range r.Kvs {
+		if octets += len(kv.Value); taken > 0 && (octets > fullSegment || taken >= pageSteps) {
+			break
+		}
+		lines, err := linesOf(kv.Value, func() (*content.Transaction, error) { return a.Read(string(kv.Key), kv.Value) })
+		if err != nil {
+			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone has a gap", "zone", of.FQDN)
+			p.archived.Whole = a.Now().Unix()
+			continue
+		}
+		for _, l := range lines {
+			if l.n > p.last {
+				if !p.take(l) {
+					return p, a.addStates(ctx, p)
+				}
+				taken++
+			}
+		}
+	}
+	return p, a.addStates(ctx, p)
+}
+
+// take returns false if the page has no place for the step's namespace.
+func (p *page) take(l line) bool {
+	ns := cmp.Or(l.namespace, p.of.Namespace)
+	if p.steps[ns] == nil && len(p.steps) == pageNamespaces {
+		return false
+	}
+	if len(p.steps) == 0 && (l.n != p.last+1 || p.mod == 0 && !l.creates) {
+		p.archived.Whole = max(p.archived.Whole, l.at) // the steps before were trimmed without an archive
+	}
+	p.steps[ns] = append(p.steps[ns], l)
+	p.last, p.states[ns] = l.n, p.states[ns] || l.was
+	return true
+}
+
+// addStates adds the states before the steps of p.
+func (a *Archive) addStates(ctx context.Context, p *page) error {
+	for ns, has := range p.states {
+		if !has {
+			continue
+		}
+		from := a.Layout.BeforeOf(ns, p.of.Zone)
+		r, err := a.Client.Get(ctx, from, clientv3.WithPrefix())
+		if err != nil {
+			return err
+		}
+		for n, states := range readStates(ctx, r.Kvs) {
+			if i, found := slices.BinarySearchFunc(p.steps[ns], n, func(l line, n uint64) int { return cmp.Compare(l.n, n) }); found {
+				p.steps[ns][i].states = states
+			}
+		}
+	}
+	return nil
+}
+
+// readStates returns the states in values of before/ by step. A damaged state is missing.
+func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]Was {
+	out := map[uint64][]Was{}
+	for _, kv := range values {
+		var b Before
+		if err := layout.Decode(kv.Value, &b); err != nil {
+			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone lacks a state")
+			continue
+		}
+		for _, x := range b.Of {
+			if text, err := Unpack(x.State); err == nil {
+				out[x.N] = append(out[x.N], Was{Name: x.Name, UID: x.UID, State: text})
+			}
+		}
+	}
+	return out
+}
+
+func (p *page) addRemoval(x *content.Removal) {
+	p.last++
+	p.removes = true
+	p.archived.Gone, p.archived.Serial = max(1, x.Time), x.Serial
+	p.steps[p.of.Namespace] = append(p.steps[p.of.Namespace], removalLine(p.last, x, p.of.Zone))
+}
+
+// writePage commits p, and returns false if a compare failed. Namespaces without room lose their oldest segments first.
+func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) (done bool, err error) {
+	next := p.archived
+	next.Last, next.Retention = next.Offset+p.last, p.of.Retention
+	key := a.Layout.Archived(p.of.Zone)
+	cmps = append(slices.Clone(cmps), etcd.RevisionIs(key, p.mod))
+	ops, values := []clientv3.Op{etcd.OpPut(key, layout.Encode(&next))}, map[int]any{0: next}
+	for ns, lines := range p.steps {
+		if p.states[ns] {
+			ops = append(ops, clientv3.OpDelete(a.Layout.BeforeOf(ns, p.of.Zone),
+				clientv3.WithRange(a.Layout.Before(ns, p.of.Zone, p.last)+"\x00")))
+		}
+		if p.of.Retention == 0 {
+			continue
+		}
+		value, err := encodeSegment(&p.of, lines)
+		if err != nil {
+			return false, err
+		}
+		last := &lines[len(lines)-1]
+		at := a.Layout.Segment(layout.SegmentKey{Namespace: ns, Zone: p.of.Zone, Time: last.at, Last: next.Offset + last.n})
+		share, mod, known := findRecent[Share](&a.recent, a.Layout.Share(ns))
+		fits := known && share.Octets+int64(len(at)+len(value)) <= a.each()
+		if !fits {
+			if share, mod, fits, err = a.makeRoom(ctx, ns, len(at)+len(value)); err != nil {
+				return false, err
+			}
+		}
+		if cmps = append(cmps, etcd.RevisionIs(a.Layout.Share(ns), mod)); fits {
+			share.Octets += int64(len(at) + len(value))
+			ops = append(ops, etcd.OpPut(at, value), etcd.OpPut(a.Layout.ArchivedFor(p.of.Zone, ns), []byte("{}")))
+		} else {
+			share.Whole = max(share.Whole, last.at+1)
+		}
+		values[len(ops)] = share
+		ops = append(ops, etcd.OpPut(a.Layout.Share(ns), layout.Encode(&share)))
+	}
+	if p.removes {
+		ops = append(ops, etcd.OpPut(a.Layout.ArchivedName(p.of.Namespace, p.of.Name), layout.Encode(&p.of)))
+	}
+	a.Fault("archive")
+	r, err := a.Client.Txn(ctx).If(cmps...).Then(ops...).Commit()
+	if err != nil || !r.Succeeded {
+		a.recent.forget(ops)
+		return false, err
+	}
+	for i, op := range ops {
+		if v := values[i]; v != nil {
+			a.recent.note(string(op.KeyBytes()), v, etcd.VersionAt(r, i))
+		}
+	}
+	return true, nil
+}
+
+// recent caches the last values written by this process, with their revisions. Each transaction compares the revisions
+// of its values, so an outdated value only fails a transaction.
+type recent struct {
+	mu sync.Mutex
+	of map[string]written
+}
+
+type written struct {
+	value any
+	mod   int64
+}
+
+const maxRecent = 4096
+
+func findRecent[T any](c *recent, key string) (v T, mod int64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w, ok := c.of[key]
+	if ok {
+		v, mod = w.value.(T), w.mod
+	}
+	return v, mod, ok
+}
+
+func (c *recent) note(key string, value any, mod int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil || len(c.of) >= maxRecent {
+		c.of = map[string]written{}
+	}
+	c.of[key] = written{value, mod}
+}
+
+func (c *recent) forget(ops []clientv3.Op) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range ops {
+		delete(c.of, string(ops[i].KeyBytes()))
+	}
+}

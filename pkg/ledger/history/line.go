@@ -1,0 +1,158 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// line is an Entry on the way from the journal into a segment. The text of a value with a single step, the usual case,
+// is cut out without decoding: no string in JSON looks like a key, since quotes in strings are escaped.
+type line struct {
+	n         uint64
+	at        int64
+	namespace string // of the Record, "" for other causes
+	creates   bool
+	was       bool   // before/ has a state
+	text      []byte // of the step, without the content state
+	states    []Was
+	removed   *Removed
+}
+
+// linesOf returns the steps of a value of the journal.
+func linesOf(value []byte, read func() (*content.Transaction, error)) ([]line, error) {
+	if l, ok := cutLine(value); ok {
+		return []line{l}, nil
+	}
+	tx, err := read()
+	if err != nil {
+		return nil, err
+	}
+	lines := make([]line, 0, len(tx.Steps))
+	for i := range tx.Steps {
+		lines = append(lines, lineOf(tx.Steps[i]))
+	}
+	return lines, nil
+}
+
+func lineOf(step content.Step) line {
+	l := line{n: step.N, at: step.Time, creates: step.Creates()}
+	if r := step.Record; r != nil {
+		l.namespace = r.Namespace
+		l.was = r.Was || slices.ContainsFunc(step.Others, func(o content.RecordRef) bool { return o.Was })
+	}
+	step.State = sethash.State{} // follows from the content, and does not compress
+	l.text = layout.Encode(&step)
+	return l
+}
+
+var (
+	beginsValue  = []byte(`{"s":[`)
+	endsSettled  = []byte(`],"ok":true}`)
+	endsValue    = []byte(`]}`)
+	beginsStep   = []byte(`{"n":`)
+	stateKey     = []byte(`,"h":"`)
+	recordKey    = []byte(`"rec":{"ns":"`)
+	wasKey       = []byte(`"w":true`)
+	timeKey      = []byte(`,"at":`)
+	othersKey    = []byte(`"recs":`)
+	headerBefore = []byte(`"hb":{`)
+	headerAfter  = []byte(`"ha":{`)
+)
+
+// cutLine returns the step of a value that has exactly one step, or false for any other value.
+func cutLine(value []byte) (l line, ok bool) {
+	text, ok := bytes.CutPrefix(value, beginsValue)
+	if !ok || bytes.Count(text, beginsStep) != 1 || !bytes.HasPrefix(text, beginsStep) || bytes.Contains(text, othersKey) {
+		return l, false
+	}
+	if text, ok = bytes.CutSuffix(text, endsSettled); !ok {
+		if text, ok = bytes.CutSuffix(text, endsValue); !ok {
+			return l, false
+		}
+	}
+	n, ok := digitsAfter(text, beginsStep)
+	if !ok {
+		return l, false
+	}
+	l.n = n
+	if bytes.Contains(text, timeKey) {
+		at, ok := digitsAfter(text, timeKey)
+		if !ok {
+			return l, false
+		}
+		l.at = int64(at)
+	}
+	if _, ref, ok := bytes.Cut(text, recordKey); ok {
+		end := bytes.IndexByte(ref, '}')
+		name := bytes.IndexByte(ref, '"')
+		if end < 0 || name < 0 {
+			return l, false
+		}
+		l.namespace, l.was = string(ref[:name]), bytes.Contains(ref[:end], wasKey)
+	}
+	l.creates = bytes.Contains(text, headerAfter) && !bytes.Contains(text, headerBefore)
+	l.text = text
+	if i := bytes.Index(text, stateKey); i >= 0 {
+		end := bytes.IndexByte(text[i+len(stateKey):], '"')
+		if end < 0 {
+			return l, false
+		}
+		l.text = append(text[:i:i], text[i+len(stateKey)+end+1:]...)
+	}
+	return l, true
+}
+
+func digitsAfter(text, key []byte) (uint64, bool) {
+	i := bytes.Index(text, key)
+	if i < 0 {
+		return 0, false
+	}
+	text = text[i+len(key):]
+	n := 0
+	for n < len(text) && text[n] >= '0' && text[n] <= '9' {
+		n++
+	}
+	out, err := strconv.ParseUint(string(text[:n]), 10, 63)
+	return out, err == nil
+}
+
+// appendTo appends the line's JSON of an Entry.
+func (l *line) appendTo(text *bytes.Buffer) error {
+	text.WriteString(`{"s":`)
+	text.Write(l.text)
+	for _, x := range []struct {
+		key   string
+		value any
+		has   bool
+	}{{`,"w":`, l.states, len(l.states) > 0}, {`,"x":`, l.removed, l.removed != nil}} {
+		if !x.has {
+			continue
+		}
+		more, err := json.Marshal(x.value)
+		if err != nil {
+			return err
+		}
+		text.WriteString(x.key)
+		text.Write(more)
+	}
+	text.WriteString("}\n")
+	return nil
+}
+
+func removalLine(n uint64, x *content.Removal, zone string) line {
+	step := content.Step{N: n, From: x.Serial, Serial: x.Serial, By: x.By, Origin: x.Origin, Time: x.Time}
+	l := line{n: n, at: x.Time, text: layout.Encode(&step), removed: &Removed{UID: zone}}
+	if text, err := Unpack(x.State); err == nil {
+		l.removed.State = text
+	}
+	return l
+}

@@ -1,0 +1,427 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// Item is a step of a zone.
+type Item struct {
+	Header
+	Entry
+	// Number is that of the step in its zone's archive.
+	Number uint64
+}
+
+// Answer has the newest items first.
+type Answer struct {
+	Items []Item
+	// Whole is the time, in Unix seconds, after the last missing or condensed step.
+	Whole int64
+	// Next is the place of the next page, "" at the end.
+	Next string
+}
+
+// Ask bounds an answer.
+type Ask struct {
+	// From is Next of an answer, "" for the newest step.
+	From string
+	// Limit is the number of items. A namespace's answer goes on to the end of a segment.
+	Limit int
+	// Since ends the answer at an item that is too old.
+	Since func(*Item) bool
+}
+
+// FindRemoved returns the header of the last removed zone of an object's name, or nil.
+func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (*Header, error) {
+	key := a.Layout.ArchivedName(namespace, object)
+	r, err := a.Client.Get(ctx, key)
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, err
+	}
+	of := &Header{}
+	if err := layout.Decode(r.Kvs[0].Value, of); err != nil {
+		return nil, layout.Unreadable(key, err)
+	}
+	return of, nil
+}
+
+// OfZone returns the steps of a zone. exists is false for a zone without a name now.
+func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (*Answer, error) {
+	r, err := a.Client.Get(ctx, a.Layout.Archived(of.Zone), clientv3.WithPrefix())
+	if err != nil {
+		return nil, err
+	}
+	rev, out := r.Header.Revision, &Answer{}
+	before := ^uint64(0)
+	if ask.From != "" {
+		if before, err = parseNumber(ask.From); err != nil {
+			return nil, err
+		}
+	}
+	var archived Archived
+	var namespaces []string
+	for _, kv := range r.Kvs {
+		_, ns, _ := a.Layout.ParseArchived(string(kv.Key))
+		if ns != "" {
+			namespaces = append(namespaces, ns)
+		} else if err := layout.Decode(kv.Value, &archived); err != nil {
+			return nil, layout.Unreadable(string(kv.Key), err)
+		}
+	}
+	out.Whole = archived.Whole
+	take := func(x *Item) bool {
+		if len(out.Items) == ask.Limit {
+			out.Next = formatNumber(out.Items[len(out.Items)-1].Number)
+			return false
+		}
+		if ask.Since != nil && !ask.Since(x) {
+			return false
+		}
+		out.Items = append(out.Items, *x)
+		return true
+	}
+	var recent []Item
+	if exists || archived.Gone == 0 { // else the journal is archived, and not yet purged
+		if recent, err = a.readRecent(ctx, of, archived, "", rev); err != nil {
+			return nil, err
+		}
+	}
+	for _, x := range slices.Backward(recent) {
+		if x.Number < before && !take(&x) {
+			return out, a.wholeOf(ctx, out, namespaces, rev)
+		}
+	}
+	older, err := a.openSegments(ctx, of.Zone, namespaces, before, rev)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		x, err := older.readNext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if x == nil || !take(x) {
+			return out, a.wholeOf(ctx, out, namespaces, rev)
+		}
+	}
+}
+
+// wholeOf raises out.Whole to that of the shares of namespaces.
+func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string, rev int64) error {
+	for _, ns := range namespaces {
+		r, err := a.Client.Get(ctx, a.Layout.Share(ns), clientv3.WithRev(rev))
+		if err != nil {
+			return err
+		}
+		var s Share
+		if len(r.Kvs) > 0 && layout.Decode(r.Kvs[0].Value, &s) == nil {
+			out.Whole = max(out.Whole, s.Whole)
+		}
+	}
+	return nil
+}
+
+// readRecent returns the steps that are only in the journal, oldest first. If namespace is not "", steps and states are
+// that namespace's.
+func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, namespace string, rev int64) ([]Item, error) {
+	offset := archived.Offset
+	if archived.Gone != 0 {
+		offset = archived.Last
+	}
+	from := a.Layout.Step(of.Zone, archived.Last-min(offset, archived.Last)+1)
+	end := clientv3.GetPrefixRangeEnd(a.Layout.Journal(of.Zone))
+	steps := map[string][]Entry{}
+	for more := true; more; {
+		r, err := a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(pageSteps), clientv3.WithRev(rev))
+		if err != nil {
+			return nil, err
+		}
+		for _, kv := range r.Kvs {
+			from = string(kv.Key) + "\x00"
+			tx, err := a.Read(string(kv.Key), kv.Value)
+			if err != nil {
+				klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone has a gap", "zone", of.FQDN)
+				continue
+			}
+			for _, step := range tx.Steps {
+				ns := of.Namespace
+				if step.Record != nil {
+					ns = step.Record.Namespace
+				}
+				if step.N > archived.Last-min(offset, archived.Last) && (namespace == "" || ns == namespace && step.Record != nil) {
+					steps[ns] = append(steps[ns], Entry{Step: step})
+				}
+			}
+		}
+		more = r.More
+	}
+	var out []Item
+	of.Offset = offset
+	for ns, entries := range steps {
+		r, err := a.Client.Get(ctx, a.Layout.BeforeOf(ns, of.Zone), clientv3.WithPrefix(), clientv3.WithRev(rev))
+		if err != nil {
+			return nil, err
+		}
+		states := readStates(ctx, r.Kvs)
+		for _, e := range entries {
+			e.Was = states[e.Step.N]
+			out = append(out, Item{Header: of, Entry: e, Number: offset + e.Step.N})
+		}
+	}
+	slices.SortFunc(out, func(x, y Item) int { return cmp.Compare(x.Number, y.Number) })
+	return out, nil
+}
+
+// segments merges the segments of a zone, newest step first.
+type segments struct {
+	a    *Archive
+	rev  int64
+	of   []*namespaceSegments
+	from uint64 // only smaller numbers are returned
+}
+
+type namespaceSegments struct {
+	keys  []layout.SegmentKey // by Last; the newest is the next
+	items []Item              // of the newest segment read, the newest last
+}
+
+func (a *Archive) openSegments(ctx context.Context, zone string, namespaces []string, before uint64, rev int64) (*segments, error) {
+	out := &segments{a: a, rev: rev, from: before}
+	for _, ns := range namespaces {
+		keys, err := a.listSegments(ctx, ns, rev, func(k layout.SegmentKey) bool { return k.Zone == zone })
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(keys, func(x, y layout.SegmentKey) int { return cmp.Compare(x.Last, y.Last) })
+		out.of = append(out.of, &namespaceSegments{keys: keys})
+	}
+	return out, nil
+}
+
+// listSegments returns a namespace's segments, oldest first.
+func (a *Archive) listSegments(ctx context.Context, namespace string, rev int64, takes func(layout.SegmentKey) bool) (
+	out []layout.SegmentKey, err error) {
+	from := a.Layout.Segments(namespace)
+	end := clientv3.GetPrefixRangeEnd(from)
+	for more := true; more; {
+		r, err := a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(2000), clientv3.WithRev(rev), clientv3.WithKeysOnly())
+		if err != nil {
+			return nil, err
+		}
+		for _, kv := range r.Kvs {
+			from = string(kv.Key) + "\x00"
+			if k, ok := a.Layout.ParseSegment(string(kv.Key)); ok && takes(k) {
+				out = append(out, k)
+			}
+		}
+		more = r.More
+	}
+	return out, nil
+}
+
+// readNext returns the next older item, nil at the end.
+func (s *segments) readNext(ctx context.Context) (*Item, error) {
+	for {
+		var newest *namespaceSegments
+		at := uint64(0)
+		for _, x := range s.of {
+			switch {
+			case len(x.items) > 0 && x.items[len(x.items)-1].Number > at:
+				newest, at = x, x.items[len(x.items)-1].Number
+			case len(x.items) == 0 && len(x.keys) > 0 && x.keys[len(x.keys)-1].Last > at:
+				newest, at = x, x.keys[len(x.keys)-1].Last
+			}
+		}
+		if newest == nil {
+			return nil, nil
+		}
+		if n := len(newest.items); n > 0 {
+			x := newest.items[n-1]
+			if newest.items = newest.items[:n-1]; x.Number < s.from {
+				return &x, nil
+			}
+			continue
+		}
+		k := newest.keys[len(newest.keys)-1]
+		newest.keys = newest.keys[:len(newest.keys)-1]
+		items, err := s.a.readSegment(ctx, k, s.rev)
+		if err != nil {
+			return nil, err
+		}
+		newest.items = items
+	}
+}
+
+// readSegment returns the items of a segment, oldest first. A damaged segment has none.
+func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, rev int64) ([]Item, error) {
+	key := a.Layout.Segment(k)
+	r, err := a.Client.Get(ctx, key, clientv3.WithRev(rev))
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, err
+	}
+	s, err := DecodeSegment(r.Kvs[0].Value)
+	if err != nil {
+		klog.FromContext(ctx).Error(layout.Unreadable(key, err), "The history of a zone has a gap")
+		return nil, nil
+	}
+	var items []Item
+	for _, e := range s.Entries {
+		items = append(items, Item{Header: s.Header, Entry: e, Number: s.Header.Offset + e.Step.N})
+	}
+	return items, nil
+}
+
+// maxStates bounds the values of before/ that an answer for a namespace reads.
+const maxStates = 2000
+
+// OfNamespace returns the steps that Records of a namespace made and that takes selects. zones are uids of zones
+// with such steps in their journals; zones with states of the namespace come besides. headerOf
+// returns the header of a zone that exists.
+func (a *Archive) OfNamespace(ctx context.Context, namespace string, zones []string, headerOf func(uid string) (Header, bool),
+	takes func(*Item) bool, ask Ask) (*Answer, error) {
+	r, err := a.Client.Get(ctx, a.Layout.Share(namespace))
+	if err != nil {
+		return nil, err
+	}
+	rev, out := r.Header.Revision, &Answer{}
+	var share Share
+	if len(r.Kvs) > 0 && layout.Decode(r.Kvs[0].Value, &share) == nil {
+		out.Whole = share.Whole
+	}
+	before := layout.SegmentKey{Time: 1 << 40}
+	if ask.From == "" {
+		if out.Items, err = a.recentOf(ctx, namespace, zones, headerOf, takes, rev); err != nil {
+			return nil, err
+		}
+	} else if before, err = parsePlace(ask.From); err != nil {
+		return nil, err
+	}
+	keys, err := a.listSegments(ctx, namespace, rev, func(k layout.SegmentKey) bool {
+		return cmp.Or(cmp.Compare(k.Time, before.Time), cmp.Compare(k.Zone, before.Zone), cmp.Compare(k.Last, before.Last)) < 0
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Items = slices.DeleteFunc(out.Items, func(x Item) bool { return ask.Since != nil && !ask.Since(&x) })
+	read := 0
+	for _, k := range slices.Backward(keys) {
+		if read++; len(out.Items) >= ask.Limit || read > segmentsAtOnce {
+			out.Next = formatPlace(before)
+			break
+		}
+		before = k
+		items, err := a.readSegment(ctx, k, rev)
+		if err != nil {
+			return nil, err
+		}
+		fresh := false
+		for _, x := range slices.Backward(items) {
+			if ask.Since != nil && !ask.Since(&x) {
+				continue
+			}
+			if fresh = true; x.Step.Record != nil && x.Step.Record.Namespace == namespace && takes(&x) {
+				out.Items = append(out.Items, x)
+			}
+		}
+		if !fresh { // so are all older segments
+			break
+		}
+	}
+	return out, nil
+}
+
+// segmentsAtOnce bounds the segments of an answer, which may have few steps of the wanted Record.
+const segmentsAtOnce = 500
+
+func (a *Archive) recentOf(ctx context.Context, namespace string, zones []string, headerOf func(uid string) (Header, bool),
+	takes func(*Item) bool, rev int64) ([]Item, error) {
+	prefix := a.Layout.Room("before") + namespace + "/"
+	r, err := a.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(maxStates), clientv3.WithRev(rev),
+		clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, err
+	}
+	zones = slices.Clone(zones)
+	for _, kv := range r.Kvs {
+		if _, zone, _, ok := a.Layout.ParseBefore(string(kv.Key)); ok {
+			zones = append(zones, zone)
+		}
+	}
+	slices.Sort(zones)
+	var out []Item
+	for _, zone := range slices.Compact(zones) {
+		archived, _, err := a.readArchived(ctx, zone, rev)
+		if err != nil {
+			return nil, err
+		}
+		of, ok := headerOf(zone)
+		if !ok {
+			if of = (Header{Zone: zone}); archived.Gone != 0 {
+				continue
+			}
+		}
+		recent, err := a.readRecent(ctx, of, archived, namespace, rev)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range recent {
+			if takes(&x) {
+				out = append(out, x)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(x, y Item) int {
+		return cmp.Or(cmp.Compare(y.Step.Time, x.Step.Time), strings.Compare(x.Zone, y.Zone), cmp.Compare(y.Number, x.Number))
+	})
+	return out, nil
+}
+
+// A place in a zone's answer is a number, in a namespace's a segment.
+func formatNumber(n uint64) string { return strconv.FormatUint(n, 36) }
+
+func parseNumber(text string) (uint64, error) {
+	n, err := strconv.ParseUint(text, 36, 64)
+	if err != nil {
+		return 0, ErrPlace
+	}
+	return n, nil
+}
+
+func formatPlace(k layout.SegmentKey) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "%x/%s/%x", k.Time, k.Zone, k.Last))
+}
+
+func parsePlace(text string) (k layout.SegmentKey, err error) {
+	plain, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return k, ErrPlace
+	}
+	parts := strings.Split(string(plain), "/")
+	if len(parts) != 3 {
+		return k, ErrPlace
+	}
+	at, err := strconv.ParseInt(parts[0], 16, 64)
+	last, err2 := strconv.ParseUint(parts[2], 16, 64)
+	if err != nil || err2 != nil {
+		return k, ErrPlace
+	}
+	return layout.SegmentKey{Time: at, Zone: parts[1], Last: last}, nil
+}
+
+// ErrPlace means that Ask.From is no Next of an answer.
+var ErrPlace = errors.New("it is no continue token of an answer")

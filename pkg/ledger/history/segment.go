@@ -1,0 +1,104 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// A segment is a version octet and deflated lines of JSON: a Header, then an Entry for each step, oldest first.
+
+const (
+	segmentVersion = 1
+	// maxSegment bounds the text of a segment, which has steps of up to 200 KiB and MaxStepStates unpacked.
+	maxSegment = 16 << 20
+	// fullSegment is the text after which a segment takes no further step.
+	fullSegment = 512 << 10
+)
+
+// Header names the zone of a segment.
+type Header struct {
+	Zone      string `json:"z"`
+	View      string `json:"v,omitempty"`
+	FQDN      string `json:"f"`
+	Namespace string `json:"ns"` // of the Zone
+	Name      string `json:"n"`
+	// Retention is the zone's, in seconds, for segments of a removed zone.
+	Retention int64 `json:"k"`
+	// Offset is the difference between a number in the archive and the step's N.
+	Offset uint64 `json:"o,omitempty"`
+	// Bare is true for a condensed segment, whose steps have neither rows nor states.
+	Bare bool `json:"c,omitempty"`
+}
+
+// Entry is a step with the states before.
+type Entry struct {
+	Step content.Step `json:"s"`
+	Was  []Was        `json:"w,omitempty"`
+	// Removed is set, and Step has the last number and serial, in the entry of a zone's removal.
+	Removed *Removed `json:"x,omitempty"`
+}
+
+// Was is a Record before a step.
+type Was struct {
+	Name  string          `json:"r"`
+	UID   string          `json:"u"`
+	State json.RawMessage `json:"s"`
+}
+
+// Removed is a Zone before its removal.
+type Removed struct {
+	UID   string          `json:"u"`
+	State json.RawMessage `json:"s"`
+}
+
+// Segment is a decoded value of history/.
+type Segment struct {
+	Header  Header
+	Entries []Entry
+}
+
+func encodeSegment(of *Header, lines []line) ([]byte, error) {
+	text := bytes.NewBuffer(make([]byte, 0, 64<<10))
+	text.Write(layout.Encode(of))
+	text.WriteByte('\n')
+	for i := range lines {
+		if err := lines[i].appendTo(text); err != nil {
+			return nil, err
+		}
+	}
+	return deflate([]byte{segmentVersion}, text.Bytes()), nil
+}
+
+// DecodeSegment decodes a value of history/.
+func DecodeSegment(data []byte) (*Segment, error) {
+	if len(data) == 0 || data[0] != segmentVersion {
+		return nil, errors.New("this is no segment of a known version")
+	}
+	text, err := inflate(data[1:], maxSegment)
+	if err != nil {
+		return nil, err
+	}
+	s, lines := &Segment{}, json.NewDecoder(bytes.NewReader(text))
+	if err := lines.Decode(&s.Header); err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	for lines.More() {
+		var e Entry
+		if err := lines.Decode(&e); err != nil {
+			return nil, fmt.Errorf("step %d: %w", len(s.Entries)+1, err)
+		}
+		s.Entries = append(s.Entries, e)
+	}
+	if len(s.Entries) == 0 {
+		return nil, errors.New("no step")
+	}
+	return s, nil
+}

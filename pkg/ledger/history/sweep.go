@@ -1,0 +1,148 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+	"strings"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// Sweep removes segments beyond their zones' retention, and has namespaces above the level give way. retentions has the
+// retention in seconds of each zone that exists, by uid.
+func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64) error {
+	began := a.Now().Unix()
+	gone, err := a.sweepArchived(ctx, retentions)
+	if err != nil {
+		return err
+	}
+	shares := map[string]Share{}
+	room := a.Layout.Room("shares")
+	if _, err := etcd.Scan(ctx, a.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
+		var s Share
+		ns := strings.TrimPrefix(string(kv.Key), room)
+		if err := layout.Decode(kv.Value, &s); err != nil {
+			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "A share of the history is damaged")
+			return nil
+		}
+		if ns != layout.EveryNamespace {
+			shares[ns] = s
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	octets := make([]int64, 0, len(shares))
+	for ns := range shares {
+		left, err := a.expireSegments(ctx, ns, func(k layout.SegmentKey) bool {
+			retention, exists := retentions[k.Zone]
+			if !exists {
+				retention = max(gone[k.Zone], newZone) // the zone may be newer than retentions
+			}
+			return k.Time < began-retention
+		})
+		if err != nil {
+			return err
+		}
+		octets = append(octets, left)
+	}
+	a.level.Store(levelOf(octets, a.all()))
+	for ns := range shares {
+		if _, _, _, err := a.makeRoom(ctx, ns, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newZone is the age in seconds up to which segments of an unknown zone stay.
+const newZone = 3600
+
+// sweepArchived returns the last retention of zones not in retentions, and removes archived/ of removed zones after it.
+func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64) (map[string]int64, error) {
+	gone, now := map[string]int64{}, a.Now().Unix()
+	var over []string
+	removed := map[string]string{} // keys of names by uid
+	_, err := etcd.Scan(ctx, a.Client, a.Layout.Room("archived"), "", 0, func(kv *mvccpb.KeyValue) error {
+		zone, ns, ok := a.Layout.ParseArchived(string(kv.Key))
+		if zone == layout.RemovedZones {
+			var of Header
+			if layout.Decode(kv.Value, &of) == nil {
+				removed[of.Zone] = string(kv.Key)
+			}
+			return nil
+		}
+		var x Archived
+		if _, exists := retentions[zone]; !ok || ns != "" || exists || layout.Decode(kv.Value, &x) != nil {
+			return nil
+		}
+		if gone[zone] = x.Retention; x.Gone != 0 && x.Gone+x.Retention < now {
+			over = append(over, zone)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, zone := range over {
+		ops := []clientv3.Op{clientv3.OpDelete(a.Layout.Archived(zone), clientv3.WithPrefix())}
+		if removed[zone] != "" {
+			ops = append(ops, clientv3.OpDelete(removed[zone]))
+		}
+		if _, err := a.Client.Txn(ctx).Then(ops...).Commit(); err != nil {
+			return nil, err
+		}
+		delete(gone, zone)
+	}
+	return gone, nil
+}
+
+// expiredAtOnce is the number of segments deleted in a transaction.
+const expiredAtOnce = 32
+
+// expireSegments deletes a namespace's old segments, and returns the octets left.
+func (a *Archive) expireSegments(ctx context.Context, namespace string, isOld func(layout.SegmentKey) bool) (int64, error) {
+	old, err := a.listSegments(ctx, namespace, 0, isOld)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		s, mod, err := a.readShare(ctx, namespace)
+		if err != nil || len(old) == 0 {
+			return s.Octets, err
+		}
+		var ops []clientv3.Op
+		some := old[:min(len(old), expiredAtOnce)]
+		for _, k := range some {
+			key := a.Layout.Segment(k)
+			r, err := a.Client.Get(ctx, key)
+			if err != nil {
+				return 0, err
+			}
+			for _, kv := range r.Kvs {
+				octets := int64(len(kv.Key) + len(kv.Value))
+				s.Octets = max(0, s.Octets-octets)
+				if key <= s.Bare {
+					s.BareOctets = max(0, s.BareOctets-octets)
+				}
+				ops = append(ops, clientv3.OpDelete(key))
+			}
+		}
+		a.Fault("expire")
+		key := a.Layout.Share(namespace)
+		r, err := a.Client.Txn(ctx).If(etcd.RevisionIs(key, mod)).Then(append(ops, etcd.OpPut(key, layout.Encode(&s)))...).Commit()
+		if err != nil {
+			return 0, err
+		}
+		if r.Succeeded {
+			old = old[len(some):]
+		}
+	}
+}

@@ -1,0 +1,86 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package layout
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Archived returns the key of a zone's archive, and ArchivedFor that of a namespace with segments of the zone.
+func (k Keys) Archived(zone string) string { return k.Room("archived") + zone + "/" }
+
+func (k Keys) ArchivedFor(zone, namespace string) string { return k.Archived(zone) + namespace }
+
+// ArchivedName returns the key of the last removed zone of an object's name.
+func (k Keys) ArchivedName(namespace, object string) string {
+	return k.Archived(RemovedZones) + namespace + "/" + object
+}
+
+// RemovedZones is in the place of a uid in archived/.
+const RemovedZones = "@"
+
+// ParseArchived returns zone and namespace of a key of archived/. The namespace is "" for the zone's archive.
+func (k Keys) ParseArchived(key string) (zone, namespace string, ok bool) {
+	rest, ok := strings.CutPrefix(key, k.Room("archived"))
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, "/")
+}
+
+// Before returns the key of the states before the steps up to n, and BeforeOf the prefix of a namespace's in a zone.
+func (k Keys) Before(namespace, zone string, n uint64) string {
+	return k.BeforeOf(namespace, zone) + fmt.Sprintf("%016x", n)
+}
+
+func (k Keys) BeforeOf(namespace, zone string) string {
+	return k.Room("before") + namespace + "/" + zone + "/"
+}
+
+// ParseBefore returns namespace, zone and step of a key of before/.
+func (k Keys) ParseBefore(key string) (namespace, zone string, n uint64, ok bool) {
+	rest, ok := strings.CutPrefix(key, k.Room("before"))
+	parts := strings.Split(rest, "/")
+	if !ok || len(parts) != 3 || len(parts[2]) != 16 {
+		return "", "", 0, false
+	}
+	n, err := strconv.ParseUint(parts[2], 16, 64)
+	return parts[0], parts[1], n, err == nil
+}
+
+// EveryNamespace is in the place of a namespace's name in shares/: its Share has the time at which the history began.
+const EveryNamespace = "@"
+
+// Share returns the key of a namespace's share of the history.
+func (k Keys) Share(namespace string) string { return k.Room("shares") + namespace }
+
+// SegmentKey is a key of history/. Time is that of the last step, in Unix seconds, so that the oldest segments of a
+// namespace come first. Last is the number of that step in the zone's archive, which goes on when the zone comes back.
+type SegmentKey struct {
+	Namespace, Zone string
+	Time            int64
+	Last            uint64
+}
+
+// Segment returns a key of history/.
+func (k Keys) Segment(s SegmentKey) string {
+	return k.Segments(s.Namespace) + fmt.Sprintf("%010x/%s/%016x", max(0, s.Time), s.Zone, s.Last)
+}
+
+// Segments returns the prefix of a namespace's segments.
+func (k Keys) Segments(namespace string) string { return k.Room("history") + namespace + "/" }
+
+// ParseSegment parses a key of history/.
+func (k Keys) ParseSegment(key string) (s SegmentKey, ok bool) {
+	rest, ok := strings.CutPrefix(key, k.Room("history"))
+	parts := strings.Split(rest, "/")
+	if !ok || len(parts) != 4 || len(parts[1]) != 10 || len(parts[3]) != 16 {
+		return s, false
+	}
+	at, err := strconv.ParseInt(parts[1], 16, 64)
+	last, err2 := strconv.ParseUint(parts[3], 16, 64)
+	return SegmentKey{parts[0], parts[2], at, last}, err == nil && err2 == nil
+}

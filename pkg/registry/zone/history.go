@@ -1,0 +1,304 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zone
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// History has the steps of zones, also those that views no longer hold.
+type History interface {
+	// OfZone returns the steps of a zone, newest first.
+	OfZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryAsk) (*HistoryAnswer, error)
+	// OfRemoved returns the steps of the last removed Zone of a name, with its uid, FQDN and view in zone, or
+	// ErrNotHeld.
+	OfRemoved(ctx context.Context, namespace, name string, ask HistoryAsk) (answer *HistoryAnswer, zone *v1alpha1.Zone, err error)
+	// OfRecords returns the steps made by the Record of a name, or by all Records of the namespace if record is "",
+	// newest first. If fqdn is not zero, steps with values or TTLs at fqdn.
+	OfRecords(ctx context.Context, namespace, record string, fqdn name.Name, ask HistoryAsk) (*HistoryAnswer, error)
+}
+
+// HistoryAsk bounds an answer.
+type HistoryAsk struct {
+	Limit    int
+	Continue string
+	// Since returns false for a step that is too old, as are all before it.
+	Since func(step *content.Step) bool
+}
+
+// HistoryAnswer has the newest steps first.
+type HistoryAnswer struct {
+	Items []HistoryItem
+	// Whole is the time from which on no step is missing or condensed.
+	Whole    time.Time
+	Continue string
+}
+
+// HistoryItem is a step with the Records before it.
+type HistoryItem struct {
+	// FQDN, View and Namespace are those of the zone at the step.
+	FQDN, View, Namespace, Name string
+	Step                        content.Step
+	// Was are JSON of v1alpha1.HistoryState by uid.
+	Was map[string]json.RawMessage
+	// Condensed is true for a step without values and states.
+	Condensed bool
+	// Removed is true for the zone's removal, and Zone the state of a deleted object, nil if the object stayed.
+	Removed bool
+	UID     string
+	Zone    json.RawMessage
+}
+
+// ErrContinue means that HistoryAsk.Continue is of no answer.
+var ErrContinue = errors.New("it is not the token of an answer")
+
+func (s *streams) askHistory(limit int64, token, sinceTime string, since serial.Serial) (HistoryAsk, error) {
+	ask := HistoryAsk{Limit: int(cmp.Or(limit, v1alpha1.DefaultHistoryLimit)), Continue: token}
+	if limit < 0 || limit > v1alpha1.MaxHistoryLimit {
+		return ask, apierrors.NewBadRequest(fmt.Sprintf("query parameter limit: %d is not from 1 to %d", limit,
+			v1alpha1.MaxHistoryLimit))
+	}
+	oldest := int64(0)
+	if sinceTime != "" {
+		at, err := time.Parse(time.RFC3339, sinceTime)
+		if err != nil {
+			return ask, apierrors.NewBadRequest(fmt.Sprintf("query parameter sinceTime: %q is no time such as 2006-01-02T15:04:05Z",
+				sinceTime))
+		}
+		oldest = at.Unix()
+	}
+	ask.Since = func(step *content.Step) bool {
+		return step.Time >= oldest && (since == 0 || step.Serial.Ahead(since))
+	}
+	return ask, nil
+}
+
+func historyError(err error) error {
+	if errors.Is(err, ErrContinue) {
+		return apierrors.NewBadRequest("query parameter continue: " + err.Error() + "; begin again without it")
+	}
+	return err
+}
+
+func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (
+	func(http.ResponseWriter) error, error) {
+	if query.Watch {
+		return nil, apierrors.NewBadRequest("query parameter watch: form=history has no watch; watch in the form entries")
+	}
+	if _, err := negotiateFormat(query.Format, accept, v1alpha1.FormatJSON); err != nil {
+		return nil, err
+	}
+	if query.Sources {
+		if err := s.mayReadSources(ctx); err != nil {
+			return nil, err
+		}
+	}
+	since, err := serialOf("since", query.Since)
+	if err != nil {
+		return nil, err
+	}
+	until, err := serialOf("until", query.Until)
+	if err != nil {
+		return nil, err
+	}
+	ask, err := s.askHistory(query.Limit, query.Continue, query.SinceTime, since)
+	if err != nil {
+		return nil, err
+	}
+	var answer *HistoryAnswer
+	zone, err := s.getZone(ctx, id)
+	switch {
+	case err == nil:
+		answer, err = s.History.OfZone(ctx, zone, ask)
+	case apierrors.IsNotFound(err):
+		absent := err
+		if answer, zone, err = s.History.OfRemoved(ctx, genericapirequest.NamespaceValue(ctx), id, ask); errors.Is(err, ErrNotHeld) {
+			err = absent
+		}
+	}
+	if err != nil {
+		return nil, historyError(err)
+	}
+	answer.Items = slices.DeleteFunc(answer.Items, func(x HistoryItem) bool { return until != 0 && x.Step.Serial.Ahead(until) })
+	object := v1alpha1.ZoneChanges{
+		TypeMeta: metav1.TypeMeta{Kind: "ZoneChanges", APIVersion: v1alpha1.SchemeGroupVersion.String()},
+		FQDN:     zone.Status.FQDN, View: zone.Status.View, Since: query.Since, Until: cmp.Or(query.Until, zone.Status.Serial),
+		WholeSince: wholeSince(answer.Whole),
+	}
+	meta := metaOf(zone)
+	meta.Continue = answer.Continue
+	return func(w http.ResponseWriter) error {
+		return writeHistory(w, object, meta, answer.Items, reader{zone.Namespace, query.Sources})
+	}, nil
+}
+
+func (s *streams) prepareRecordChanges(ctx context.Context, id string, query *v1alpha1.RecordChangesOptions, accept string) (
+	func(http.ResponseWriter) error, error) {
+	if _, err := negotiateFormat("", accept, v1alpha1.FormatJSON); err != nil {
+		return nil, err
+	}
+	ask, err := s.askHistory(query.Limit, query.Continue, query.SinceTime, 0)
+	if err != nil {
+		return nil, err
+	}
+	var fqdn name.Name
+	if query.FQDN != "" {
+		if fqdn, err = name.Parse(strings.TrimSuffix(query.FQDN, ".") + "."); err != nil {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("query parameter fqdn: %q: %v", query.FQDN, err))
+		}
+	}
+	namespace, record := genericapirequest.NamespaceValue(ctx), id
+	if record == v1alpha1.AllRecords {
+		record = ""
+	}
+	answer, err := s.History.OfRecords(ctx, namespace, record, fqdn, ask)
+	if err != nil {
+		return nil, historyError(err)
+	}
+	object := v1alpha1.RecordChanges{
+		TypeMeta:   metav1.TypeMeta{Kind: "RecordChanges", APIVersion: v1alpha1.SchemeGroupVersion.String()},
+		WholeSince: wholeSince(answer.Whole),
+	}
+	return func(w http.ResponseWriter) error {
+		return writeHistory(w, object, v1alpha1.ZoneViewMeta{Namespace: namespace, Name: id, Continue: answer.Continue}, answer.Items,
+			reader{namespace, false})
+	}, nil
+}
+
+func wholeSince(at time.Time) *metav1.Time {
+	if at.Unix() <= 0 {
+		return nil
+	}
+	return &metav1.Time{Time: at.UTC()}
+}
+
+func writeHistory(w http.ResponseWriter, object any, meta v1alpha1.ZoneViewMeta, items []HistoryItem, by reader) error {
+	list := beginList(w, object, "history")
+	for i := range items {
+		if !list.writeItem(by.showItem(&items[i])) {
+			break
+		}
+	}
+	return list.finishList(meta)
+}
+
+// reader may know the users and Records of its namespace, or of all (S1.8).
+type reader struct {
+	namespace string
+	all       bool
+}
+
+func (by reader) knows(namespace string) bool { return by.all || namespace == by.namespace }
+
+// ShowStep returns a step with all users and Records.
+func ShowStep(x *HistoryItem) v1alpha1.HistoryStep { return reader{all: true}.showItem(x) }
+
+func (by reader) showItem(x *HistoryItem) v1alpha1.HistoryStep {
+	step := &x.Step
+	out := v1alpha1.HistoryStep{FQDN: x.FQDN, View: x.View, From: int64(step.From), Serial: int64(step.Serial),
+		ContentGeneration: int64(step.N), Time: apiTime(step.Time), Way: wayOf(step), Condensed: x.Condensed,
+		Removed: apiRows(step.Removed), Added: apiRows(step.Added)}
+	author := x.Namespace
+	if step.Record != nil {
+		author = step.Record.Namespace
+	}
+	if author = cmp.Or(step.CausedBy, author); by.knows(author) {
+		out.By, out.FieldManager, out.AuditID, out.Cause = step.By, step.Manager, step.Audit, step.Cause
+	} else {
+		out.AnotherNamespace, out.Cause = true, withoutObject(step.Cause)
+	}
+	if step.Record != nil {
+		for _, ref := range append([]content.RecordRef{*step.Record}, step.Others...) {
+			if by.knows(ref.Namespace) {
+				out.Records = append(out.Records, showRecord(&ref, x.Was[ref.UID]))
+			} else {
+				out.AnotherNamespace = true
+			}
+		}
+	}
+	if step.HeaderBefore != nil {
+		out.HeaderBefore = apiHeader(*step.HeaderBefore)
+	}
+	if step.HeaderAfter != nil {
+		out.HeaderAfter = apiHeader(*step.HeaderAfter)
+	}
+	for _, change := range step.TTLs {
+		out.TTLs = append(out.TTLs, v1alpha1.TTLChange{Owner: change.Owner.String(), Type: change.Type.String(),
+			Before: apiTTL(change.Before), After: apiTTL(change.After)})
+	}
+	if x.Removed && by.knows(x.Namespace) {
+		out.Zone = &v1alpha1.HistoryZone{Namespace: x.Namespace, Name: x.Name, UID: x.UID, Before: showState(x.Zone)}
+	}
+	return out
+}
+
+// withoutObject leaves the name of a Delegation out of a cause: names of zones alone may be told (S1.8).
+func withoutObject(cause string) string {
+	if rest, ok := strings.CutPrefix(cause, "Delegation "); ok {
+		_, rest, _ = strings.Cut(rest, " ")
+		return "a Delegation " + rest
+	}
+	return cause
+}
+
+func showRecord(ref *content.RecordRef, state json.RawMessage) v1alpha1.HistoryRecord {
+	out := v1alpha1.HistoryRecord{Namespace: ref.Namespace, Name: ref.Name, UID: ref.UID, Effect: v1alpha1.EffectAdded}
+	switch {
+	case ref.Left:
+		out.Effect = v1alpha1.EffectRemoved
+	case ref.Was:
+		out.Effect = v1alpha1.EffectChanged
+	}
+	out.Before = showState(state)
+	return out
+}
+
+func showState(text json.RawMessage) *v1alpha1.HistoryState {
+	if len(text) == 0 {
+		return nil
+	}
+	out := &v1alpha1.HistoryState{}
+	if json.Unmarshal(text, out) != nil {
+		return nil
+	}
+	return out
+}
+
+const (
+	updateKeyUser = "kubi.zone:updatekey:"
+	challengeUser = "kubi.zone:acme:"
+	// externalDNS is the field manager of kubizone external-dns.
+	externalDNS = "kubizone-external-dns"
+)
+
+func wayOf(step *content.Step) v1alpha1.Way {
+	switch {
+	case step.Cause != "":
+		return v1alpha1.WayCascade
+	case strings.HasPrefix(step.By, updateKeyUser):
+		return v1alpha1.WayUpdateKey
+	case strings.HasPrefix(step.By, challengeUser):
+		return v1alpha1.WayChallenge
+	case step.Manager == externalDNS:
+		return v1alpha1.WayExternalDNS
+	}
+	return v1alpha1.WayRequest
+}
