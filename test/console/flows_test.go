@@ -80,7 +80,7 @@ func TestZone_comparesSerials(t *testing.T) {
 	b.visitPage("/zones/net/example-net/history")
 	b.expectText("#live", "kubizone-admin", "net/www", "+ www.example.net. 360 A 192.0.2.7")
 	s.writeObject(t, http.MethodPatch, "/namespaces/net/records/www", `{"spec":{"rdata":"192.0.2.8"}}`)
-	b.expectText("#live", "- www.example.net. 360 A 192.0.2.7", "+ www.example.net. 360 A 192.0.2.8")
+	b.expectText("#live li:first-child", "- www.example.net. 360 A 192.0.2.7", "+ www.example.net. 360 A 192.0.2.8")
 	b.runActions(chromedp.Click("ol.serials li:last-child a", chromedp.ByQuery), chromedp.WaitVisible(`//h2[contains(., "From serial")]`,
 		chromedp.BySearch))
 	if text := b.readText("#live pre"); strings.Contains(text, "192.0.2.7") || !strings.Contains(text, "192.0.2.8") {

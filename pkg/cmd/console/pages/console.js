@@ -1,7 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Comforts of an open page: ages that go on, copying, and whether the page follows. Reading needs none of them.
+// Comforts of an open page: ages that go on, copying, and whether the page follows. Reading needs none of them. It is
+// loaded before htmx, whose stream may open at once.
 "use strict";
 (() => {
 	const duration = (s) => {
