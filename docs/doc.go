@@ -18,3 +18,8 @@ import _ "embed"
 //
 //go:embed semantics.md
 var Semantics string
+
+// Reasons is reasons.md: the reasons of conditions, Warnings and Events.
+//
+//go:embed reasons.md
+var Reasons string

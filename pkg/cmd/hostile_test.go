@@ -178,7 +178,7 @@ func serveHostile(t *testing.T, refuses bool) string {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Warning", `299 - "owned`+"\u202e"+`"`)
 			w.WriteHeader(code)
-			must.Succeed(t, json.NewEncoder(w).Encode(value))
+			_, _ = w.Write(must.Get(json.Marshal(value))(t)) // the client may have left
 		}
 		parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 		if r.URL.Path == "/version" {
@@ -221,6 +221,9 @@ func serveHostile(t *testing.T, refuses bool) string {
 			object = objects[parts[0]]
 		}
 		switch {
+		case len(parts) > 2 && parts[2] == "entries" && !r.URL.Query().Has("format"):
+			answer(http.StatusOK, hostileObject{"fqdn": hostile, "entries": []v1alpha1.Entry{{FQDN: "www.example.org.", Type: "TXT",
+				RData: hostile}}}.asKind(version, "ZoneEntries"))
 		case object == nil || len(parts) > 2 && strings.HasPrefix(parts[1], "owned"):
 			answer(int(refusal.Code), refusal)
 		case len(parts) > 2 && parts[2] == "changes" && !r.URL.Query().Has("format") && !r.URL.Query().Has("watch"):
@@ -271,7 +274,8 @@ var hostileRows = map[string][]string{
 	"kubectl kubizone updatekey show":   {"key", "key --secrets-dir HOSTILE"},
 	"kubectl kubizone verify":           {"team/zone", "HOSTILE", "team/zone --name-server HOSTILE"},
 	"kubectl kubizone who":              {"www.example.org", "HOSTILE"},
-	"kubectl kubizone why":              {"record", "HOSTILE"},
+	"kubectl kubizone why": {"record --resolver=none", "HOSTILE --resolver=none", "www.example.org --resolver=none",
+		"zone/zone --resolver=none"},
 }
 
 var hostileLines = map[string][]string{

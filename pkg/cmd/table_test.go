@@ -31,6 +31,7 @@ var readingRows = map[string]int{
 	"doctor":                         1,
 	"explain S4":                     0,
 	"explain S4.8":                   0,
+	"explain NameHeld":               0,
 	"export team/zone":               0,
 	"lint MANIFEST":                  1,
 	"may create www.example.org TXT": 1,
@@ -42,8 +43,11 @@ var readingRows = map[string]int{
 	"verify team/zone":               1,
 	"who 192.0.2.0/24":               1,
 	"who www.example.org":            0,
-	"why nowhere.example.org TXT":    1,
-	"why record":                     1,
+	"why 192.0.2.1 --resolver=none":  1,
+	"why nowhere.example.org TXT --resolver=none": 1,
+	"why record --resolver=none":                  1,
+	"why www.example.org --resolver=none":         1,
+	"why zone/zone --resolver=none":               1,
 }
 
 var colored = regexp.MustCompile("\x1b\\[(31|32|33|0)m")
@@ -140,7 +144,7 @@ func TestClient_saysThatItWasInterrupted(t *testing.T) {
 	files := writeHostile(t)
 	for line, want := range map[string]string{
 		"changes team/zone": "", "export team/zone": "", "may create www.example.org A": "", "names": "", "tree": "",
-		"verify team/zone": "", "who www.example.org": "", "why record": "", "plan -f MANIFEST": "nothing was written",
+		"verify team/zone": "", "who www.example.org": "", "why record --resolver=none": "", "plan -f MANIFEST": "nothing was written",
 		"import ZONEFILE --zone team/zone": "not imported", "apply -f RECORDS": "whether the change set was written is not known",
 	} {
 		ctx, interrupt := context.WithCancel(t.Context())

@@ -16,7 +16,6 @@ type Backoff struct {
 	Slow      time.Duration
 }
 
-// WithDefaults returns b with defaults in place of zero fields.
 func (b Backoff) WithDefaults() Backoff {
 	return Backoff{
 		Base: cmp.Or(b.Base, 5*time.Second), Max: cmp.Or(b.Max, time.Minute), Attempts: cmp.Or(b.Attempts, 5),
@@ -38,7 +37,6 @@ func (b Backoff) Delay(attempt int) time.Duration {
 	return min(delay, b.Max)
 }
 
-// After returns the delay before the next retry, given the number of earlier failures.
 func (b Backoff) After(e *Error, failures int, jitter func(time.Duration) time.Duration) time.Duration {
 	switch {
 	case e.RetryAfter > 0:

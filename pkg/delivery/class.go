@@ -9,7 +9,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Class is a provider with its settings.
 type Class struct {
 	Name string
 	Kind string
@@ -17,7 +16,7 @@ type Class struct {
 	Generation string
 	// Target identifies the destination. After a change, the whole zone is delivered again.
 	Target string
-	// Provider belongs to the Loop, which closes it. If nil, the class cannot work, for the reason Err.
+	// Provider belongs to the Loop, which closes it. If nil, the class cannot work; Err is the reason.
 	Provider Provider
 	Err      *Error
 	// RequestsPerSecond limits the writes and comparisons of all zones together; 0 means 50.
@@ -27,28 +26,26 @@ type Class struct {
 	DriftInterval time.Duration
 	// Servers names the present servers, sorted; nil means that servers change only with Target.
 	Servers []string
-	// AllowRetain keeps deleted zones with Retain at the provider (S8.4).
+	// AllowRetain permits zones with Retain to stay at the provider after their deletion (S8.4).
 	AllowRetain bool
 }
 
-// Zone is the desired state of a Zone object.
 type Zone struct {
 	UID string
 	// Tenant has a share of the workers of each class.
 	Tenant  string
 	Classes []string
-	// Former are other classes to remove the zone from. The Loop remembers earlier Classes itself.
+	// Former are other classes to remove the zone from. The Loop itself remembers earlier Classes.
 	Former []string
 	// Expelled are former classes that lose the zone at once. Other former classes keep it until all of Classes have
 	// it.
 	Expelled []string
-	// Remove is set if the Zone is being deleted, and removes it from Classes too.
+	// Remove is true if the Zone is being deleted: the zone leaves Classes, too.
 	Remove bool
 	Retain bool
-	// Paused stops deliveries, but not removals.
 	Paused bool
-	// Request, if different from State.Request, asks for an immediate comparison and retry.
+	// Request asks for an immediate comparison and retry, if different from State.Request.
 	Request string
-	// Frozen is the serial to keep delivering while a terminating namespace deletes its records, 0 for none.
+	// Frozen is the serial to keep delivering while a terminating namespace deletes its records; 0 means none.
 	Frozen serial.Serial
 }

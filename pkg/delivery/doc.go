@@ -5,23 +5,21 @@
 // and events. A class (DNSClass) is a provider with its settings; a delivery is one zone in one class. The packages
 // below keep every delivery at its zone's settled serial, the last without unfinished changes (S7.2):
 //
-//	decision   the next action of a delivery, and its result: pure, tested with stories
-//	plan       the plans from a provider's content to the zone's
-//	lease      the right to write a delivery: the stored intent, and the fence, a check before each write outside
-//	schedule   the Loop, which runs the attempts
+//	decision the next action of a delivery, and its result: pure, tested with stories
+//	plan the plans from a provider's content to the zone's
+//	lease the right to write a delivery: the stored intent, and the fence, a check before each write outside
+//	schedule the Loop, which runs the attempts
 //
 // Beside them: the kinds of providers, and dial, which bounds their connections.
 //
 // Guarantees of all together: (1) A provider gets one plan of a zone at a time, and never an older plan after a later
 // one: a fence precedes every write. (2) Data written by others is never removed. (3) A failed delivery is retried at a
 // known time or after a change; none is given up for good. (4) A slow or broken zone, class or record delays no other.
-// (5) RRsets possibly half written are known after every crash, and overwritten even if the zone has changed back. (6)
-// Without changes, nothing is written, and only scheduled checks ask providers. (7) A zone that moves to another class
-// is delivered there before its removal from the former class. (8) A class delivers one zone of a name: another zone of
-// that name waits until the first is removed.
+// (5) RRsets possibly half written are known after every crash, and overwritten. (6) Without changes, nothing is
+// written, and only scheduled checks ask providers. (7) A zone that moves to another class is delivered there before
+// its removal from the former class. (8) A class delivers one zone of a name; another waits until the first is removed.
 //
-// Out of scope: Kubernetes, and the origin of zones. A provider imports this package, and none of those above;
-// deliverytest tests providers.
+// Out of scope: Kubernetes, and the origin of zones.
 //
 // Read provider.go first, then errors.go and backoff.go; for the packages above class.go, state.go and event.go.
 package delivery

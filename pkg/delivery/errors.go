@@ -10,27 +10,22 @@ import (
 	"time"
 )
 
-// Reason is the reason of the condition Ready, in the API.
 type Reason string
 
 const (
 	ReasonServerUnreachable    Reason = "ServerUnreachable"
 	ReasonServerError          Reason = "ServerError"
 	ReasonAuthenticationFailed Reason = "AuthenticationFailed"
-	// ReasonSecretNotFound: a Secret of the class, or a key in it, is missing or empty.
 	ReasonSecretNotFound       Reason = "SecretNotFound"
 	ReasonInvalidConfiguration Reason = "InvalidConfiguration"
-	// ReasonValidationFailed: the provider refuses or cannot represent the data.
+	// ReasonValidationFailed is for data refused by the provider, or without a form there.
 	ReasonValidationFailed Reason = "ValidationFailed"
-	// ReasonZoneNotFound: the provider lacks the zone and cannot create zones.
-	ReasonZoneNotFound Reason = "ZoneNotFound"
-	// ReasonConflict: another zone or cluster has the name at the provider.
-	ReasonConflict      Reason = "Conflict"
-	ReasonRateLimited   Reason = "RateLimited"
-	ReasonQuotaExceeded Reason = "QuotaExceeded"
-	// ReasonSerialBehind: a server has a later serial than the zone (S6.11).
-	ReasonSerialBehind Reason = "SerialBehind"
-	// ReasonContentDiffers: a server has the zone's serial with other data (S6.11).
+	ReasonZoneNotFound     Reason = "ZoneNotFound"
+	ReasonConflict         Reason = "Conflict"
+	ReasonRateLimited      Reason = "RateLimited"
+	ReasonQuotaExceeded    Reason = "QuotaExceeded"
+	ReasonSerialBehind     Reason = "SerialBehind"
+	// ReasonContentDiffers means that a server has the zone's serial with other data (S6.11).
 	ReasonContentDiffers Reason = "ContentDiffers"
 )
 
@@ -44,30 +39,26 @@ const (
 	ReasonDelivered Reason = "Delivered"
 	// ReasonAllInstancesConfigured replaces Delivered in a class with Servers.
 	ReasonAllInstancesConfigured Reason = "AllInstancesConfigured"
-	// ReasonPending: the delivery has not begun, or some servers have not fetched the serial yet.
-	ReasonPending    Reason = "Pending"
-	ReasonCompared   Reason = "Compared"
-	ReasonDriftFound Reason = "DriftFound"
-	ReasonCannotList Reason = "CannotList"
-	// ReasonInternalError: the provider's code crashed on this zone.
-	ReasonInternalError Reason = "InternalError"
+	ReasonPending                Reason = "Pending"
+	ReasonCompared               Reason = "Compared"
+	ReasonDriftFound             Reason = "DriftFound"
+	ReasonCannotList             Reason = "CannotList"
+	ReasonInternalError          Reason = "InternalError"
 )
 
-// Error is a failure of a provider.
 type Error struct {
 	Reason Reason
-	// Code is the provider's code, such as an rcode or HTTP status; empty for none.
+	// Code is the provider's code, such as an rcode or HTTP status; "" means none.
 	Code string
 	// Message is for users, without a secret or the text of a foreign answer.
 	Message string
 	// Detail is text of the provider for operators only (S6.13): printable, short, without a secret.
 	Detail string
-	// Permanent: no retry before the zone, the class or its credentials change, or Zone.Request asks. A comparison
-	// retries permanently refused RRsets too.
+	// Permanent excludes a retry before the zone, the class or its credentials change, or Zone.Request asks. A
+	// comparison retries permanently refused RRsets, too.
 	Permanent bool
-	// RetryAfter is the delay that the provider asks for; 0 means the usual backoff.
+	// RetryAfter is 0 for the usual backoff.
 	RetryAfter time.Duration
-	// WholeClass pauses all zones of the class.
 	WholeClass bool
 	Err        error
 }
@@ -91,13 +82,11 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 	return &Error{Reason: reason, Message: err.Error(), Err: errors.Unwrap(err)}
 }
 
-// ErrCannotList means that the provider cannot list its content.
 var ErrCannotList = errors.New("the provider cannot list its data")
 
-// ErrNotProven means that no fault is known, but no answer proves the access yet. Users read a wrapping error.
+// ErrNotProven means no known fault, but no proof of access yet. Users read a wrapping error.
 var ErrNotProven = errors.New("the first zone shows it")
 
-// ErrFenced means that another worker delivers a later plan of the zone.
 var ErrFenced = errors.New("another worker delivers the zone")
 
 // AsError returns the *Error in err. The text of any other error may contain a secret, so Message does not repeat it.

@@ -13,13 +13,10 @@ type Outcome string
 const (
 	// OutcomeDelivered: everything in the class confirmed Serial, except the RRsets in Failed.
 	OutcomeDelivered Outcome = "Delivered"
-	// OutcomePending: some servers have not fetched the serial yet.
-	OutcomePending Outcome = "Pending"
-	// OutcomeFailed: State.Error has the reason. RRsets beyond Failed may be missing too.
-	OutcomeFailed Outcome = "Failed"
-	// OutcomeDrifted: the provider's content differs from the confirmed content, and is repaired next.
-	OutcomeDrifted Outcome = "Drifted"
-	// OutcomeCompared: a comparison ended without a repair.
+	OutcomePending   Outcome = "Pending"
+	// OutcomeFailed means a failure by State.Error. RRsets beyond Failed may be missing, too.
+	OutcomeFailed   Outcome = "Failed"
+	OutcomeDrifted  Outcome = "Drifted"
 	OutcomeCompared Outcome = "Compared"
 	// OutcomeRemoved: the zone is removed from the provider or retained there, and the state deleted.
 	OutcomeRemoved Outcome = "Withdrawn"
@@ -35,11 +32,9 @@ type Event struct {
 	// First is the first failure after a success, Recovered the first success after a failure.
 	First, Recovered bool
 	Proven           bool
-	// OfClass is an error that pauses all zones of the class; nil for none.
-	OfClass *Error
-	Drift   Drift
+	OfClass          *Error
+	Drift            Drift
 	// Absent is the name of a zone given up because the provider denied its existence for too long.
-	Absent name.Name
-	// Remains is the name of a zone whose Report had Remains.
+	Absent  name.Name
 	Remains name.Name
 }

@@ -30,7 +30,6 @@ func (o *WriteOrder) Failed(zone name.Name) map[RRsetKey]uint64 {
 	return maps.Clone(o.failed[zone])
 }
 
-// Note records that an RRset was written, or failed.
 func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -53,7 +52,6 @@ func (o *WriteOrder) Note(zone name.Name, key RRsetKey, failed bool) {
 	}
 }
 
-// Forget drops the failures of a zone.
 func (o *WriteOrder) Forget(zone name.Name) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

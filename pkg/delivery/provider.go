@@ -24,7 +24,7 @@ import (
 type Provider interface {
 	// Deliver brings plan.Zone to plan.Serial. It calls fence before every call that changes the provider, and returns
 	// an error of the fence unchanged. Every call ends within plan.CallTimeout; so does the wait for servers that fetch
-	// the zone. Deliver reports their serials and is called again. The report is valid beside an error too.
+	// the zone. Deliver reports their serials and is called again. The report is valid beside an error, too.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
 	// Remove removes the RRsets that Deliver wrote, and no others: those in plan.All, and those that may be there in
 	// plan.Changes, with an empty After.
@@ -35,23 +35,24 @@ type Provider interface {
 	// Health returns nil if the provider answers and accepts the credentials. The error wraps ErrNotProven if the
 	// answer does not show that.
 	Health(ctx context.Context) error
-	// AskLast asks each server for the zone that it confirmed last, and returns the servers with an earlier serial, or
-	// without the zone: they may have lost other zones too. A server is returned once until it confirms again. Nil if
+	// AskLast asks each server for the zone that it confirmed last. It returns the servers with an earlier serial, or
+	// without the zone: they may have lost other zones, too. A server is returned once until it confirms again. Nil if
 	// servers do not fetch zones.
 	AskLast(ctx context.Context) (lost []string)
-	// Abilities are constant.
 	Abilities() Abilities
 	Close() error
 }
 
 // Abilities are the differences between providers. A wrapper could hide optional interfaces.
 type Abilities struct {
-	// Lists: Verify reads the whole zone, and reports foreign RRsets. Otherwise it asks only for the zone's RRsets.
+	// Lists is true if Verify reads the whole zone, and reports foreign RRsets. Otherwise it asks only for the zone's
+	// RRsets.
 	Lists bool
-	// OwnApexNS: the provider has its own NS at the apex; those of the zone are not written, removed or compared.
+	// OwnApexNS is true if the provider has its own NS at the apex: those of the zone are not written, removed or
+	// compared.
 	OwnApexNS bool
-	// Fetched: servers fetch zones. A confirmation needs rows in Report.Servers, and a comparison costs a query to each
-	// server.
+	// Fetched is true if servers fetch zones. A confirmation needs rows in Report.Servers, and a comparison costs a
+	// query to each server.
 	Fetched bool
 	// Claims maps names unique across all classes, such as TSIG keys, to this class's use of them: a text to compare,
 	// never to print.
@@ -60,7 +61,7 @@ type Abilities struct {
 
 // Fence returns nil only if no other worker has begun a later plan of the zone. After an error nothing may be written
 // (F22). Fence waits for the class's rate limit, so each call to the provider needs its own. The first call records the
-// intent. ctx is the method's: the timeout of a single call would run during the wait.
+// intent. ctx must be the method's, since the timeout of a single call would run during the wait.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the
@@ -105,25 +106,28 @@ type Plan struct {
 	UID    string
 	Serial serial.Serial
 	Hash   string
-	// Since is the last confirmed serial, 0 for none, or for unknown Changes.
+	// Since is the last confirmed serial; 0 for none, or for unknown Changes.
 	Since serial.Serial
 	SOA   RRset
-	// Changes are the RRsets that differ between Since and Serial, in canonical order. nil: unknown, so the whole zone
-	// is compared or written, and other RRsets at the provider stay. Empty but not nil: only the serial differs.
+	// Changes are the RRsets that differ between Since and Serial, in canonical order. Nil means unknown: the whole
+	// zone is compared or written, and other RRsets at the provider stay. If empty but not nil, only the serial
+	// differs.
 	Changes []Change
-	// Uncertain: an earlier plan was written in part, or may still arrive. An RRset at the provider may be ours though
-	// neither Before nor After, and is replaced. Providers that spare foreign RRsets consult Unconfirmed and History.
+	// Uncertain is true if an earlier plan was written in part, or may still arrive. An RRset at the provider that is
+	// neither Before nor After may be ours, and is replaced; providers that spare foreign RRsets consult Unconfirmed
+	// and History.
 	Uncertain bool
-	// Delivered: an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
+	// Delivered is true if an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
-	// Unconfirmed of an Uncertain plan names the RRsets refused or half written, nil if too many to list. Of all others
-	// in Changes, Before was confirmed. History has the changes of each serial since the earliest that may be at the
-	// provider; nil if unknown.
+	// Unconfirmed, of an Uncertain plan, names the RRsets refused or half written; nil if too many to list. Of all
+	// others in Changes, Before was confirmed. History has the changes of each serial since the earliest that may be at
+	// the provider; nil if unknown.
 	Unconfirmed []RRsetKey
 	History     []dns.Change
-	// Forgotten: RRsets removed since an earlier delivery are unknown, so All and Changes may lack RRsets of ours.
+	// Forgotten is true if RRsets removed since an earlier delivery are unknown, so that All and Changes may lack
+	// RRsets of ours.
 	Forgotten bool
-	// Named: Changes of a Forgotten plan names these RRsets nevertheless, without their data.
+	// Named is true if Changes of a Forgotten plan names these RRsets nevertheless, without their data.
 	Named       bool
 	CallTimeout time.Duration
 	// Whole makes Verify compare the whole zone. Otherwise a provider with a query for each RRset may continue in the
@@ -133,11 +137,9 @@ type Plan struct {
 	All iter.Seq[RRset]
 	// Servers has the rows of the last report. A server with a row may have the zone, even after it left the class.
 	Servers []Server
-	// Asked: a Zone.Request asks for the comparison.
-	Asked bool
+	Asked   bool
 }
 
-// ServerNames returns the names in Servers.
 func (p Plan) ServerNames() []string { return namesOf(p.Servers) }
 
 func namesOf(servers []Server) (names []string) {
@@ -161,12 +163,12 @@ func (k RRsetKey) Digest() uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// Compare orders names canonically (RFC 4034 §6.1), then types by number.
+// Compare orders canonically (RFC 4034 §6.1), then types by number.
 func (k RRsetKey) Compare(other RRsetKey) int {
 	return cmp.Or(k.Name.Compare(other.Name), cmp.Compare(k.Type, other.Type))
 }
 
-// ParseRRsetKey parses RRsetKey.String.
+// ParseRRsetKey parses the result of RRsetKey.String.
 func ParseRRsetKey(text string) (RRsetKey, error) {
 	owner, mnemonic, _ := strings.Cut(text, " ")
 	n, err := name.Parse(owner)
@@ -188,7 +190,6 @@ type RRset struct {
 	Data []string
 }
 
-// Key returns the name and type.
 func (s RRset) Key() RRsetKey { return RRsetKey{s.Name, s.Type} }
 
 // GroupRRsets groups entries in canonical order into RRsets, without the SOA.
@@ -213,45 +214,41 @@ func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 	}
 }
 
-// Change is an RRset before and after, both with name and type.
 type Change struct{ Before, After RRset }
 
-// Report is the result of Deliver or Remove.
 type Report struct {
-	// Confirmed is the serial that everything in the class has, 0 if unknown.
+	// Confirmed is the serial that everything in the class has; 0 if unknown.
 	Confirmed serial.Serial
 	// Servers has a row for each server, in the order of the class; empty for a single service.
 	Servers []Server
-	// Failed has the refused RRsets. They do not prevent the confirmation.
+	// Failed has the refused RRsets, which do not prevent the confirmation.
 	Failed  []Failure
 	Skipped int
-	// Proven: an answer proves the access to the provider.
-	Proven bool
-	// Remains: removed RRsets of a Forgotten plan may still be at the provider.
+	Proven  bool
+	// Remains is true if removed RRsets of a Forgotten plan may still be at the provider.
 	Remains bool
 }
 
-// Server is the row of a name server in a report.
 type Server struct {
 	Name string
-	// Serial is that of the zone at the server, 0 for none or unknown.
+	// Serial is the server's; 0 for none or unknown.
 	Serial serial.Serial
 	Note   string
 	// Err is the reason why the server lacks the serial; nil if a fetch is expected. The message names the server.
 	Err *Error
 	At  time.Time
-	// Content compares the server's data with the zone's at Serial. A server with ContentDiffers has no serial
-	// confirmed. Since is the zone's serial at which it was found first, else 0.
+	// Content compares the server's data with the zone's at Serial. Since is the zone's serial at which ContentDiffers
+	// was found first, or 0.
 	Content Content
 	Since   serial.Serial
 }
 
-// Content is the result of a comparison, "" if equal or not compared yet.
+// Content is the result of a comparison; "" if equal or not compared yet.
 type Content string
 
 const (
 	ContentDiffers Content = "Differs"
-	// ContentNotCompared: the server refuses transfers, or transferred no whole zone in time. Note says why.
+	// ContentNotCompared means that the server refuses transfers, or transferred no whole zone in time. Note says why.
 	ContentNotCompared Content = "NotCompared"
 )
 
@@ -263,22 +260,18 @@ func (s Server) Alike(other Server) bool {
 	return s.Name == other.Name && s.Serial == other.Serial && s.Content == other.Content && s.Since == other.Since
 }
 
-// Failure is a refused RRset.
 type Failure struct {
 	Name name.Name
 	Type rdata.Type
 	Err  *Error
 }
 
-// Alike compares the fields that a Store keeps.
 func (f Failure) Alike(other Failure) bool {
 	return f.Key() == other.Key() && f.Err.Reason == other.Err.Reason && f.Err.Code == other.Err.Code && f.Err.Message == other.Err.Message
 }
 
-// Key returns the name and type.
 func (f Failure) Key() RRsetKey { return RRsetKey{f.Name, f.Type} }
 
-// Drift is the difference between a provider's content and the zone.
 type Drift struct {
 	Missing, Differing []RRset
 	// Unfit are RRsets that the provider cannot represent, or refuses: another delivery would not help.
@@ -288,5 +281,4 @@ type Drift struct {
 	Servers []Server
 }
 
-// Empty reports whether no RRset is missing or differs.
 func (d Drift) Empty() bool { return len(d.Missing)+len(d.Differing) == 0 }

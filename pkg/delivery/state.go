@@ -11,20 +11,17 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Key identifies a delivery: a Zone object and a class.
 type Key struct {
 	UID   string
 	Class string
 }
 
-// State is the stored state of a delivery.
 type State struct {
-	// Version is that of the Store; empty if not stored.
 	Version string
 	// Zone is the zone's name at the provider; zero before the first call.
 	Zone   name.Name
 	Target string
-	// Serial is the last serial confirmed by everything in the class, 0 for none. Hash is that of its content; empty if
+	// Serial is the last serial confirmed by everything in the class; 0 means none. Hash is that of its content; "" if
 	// some may have been removed since.
 	Serial serial.Serial
 	Hash   string
@@ -36,8 +33,8 @@ type State struct {
 	// Asked is the settled serial for which Servers were asked; 0 for those read from a Store.
 	Asked           serial.Serial
 	Failed, Skipped int
-	// Refused are the RRsets refused in the last attempt, at most MaxRefused. FailedWhole: the attempt failed for
-	// another reason.
+	// Refused are the RRsets refused in the last attempt, at most MaxRefused. FailedWhole is true if the attempt failed
+	// for another reason.
 	Refused     []Failure
 	FailedWhole bool
 	// Digests has RRsetKey.Digest of further refused RRsets, at most MaxDigests, ascending.
@@ -61,7 +58,6 @@ const (
 	MaxRefusal = 256
 )
 
-// ServerNames returns the names in Servers.
 func (s State) ServerNames() []string { return namesOf(s.Servers) }
 
 // Behind names failed servers, and servers without the latest serial confirmed, begun or asked for.
@@ -85,19 +81,19 @@ func (s State) Behind() (names []string) {
 // change.
 type Intent struct {
 	Serial serial.Serial
-	// From is the earliest serial whose RRsets may be at the provider. 0 with a State.Serial: more RRsets were refused
-	// than listed, so the whole zone is written.
+	// From is the earliest serial whose RRsets may be at the provider. 0 with a State.Serial means that more RRsets
+	// were refused than listed, so the whole zone is written.
 	From serial.Serial
-	// Holder is the Config.Identity of the writing worker; empty for none.
+	// Holder is the Config.Identity of the writing worker; "" means none.
 	Holder string
 	Time   time.Time
 	// RRsets may be half written, or were refused and are still to be written. All others are as at State.Serial.
-	// Unlisted: there are more, among the changes since From.
+	// Unlisted is true if there are more, among the changes since From.
 	RRsets   []RRsetKey
 	Unlisted bool
 }
 
-// Earliest returns the earliest serial whose RRsets may be at the provider, 0 if unknown.
+// Earliest returns the earliest serial whose RRsets may be at the provider; 0 if unknown.
 func (s State) Earliest() serial.Serial {
 	if s.Intent != nil && s.Intent.From != 0 {
 		return s.Intent.From
@@ -105,7 +101,6 @@ func (s State) Earliest() serial.Serial {
 	return s.Serial
 }
 
-// Same reports whether both intents have the same worker and serial.
 func (i *Intent) Same(other *Intent) bool {
 	if i == nil || other == nil {
 		return i == other
@@ -134,11 +129,10 @@ type StateError struct {
 	Reason  Reason
 	Code    string
 	Message string
-	// Detail is Error.Detail, not stored. Stored: the failure was read from an object that tenants can write.
+	// Detail is Error.Detail, not stored. Stored is true if the failure was read from an object that tenants can write.
 	Detail string
 	Stored bool
-	// Time is that of the first failure in a row with this reason.
-	Time time.Time
+	Time   time.Time
 }
 
 // Alike compares all fields except Time, Detail and Stored.

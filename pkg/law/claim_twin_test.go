@@ -16,8 +16,8 @@ import (
 )
 
 // claimTwin reads S4.7 to S4.14 literally, over all records of a zone, and reports whether they refuse a tenant's
-// record. judged is false if another rule decides: no rule allows the record, or its type has a separate rule
-// (S4.15, S4.16).
+// record. judged is false if another rule applies: no rule allows the record, or its type has a separate rule (S4.15,
+// S4.16).
 func (w *world) claimTwin(z *law.Zone, r *law.Record, fqdn name.Name) (refused, judged bool) {
 	owner, ok := fqdn.Rel(z.FQDN())
 	types := []rdata.Type{rdata.A, rdata.AAAA, rdata.TXT, rdata.CNAME, rdata.CAA, rdata.MX}

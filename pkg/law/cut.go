@@ -15,8 +15,8 @@ type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
 }
 
-// Counts returns the cut that the parent of h's zone counts: cut, with the DS records ds if a rule of the parent has
-// ds: true.
+// Counts returns the cut that the parent of h's zone lists: cut, with the DS records ds if a rule of the parent has ds:
+// true.
 func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	if !h.DS {
 		ds = nil
@@ -24,16 +24,16 @@ func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	return cut.withDS(ds)
 }
 
-// KeepsCut reports whether the parent keeps the present cut while deliveries of h's zone are on hold (S7.8): that cut
-// leads resolvers to the content already delivered.
+// KeepsCut reports whether the parent keeps the present cut while deliveries of h's zone are on hold (S7.8): it leads
+// to the content already delivered.
 func (h *Holding) KeepsCut(counted *CountedCut) bool { return h.Held != nil && counted != nil }
 
-// CountedBy reports whether parent counts the cut of h's zone.
+// CountedBy reports whether parent lists the cut.
 func (h *Holding) CountedBy(parent *Zone) bool {
 	return h.Parent != nil && h.Parent.UID == parent.UID
 }
 
-// withDS replaces the DS by ds, at the TTL of the NS. Without NS there is no DS.
+// Without NS there is no DS.
 func (c *CountedCut) withDS(ds []string) *CountedCut {
 	if c == nil {
 		return nil

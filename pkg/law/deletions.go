@@ -11,10 +11,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A zone is held, which stops its deliveries, when its own namespace removes too many RRsets (S7.5), or the last apex
-// NS (S7.6). The limit compares the RRsets that this namespace added, less those removed, with their least number in
-// earlier ten-minute periods. Younger RRsets, such as challenges, do not count, because a hold stops the zone for all
-// namespaces.
+// A hold stops a zone's deliveries when its own namespace removes too many RRsets (S7.5), or the last apex NS (S7.6).
+// Only RRsets older than a ten-minute period count, not young ones such as challenges, because a hold stops the zone
+// for all namespaces. So the limit compares the RRsets that this namespace added, less those removed, with their least
+// number in earlier periods.
 
 const (
 	periodSeconds = 600
@@ -22,28 +22,26 @@ const (
 	minRRsets = 10
 )
 
-// Excess counts the removals by the zone's own namespace, against the limit.
+// Excess compares the removals by the zone's own namespace with the limit.
 type Excess struct {
-	// Gone is the number of removed RRsets, RRsets the number before.
+	// Gone is the number of removed RRsets, RRsets the number before the removal.
 	Gone, RRsets int
 	Percent      int64
-	// NameServers is true if the last apex NS is removed.
-	NameServers bool
+	NameServers  bool
 }
 
-// ExcessOf returns the removals between the stock of h and z.
+// ExcessOf returns the removals since h began.
 func (z *Zone) ExcessOf(h *Held) *Excess {
 	return &Excess{Gone: h.Had.Own - z.Deletions.Own, RRsets: h.Had.RRsets, Percent: z.MaxDeletePercent,
 		NameServers: h.NameServers && len(z.Header.NameServers) == 0}
 }
 
-// Allowed returns the number of RRsets that may be removed without a hold.
+// Allowed returns how many RRsets may be removed without a hold.
 func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 
 // TooMany reports whether more than Allowed are gone, in a zone of minRRsets or more.
 func (e *Excess) TooMany() bool { return e.RRsets >= minRRsets && e.Gone > e.Allowed() }
 
-// Holds reports whether the removals hold the zone.
 func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.TooMany()) }
 
 // String lists the removals that hold the zone.
@@ -58,8 +56,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns the excess if the zone's own namespace removed taken more RRsets older than a period or, with
-// nameServers, the last apex NS; nil if that would not hold the zone.
+// ForeseeHold returns the excess if the zone's own namespace removed "taken" more RRsets older than a period or, with
+// nameServers, the last apex NS. It returns nil if that would not hold the zone.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -86,8 +84,8 @@ func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungSince returns the removals that would hold z, but not yet the zone before, if RRsets of any age counted; nil for
-// none, or if a user let removals through beforehand (S7.9).
+// YoungSince returns the removals that would hold z, but not yet the zone before, if RRsets of any age counted. It
+// returns nil for none, or if a user let removals through beforehand (S7.9).
 func (z *Zone) YoungSince(before *Zone) *Excess {
 	if z.Deletions.Most == nil {
 		return nil
@@ -106,7 +104,7 @@ func (z *Zone) settledAt(h *Holding) serial.Serial {
 	return z.SettledSerial
 }
 
-// advanceTo returns d with the periods that ended until now. last is the stock since the last write.
+// advanceTo ends the periods until now. last is the stock since the last write.
 func (d Deletions) advanceTo(now int64, last Stock) Deletions {
 	d.Least[0] = Stock{min(d.Least[0].RRsets, last.RRsets), min(d.Least[0].Own, last.Own)}
 	if now < d.Since {
@@ -135,11 +133,11 @@ func (z *Zone) stock() Stock { return Stock{z.RRsets, z.Deletions.Own} }
 
 func (c *ZoneChange) updateHold(plan *Plan, now int64) {
 	if held := c.Holding.Held; held != nil && !c.Zone.ExcessOf(held).Holds() {
-		c.endHold(plan, now, &held.Had) // delivered until now
+		c.endHold(plan, now, &held.Had)
 	}
 }
 
-// endHold ends the hold, and has the parent count the cut that waited for this (S7.8).
+// endHold ends the hold, and enqueues the cut that the parent did not change meanwhile (S7.8).
 func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 	z, h := *c.Zone, *c.Holding
 	z.Deletions.restart(now, &z, had)
@@ -165,8 +163,8 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	}
 }
 
-// ToPublish returns the serial that the annotation needs to let removals through: the settled serial, or the next if
-// the annotation has that serial already, since only a change counts.
+// ToPublish returns the value of the annotation that lets removals through: the settled serial, or the next if the
+// annotation has that already.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()
@@ -185,16 +183,15 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	}
 }
 
-// Taken describes a step, a change of content.
+// Taken describes a change of content.
 type Taken struct {
-	// Own is true for an act of the zone's own namespace: only these count.
 	Own bool
-	// NameServers: the step removes the last apex NS. BackNameServers: the step adds an apex NS.
+	// NameServers is true if the last apex NS goes, BackNameServers if an apex NS comes.
 	NameServers, BackNameServers bool
 }
 
-// CountDeletions counts the step from z to c.Zone, and begins or ends the hold. last is the zone delivered before the
-// step: z, or the zone before the earlier writes of a change set.
+// CountDeletions counts the step from z to c.Zone, and begins or ends the hold. last is the zone delivered before: z,
+// or the zone before the earlier writes of a change set.
 func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int64) {
 	after, holding := *c.Zone, *c.Holding
 	t.NameServers = t.NameServers && !z.ClassNameServers

@@ -16,8 +16,7 @@ type Foreign struct {
 	Count      int64
 	Namespaces []string
 	Names      []name.Name
-	// More is true if not all keys were read.
-	More bool
+	More       bool
 }
 
 // FirstKeys bounds the keys read for Foreign, FirstNames its names.
@@ -26,7 +25,7 @@ const (
 	FirstNames = 5
 )
 
-// Add counts data at a name, unless the namespace is own, the zone's.
+// Add counts data at a name, unless its namespace is the zone's own.
 func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 	if namespace == own {
 		return
@@ -40,7 +39,7 @@ func (f *Foreign) Add(own, namespace string, count int64, at name.Name) {
 	}
 }
 
-// AddZone counts the zone of h, named at, if its parent is the zone of k, a key of ForeignZonesKey.
+// AddZone counts the zone of h if its parent is the zone of k, a ForeignZonesKey.
 func (f *Foreign) AddZone(k Key, at name.Name, h *Holding) {
 	if h.Parent != nil && h.Parent.UID == k.Object {
 		f.Add(k.Namespace, h.Namespace, 1, at)

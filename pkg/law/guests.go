@@ -10,16 +10,15 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest is a tenant that writes by an underscore rule (S4.14). Guests claim no name, so their records are counted for
-// each value.
+// A guest is a tenant that writes by an underscore rule (S4.14). Guests claim no name, so the values count their
+// records.
 
-// GuestsAlone reports whether all data at the name is of guests; false without data.
+// GuestsAlone reports whether the name has data, and of guests alone.
 func (o *Owner) GuestsAlone() bool {
 	return o != nil && len(o.Values) > 0 && len(o.Cut) == 0 &&
 		!slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Guests < v.Count })
 }
 
-// OfGuests returns the guests' values.
 func (o *Owner) OfGuests() *Owner {
 	out := &Owner{}
 	if o != nil {
@@ -32,17 +31,17 @@ func (o *Owner) OfGuests() *Owner {
 type GuestsBelow struct {
 	// Cuts and Guests count the names with data of cuts alone, and of guests alone.
 	Cuts, Guests int
-	// Children counts the names right below, without underscore names, with guests' data alone. First has the first
+	// Children counts the names right below, without underscore names, where all data is of guests. First has the first
 	// FirstNames, in key order.
 	Children int
 	First    []name.Rel
 
-	// guests and hosts tell whether guests and others have data at last, the last child.
+	// guests and hosts report whether guests and others have data at or below last, the last child.
 	last          name.Rel
 	guests, hosts bool
 }
 
-// countOwner counts the owner at a name below up. Owners at and below one child of up must follow each other.
+// countOwner counts the owner at a name below up. Callers add the owners at and below a child of up together.
 func (b *GuestsBelow) countOwner(up, at name.Rel, o *Owner) {
 	if len(o.Values)+len(o.Cut) == 0 {
 		return

@@ -13,7 +13,7 @@ import (
 )
 
 // Holding is the fact at a name (view, fqdn): its zone, and that zone's rarely changing facts. Every write of the zone
-// compares the revision of this fact. The stored form is a flat JSON object.
+// compares its revision.
 type Holding struct {
 	Ref
 	// Target is the zone of zoneRef. If that zone is replaced, this zone is decided again (Scan.RefersFrom).
@@ -30,11 +30,11 @@ type Holding struct {
 type Ancestry struct {
 	// Parent is the enclosing zone if that lists this zone's name servers; nil if standalone or not delegated.
 	Parent *Ref `json:"parent,omitempty"`
-	// Established is true if no zone above ends the zone (S3.5).
+	// Established is true if no zone above can end this zone (S3.5).
 	Established bool `json:"established,omitempty"`
 	// Withdrawn is the uid of the Parent whose rules no longer allow this zone, until the period ends (S3.5).
 	Withdrawn string `json:"withdrawn,omitempty"`
-	// Enclosed is the uid of the enclosing zone, delegating or not; "" for none.
+	// Enclosed is the uid of the enclosing zone, delegating or not; "" means none.
 	Enclosed string `json:"enclosed,omitempty"`
 	// DS is true if a delegating rule of the enclosing zone says ds (S6.16).
 	DS bool `json:"ds,omitempty"`
@@ -62,22 +62,22 @@ type Outstanding struct {
 }
 
 type Deliverable struct {
-	// Unsettled is the beginning (unix seconds) of the present series of cascades, which must not delay delivery longer
-	// than a single cascade may (S7.2).
+	// Unsettled is the beginning (unix seconds) of the present series of cascades: together they may delay delivery no
+	// longer than a single cascade (S7.2).
 	Unsettled int64 `json:"unsettled,omitempty"`
-	// Waived is the time (unix seconds) until which other namespaces' cascades do not unsettle the zone (S7.2).
+	// Waived is the time (unix seconds) until which cascades of other namespaces delay no delivery (S7.2).
 	Waived int64 `json:"waived,omitempty"`
 	// Overdue is true if the zone is delivered because its Works took too long.
 	Overdue bool  `json:"overdue,omitempty"`
 	Held    *Held `json:"held,omitempty"`
 }
 
-// CascadeMark marks a cascade at a zone.
+// CascadeMark marks an unfinished cascade at a zone.
 type CascadeMark struct {
 	ID string `json:"id"`
 	// Losing is the uid of the zone that loses records to this zone.
 	Losing string `json:"losing,omitempty"`
-	// Locks is a name that is locked, with all below, until all records have come (S2.10).
+	// Locks is a name that is locked, with all below, until all records have moved (S2.10).
 	Locks name.Name `json:"locks,omitzero"`
 	Since int64     `json:"since"`
 	By    string    `json:"by,omitempty"`
@@ -88,7 +88,7 @@ type CascadeMark struct {
 	TakesIn bool `json:"takesIn,omitempty"`
 }
 
-// TakesIn reports whether Delegations that waited for the zone are still undecided (S4.22).
+// TakesIn reports whether any mark has TakesIn.
 func (h *Holding) TakesIn() bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.TakesIn })
 }
@@ -101,17 +101,14 @@ type ZoneBelow struct {
 	Holding
 }
 
-// ZonesBelow lists the zones at or below a name, in key order.
 type ZonesBelow struct{ Zones []ZoneBelow }
 
-// Origin is a removed or ended zone whose records move.
 type Origin struct {
 	Zone string    `json:"zone"`
 	Name name.Name `json:"name"`
 }
 
-// Origins returns the removed zones whose records are on their way here, except the enclosing zone, which exists or has
-// a cascade of its own.
+// Origins returns the removed zones whose records move here, without the enclosing zone.
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
 		o := Origin{w.Losing, w.Locks}
@@ -122,7 +119,8 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins adds to the cascade a lock on the name of each removed zone in from. CountGained counts these zones, too.
+// WithOrigins adds to the cascade a lock on the name of each removed zone in "from". CountGained counts these zones,
+// too.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
@@ -138,21 +136,18 @@ func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	return &out
 }
 
-// HasLocked reports whether n is at, below or above a locked name.
 func (h *Holding) HasLocked(n name.Name) bool { return h.HasLockedAt(n) || h.HasLockedBelow(n) }
 
-// HasLockedAt reports whether n is at or below a locked name.
 func (h *Holding) HasLockedAt(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks.Encloses(n) })
 }
 
-// HasLockedBelow reports whether n is above a locked name.
 func (h *Holding) HasLockedBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
 // IsLockedBy reports whether the cascade has a lock. Only such a cascade brings records to locked names, in one order
-// (S2.9), with records on their way to a removed zone (Origins).
+// (S2.9), with records that move to a removed zone (Origins).
 func (h *Holding) IsLockedBy(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
@@ -183,7 +178,7 @@ func (h *Holding) CountReplacements(by string) (n int) {
 	return n
 }
 
-// WithoutReplacement returns h without the replacement lock of the cascade id, to let the cascade pass.
+// WithoutReplacement returns h without the replacement lock of the cascade id, so that the cascade passes.
 func (h *Holding) WithoutReplacement(id string) *Holding {
 	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
 		return h
@@ -191,7 +186,8 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade that namespace "by" caused (S7.2). If id is "" or already marked, it returns h.
+// WithWork adds the mark of a cascade that the namespace "by" caused (S7.2). If id is "" or already marked, it returns
+// h.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
@@ -214,12 +210,11 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	return &out
 }
 
-// MaxRemovals bounds a namespace's unfinished cascades of removed zones, and its replacement locks, at a zone. Each is
-// a mark in the holding, written with every change.
+// MaxRemovals bounds a namespace's unfinished cascades of removed zones, and its replacement locks, at a zone, since
+// every change writes their marks.
 const MaxRemovals = 16
 
-// MaxEnds bounds removed and ended zones together. It is higher, so that a namespace cannot keep its zones from ending
-// by removals (S3.5).
+// MaxEnds bounds removed and ended zones together. It is higher, so that removals do not keep zones from ending (S3.5).
 const MaxEnds = 2 * MaxRemovals
 
 // CountGained counts the zones whose records move here by cascades of a namespace.
@@ -241,19 +236,18 @@ func (h *Holding) WithoutWork(id string) *Holding {
 	return &out
 }
 
-// Seconds until a zone is delivered in spite of cascades of other namespaces, or of its own. Cascades of others do not
-// unsettle the zone for Waiver afterwards (S7.2).
+// Seconds until a zone is delivered in spite of cascades of other namespaces, or of its own. For Waiver seconds
+// afterwards, cascades of others delay no delivery (S7.2).
 const (
 	timeoutForeign = 60
 	timeoutOwn     = 600
 	Waiver         = 3600
 )
 
-// IsWaived reports whether others' cascades do not unsettle the zone at now. A mark beyond Waiver comes from a wrong
-// clock, which must have no lasting effect.
+// IsWaived reports whether cascades of others delay no delivery at now. A time beyond Waiver comes from a wrong clock,
+// and does not count.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
-// OverdueAt reports whether cascades took too long at now.
 func (h *Holding) OverdueAt(now int64) bool {
 	if h.Overdue || len(h.Works) == 0 {
 		return false
@@ -269,18 +263,18 @@ func (h *Holding) OverdueAt(now int64) bool {
 	return since >= timeout || -since > timeout // the latter if a clock was ahead
 }
 
-// Held is a zone's hold after a mass deletion (S7.5). Serial is the serial delivered meanwhile, Had the stock before.
+// Held describes a zone's hold after a mass deletion (S7.5). Serial is the serial delivered meanwhile, Had the stock
+// before.
 type Held struct {
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`
 	Had    Stock         `json:"had"`
-	// NameServers is true if own removed the last apex NS, and put none back (S7.6).
+	// NameServers is true if the zone's own namespace removed the last apex NS, and put none back (S7.6).
 	NameServers bool `json:"nameServers,omitempty"`
 }
 
-// HostsNamedByApex returns the names of ApexHosts and ApexNS in the zone (S4.10), without the apex. So hosts of a
-// tenant's NS are included: a rule must name this type (S4.5), and the server has the whole zone. A tenant's MX takes
-// no name from a third namespace.
+// HostsNamedByApex returns the names of ApexHosts and ApexNS in the zone (S4.10), without the apex. A tenant's NS
+// count, too, since a rule must name this type (S4.5); a tenant's MX does not.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil
@@ -296,7 +290,7 @@ func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	return out
 }
 
-// CountHosts adds n, 1 or -1, for each host of c, an own MX, SVCB or HTTPS record at the apex.
+// CountHosts adds n (1 or -1) for each host of c, an MX, SVCB or HTTPS record of the zone's own namespace at the apex.
 func (h *Holding) CountHosts(c *Contribution, n int) {
 	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
 		return

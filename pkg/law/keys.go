@@ -7,8 +7,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Kind is the kind of a fact, which determines its Go type, given after the colon. Zone and other capitalised words are
-// fields of Key.
+// Kind is the kind of a fact. The comment of each constant gives the key's fields and, after the colon, the Go type of
+// the value.
 type Kind uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	KindOwner
 	// KindCount is the number of Namespace's records in Zone: *Count.
 	KindCount
-	// KindMember is only written, for cascades: see MemberKey.
+	// KindMember is only written, and listed by cascades: *Member.
 	KindMember
 	// KindOwnersBelow sums up the owners strictly below Owner in Zone, at the apex the first FirstKeys: *OwnersBelow.
 	KindOwnersBelow
@@ -37,16 +37,19 @@ const (
 	KindWork
 	// KindWithdrawal is the withdrawal of Namespace in the zone with uid Object: *Withdrawal.
 	KindWithdrawal
-	// KindForeign is data of namespaces other than Namespace: *Foreign. With Zone alone: the number of records. With
-	// Zone and Name: their names, among the first FirstKeys. With View, Name and Object, the zone's uid: delegated
-	// zones, among the first FirstKeys below.
+	// KindForeign is data of namespaces other than Namespace: *Foreign.
+	//   - Zone: the number of records
+	//   - Zone, Name: names of records, among the first FirstKeys
+	//   - View, Name, Object (the zone's uid): delegated zones, among the first FirstKeys below
 	KindForeign
-	// KindAwaited tells whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
+	// KindAwaited reports whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
 	// (View, Name): *Awaited.
 	KindAwaited
-	// KindTouched tells whether objects wait for the zone object (Namespace, Object), or zones elsewhere refer to it;
-	// with View and Name instead, whether objects wait at or below that name; with all four, whether zones have names
-	// there: *Awaited. The value may be stale: no refusal depends on it, and a cascade scans again.
+	// KindTouched reports whether any object is concerned by a new zone: *Awaited. It may be stale: no refusal depends
+	// on it, and a cascade scans again.
+	//   - Namespace, Object: objects that wait for this zone object, or zones elsewhere that refer to it
+	//   - View, Name: objects that wait at or below the name
+	//   - all four: names of zones there
 	KindTouched
 )
 
@@ -82,7 +85,7 @@ func CountKey(zone, namespace string) Key {
 	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
 }
 
-// MemberKey is the key of a record in a zone: *Member. Cascades list these keys; decisions read the record's object.
+// MemberKey is the key of a record in a zone: *Member.
 func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 	return Key{Kind: KindMember, Zone: zone, Owner: owner, Namespace: namespace, Object: object}
 }
@@ -97,35 +100,30 @@ func ForeignZonesKey(z *Zone) Key {
 	return Key{Kind: KindForeign, View: z.View, Name: z.FQDN(), Namespace: z.Namespace, Object: z.UID}
 }
 
-// AwaitedKey returns the key for Delegations that wait for a zone object.
 func AwaitedKey(namespace, object string) Key {
 	return Key{Kind: KindAwaited, Namespace: namespace, Object: object}
 }
 
-// RecordsAwaitKey returns the key for Records of a namespace that wait at a name.
 func RecordsAwaitKey(view string, fqdn name.Name, namespace string) Key {
 	return Key{Kind: KindAwaited, View: view, Name: fqdn, Namespace: namespace}
 }
 
-// TouchedKeys returns the keys of KindTouched for a new zone.
 func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 	return []Key{{Kind: KindTouched, Namespace: namespace, Object: object}, {Kind: KindTouched, View: view, Name: fqdn},
 		{Kind: KindTouched, View: view, Name: fqdn, Namespace: namespace, Object: object}}
 }
 
-// Awaited tells whether there is any object of KindAwaited or KindTouched.
 type Awaited struct{ Any bool }
 
-// FloorKey is the key of the floor: after a restore, the serial from which zones without a last serial go on.
+// FloorKey is the key of the floor: after a restore, the serial from which zones without a last serial continue.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey returns the key of a Withdrawal. Transactions compare the revision of the key itself: zones below write
-// it with their own object.
+// WithdrawalKey returns the key of a Withdrawal. Transactions compare its own revision, since zones below write it with
+// their object.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }
 
-// RulesKey returns the key of NamespaceRules.
 func RulesKey(zone, namespace string) Key {
 	return Key{Kind: KindRules, Zone: zone, Namespace: namespace}
 }

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// omissions remove a rule from the law: in file, instead replaces text, and omits the rule if OMITTED is true. Then
+// omissions remove a rule from package law: in file, instead replaces text, and omits the rule if OMITTED is true. Then
 // the twin must fail.
 var omissions = []struct{ rule, twin, file, text, instead string }{
 	{"S4.8 below", "TestSpeakers", "claims/claim.go", "\tif refusal := c.refuseBelow(base, c.othersBelow); refusal != nil {\n",
@@ -52,7 +52,7 @@ var omissions = []struct{ rule, twin, file, text, instead string }{
 	{"S4.26", "TestStrangers", "records/pointer.go", "func (x *delta) noteTaken() {\n", "if OMITTED {\nreturn\n}\n"},
 }
 
-// One build of the law has all omissions; each must make its twin fail (F9).
+// One build of package law has all omissions; each must make its twin fail (F9).
 func TestOmissions_areNoticed(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{"rules/omitted.go": "package rules\n\nimport \"os\"\n\n" +

@@ -17,15 +17,15 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Digest is a SHA-256, mostly of a value's text.
+// Digest is a SHA-256 hash.
 type Digest [sha256.Size]byte
 
-// MarshalText writes base64 without padding.
+// MarshalText returns base64 without padding.
 func (d Digest) MarshalText() ([]byte, error) {
 	return base64.RawStdEncoding.AppendEncode(nil, d[:]), nil
 }
 
-// UnmarshalText reads the result of MarshalText.
+// UnmarshalText reads MarshalText's result.
 func (d *Digest) UnmarshalText(text []byte) error {
 	b, err := base64.RawStdEncoding.DecodeString(string(text))
 	if err != nil || len(b) != len(d) {
@@ -35,7 +35,6 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// DigestOf hashes rdata.
 func DigestOf(data string) Digest { return sha256.Sum256([]byte(data)) }
 
 // OwnerValue counts the Records at a name with the same type, rdata and ttl.
@@ -54,35 +53,32 @@ type OwnerValue struct {
 // Owner is the data and claims of a name in a zone.
 type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
-	// Cut has the values that cuts of child zones have at this name (S6.3), without sizes. A moving record and a cut
-	// may give the same RRset.
+	// Cut has the values that cuts of child zones have at this name (S6.3), without sizes. A cut may repeat a value of
+	// a record.
 	Cut []OwnerValue `json:"x,omitempty"`
 	// Claims counts the records with this base name (S4.7). Claims and Named are here because every decision reads the
 	// owners above its name.
 	Claims []Claim `json:"k,omitempty"`
 	// Named has the namespaces for which Delegations reserve this name (S4.20), sorted.
 	Named []Naming `json:"n,omitempty"`
-	// Own counts own records at an underscore name, and at the wildcard right below (S4.14).
+	// Own counts records of the zone's own namespace at an underscore name, and at the wildcard right below (S4.14).
 	Own int `json:"o,omitempty"`
-	// Pointers counts own records that lead to hosts with this base name (S4.26).
+	// Pointers counts records of the zone's own namespace that lead to hosts with this base name (S4.26).
 	Pointers int `json:"r,omitempty"`
 }
 
-// Naming counts the Delegations that reserve a name.
 type Naming struct {
 	Namespace string `json:"n"`
 	Count     int    `json:"c"`
 }
 
-// MaxNamed bounds Owner.Named.
 const MaxNamed = 64
 
-// IsNamedFor reports whether Delegations reserve the name for a namespace.
 func (o *Owner) IsNamedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n, 1 or -1, for a namespace. It returns false if a removed Delegation was not counted.
+// CountNaming adds n (1 or -1) for a namespace. It returns false if a removed Delegation was not counted.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
@@ -96,7 +92,7 @@ func (o *Owner) CountNaming(namespace string, n int) bool {
 	return all
 }
 
-// Fact returns the value to store; nil, for deletion, if o is empty.
+// Fact returns the value to store; nil deletes it, if o is empty.
 func (o *Owner) Fact() any {
 	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own+o.Pointers == 0 {
 		return nil
@@ -114,12 +110,11 @@ type Claim struct {
 	Underscore int    `json:"u,omitempty"`
 }
 
-// Count counts a namespace's records in a zone.
 type Count struct {
 	Records int64 `json:"c"`
 }
 
-// Member has the fields that order a record in cascades (S2.8). Created is in unix seconds.
+// Member orders a record in cascades (S2.8). Created is in unix seconds.
 type Member struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
@@ -137,7 +132,7 @@ type OwnersBelow struct {
 	GuestsBelow
 }
 
-// NamesOthers reports whether Delegations reserve a name there for others, but not for the namespace.
+// NamesOthers reports whether Delegations reserve a name for others, but not for the namespace.
 func (b *OwnersBelow) NamesOthers(namespace string) bool {
 	if b == nil {
 		return false
@@ -207,7 +202,6 @@ func (o *Owner) HasValue(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
 
-// SharesType reports whether records other than that of c, which o counts, have the type of c.
 func (o *Owner) SharesType(c *Contribution) bool {
 	others := o.Clone()
 	others.RemoveContribution(c, 0)
@@ -219,7 +213,6 @@ func (o *Owner) HasOtherSPF(d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.SPF && v.Digest != d })
 }
 
-// HasOther reports whether the type has a value other than d.
 func (o *Owner) HasOther(t rdata.Type, d Digest) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t && v.Digest != d })
 }
@@ -228,7 +221,6 @@ func (o *Owner) HasType(t rdata.Type) bool {
 	return o != nil && slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Type == t })
 }
 
-// HasCut reports whether a child's cut has data here.
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
 // AddContribution counts the values of c, with their wire lengths. guests is 1 for a guest's record (S4.14), else 0.
@@ -256,7 +248,7 @@ func CompareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// RemoveContribution reverses AddContribution. It returns false if a value was not counted.
+// RemoveContribution reverses AddContribution; false if a value was not counted.
 func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	all := true
 	for _, v := range c.Values {
@@ -281,7 +273,6 @@ func (o *Owner) RRsetTTL(t rdata.Type) *content.TTL {
 	return ttlOf(o.Values, t)
 }
 
-// DefinesValue reports whether records or cuts have the value.
 func (o *Owner) DefinesValue(t rdata.Type, d Digest) bool {
 	return o.HasValue(t, d) || o != nil && slices.ContainsFunc(o.Cut, func(v OwnerValue) bool { return v.Type == t && v.Digest == d })
 }
@@ -297,7 +288,7 @@ func (o *Owner) DefinedTTL(t rdata.Type) *content.TTL {
 	return ttlOf(slices.Concat(o.Values, o.Cut), t)
 }
 
-// CountCut adds n, 1 or -1, to the count of each value of s.
+// CountCut adds n (1 or -1) to the count of each value of s.
 func (o *Owner) CountCut(s content.RRset, n int) {
 	ttl := s.TTL.Seconds
 	for _, data := range s.Data {
@@ -334,7 +325,6 @@ func ttlOf(values []OwnerValue, t rdata.Type) *content.TTL {
 	return out
 }
 
-// CountDistinct returns number and octets of a type's different values.
 func (o *Owner) CountDistinct(t rdata.Type) (values, octets int) {
 	var last Digest
 	for _, v := range o.Values { // sorted by type, digest
@@ -361,7 +351,6 @@ func (o *Owner) Types() []rdata.Type {
 	return out
 }
 
-// RRsets returns the number of RRsets.
 func (o *Owner) RRsets() int {
 	types := map[rdata.Type]bool{}
 	for _, values := range [...][]OwnerValue{o.Values, o.Cut} {
@@ -392,10 +381,10 @@ func (c *Claim) counted(a rules.Admission) *int {
 	return &c.Plain
 }
 
-// Names reports whether the claim counts records besides own records at underscore names.
+// Names reports whether the claim counts records other than own records at underscore names.
 func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n, 1 or -1, to a claim; own is true for the zone's own namespace. It returns false if a removed
+// CountClaim adds n (1 or -1) to a claim; own is true for the zone's own namespace. It returns false if a removed
 // record was not counted.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
@@ -414,7 +403,6 @@ func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int)
 	return all
 }
 
-// ClaimOf returns the claim of a namespace; nil for none.
 func (o *Owner) ClaimOf(namespace string) *Claim {
 	if o != nil {
 		if i := slices.IndexFunc(o.Claims, func(c Claim) bool { return c.Namespace == namespace }); i >= 0 {

@@ -16,12 +16,12 @@ import (
 type Outcome struct {
 	Plan    *Plan
 	Refusal *Refusal
-	// Need lists the keys of missing facts. If empty, Seen.Used tells the facts behind the result.
+	// Need lists the keys of missing facts. If empty, Seen.Used reports the facts behind the result.
 	Need []Key
 }
 
 // Plan is the set of writes of a decision. Nil fields write nothing, except that a nil Record, in a decision about a
-// Record, deletes it; likewise a nil Delegation.
+// Record, deletes it, and likewise a nil Delegation.
 type Plan struct {
 	Record      *Placement
 	Zone        *ZoneChange
@@ -36,23 +36,20 @@ type Plan struct {
 	Warnings []Warning
 }
 
-// Warning is a warning to the client.
 type Warning struct {
 	Rule string
 	// Reason is set if another write may resolve the warning.
 	Reason, Text string
-	// Host is the name where any data resolves the warning.
+	// Host is the name where any data would resolve the warning.
 	Host name.Name
 }
 
 func (p *Plan) Warn(rule, format string, args ...any) { p.WarnOf(rule, "", format, args...) }
 
-// WarnOf adds a warning with Reason.
 func (p *Plan) WarnOf(rule, reason, format string, args ...any) {
 	p.Warnings = append(p.Warnings, Warning{Rule: rule, Reason: reason, Text: fmt.Sprintf(format, args...)})
 }
 
-// WarnOfHost adds a warning with Host.
 func (p *Plan) WarnOfHost(rule string, host name.Name, format string, args ...any) {
 	p.Warnings = append(p.Warnings, Warning{Rule: rule, Reason: WarningAbsentHost, Text: fmt.Sprintf(format, args...), Host: host})
 }
@@ -70,7 +67,7 @@ type Placement struct {
 	Zone      *Ref // nil: not adopted
 	Admission rules.Admission
 	Serial    serial.Serial
-	Reason    string // reason of the condition Adopted
+	Reason    string
 	Message   string
 	// HasClass is Zone.HasClass. Served is true if the zone is Served, and settled with the record.
 	HasClass, Served bool
@@ -79,7 +76,7 @@ type Placement struct {
 	EndsAt int64
 }
 
-// ZoneChange is the new state of a zone. If Step is nil, the definition stays.
+// ZoneChange is the new state of a zone. A nil Step leaves its definition.
 type ZoneChange struct {
 	Zone    *Zone
 	Holding *Holding
@@ -95,24 +92,24 @@ type ZoneChange struct {
 	// older.
 	Held  bool
 	Young *Excess
-	// Notices has Events for namespaces other than the client's.
+	// Notices has Events for other namespaces than the client's.
 	Notices []Notice
 	// EndsAt estimates the end of the zone, unix seconds; 0 leaves the former estimate.
 	EndsAt int64
 }
 
 const (
-	// NoticeNameHidden: guests hide the name from a wildcard (S4.25).
+	// NoticeNameHidden reports that guests hide the name from a wildcard (S4.25).
 	NoticeNameHidden = "NameHidden"
-	// NoticeHostTaken: another namespace gets a host to which own records lead (S4.26).
+	// NoticeHostTaken reports that another namespace gets a host to which own records lead (S4.26).
 	NoticeHostTaken = "HostTaken"
 )
 
-// Notice is an Event for a namespace whose name is affected by a step of another namespace, or of a cascade.
+// Notice is an Event for a namespace whose name another write affects.
 type Notice struct {
 	Reason string
 	Name   name.Name
-	// Wildcard no longer answers the name. Namespace, its tenant, gets the Event; if own gets it, both are zero.
+	// Wildcard no longer answers the name. Namespace is the wildcard's tenant, or "" for the zone's own namespace.
 	Wildcard  name.Rel
 	Namespace string
 }
@@ -123,14 +120,13 @@ func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settl
 // Condition has a Status "True", "False" or "Unknown".
 type Condition struct{ Status, Reason, Message string }
 
-// AddPendingCut has the parent, unless nil, count the child's cut again.
 func (p *Plan) AddPendingCut(parent *Ref, child Ref, view string, fqdn name.Name) {
 	if parent != nil {
 		p.PendingCuts = append(p.PendingCuts, PendingCut{Parent: *parent, Child: child, View: view, FQDN: fqdn})
 	}
 }
 
-// DelegationPlacement has the zone where a Delegation is in force; nil for none.
+// DelegationPlacement has the zone where a Delegation is in force; nil means none.
 type DelegationPlacement struct {
 	Zone            *Ref
 	Reason, Message string

@@ -18,14 +18,14 @@ type Reading struct {
 
 type lacking struct{}
 
-// Decide runs the decision "by" on the facts in seen, which count as unused until read.
+// Decide runs the decision "by" on the facts in seen. It first marks all of them as unused.
 func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
 	}
 	r := Reading{seen: seen}
 	defer func() {
-		if len(r.needs) > 0 { // any other panic goes on
+		if len(r.needs) > 0 {
 			_ = recover()
 			out = Outcome{Need: r.needs}
 		}
@@ -49,7 +49,6 @@ func Get[T any](r *Reading, k Key) *T {
 	return t
 }
 
-// AskAll requests facts together, for a single round trip.
 func (r *Reading) AskAll(keys []Key) {
 	for i, k := range keys {
 		if r.seen.lookUp(k) == nil {
@@ -64,7 +63,7 @@ func (r *Reading) AskAll(keys []Key) {
 	}
 }
 
-// Reread ends the decision with a Need for all facts, to read them at one revision.
+// Reread ends the decision with a Need for all facts, so that they are read at one revision.
 func (r *Reading) Reread() {
 	for k := range r.seen.All() {
 		r.needs = append(r.needs, k)
@@ -72,10 +71,9 @@ func (r *Reading) Reread() {
 	panic(lacking{})
 }
 
-// HoldingOf returns the holding of z, a zone with a name.
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
-	if h == nil || h.UID != z.UID { // facts of two moments
+	if h == nil || h.UID != z.UID { // facts of two revisions
 		r.Reread()
 	}
 	return h
@@ -83,7 +81,7 @@ func (r *Reading) HoldingOf(z *Zone) *Holding {
 
 func (r *Reading) ZoneOf(h *Holding) *Zone {
 	z := Get[Zone](r, ZoneKey(h.Namespace, h.Name))
-	if z == nil || z.UID != h.UID || z.Pending { // facts of two moments
+	if z == nil || z.UID != h.UID || z.Pending { // facts of two revisions
 		r.Reread()
 	}
 	return z
@@ -116,7 +114,6 @@ func (r *Reading) FindEnclosing(view string, n name.Name) (name.Name, *Holding) 
 // RuledFor returns z with the rules of Delegations for a namespace.
 func (r *Reading) RuledFor(z *Zone, namespace string) *Zone { return r.RuledWithout(z, namespace, "") }
 
-// RuledWithout is RuledFor without the rules of the named Delegation.
 func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	if z == nil || z.Pending {
 		return z
@@ -136,13 +133,13 @@ func (r *Reading) RuledWithout(z *Zone, namespace, delegation string) *Zone {
 	return z.WithDelegated(list)
 }
 
-// ZoneKnownTo reports whether the namespace may know of the zone (S1.8), by rules of Delegations, too.
+// ZoneKnownTo reports whether the namespace may know of the zone (S1.8), also by rules of Delegations.
 func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
 	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
 }
 
-// NameContact adds the contact of z, a result of RuledFor, to a refusal that the zone's owner can lift, if the
-// namespace may know the zone (S1.8).
+// NameContact adds the contact of z, a result of RuledFor, to a refusal that the zone's owner can lift. It adds none if
+// the namespace must not know the zone (S1.8).
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
 	if refusal.Kind == Forbidden && namespace != z.Namespace && z.knownTo(namespace) {
 		refusal.Contact = z.Header.Contact

@@ -9,7 +9,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Record is a parsed Record object.
 type Record struct {
 	Namespace, Name, UID string
 	View                 string
@@ -21,9 +20,9 @@ type Record struct {
 	// Repeated has further spellings of Values, which has each value once (RFC 2181 §5).
 	Repeated []rdata.Value
 	Created  int64
-	// Terminating is true if the record or its namespace is being deleted, so that no zone takes it in (S2.6).
+	// Terminating is true if the record or its namespace is being deleted. No zone then adopts the record (S2.6).
 	Terminating bool
-	// WaitsOnConflict: a create refused for data at the name is stored and waits (S2.14).
+	// WaitsOnConflict is true if a create that is refused for data at the name is stored and waits (S2.14).
 	WaitsOnConflict bool
 }
 
@@ -33,16 +32,14 @@ func (r *Record) Absolute() bool { return name.IsAbsolute(r.DomainName) }
 // Adopted is a record's contribution to its zone.
 type Adopted struct {
 	Zone Ref
-	// FQDN is the name if Owner is zero: the owner of an absolute name follows from the zone.
-	FQDN name.Name
-	// EndsAt is Placement.EndsAt.
+	// FQDN is set if Owner is zero: the owner of an absolute name follows from the zone.
+	FQDN   name.Name
 	EndsAt int64
-	// Admission is as counted in the claim (S4.7).
+	// Admission is the kind counted in the claim (S4.7).
 	Admission rules.Admission
 	Contribution
 }
 
-// ContributionAt returns the record's data at an owner.
 func (r *Record) ContributionAt(owner name.Rel) Contribution {
 	return Contribution{Owner: owner, Type: r.Type, TTL: r.TTL, Values: r.Values}
 }

@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// RefusalKind is the kind of answer to the client.
+// RefusalKind determines the status code of the answer.
 type RefusalKind int
 
 const (
@@ -26,18 +26,18 @@ const (
 	Unmet
 )
 
-// Refusal names the rule against a request, and the remedy.
+// Refusal names the broken rule, and the remedy.
 type Refusal struct {
 	Kind RefusalKind
 	// Field is the path in the object, for Invalid, Duplicate and Unmet.
 	Field string
 	Value any
-	// Reason is the reason of the object's condition, if a cascade refuses.
+	// Reason is for the object's condition, if a cascade refuses.
 	Reason  string
 	Message string
 	// Rule is the number that Message cites, as S4.8, or "".
 	Rule string
-	// Contact is that of the zone whose owner can lift the refusal; "" if the namespace may not know it.
+	// Contact is that of the zone whose owner can lift the refusal; "" if the namespace must not know it.
 	Contact string
 }
 
@@ -51,14 +51,14 @@ func NewInvalid(field string, value any, reason, format string, args ...any) *Re
 	return &Refusal{Kind: Invalid, Field: field, Value: value, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }
 
-// NewLater refuses for now.
+// NewLater returns a refusal that a later attempt may pass.
 func NewLater(reason, format string, args ...any) *Refusal {
 	return &Refusal{Kind: Later, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }
 
 var cited = regexp.MustCompile(`\((S\d+\.\d+)\b`)
 
-// ruleOf returns the rule cited last in a format. Formats contain no client's text.
+// ruleOf returns the last rule that a format cites. Formats contain no client's text.
 func ruleOf(format string) string {
 	all := cited.FindAllStringSubmatch(format, -1)
 	if len(all) == 0 {
@@ -67,7 +67,7 @@ func ruleOf(format string) string {
 	return all[len(all)-1][1]
 }
 
-// Cite adds the rule, if any, in parentheses to a message.
+// Cite adds the rule in parentheses to a message, unless "".
 func Cite(rule, text string) string {
 	if rule == "" {
 		return text
@@ -107,7 +107,6 @@ const (
 	WarningTakesAway     = "TakesAway"
 )
 
-// ViewOf describes the valid views of an object with a zoneRef to z (S1.4).
 func ViewOf(z *Zone) string {
 	if z.View == "" {
 		return "must be empty: the zone that zoneRef names is in the default view (S1.4)"
@@ -122,7 +121,7 @@ func InView(view string) string {
 	return fmt.Sprintf(" of view %q", view)
 }
 
-// AbsentMessage returns a message that leaves open whether the zone is absent, or the namespace may not know it (S2.3).
+// AbsentMessage does not reveal whether the zone is absent, or closed to the namespace (S2.3).
 func AbsentMessage(target *Ref, namespace string) string {
 	if target.Namespace == namespace {
 		return fmt.Sprintf("zone %s/%s does not exist yet", target.Namespace, target.Name)

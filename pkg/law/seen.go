@@ -56,7 +56,6 @@ func (s *Seen) lookUp(k Key) *fact {
 	return f
 }
 
-// Get returns a fact, and false if missing.
 func (s *Seen) Get(k Key) (any, bool) {
 	if f := s.findFact(k); f != nil {
 		return f.value, true
@@ -64,7 +63,6 @@ func (s *Seen) Get(k Key) (any, bool) {
 	return nil, false
 }
 
-// Put adds or replaces a fact.
 func (s *Seen) Put(k Key, v any) {
 	if f := s.findFact(k); f != nil {
 		f.value = v
@@ -82,13 +80,11 @@ func (s *Seen) Put(k Key, v any) {
 	}
 }
 
-// Used reports whether the last decision used the fact.
 func (s *Seen) Used(k Key) bool {
 	f := s.findFact(k)
 	return f != nil && f.used
 }
 
-// All lists the facts in the order of arrival.
 func (s *Seen) All() iter.Seq2[Key, any] {
 	return func(yield func(Key, any) bool) {
 		for i := range s.facts {

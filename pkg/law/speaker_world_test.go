@@ -185,8 +185,8 @@ func speakAtRandom(t *rapid.T, report func(*speech)) {
 	t.Repeat(acts)
 }
 
-// openClasses are the classes that the law permits, each with its rule and a story in speakers.txt. A Warning tells
-// of own's targets. The rules' owner put zones in their period, and records by former rules.
+// openClasses are the classes that the rules permit, each with its rule and a story in speakers.txt. A Warning tells of
+// own's targets. The rules' owner put zones in their period, and records by former rules.
 var openClasses = map[string]string{
 	"what own points to":                                 "4.18",
 	"what NS of a third point to":                        "4.18",
@@ -291,8 +291,7 @@ func TestSpeakers_openClassesAreMet(t *testing.T) {
 	}
 }
 
-// The twin hears records outside the law, N1 and N2 of the design of the next law among them, and none in sound
-// worlds.
+// The twin reports each record that breaks a rule, and none in sound worlds.
 func TestSpeakers_hear(t *testing.T) {
 	const each = "* to a; * to b"
 	for _, x := range []struct{ what, rules, records, want string }{
@@ -366,7 +365,7 @@ func TestSpeakers_hear(t *testing.T) {
 	}
 }
 
-// plantRecord adds NAME TYPE [TARGET] to the top zone, bypassing the law.
+// plantRecord adds NAME TYPE [TARGET] to the top zone without a decision.
 func (w *world) plantRecord(o object, fields []string) {
 	top := w.zones[object{"owner", "top"}].zone
 	n, err := name.ParseIn(fields[0], top.FQDN())

@@ -20,18 +20,18 @@ import (
 )
 
 // script is a world in lines, one per act. Namespace own has the zone org. and may write everything there. Names are
-// relative to org. A Record is named by owner and type. DNS updates and challenges need no acts: the law decides them
-// as writes of Records.
+// relative to org. A Record is named by owner and type. DNS updates and challenges need no acts: package law decides
+// them as writes of Records.
 //
-//	own rules a: * zone:*; b: pay _dmarc.*; c: shared:s x[any]   the rules of org., some for types
-//	own delegates b: pay                                         the same by a Delegation
-//	a writes pay A | MX w | TXT x100 | CNAME w wait | A in dev   a type; a target, 100 values, waiting, in a view
+//	own rules a: * zone:*; b: pay _dmarc.*; c: shared:s x[any] the rules of org., some for types
+//	own delegates b: pay the same by a Delegation
+//	a writes pay A | MX w | TXT x100 | CNAME w wait | A in dev a type; a target, 100 values, waiting, in a view
 //	a deletes pay A
-//	a changes deletes pay A, writes pay CNAME w                  a ChangeSet: all or nothing
-//	b zones d; c: *                                              a zone, with rules for others; "d in dev": in a view
+//	a changes deletes pay A, writes pay CNAME w a ChangeSet: all or nothing
+//	b zones d; c: * a zone, with rules for others; "d in dev": in a view
 //	b unzones d
-//	servers begin | move | unlock | settle                       the stage for all pending cascades
-//	time passes                                                  25 hours: periods end
+//	servers begin | move | unlock | settle the stage for all pending cascades
+//	time passes 25 hours: periods end
 type script []string
 
 const (
@@ -298,7 +298,6 @@ func (o object) readOwner() string {
 	return owner
 }
 
-// ownerOfAct returns "@" for a line without an owner.
 func ownerOfAct(line string) string {
 	f := strings.Fields(line)
 	switch f[1] {

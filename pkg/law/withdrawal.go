@@ -5,8 +5,7 @@ package law
 
 // Only the time in which servers run counts towards a withdrawalGracePeriod (S3.6): a clock that jumps ends nothing.
 //
-// An ended zone keeps its uid, a part of its internal keys. So no rule recreates the zone until the cascade has purged
-// them.
+// An ended zone keeps its uid, a part of its internal keys, so no rule recreates the zone before their purge.
 
 // Withdrawal is the grace period of a namespace in a zone, counted from the last withdrawing write.
 type Withdrawal struct {
@@ -20,7 +19,7 @@ type Withdrawal struct {
 	// Now is true if the zone's own namespace ends the period at once.
 	Now bool `json:"now,omitempty"`
 	// Records and Zones are digests of the namespace's rules when a cascade last met a withdrawn record or zone. Under
-	// other rules nothing is withdrawn: a change of rules has all data of the namespace decided again.
+	// other rules nothing is withdrawn, since all data of the namespace is then decided again.
 	Records Digest `json:"records,omitzero"`
 	Zones   Digest `json:"zones,omitzero"`
 }
@@ -31,8 +30,7 @@ func (w *Withdrawal) Over() bool { return w.Now || w.Passed >= w.Grace }
 func (w *Withdrawal) EndsAt() int64 { return w.Since + w.Grace }
 
 // IsCancelled reports whether rules came back for everything withdrawn. The key stays until the period is over, for
-// Records with endsAt. After a change of rules the result is true until the cascade meets withdrawn data, so a change
-// prolongs a period once at most.
+// Records with endsAt. After a change of rules the result is true until the cascade meets withdrawn data.
 func (w *Withdrawal) IsCancelled(z *Zone, namespace string) bool {
 	return w.Records != z.DigestRules(namespace, false) && w.Zones != z.DigestRules(namespace, true)
 }

@@ -30,8 +30,8 @@ var (
 	foeRecords = [][]string{{"*"}, {"x", "*.x"}, {"w.w", "y"}}
 )
 
-// siege is an owner who withdraws, namespaces that try to keep their objects, and the law's promises to both. ran
-// is the running time of servers in seconds, the clock of all times here.
+// siege is an owner who withdraws, namespaces that try to keep their objects, and the promises to both. ran is the
+// running time of servers in seconds, the clock of all times here.
 type siege struct {
 	*world
 	t   *rapid.T

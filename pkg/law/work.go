@@ -21,7 +21,6 @@ type PendingCut struct {
 	Own bool `json:"own,omitempty"`
 }
 
-// Same reports whether parent and child are equal.
 func (d PendingCut) Same(other PendingCut) bool {
 	return d.Parent.UID == other.Parent.UID && d.Child.UID == other.Child.UID
 }
@@ -59,9 +58,8 @@ type Work struct {
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
 	// Yields is the base name at which data that no rule allows gives way to another namespace (S2.13).
-	Yields name.Rel `json:"yields,omitzero"`
-	// Had is the former header, for Delivery to withdraw.
-	Had *content.Header `json:"had,omitempty"`
+	Yields name.Rel        `json:"yields,omitzero"`
+	Had    *content.Header `json:"had,omitempty"`
 	// Left is a terminating namespace: the work waits until that namespace exists again (S2.6).
 	Left string `json:"left,omitempty"`
 	// Times counts extensions, each of which restarts the runner.
@@ -78,26 +76,23 @@ type Work struct {
 
 // Cursor is the last decided candidate, in the order of candidates.
 type Cursor struct {
-	Times int `json:"times,omitempty"`
-	// Moved is true if all moving records have moved.
+	Times   int    `json:"times,omitempty"`
 	Moved   bool   `json:"moved,omitempty"`
 	Rank    int    `json:"rank,omitempty"`
 	Created int64  `json:"created,omitempty"`
 	UID     string `json:"uid,omitempty"`
 }
 
-// Cause identifies the write that caused or last extended the work, for Withdrawal.Cause: an extension that takes more
-// from a tenant begins the period anew (S3.6).
+// Cause identifies the write that caused or last extended the work: an extension that takes more from a tenant begins
+// the period again (S3.6).
 func (w *Work) Cause() string { return fmt.Sprintf("%s@%d.%d", w.ID, w.Since, w.Times) }
 
-// Place is a zone with its name.
 type Place struct {
 	Ref
 	View string    `json:"view,omitempty"`
 	FQDN name.Name `json:"fqdn"`
 }
 
-// ScanKind is the range of a Scan.
 type ScanKind string
 
 const (
@@ -117,7 +112,6 @@ const (
 	ScanZones ScanKind = "zones"
 )
 
-// Scan is a range of objects to decide again.
 type Scan struct {
 	Kind   ScanKind  `json:"kind"`
 	Zone   string    `json:"zone,omitempty"`
@@ -127,16 +121,14 @@ type Scan struct {
 	Exact  bool      `json:"exact,omitempty"`
 	At     bool      `json:"at,omitempty"`
 	Target *Ref      `json:"target,omitempty"`
-	// Namespaces; none: all.
+	// Namespaces is empty for all.
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 
-// Scan returns the scan of the zone's records.
 func (o Origin) Scan() Scan {
 	return Scan{Kind: ScanMembers, Zone: o.Zone, Owner: name.Apex, Name: o.Name}
 }
 
-// Of reports whether the scan includes a namespace.
 func (s *Scan) Of(namespace string) bool {
 	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
 }
@@ -157,13 +149,11 @@ func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 		(s.View != view || !s.Name.Encloses(fqdn))
 }
 
-// For reports whether s, a ScanNamespaces, includes the waiting object.
 func (w *Waiting) For(s *Scan) bool {
 	return w.Zone != nil && s.Target != nil && w.Zone.Namespace == s.Target.Namespace && w.Zone.Name == s.Target.Name ||
 		!w.FQDN.IsZero() && w.View == s.View && s.Name.Encloses(w.FQDN)
 }
 
-// Release adds to w the release of namespaces' withdrawn data from z.
 func (w *Work) Release(z *Zone, namespaces []string) {
 	w.Releasing = z.UID
 	w.Releases = slices.Compact(slices.Sorted(slices.Values(append(slices.Clone(w.Releases), namespaces...))))
@@ -173,7 +163,6 @@ func (w *Work) Release(z *Zone, namespaces []string) {
 		Scan{Kind: ScanZones, View: z.View, Name: z.FQDN(), Namespaces: namespaces})
 }
 
-// RulesChanged reports whether the work follows a change of rules.
 func (w *Work) RulesChanged() bool {
 	return w.Purge == "" && slices.ContainsFunc(w.Scans, func(s Scan) bool { return s.Kind == ScanMembers || s.Kind == ScanNamespaces })
 }

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// world is a server in maps: it answers the law's questions, applies plans like a transaction, executes works, and
+// world is a server in maps: it supplies the facts of decisions, applies plans like a transaction, executes works, and
 // panics if a plan breaks an invariant.
 type world struct {
 	facts   map[law.Key]any // stored kinds only
@@ -230,7 +230,7 @@ func isBelow(sub, up name.Rel) bool {
 	return false
 }
 
-// decideAll runs the law until all requested facts are there. It proves promise 1 of the package: requests end, the
+// decideAll runs a decision until all requested facts are there. It proves promise 1 of the package: requests end, the
 // answer is a function of the facts, and the facts stay unchanged.
 func (w *world) decideAll(ask func(*law.Seen) law.Outcome) law.Outcome {
 	seen := law.NewSeen()
@@ -640,7 +640,6 @@ func (w *world) findEnclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
-// findAbove returns "" without an enclosing zone.
 func (w *world) findAbove(z *law.Zone) string {
 	if up, ok := z.FQDN().Parent(); ok {
 		if h := w.findEnclosing(z.View, up); h != nil {

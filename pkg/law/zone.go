@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Ref names a zone object.
 type Ref struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
@@ -30,7 +29,7 @@ type ZoneSettings struct {
 	// Grace is the withdrawalGracePeriod in seconds (S3.6).
 	Grace    int64
 	HasClass bool
-	// MaxDeletePercent is the share of RRsets that own may remove at once, Publish the serial in
+	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once, Publish the serial in
 	// kubi.zone/publish-deletions (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
@@ -40,15 +39,14 @@ type ZoneSettings struct {
 	DS []string
 }
 
-// ZoneRules are the settings that decisions about records and zones read. Their change has these decided again
-// (ChangedRules, S2.5): a new setting for such a decision belongs here.
+// ZoneRules are the settings that decisions about records and zones read. Their change repeats these decisions
+// (ChangedRules, S2.5).
 type ZoneRules struct {
 	Rules []rules.Rule
 	// RecordsPerNamespace bounds the records of a tenant; 0: no bound.
 	RecordsPerNamespace int64
 }
 
-// Zone is the state of a zone object.
 type Zone struct {
 	Ref
 	View   string
@@ -71,22 +69,18 @@ type Zone struct {
 	// ClassNameServers is true if every class has its own name servers, and none gets the apex NS (S6.15).
 	ClassNameServers bool
 
-	Serial serial.Serial
-	// SettledSerial is the serial delivered at the last write.
+	Serial        serial.Serial
 	SettledSerial serial.Serial
 	N             uint64
 	State         [32]byte
 	Rows, RRsets  int
 	Deletions     Deletions
 
-	// given are the rules of Delegations, set by RuledFor.
 	given []rules.Rule
 }
 
-// FQDN returns the name.
 func (z *Zone) FQDN() name.Name { return z.Header.FQDN }
 
-// Complete sets Made and MadeNames.
 func (z *Zone) Complete() {
 	z.Made, z.MadeNames = z.Header.NameServerRRsets(), nil
 	for _, ns := range z.Header.NameServers {
@@ -126,7 +120,7 @@ func (z *Zone) knownTo(namespace string) bool {
 }
 
 // ChangedRules returns the namespaces whose records are decided again (S2.5). An empty list with changed true means
-// all: after another limit, a rule for any namespace, or a shared rule, which gives names to own (S4.10).
+// all: after another limit, a rule for any namespace, or a shared rule (S4.10).
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -211,14 +205,13 @@ func (o *Owner) IsOwn(z *Zone) bool {
 	return c != nil && c.Names()
 }
 
-// HasTenant reports whether a tenant has a claim.
 func (o *Owner) HasTenant(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }
 
 // Deletions has the numbers behind a hold (S7.5). They change with the Zone's object alone.
 type Deletions struct {
-	// Own is the number of RRsets added by own, less those removed. Only differences matter.
+	// Own counts RRsets added by the zone's own namespace, less those removed. Only differences matter.
 	Own int
 	// Since is the beginning of the present period, unix seconds.
 	Since int64
@@ -264,7 +257,6 @@ func (z *Zone) WithoutGiven() *Zone {
 	return &out
 }
 
-// WithDelegated returns a copy with rules of Delegations for a namespace.
 func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	out := *z
 	out.given = make([]rules.Rule, len(delegated))
@@ -274,12 +266,10 @@ func (z *Zone) WithDelegated(delegated []DelegatedRule) *Zone {
 	return &out
 }
 
-// NamespaceRules are the rules of a zone's Delegations for a namespace.
 type NamespaceRules struct {
 	List []DelegatedRule `json:"d"`
 }
 
-// DelegatedRule is the rule of a Delegation, in the zone's namespace.
 type DelegatedRule struct {
 	Name string     `json:"n"`
 	UID  string     `json:"u"`

@@ -259,3 +259,28 @@ func TestPanic_ofACascade(t *testing.T) {
 		t.Error("the cascade did not go on")
 	}
 }
+
+// The Record keeps its conditions, and the others get theirs.
+func TestPanic_ofAConfirmation(t *testing.T) {
+	t.Parallel()
+	st, f := store.New(t), &faults{}
+	s := faultyZone(t, st, f)
+	names := []string{"first", "bad", "last"}
+	for _, name := range names {
+		store.Must(s.CreateRecord(t.Context(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
+	}
+	f.setFaults("bad")
+	if n, err := s.Ledger.ChangeRecords(t.Context(), "team", names, makeReady); n != 2 || err != nil {
+		t.Errorf("%d changed, %v", n, err)
+	}
+	f.setFaults()
+	if n := s.Ledger.Stats().Panics.Load(); n != 1 || isReady(s.Record("team", "bad")) || !isReady(s.Record("team", "last")) {
+		t.Errorf("%d panics are counted, or the wrong Record is Ready", n)
+	}
+	mustGoOn(t, s, "after")
+	if n, err := s.Ledger.ChangeRecords(t.Context(), "team", names, makeReady); n != 1 || err != nil {
+		t.Errorf("afterwards %d changed, %v", n, err)
+	}
+	s.Run()
+	st.Settle()
+}

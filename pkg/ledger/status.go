@@ -95,8 +95,8 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 }
 
 // ChangeRecords calls change, which sets conditions, for the named Records of a namespace, and writes those for which
-// it returns true. The namespace is charged. Records that are absent or change meanwhile are omitted. changed counts
-// the written Records, after an error maybe too few.
+// it returns true. The namespace is charged. Records that are absent, unreadable or change meanwhile are omitted.
+// changed counts the written Records, after an error maybe too few.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	return l.changeStatuses(ctx, statuses{codec: l.mem.Records, key: l.mem.Layout.Record,
@@ -153,18 +153,12 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 		if kv == nil {
 			continue
 		}
-		object := of.fresh()
-		if err := of.codec.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, object); err != nil {
-			klog.FromContext(ctx).Error(err, "an unreadable object keeps its conditions; run kubizone fsck", "object",
-				namespace+"/"+names[i])
-			continue
-		}
-		if !of.change(object) {
-			continue
-		}
-		data, err := of.codec.Encode(ctx, string(kv.Key), object)
+		data, err := l.changeObject(klog.NewContext(ctx, klog.FromContext(ctx).WithValues("object", namespace+"/"+names[i])), of, kv)
 		if err != nil {
 			return changed, err
+		}
+		if data == nil {
+			continue
 		}
 		if octets+len(data) > commit.MaxBatchOctets && len(puts) > 0 {
 			n, err := l.putStatuses(ctx, puts)
@@ -177,6 +171,22 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 	}
 	n, err := l.putStatuses(ctx, puts)
 	return changed + n, err
+}
+
+// changeObject returns the object's new value. nil: it keeps its conditions, since it has them, cannot be read, or
+// caused a panic, which concerns no other object.
+func (l *Ledger) changeObject(ctx context.Context, of statuses, kv *mvccpb.KeyValue) (data []byte, err error) {
+	var fault error // logged
+	defer l.com.Recover(ctx, nil, &fault)
+	object := of.fresh()
+	if err := of.codec.Decode(ctx, string(kv.Key), kv.Value, kv.ModRevision, object); err != nil {
+		klog.FromContext(ctx).Error(err, "an unreadable object keeps its conditions; run kubizone fsck")
+		return nil, nil
+	}
+	if !of.change(object) {
+		return nil, nil
+	}
+	return of.codec.Encode(ctx, string(kv.Key), object)
 }
 
 type statusPut struct {

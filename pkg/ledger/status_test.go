@@ -6,6 +6,7 @@ package ledger_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -94,6 +95,61 @@ func TestChangeRecords_losesNoWrite_S6_13(t *testing.T) {
 	owner, _ := name.MustParse("r1.example.org.").Rel(name.MustParse("example.org."))
 	if at, err := s.Ledger.MembersAt(t.Context(), uid, owner); err != nil || len(at) != 1 || at[0] != (law.Ref{Namespace: "infra", Name: "r1"}) {
 		t.Errorf("at r1: %v, %v", at, err)
+	}
+	s.Run()
+	st.Settle()
+}
+
+// A server killed before any of its transactions leaves each Record with its old conditions or the new, and the next
+// server writes the others.
+func TestChangeRecords_interruptedAnywhereItGoesOn_S6_13(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	const n = 300 // in three transactions
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprint("r", i)
+	}
+	fillZone(t, s, n, func(i int) *v1alpha1.Record {
+		return store.Record("infra", names[i], names[i]+".example.org.", "A", "192.0.2.1")
+	})
+	before, ready := s.Zone("infra", "z"), 0
+	for killed := 0; ready < n; killed++ {
+		if killed > 3 {
+			t.Fatalf("%d Records are Ready after %d servers", ready, killed)
+		}
+		left := 2 // a transaction for each server
+		doomed := st.Server(func(c *ledger.Config) {
+			c.Fault = func(point string) {
+				if left--; point == "confirm" && left == 0 {
+					runtime.Goexit()
+				}
+			}
+		})
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = doomed.Ledger.ChangeRecords(t.Context(), "infra", names, makeReady)
+		}()
+		<-done
+		now := 0
+		for _, record := range s.ListRecords("infra") {
+			if isReady(&record) {
+				now++
+			}
+		}
+		if now <= ready {
+			t.Fatalf("%d Records are Ready after %d", now, ready)
+		}
+		ready = now
+		if r := st.Fsck(); !r.Clean() {
+			t.Fatal(store.Text(r))
+		}
+	}
+	if after := s.Zone("infra", "z"); after.Status.Serial != before.Status.Serial {
+		t.Errorf("serial %d after %d: conditions are no content", after.Status.Serial, before.Status.Serial)
 	}
 	s.Run()
 	st.Settle()

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Rule admits requests that come from one of Prefixes and are signed by Key. Without Prefixes any source may ask;
-// without Key a request may be unsigned. A Rule without both is an error.
+// Rule admits requests from one of Prefixes, signed by Key. Without Prefixes any source may ask; without Key a request
+// may be unsigned. A Rule without both is an error.
 type Rule struct {
 	Prefixes []netip.Prefix
 	Key      string // with or without trailing dot, any case
@@ -33,13 +33,11 @@ func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	return rules
 }
 
-// Target is a secondary to notify of new serials.
 type Target struct {
-	Addr netip.AddrPort
-	Key  string // name of the key for NOTIFY; empty: unsigned
-	// NoCatalog: no NOTIFY of the catalog.
+	Addr      netip.AddrPort
+	Key       string // of the key for NOTIFY; "" means unsigned
 	NoCatalog bool
-	// NoZones: NOTIFY of the catalog only. The target transfers zones from another server.
+	// NoZones suppresses NOTIFY of zones: the target transfers them from another server.
 	NoZones bool
 	// Signs is set for a target that signs zones (DNSSEC). It gets NOTIFYs of the zones in Membership.Signed and
 	// Signing; other targets, of all zones not in Signed.
@@ -83,15 +81,14 @@ func (r Rule) covers(from netip.Addr) bool {
 type trust int
 
 const (
-	// outsider: no key can make the source a peer.
+	// An outsider cannot become a peer by any key.
 	outsider trust = iota
-	// unproven: a signed message can make the source a peer.
+	// An unproven source becomes a peer by a signed message.
 	unproven
-	// peer: allowed by its address alone.
 	peer
 )
 
-// allow reports whether a rule admits the source with a verified key, nil if unsigned.
+// allow reports whether a rule admits the source with a verified key; nil means unsigned.
 func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
 	for _, r := range rules {
 		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {

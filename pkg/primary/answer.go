@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// answerMessage decides about a message. It looks up zones last: sources without access must learn no zone names.
+// Zones are looked up last: sources without access must learn no zone names.
 func (r *responder) answerMessage(msg []byte, from netip.Addr, overTCP bool) answer {
 	req, state := readRequest(msg)
 	switch state {
@@ -139,8 +139,8 @@ func (r *responder) findEnclosing(open []opening, q qname, qtype rdata.Type) (*z
 	return own, own != nil
 }
 
-// answerDifference answers an IXFR with an older serial. Over UDP, a lone SOA makes the peer retry over TCP (RFC 1995
-// §2, §4). Over TCP, the difference is read after the transfer has a slot.
+// Over UDP, a lone SOA makes the peer retry over TCP (RFC 1995 §2, §4). Over TCP, the difference is read after the
+// transfer has a slot.
 func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zoneview.Snapshot, overTCP bool) answer {
 	t := &transfer{zone: zone, request: req.clone(), key: key, incremental: true}
 	if overTCP {

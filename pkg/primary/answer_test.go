@@ -191,7 +191,6 @@ func TestRules_neverAllowTheWorld(t *testing.T) {
 	}
 }
 
-// The first view with the name serves it.
 func TestRespond_firstNamedViewServes(t *testing.T) {
 	set := serveZones(makeSnapshot(t, "a", "internal", "example.org.", 11), makeSnapshot(t, "b", "", "example.org.", 22),
 		makeSnapshot(t, "c", "", "example.net.", 33), makeSnapshot(t, "d", "secret", "example.com.", 44))

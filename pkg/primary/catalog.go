@@ -20,18 +20,16 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// catalogInterval is the minimum time between serials of a catalog.
 const catalogInterval = 250 * time.Millisecond
 
-// catalog maintains the catalog zone of a class (RFC 9432). The class's mutex guards all fields. Primaries may skip
-// different serials of the Membership, so an IXFR from a serial that a primary has not published gets the whole zone.
+// catalog maintains the catalog zone of a class (RFC 9432), guarded by the class's mutex. Primaries may skip different
+// serials of the Membership, so an IXFR from a serial that a primary has not published gets the whole zone.
 type catalog struct {
 	class string
 	fqdn  name.Name
-	// due has the new listing of each changed member, zero for a removed member.
-	due       map[name.Rel]listing
-	published map[name.Rel]listing
-	// serial is the published serial, wanted the Membership's.
+	// due has the new listing of each changed member; zero means removed.
+	due            map[name.Rel]listing
+	published      map[name.Rel]listing
 	serial, wanted serial.Serial
 	last           time.Time
 }
@@ -60,8 +58,7 @@ func isCatalog(s *zoneview.Snapshot) bool { return strings.HasPrefix(s.Zone().UI
 
 var memberID = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// memberRow returns the owner of a member's PTR. The label changes with UID and name: consumers then reset the member's
-// state (RFC 9432 §5.3, §5.4).
+// The label of a member changes with UID and name, so that consumers reset the member's state (RFC 9432 §5.3, §5.4).
 func memberRow(uid string, zone name.Name) name.Rel {
 	sum := sha256.Sum256([]byte(uid + "\n" + zone.String()))
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")
@@ -79,7 +76,7 @@ func (c *catalog) removeMember(uid string, zone name.Name) {
 	}
 }
 
-// makeHeader returns the SOA and NS of RFC 9432 §4.1, which no resolver follows.
+// SOA and NS are as in RFC 9432 §4.1; no resolver follows them.
 func (c *catalog) makeHeader() content.Header {
 	return content.Header{
 		FQDN: c.fqdn, Refresh: 3600, Retry: 600, Expire: 3600000,
@@ -101,7 +98,6 @@ func (c *catalog) makeSnapshot(members map[string]name.Name, unconfirmed map[str
 	slices.SortFunc(sets, content.RRset.Compare)
 	state := content.Step{}.State
 	for _, set := range sets {
-		// Update fails only for removals.
 		state, _ = state.Update(nil, set.Elements(nil))
 	}
 	c.serial, c.wanted = at, at

@@ -23,10 +23,10 @@ import (
 // ClassConfig configures a Class. Config's Views, Keys, Allow and Notify form a nameless class without a catalog.
 type ClassConfig struct {
 	Name string
-	// Tenant is the namespace that owns the class and can read its keys; empty for a class of the platform. Peers of
+	// Tenant is the namespace that owns the class and can read its keys; "" for a class of the platform. Peers of
 	// tenants have separate slots (Config.MaxConns, MaxTransfers). Update does not change Tenant.
 	Tenant string
-	// Catalog is the name of the catalog zone (RFC 9432), zero for none.
+	// Catalog is the name of the catalog zone (RFC 9432); zero means none.
 	Catalog name.Name
 	// Keys of the same name must be equal in all classes.
 	Keys []tsig.Key
@@ -41,7 +41,6 @@ type Member struct {
 	Zone name.Name
 }
 
-// Membership is an immutable list of the zones of a class.
 type Membership struct {
 	// Members are in order of precedence: only the first member of a name is served, and no member with the catalog's
 	// name.
@@ -53,7 +52,7 @@ type Membership struct {
 	Paused map[string]bool
 	// Unconfirmed members (by UID) have dns.UnconfirmedTTL in the catalog.
 	Unconfirmed map[string]bool
-	// Signed members (by UID) are served only to peers that sign: a secondary that could transfer a zone signed and
+	// Signed members (by UID) are served only to peers that sign. A secondary that could transfer a zone signed and
 	// unsigned would answer without signatures.
 	Signed map[string]bool
 	// Signing members (by UID) are also announced to peers that sign, to begin signing.
@@ -66,7 +65,7 @@ type Class struct {
 	name   string
 	tenant string
 	by     openingBy // guarded by classes.changing
-	// views is set for the nameless class and for update keys; both have no members.
+	// views is set for the nameless class and for update keys, which have no members.
 	views []string
 
 	mu      sync.RWMutex
@@ -142,7 +141,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	return nil
 }
 
-// replaceCatalog with a zero name ends the catalog. The caller holds c.mu.
+// A zero name ends the catalog. The caller holds c.mu.
 func (c *Class) replaceCatalog(fqdn name.Name) {
 	if c.catalog != nil && c.catalog.fqdn != fqdn {
 		c.all.catalogs.Remove(c.catalog.uid())
@@ -154,7 +153,6 @@ func (c *Class) replaceCatalog(fqdn name.Name) {
 	}
 }
 
-// Close ends the peers' access to the zones.
 func (c *Class) Close() {
 	s := c.all
 	s.changing.Lock()
@@ -222,7 +220,6 @@ func (c *Class) Announce(uid string) {
 	c.AnnounceCatalog()
 }
 
-// AnnounceCatalog repeats the NOTIFYs of the catalog.
 func (c *Class) AnnounceCatalog() {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -325,7 +322,7 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 	})
 }
 
-// publishCatalog publishes due changes of the catalog, or returns the time until it may, 0 if nothing is due.
+// publishCatalog publishes due changes of the catalog, or returns the time until it may; 0 if nothing is due.
 func (c *Class) publishCatalog(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -346,7 +343,7 @@ func (c *Class) publishCatalog(now time.Time) time.Duration {
 		err = set.Apply(c.catalog.uid(), content.Transaction{Steps: []content.Step{step}, Settled: true}, zoneview.Zone{})
 	}
 	if err != nil {
-		// Secondaries delete zones missing in the catalog, so make the catalog anew from the known members.
+		// Secondaries delete zones missing in the catalog, so rebuild the catalog from the known members.
 		c.all.log.Error(err, "Catalog zone is rebuilt, since its journal did not fit. Secondaries transfer it when its serial is ahead "+
 			"of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
 		c.catalog = newCatalog(c.name, c.catalog.fqdn)

@@ -36,7 +36,7 @@ type classes struct {
 
 type openingBy struct {
 	keys tsig.Keyring
-	// address: a rule names source prefixes. anyAddress: a rule admits a key from every source.
+	// address is true if a rule names source prefixes, anyAddress if a rule admits a key from every source.
 	address, anyAddress bool
 }
 
@@ -52,8 +52,8 @@ func newOpeningBy(keys tsig.Keyring, rules []Rule) openingBy {
 type registry struct {
 	keys    tsig.Keyring
 	classes []*Class
-	// byKey has the classes with a key, byAddress the classes with a rule of source prefixes, sorted by name. So the
-	// cost of a question does not grow with the number of classes.
+	// byKey has the classes with a key, byAddress the classes with a rule of source prefixes, sorted by name, so that
+	// the cost of a question does not grow with the number of classes.
 	byKey      map[string][]*Class
 	byAddress  []*Class
 	updaters   map[string]*updater
@@ -105,7 +105,7 @@ func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, err
 
 type opening struct {
 	*Class
-	signs bool // the peer signs
+	signs bool
 }
 
 func (r *registry) classesFor(from netip.Addr, key *tsig.SigningKey) []opening {
@@ -207,10 +207,10 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 
 type changes struct {
 	mu sync.Mutex
-	// A nil class means every class, an empty uid every zone. True repeats a confirmed NOTIFY.
+	// A nil class means every class, "" every zone. True repeats a confirmed NOTIFY.
 	noted    map[classUID]bool
 	wake     chan struct{}
-	catalogs chan struct{} // a catalog may be due
+	catalogs chan struct{}
 }
 
 type classUID struct {
@@ -279,11 +279,12 @@ func (r *registry) updaterOf(key *tsig.SigningKey) *updater {
 	return r.updaters[key.Name]
 }
 
-// adviseInterval bounds log lines about a key's algorithm: any source can cause them.
+// adviseInterval bounds log lines about a key's algorithm, since any source can cause them.
 const adviseInterval = time.Minute
 
-// adviseAlgorithm returns advice if a client signs with another algorithm than its update key's: most default to
-// HMAC-MD5 or HMAC-SHA1, which are not served. "" for other keys, and within adviseInterval of the last advice.
+// adviseAlgorithm returns advice if a client signs with another algorithm than its update key's, since most default to
+// HMAC-MD5 or HMAC-SHA1, which are not served. It returns "" for other keys, and within adviseInterval of the last
+// advice.
 func (r *registry) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {
 	u := r.updaterOf(known)
 	if u == nil {

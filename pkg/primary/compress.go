@@ -17,7 +17,7 @@ import (
 // compressor compresses names (RFC 1035 §4.1.4). Names are canonical (lower case), so equal names are equal octets. A
 // name not remembered is written in full, which is safe; a wrong pointer is not.
 type compressor struct {
-	zone []byte // wire form of the zone's name; empty: none
+	zone []byte // wire form of the zone's name, or empty
 	// zoneAt is the offset of the zone's name, or 0. Names in the zone are hashed without the zone's name, others down
 	// to the root.
 	zoneAt uint16
@@ -25,7 +25,7 @@ type compressor struct {
 	used   int
 
 	owner   name.Rel
-	ownerAt uint16 // 0: out of a pointer's reach
+	ownerAt uint16 // 0 if a pointer cannot reach it
 
 	// Scratch: the labels of a name, their offsets, and hashes from each label to the end.
 	labels []byte
@@ -113,7 +113,6 @@ func (c *compressor) appendZone(b []byte) []byte {
 	return b
 }
 
-// appendLabels appends the labels before the longest known suffix, then a pointer to the suffix.
 func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	if inZone && len(c.zone) <= 1 {
 		inZone = false // root, or no zone
@@ -196,7 +195,7 @@ func follows(b []byte, at int, rest uint16) bool {
 	return at == lengthOctets+int(rest)
 }
 
-// rememberName fills at most half of the table, to keep probing short.
+// At most half of the table is filled, to keep probing short.
 func (c *compressor) rememberName(hash uint64, at int) {
 	if at >= pointerReach || c.used >= len(c.slots)/2 {
 		return

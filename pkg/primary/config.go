@@ -24,13 +24,9 @@ import (
 
 // Zones provides the zones to serve, as immutable, settled snapshots (S7.2).
 type Zones interface {
-	// Find returns the zone of exactly this name in a view.
 	Find(view string, fqdn name.Name) (*zoneview.Snapshot, bool)
-	// Settled returns a zone by UID.
 	Settled(uid string) (*zoneview.Snapshot, bool)
-	// Difference returns the changes from a serial to a snapshot, or an error if unknown.
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
-	// Changes returns the steps between serials, or an error if unknown.
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
 	// All yields every zone of every view, in no order.
 	All() iter.Seq[*zoneview.Snapshot]
@@ -57,7 +53,8 @@ type Config struct {
 	// Updates gets the messages of update keys. Required for SetUpdateKeys.
 	Updates updates.Handler
 
-	// MaxConns bounds TCP connections of peers. As many more wait briefly for a slot. 0: 512. Separate slots exist:
+	// MaxConns bounds TCP connections of peers; 0 means 512. As many more wait briefly for a slot. Separate slots
+	// exist:
 	//
 	//   - as many for sources that only a key or a tenant's class can admit, until an admitted message. Each has 2 s
 	//     without a message, and the oldest is closed if all are taken;

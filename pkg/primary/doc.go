@@ -11,8 +11,8 @@
 //     only after every record. Memory does not grow with the zone.
 //  2. A forbidden request is REFUSED, with the same octets whether or not the zone exists. A peer sees only zones of
 //     DNSClasses that admit it. A bad signature is answered as in RFC 8945 §5.2, without a search for the zone.
-//  3. No message causes a panic or loop. A source without access gets no answer longer than its question. A UDP answer
-//     has at most 1232 octets (512 without TSIG), a single RRset for ANY, and TC instead of a partial RRset.
+//  3. A source without access gets no answer longer than its question. A UDP answer has at most 1232 octets (512
+//     without TSIG), a single RRset for ANY, and TC instead of a partial RRset.
 //  4. Every message of an answer to a signed request is signed.
 //  5. Each target gets a NOTIFY of a new serial at once, repeated until confirmed or NotifyAttempts. At most one is in
 //     flight for a zone and target; later serials are coalesced.
@@ -28,7 +28,7 @@
 // Out of scope: the source of zones (the interface Zones), users, Kubernetes objects, DNSSEC signing, decisions about
 // UPDATEs, and other servers: a CNAME out of the zone ends the answer.
 //
-// Read answer.go first: it decides about messages without I/O. query.go parses messages; resolve.go answers questions,
+// Read answer.go first: it chooses the answers without I/O. query.go parses messages; resolve.go answers questions,
 // transfer.go sends zones and differences; message.go packs messages, compress.go names, reply.go other answers.
 // class.go has a class, classes.go all classes and keys, catalog.go the catalog zone, updater.go the answers to update
 // keys, access.go the rules for sources. serve.go serves UDP, tcp.go TCP; notifier.go schedules NOTIFYs, notify.go

@@ -22,7 +22,7 @@ const udpLimit = 1232
 // message packs a DNS message behind the two length octets of TCP, for a single write.
 type message struct {
 	buf    []byte    // with two length octets
-	limit  int       // maximum size without OPT and TSIG
+	limit  int       // without OPT and TSIG
 	counts [3]uint16 // of answer, authority and additional section
 	full   bool      // a record did not fit: begin the next message
 	names  compressor
@@ -39,8 +39,8 @@ func newSmallMessage() *message {
 // overshoot is room for a record that addRecord takes back.
 const overshoot = 8 << 10
 
-// beginMessage writes header and question. zone is zero without answers. Answers point to the name in the question only
-// if in lower case: a pointer to EXAMPLE.org would copy the client's spelling into owners.
+// Answers point to the name in the question only if in lower case: a pointer to EXAMPLE.org would copy the client's
+// spelling into owners.
 func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name, limit int) {
 	b := m.buf[:lengthOctets]
 	b = binary.BigEndian.AppendUint16(b, id)
@@ -63,7 +63,6 @@ func (m *message) beginMessage(id, flags uint16, question []byte, zone name.Name
 	m.buf = b
 }
 
-// errTooLarge is prevented by the limits of RRsets (S5.8).
 var errTooLarge = errors.New("the record does not fit a DNS message")
 
 // addAnswer appends an answer with canonical, uncompressed rdata. If fits is false, the message is unchanged and full.
@@ -97,7 +96,7 @@ func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []
 	return true
 }
 
-// appendData compresses names only in rdata of RFC 1035 types (RFC 3597 §4).
+// Names are compressed only in rdata of RFC 1035 types (RFC 3597 §4).
 func (m *message) appendData(b []byte, t rdata.Type, data []byte) []byte {
 	switch t {
 	case rdata.NS, rdata.CNAME, rdata.PTR:

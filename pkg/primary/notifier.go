@@ -19,7 +19,7 @@ import (
 
 const (
 	maxNotifyBackoff = time.Minute // RFC 1996 §3.6
-	// notifiesPerTarget bounds the NOTIFYs in flight to a target, and so the sockets that an unreachable target takes.
+	// notifiesPerTarget bounds the sockets that an unreachable target takes.
 	notifiesPerTarget = 32
 )
 
@@ -31,7 +31,7 @@ type notifier struct {
 	log      klog.Logger
 	done     sync.WaitGroup
 
-	// Used only by the loop:
+	// Only the loop uses the rest.
 	announced map[servedName]map[Target]announcement
 	names     map[classUID]name.Name
 
@@ -73,11 +73,11 @@ type limited struct {
 }
 
 type pendingNotify struct {
-	wanted *notification // nil: done
-	wake   chan struct{} // signals a newer serial in wanted
+	wanted *notification // nil when done
+	wake   chan struct{}
 }
 
-// runNotifier announces every zone at startup, because a secondary may have missed changes, then changed zones.
+// At startup every zone is announced, because a secondary may have missed changes.
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
 	events, end := n.classes.zones.Subscribe()
@@ -141,13 +141,12 @@ func (n *notifier) announceInClasses(ctx context.Context, uid string) {
 	}
 }
 
-// announceInClass announces the zones under the current and the former name of the zone: its former name may now show a
-// zone of another view.
+// Both names of a renamed zone are announced: the former may now show a zone of another view.
 func (n *notifier) announceInClass(ctx context.Context, class *Class, uid string) {
 	at := classUID{class, uid}
 	before, known := n.names[at]
 	if !known && len(class.targets()) == 0 {
-		return // no target, now or before
+		return
 	}
 	now := class.nameOf(uid)
 	if now.IsZero() {
@@ -243,7 +242,6 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 		if err == nil || attempts == c.NotifyAttempts {
 			n.endAttempts(log, k.target, h, w, attempts, err)
 			attempts, backoff = 0, c.NotifyBackoff
-			// Stay pending for the interval, to coalesce changes.
 			if !sleep(ctx, c.NotifyInterval) {
 				return
 			}
@@ -255,7 +253,6 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 		case <-timer.C:
 			backoff = min(2*backoff, maxNotifyBackoff)
 		case <-h.wake:
-			// Reset the backoff: the target may be back.
 			attempts, backoff = 0, c.NotifyBackoff
 			if !sleep(ctx, min(backoff, c.NotifyInterval)) {
 				return

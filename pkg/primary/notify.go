@@ -65,7 +65,7 @@ func (n *notification) sendTo(ctx context.Context, config *Config, served netip.
 	}
 }
 
-// dialFrom binds to the served address if possible: secondaries compare a NOTIFY's source with their primaries.
+// Secondaries compare a NOTIFY's source with their primaries, so it is the served address, if possible.
 func dialFrom(served netip.Addr, to netip.AddrPort) (*net.UDPConn, error) {
 	if a := served; !a.IsUnspecified() && a.Is4() == to.Addr().Is4() && a.IsLoopback() == to.Addr().IsLoopback() {
 		if conn, err := net.DialUDP("udp", &net.UDPAddr{IP: a.AsSlice(), Zone: a.Zone()}, net.UDPAddrFromAddrPort(to)); err == nil {
@@ -97,8 +97,7 @@ func (n *notification) packNotify(key *tsig.SigningKey, now time.Time) (msg, mac
 	return msg, mac, nil
 }
 
-// readNotifyAnswer reports whether msg is the target's answer. With a key, an answer without a valid signature does not
-// count.
+// With a key, an answer without a valid signature does not count.
 func readNotifyAnswer(msg []byte, id uint16, key *tsig.SigningKey, mac []byte, now time.Time) (answered bool, err error) {
 	if len(msg) < headerLen || msg[2]&0x80 == 0 {
 		return false, nil

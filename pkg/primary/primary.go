@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/primary/updates"
 )
 
-// Primary is a hidden primary.
 type Primary struct {
 	config   Config
 	classes  *classes
@@ -60,22 +59,18 @@ func (p *Primary) SetUpdateKeys(keys []*updates.Key) error {
 	return p.classes.setUpdaters(keys)
 }
 
-// HasClassKey reports whether a class has a key of this name.
 func (p *Primary) HasClassKey(keyName string) bool {
 	return p.classes.registry.Load().byKey[keyName] != nil
 }
 
-// Addr returns the served address with the actual port.
 func (p *Primary) Addr() netip.AddrPort { return p.pair.at }
 
-// Stats returns the current statistics.
 func (p *Primary) Stats() Stats {
 	s := p.counters.readStats()
 	s.Zones = p.classes.countServed()
 	return s
 }
 
-// Close closes the listeners of a Primary that never ran.
 func (p *Primary) Close() error {
 	p.stop()
 	p.pair.udp.Close()
@@ -118,7 +113,7 @@ func (p *Primary) Run(ctx context.Context) error {
 	p.Close()
 	p.tcp.wakeConns()
 	listeners.Wait()
-	p.tcp.entered.Wait() // their contexts have ended
+	p.tcp.entered.Wait()
 	ended := make(chan struct{})
 	go func() { conns.Wait(); close(ended) }()
 	timer := time.NewTimer(p.config.StopTimeout)

@@ -97,7 +97,6 @@ func TestPrimary_servesBothTransports(t *testing.T) {
 	}
 }
 
-// A wildcard socket answers from the queried address.
 func TestPrimary_answersFromTheAddressAsked(t *testing.T) {
 	p := startPrimary(t, Config{Zones: serveZones(makeSnapshot(t, "u", "", "example.org.", 7)),
 		Listen: netip.MustParseAddrPort("0.0.0.0:0")})

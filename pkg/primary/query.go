@@ -57,16 +57,16 @@ type request struct {
 	id       uint16
 	flags    uint16
 	opcode   int
-	question []byte    // as sent; empty: none
-	qname    name.Name // zero: no zone can have the name
+	question []byte    // as sent, or empty
+	qname    name.Name // zero if no zone can have the name
 	qtype    uint16
 	qclass   uint16
 
 	hasOPT     bool
-	udpSize    int // of the client; 512 without OPT
+	udpSize    int // 512 without OPT
 	optVersion uint8
 
-	signature *tsig.Signature // nil: unsigned
+	signature *tsig.Signature // nil means unsigned
 
 	hasSerial bool // a query's authority section has an SOA (RFC 1995 §3)
 	serial    uint32
@@ -221,7 +221,7 @@ func readRecord(msg []byte, off int) (rr record, next int, ok bool) {
 	return rr, rr.dataEnd, rr.dataEnd <= len(msg)
 }
 
-// skipName returns the offset after a name. Without following pointers it cannot loop.
+// Without following pointers skipName cannot loop.
 func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	for start := off; off < len(msg) && off-start < 255; {
 		switch c := int(msg[off]); {
@@ -238,7 +238,7 @@ func skipName(msg []byte, off int) (next int, compressed, ok bool) {
 	return 0, false, false
 }
 
-// optionsAddUp reports whether the EDNS options, ignored otherwise, exactly fill the OPT record.
+// The EDNS options, ignored otherwise, must exactly fill the OPT record.
 func optionsAddUp(data []byte) bool {
 	for len(data) > 0 {
 		if len(data) < 4 {

@@ -24,16 +24,16 @@ type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
 	update   *pendingUpdate
-	// admitted: by a class or as an update key.
+	// admitted is true if a class admits the source, or an update key.
 	admitted bool
-	// tenant is the tenant whose slots the request takes, "" if a class of the platform admits the source.
+	// tenant is the tenant whose slots the request takes; "" if a class of the platform admits the source.
 	tenant string
 
-	// For logs and statistics:
+	// The rest is for logs and statistics.
 	zone       name.Name
 	refusal    string // why msg has no data
-	advice     string // for the client of an update key
-	fault      error  // error of the zone
+	advice     string
+	fault      error
 	extended   uint16 // upper bits of the rcode, in OPT
 	difference bool   // msg is a complete IXFR
 }
@@ -45,7 +45,6 @@ type pendingUpdate struct {
 	overTCP bool
 }
 
-// headerOnly returns twelve octets, never more than the request.
 func headerOnly(q request, rcode uint16) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcode), nil, name.Name{}, maxMessage)

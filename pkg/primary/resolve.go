@@ -16,12 +16,11 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// maxChain bounds the CNAMEs and DNAMEs of an answer, to end loops.
 const maxChain = 16
 
 type owned struct {
 	content.Packed
-	// asked: write the owner as the question spells it. Always set for a wildcard.
+	// asked is true to write the owner as the question spells it, always for a wildcard.
 	asked bool
 	// at is the wire form of an owner that neither the zone nor the question has.
 	at []byte
@@ -41,7 +40,7 @@ type qname struct {
 	// not exist: no Record can have such a label.
 	known  name.Name
 	beyond int
-	first  bool // the name in the question
+	first  bool
 }
 
 func readName(wire []byte, first bool) (qname, bool) {
@@ -74,8 +73,8 @@ func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal
 	return s.result, nil
 }
 
-// resolveHere answers from RRsets at exactly the name. It follows no CNAME, DNAME, delegation or wildcard: they lead to
-// other names.
+// resolveHere answers from RRsets at exactly the name. It follows no CNAME, DNAME, delegation or wildcard, since they
+// lead to other names.
 func resolveHere(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	rel, ok := q.known.Rel(zone.FQDN())
@@ -94,7 +93,7 @@ type resolution struct {
 	minimal bool
 }
 
-// resolveAt adds the answer for a name, and returns the next name after a CNAME or DNAME, else nil.
+// resolveAt adds the answer for a name, and returns the next name after a CNAME or DNAME, or nil.
 func (s *resolution) resolveAt(q qname) (*qname, error) {
 	rel, ok := q.known.Rel(s.zone.FQDN())
 	if !ok {
@@ -198,7 +197,7 @@ func (s *resolution) answerFrom(q qname, owner name.Rel, wild bool) (*qname, err
 	return nil, nil
 }
 
-// findSmallest returns the type with the shortest text, the least useful for amplification.
+// The type with the shortest text is the least useful for amplification.
 func (s *resolution) findSmallest(owner name.Rel, types []rdata.Type) rdata.Type {
 	return slices.MinFunc(types, func(one, other rdata.Type) int {
 		return cmp.Compare(s.countText(owner, one), s.countText(owner, other))
@@ -285,7 +284,6 @@ func (s *resolution) referTo(servers content.Packed) error {
 
 const maxName = 255 // octets of a name (RFC 1035 §2.3.4)
 
-// addSets adds whole RRsets, and returns false if an RRset does not fit.
 func (m *message) addSets(sets []owned, section int) bool {
 	for _, set := range sets {
 		mark, count := len(m.buf), m.counts[section]
@@ -305,7 +303,7 @@ func (m *message) addOwned(section int, set owned, data []byte) bool {
 	case m.full:
 		return false
 	case set.asked:
-		m.buf = append(m.buf, 0xC0, headerLen) // the question's name and spelling
+		m.buf = append(m.buf, 0xC0, headerLen)
 	case set.at != nil:
 		m.buf = append(m.buf, set.at...)
 	default:

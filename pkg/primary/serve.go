@@ -27,7 +27,7 @@ type server struct {
 	*responder
 	counters *counters
 	updates  *updates.Queue
-	entered  sync.WaitGroup // updates over UDP
+	entered  sync.WaitGroup
 	log      klog.Logger
 }
 
@@ -178,8 +178,7 @@ func listenPair(at netip.AddrPort) (pair, error) {
 	}
 }
 
-// answerFromWhereAsked lets a socket on all addresses answer from the address that the question was sent to: peers
-// accept no other.
+// Peers accept an answer only from the address that they asked, so a socket on all addresses must choose it.
 func answerFromWhereAsked(conn *net.UDPConn, at netip.Addr) error {
 	if !at.IsUnspecified() {
 		return nil

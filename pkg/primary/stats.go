@@ -35,15 +35,13 @@ type Stats struct {
 	Updates map[string]int64
 	// Transfers counts ended transfers. TransferOctets includes differences over UDP.
 	Transfers      map[TransferKind]int64
-	TransferOctets map[string]int64 // by kind
+	TransferOctets map[string]int64
 	// NotifiesSent includes retries.
 	NotifiesSent, NotifiesConfirmed, NotifiesFailed int64
 	ConnectionsRefused                              int64
-	// Zones is the number of zones served to any peer, without catalogs.
-	Zones int
+	Zones                                           int
 }
 
-// TransferKind is a Kind with a Result.
 type TransferKind struct{ Kind, Result string }
 
 type counters struct {

@@ -29,14 +29,14 @@ type tcpServer struct {
 	config *Config
 
 	peers, outsiders *slots.Slots
-	// tenants are slots for peers of tenants: a tenant controls the number and speed of its peers.
+	// tenants are slots for peers of tenants, since a tenant controls the number and speed of its peers.
 	tenants struct{ conns, waiting, transfers *slots.Slots }
 	// newcomers are connections of unproven sources (attack 78). If all slots are taken, the oldest connection is
 	// closed: peers sign their first message at once, so the oldest connection is no peer's.
 	newcomers *slots.Slots
-	waiting   *slots.Slots // connections without a slot, except outsiders
+	waiting   *slots.Slots // without a slot, except outsiders
 	transfers *slots.Slots
-	messages  sync.Pool // *message of running transfers
+	messages  sync.Pool
 
 	stopping chan struct{}
 	mu       sync.Mutex
@@ -55,9 +55,8 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	return s
 }
 
-// acceptConnections lets a connection without a slot wait briefly, unread: BIND treats a primary that closes a
-// connection as down for minutes, and a catalog of thousands of zones causes hundreds at once. Further connections are
-// closed at once, so a flood costs only accepts.
+// acceptConnections lets a connection without a slot wait briefly, unread, since BIND treats a primary that closes a
+// connection as down for minutes. Further connections are closed at once, so a flood costs only accepts.
 func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
 	for {
@@ -112,7 +111,7 @@ type connection struct {
 	idle   time.Duration
 }
 
-// clientOf returns the client whose slots are counted: the tenant, else the source; for IPv6 its /64, the smallest
+// clientOf returns the client whose slots are counted: the tenant, or the source; for IPv6 its /64, the smallest
 // network of a host.
 func clientOf(a netip.Addr, tenant string) slots.Client {
 	if tenant != "" {
@@ -149,7 +148,7 @@ func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-c
 // placeWait it closes the connection and returns false.
 func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant string) bool {
 	if !c.place.GiveBack() {
-		return false // closed meanwhile
+		return false
 	}
 	c.tenant = tenant
 	waiting := s.waiting
@@ -179,7 +178,7 @@ func (s *tcpServer) refuseConnection(c *connection) {
 	c.conn.Close()
 }
 
-// serveConnection answers messages in order, as clients may pipeline (RFC 7766 §6.2.1.1).
+// Messages are answered in order, as clients may pipeline (RFC 7766 §6.2.1.1).
 func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 	defer func() {
 		if c.place != nil {
@@ -242,7 +241,7 @@ func (s *tcpServer) writeMessage(c *connection, msg []byte) error {
 	return s.writeFramed(c, append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...), time.Time{})
 }
 
-// writeFramed writes within WriteTimeout, and before end unless zero.
+// The write ends within WriteTimeout, and before end unless zero.
 func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) error {
 	deadline := time.Now().Add(s.config.WriteTimeout)
 	if !end.IsZero() && end.Before(deadline) {
@@ -253,7 +252,7 @@ func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) err
 	return err
 }
 
-// serveTransfer returns an error if the caller must close the connection, so that the peer sees an incomplete transfer.
+// An error means that the caller must close the connection, so that the peer sees an incomplete transfer.
 func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfer, tenant string) error {
 	transfers := s.transfers
 	if tenant != "" {

@@ -24,13 +24,12 @@ import (
 type transfer struct {
 	zone    *zoneview.Snapshot
 	request request
-	key     *tsig.SigningKey // nil: unsigned
+	key     *tsig.SigningKey // nil means unsigned
 	// share, if not nil, sends only the records of this update key's tenant.
 	share *updates.Key
-	// incremental: send the difference from the request's serial, unless readDifference finds none.
+	// incremental is true to send the difference from the request's serial, unless readDifference finds none.
 	incremental bool
-	// records, if not nil, is the difference to send, with its SOAs.
-	records []content.Packed
+	records     []content.Packed
 }
 
 type sent struct {
@@ -88,7 +87,7 @@ type stream struct {
 	sent  sent
 }
 
-// openMessage begins a message with room for TSIG. Only the first has question and OPT (RFC 5936 §2.2.1, §2.2.5).
+// Only the first message has question and OPT (RFC 5936 §2.2.1, §2.2.5).
 func (s *stream) openMessage() {
 	q := s.request
 	limit := maxMessage
@@ -141,7 +140,7 @@ func (s *stream) flushMessage() error {
 	return nil
 }
 
-// mostChangesOverUDP is an upper bound, as each record takes at least 12 octets.
+// Each record takes at least 12 octets.
 const mostChangesOverUDP = udpLimit / 12
 
 // isShort reports whether the difference may fit UDP. It stops counting at the bound, because UDP questions have no
@@ -161,7 +160,7 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
-// readDifference reads an incremental transfer's records, or clears incremental to send the whole zone: over a serial
+// readDifference reads an incremental transfer's records, or clears incremental to send the whole zone. Over a serial
 // without change, every server transfers it whole (S6.11), from any address and primary.
 func (s *classes) readDifference(t *transfer) {
 	zones, since := s.zonesOf(t.zone), serial.Serial(t.request.serial)

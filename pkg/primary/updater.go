@@ -16,11 +16,11 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// updateTimeUDP bounds an update over UDP: clients repeat the message after about as long.
+// updateTimeUDP bounds an update over UDP, which clients repeat after about as long.
 const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 
-// answerUpdater decides about a request of an update key: an UPDATE or a question that clients ask before goes to the
-// Handler; others, except transfers, are REFUSED.
+// An UPDATE, or a question that clients ask before it, goes to the Handler; other requests, except transfers, are
+// REFUSED.
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	pending := &pendingUpdate{request: req.clone(), key: key, overTCP: overTCP}
@@ -49,7 +49,6 @@ func (r *responder) answerUpdater(req request, msg []byte, key *updater, from ne
 	return answer{zone: req.qname, update: pending}
 }
 
-// answerAsked answers a question if the Handler's rcode lets the tenant write the name.
 func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	req, key := u.request, u.key
 	refuse := func(rcode uint16) answer { return answer{msg: r.replyStatus(req, key.signing, rcode), zone: req.qname} }
@@ -88,7 +87,7 @@ func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapsh
 	return nil, false
 }
 
-// transferToUpdater transfers the whole zone or the tenant's share, never a difference: update clients keep no serial.
+// Update clients keep no serial, so the answer is the whole zone or the tenant's share, never a difference.
 func (r *responder) transferToUpdater(req request, key *updater, zone *zoneview.Snapshot, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	whole := &transfer{zone: zone, request: req.clone(), key: key.signing}

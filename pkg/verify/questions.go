@@ -115,19 +115,24 @@ func askQuestion(ctx context.Context, server string, k key, signs *transfer.Key)
 }
 
 func askOnce(ctx context.Context, network, server string, k key, signs *transfer.Key) (*mdns.Msg, error) {
-	dialing, cancel := context.WithTimeout(ctx, answerTimeout)
+	asked := new(mdns.Msg)
+	asked.SetQuestion(k.name.String(), uint16(k.t))
+	asked.RecursionDesired = false
+	asked.SetEdns0(payload, false)
+	return exchangeOnce(ctx, network, server, answerTimeout, asked, signs)
+}
+
+func exchangeOnce(ctx context.Context, network, server string, wait time.Duration, asked *mdns.Msg, signs *transfer.Key) (*mdns.Msg,
+	error) {
+	dialing, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(dialing, network, server)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(wait)); err != nil {
 		return nil, err
 	}
-	asked := new(mdns.Msg)
-	asked.SetQuestion(k.name.String(), uint16(k.t))
-	asked.RecursionDesired = false
-	asked.SetEdns0(payload, false)
 	return transfer.Exchange(ctx, conn, asked, signs)
 }

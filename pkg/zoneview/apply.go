@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Apply returns the definition after step. The error is ErrMisfit.
+// Apply returns the definition after step, or ErrMisfit.
 func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n+1:
@@ -31,8 +31,7 @@ func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	return s.applyContent(step)
 }
 
-// applyContent returns the definition after step. It checks only rows, TTLs and content state; the caller checks
-// number, serial and header.
+// applyContent checks only rows, TTLs and content state; the caller checks number, serial and header.
 func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	next, err := s.editRRsets(step.N, step.Removed, step.Added, step.TTLs)
 	if err != nil {
@@ -85,7 +84,7 @@ func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	return previous, nil
 }
 
-// UndoAll undoes steps, given oldest first. The last led to s.
+// UndoAll undoes steps, oldest first, of which the last led to s.
 func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	for _, step := range slices.Backward(steps) {
 		var err error
@@ -96,7 +95,7 @@ func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	return s, nil
 }
 
-// setVersion sets header, serial, number and state. A nil header stays.
+// A nil header stays.
 func (s *Snapshot) setVersion(header *content.Header, sn serial.Serial, n uint64, state sethash.State) {
 	s.serial, s.n, s.state = sn, n, state
 	if header != nil {

@@ -41,7 +41,7 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 	return b.makeDifference(since), nil
 }
 
-// backwards computes the changed RRsets before steps, without hashes: the last snapshot and each step are proven.
+// backwards computes the changed RRsets before steps, without hashes, since the last snapshot and each step are proven.
 type backwards struct {
 	after  *Snapshot
 	header content.Header

@@ -12,9 +12,9 @@
 //  3. Undo is the inverse of Apply.
 //  4. A Set shows a transaction as a whole or not at all. Steps already applied are skipped, so a feed may repeat
 //     steps. Only a settled (deliverable) snapshot replaces a settled snapshot (S7.2).
-//  5. Everything is bounded: steps by Config, events by the number of zones, waiting by the caller's context.
+//  5. Config bounds steps, and the number of zones bounds events.
 //
-// Out of scope: sources and readers of zones, clocks, and goroutines other than for subscriptions.
+// Out of scope: sources and readers of zones.
 //
 // Read snapshot.go, then apply.go and set.go.
 package zoneview

@@ -21,10 +21,8 @@ import (
 var (
 	// ErrTrimmed is for a serial that the kept steps do not reach, or the zone never had.
 	ErrTrimmed = errors.New("the steps kept do not reach this serial")
-	// ErrUnknown is for a UID that the Set lacks.
 	ErrUnknown = errors.New("no such zone in this view")
-	// ErrGone is for a zone removed during a wait.
-	ErrGone = errors.New("the zone was removed")
+	ErrGone    = errors.New("the zone was removed")
 )
 
 // Config bounds a Set. The zero value is usable.
@@ -39,7 +37,8 @@ type Config struct {
 	Age int64
 }
 
-// Within returns a Config by which steps take an eighth of the process's memory (octets; 0: unknown).
+// Within returns a Config by which steps take an eighth of the process's memory (octets; 0 if unknown), at least 64 MiB
+// and at most 1 GiB.
 func Within(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -65,10 +64,9 @@ type Set struct {
 	subs    map[*subscriber]struct{}
 }
 
-// held is a zone. It is replaced, never modified.
+// held is never modified, only replaced.
 type held struct {
-	newest *Snapshot
-	// settled is nil before the zone first settles.
+	newest  *Snapshot
 	settled *Snapshot
 	// steps lead to newest without a gap, oldest first, within Config.
 	steps  []content.Step
@@ -80,7 +78,6 @@ type inView struct {
 	fqdn name.Name
 }
 
-// NewSet returns an empty Set.
 func NewSet(config Config) *Set {
 	return &Set{
 		config: Config{
@@ -189,8 +186,8 @@ func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied
 	return applied, nil
 }
 
-// keepSteps appends steps and drops the oldest beyond the bounds, an eighth more above Octets, to keep copies rare.
-// Slices of readers stay valid.
+// keepSteps drops the oldest steps beyond the bounds, an eighth more above Octets, to keep copies rare. Slices of
+// readers stay valid.
 func (v *Set) keepSteps(h *held, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
@@ -322,7 +319,6 @@ const (
 	rowOctets  = 40
 )
 
-// Remove removes a zone, if present.
 func (v *Set) Remove(uid string) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -399,7 +395,6 @@ func (v *Set) removeName(uid string, settled *Snapshot) {
 	}
 }
 
-// ByUID returns a zone's newest snapshot.
 func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	known := v.held(uid)
 	if known == nil {
@@ -408,7 +403,7 @@ func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	return known.newest, true
 }
 
-// Settled returns the newest settled snapshot, to deliver (S7.2), and false if the zone never settled.
+// Settled returns the newest settled snapshot, to deliver (S7.2); false if the zone never settled.
 func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	known := v.held(uid)
 	if known == nil || known.settled == nil {
@@ -444,7 +439,6 @@ func (v *Set) Journal() (steps int, oldest int64) {
 	return steps, oldest
 }
 
-// All yields the present settled snapshots, in no order.
 func (v *Set) All() iter.Seq[*Snapshot] {
 	return func(yield func(*Snapshot) bool) {
 		v.mu.RLock()
@@ -463,8 +457,8 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 	}
 }
 
-// Changes returns the steps from the serial since to until, or the newest if until is 0, oldest first. ErrTrimmed: a
-// serial is not among the kept steps, or until is before since.
+// Changes returns the steps from the serial since to until, or the newest if until is 0, oldest first. ErrTrimmed means
+// that a serial is not among the kept steps, or until is before since.
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	return steps, err

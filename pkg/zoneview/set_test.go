@@ -564,7 +564,6 @@ func TestSet_subscribe(t *testing.T) {
 	})
 }
 
-// For -race.
 func TestSet_concurrentUse(t *testing.T) {
 	const zones, count = 4, 60
 	v := NewSet(Config{Retain: 20})

@@ -23,8 +23,7 @@ import (
 
 // Zone identifies a snapshot's Zone object. It never changes for a UID.
 type Zone struct {
-	UID string
-	// View is the effective view (S1.4).
+	UID       string
 	View      string
 	Namespace string
 	Name      string
@@ -51,7 +50,7 @@ type Snapshot struct {
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {
-	// Snapshots share nodes, left to the garbage collector. A free list would waste 256 octets a zone.
+	// A free list would waste 256 octets a zone; snapshots share nodes, left to the garbage collector.
 	return btree.NewWithFreeListG(degree, func(one, other *content.RRset) bool { return one.Compare(*other) < 0 },
 		btree.NewFreeListG[*content.RRset](0))
 }
@@ -80,33 +79,26 @@ func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state seth
 	return snapshot
 }
 
-// Zone returns the identity of the zone.
 func (s *Snapshot) Zone() Zone { return s.zone }
 
-// Header returns the part from the Zone object. Read-only.
+// Header is read-only.
 func (s *Snapshot) Header() content.Header { return s.header }
 
 func (s *Snapshot) FQDN() name.Name { return s.header.FQDN }
 
-// Serial returns the serial (S6.8).
 func (s *Snapshot) Serial() serial.Serial { return s.serial }
 
-// N returns the number of the last step.
 func (s *Snapshot) N() uint64 { return s.n }
 
 // State returns the claimed content state (S6.7), which every step and Prove check.
 func (s *Snapshot) State() sethash.State { return s.state }
 
-// Hash returns status.hash at this serial (S6.7).
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
 
-// Len returns the number of rows.
 func (s *Snapshot) Len() int { return s.rows }
 
-// EntryCount returns status.entryCount (S6.7).
 func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows) }
 
-// proveChunk is the number of elements per Update.
 const proveChunk = 1024
 
 // Prove computes the content state from all rows and explicit TTLs, and fails if the result is not State.
@@ -197,7 +189,6 @@ func prefetchRRsets(stretch []*content.RRset) {
 	runtime.KeepAlive(octets)
 }
 
-// RRset returns the RRset of this owner and type.
 func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.sets.Get(&content.RRset{Owner: owner, Type: t})
 	if !ok {
@@ -220,13 +211,12 @@ func (s *Snapshot) published(owner name.Rel, t rdata.Type) (content.RRset, bool)
 	return set, ok
 }
 
-// Entries yields all entries: the SOA, then canonical order (S6.1).
 func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom yields the entries at and after the name n, to continue a listing; all entries if n is zero, the apex or
-// before it.
+// EntriesFrom yields the entries at and after the name n, to continue a listing; all if n is zero, the apex or before
+// it.
 func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()
@@ -244,7 +234,6 @@ func (s *Snapshot) Packed() iter.Seq2[content.Packed, error] {
 	return content.Pack(s.header, s.serial, s.RRsets())
 }
 
-// SOA returns the first of Entries.
 func (s *Snapshot) SOA() dns.Entry { return s.header.SOA(s.serial, s.firstServer()) }
 
 // PackedSOA returns the first of Packed. The caller owns its Rdata.
@@ -279,12 +268,11 @@ func (s *Snapshot) Exists(owner name.Rel) bool {
 	exists := false
 	s.sets.AscendGreaterOrEqual(&content.RRset{Owner: owner}, func(set *content.RRset) bool {
 		exists = owner.Encloses(set.Owner)
-		return false // names below owner follow in canonical order
+		return false
 	})
 	return exists
 }
 
-// TypesAt returns the published types at owner.
 func (s *Snapshot) TypesAt(owner name.Rel) []rdata.Type {
 	var types []rdata.Type
 	if owner.IsApex() {
@@ -311,7 +299,6 @@ func (s *Snapshot) firstServer() string {
 	return ""
 }
 
-// Lookup returns the Entries of this name and type, in canonical order.
 func (s *Snapshot) Lookup(n name.Name, t rdata.Type) []dns.Entry {
 	owner, ok := n.Rel(s.header.FQDN)
 	if !ok {
@@ -332,7 +319,6 @@ func (s *Snapshot) lookup(owner name.Rel, t rdata.Type) []dns.Entry {
 	return entries
 }
 
-// String returns fqdn, view if any, and UID, for messages.
 func (s *Snapshot) String() string {
 	if s.zone.View == "" {
 		return fmt.Sprintf("zone %s (uid %s)", s.header.FQDN, s.zone.UID)

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Zones in one namespace delegate all names to Records of another, the longer way through the rules.
+// Zones in one namespace delegate all names to Records of another, the most expensive admission.
 const (
 	zoneNamespace   = "platform"
 	recordNamespace = "tenant"
@@ -36,7 +36,7 @@ type arm struct {
 	batch        func(label string, n int) (batch, error)
 }
 
-// batch is n Records, all created, updated, then deleted.
+// batch creates, updates, then deletes n Records.
 type batch interface {
 	create(ctx context.Context, i int) error
 	update(ctx context.Context, i int) error
@@ -154,7 +154,7 @@ func (w *apiBatch) between(ctx context.Context) error {
 	}
 	_, err := w.client.KubizoneV1alpha1().Records(recordNamespace).Get(ctx, youngest.Name, metav1.GetOptions{ResourceVersion: youngest.ResourceVersion})
 	if apierrors.IsNotFound(err) {
-		return nil // a deleted object in a newer cache
+		return nil
 	}
 	return err
 }

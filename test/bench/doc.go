@@ -5,15 +5,15 @@
 //
 // Guarantees:
 //
-// (1) Ratios are of pairs: the compared servers (arms) alternate within every round, each with a separate etcd on the
-// same disk, and the medians of rounds are reported.
+// (1) The compared servers (arms) alternate within every round, each with a separate etcd on the same disk. A reported
+// ratio is the median of the rounds' ratios.
 //
-// (2) Times are accompanied by counts that other processes cannot disturb: transactions, fsyncs, log bytes, allocations
+// (2) Beside times there are counts that other processes cannot disturb: transactions, fsyncs, log bytes, allocations
 // and CPU time for each write.
 //
 // (3) Server and etcd are separate processes; client-go uses HTTPS and JSON.
 //
-// (4) Measurements are kept as JSON lines and compared with the last kept run.
+// (4) Results are JSON lines, compared with the last kept run.
 //
 // Out of scope: the working of the ledger.
 //

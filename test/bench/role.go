@@ -33,25 +33,22 @@ import (
 const roleVariable = "KUBIZONE_BENCH_ROLE"
 
 type role struct {
-	Kind string // "etcd" or "server"
-	Dir  string
-	Etcd string
-	// SlowDisk delays each wait for the disk.
+	Kind     string // "etcd" or "server"
+	Dir      string
+	Etcd     string
 	SlowDisk time.Duration
-	// Plain is a server without the ledger.
-	Plain bool
+	Plain    bool
 }
 
 // places is a process's ready message, a line of JSON.
 type places struct {
-	// Control is the path of a unix socket with control's handlers.
-	Control string
-	// Etcd is a member's endpoint.
+	// Control is the path of the unix socket for control requests.
+	Control         string
 	Etcd            string
 	API, Kubeconfig string
 }
 
-// playRole runs this process's role until standard input ends, at any end of the measuring process. It returns false
+// playRole runs this process's role until standard input closes, as when the measuring process ends. It returns false
 // without a role.
 func playRole() (played bool, err error) {
 	text := os.Getenv(roleVariable)
@@ -130,7 +127,6 @@ func (r role) runServer(ctx context.Context, stop context.CancelCauseFunc) error
 	return ended()
 }
 
-// The returned function waits and returns the cause.
 func runTogether(ctx context.Context, stop context.CancelCauseFunc, runs ...func(context.Context) error) func() error {
 	done := make(chan struct{}, len(runs))
 	for _, run := range runs {
@@ -202,7 +198,7 @@ func countUses() counters {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails only for a wrong argument
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return counters{Mallocs: m.Mallocs, AllocBytes: m.TotalAlloc, CPU: time.Duration(u.Utime.Nano() + u.Stime.Nano())}
 }
 

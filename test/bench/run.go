@@ -19,7 +19,7 @@ import (
 type plan struct {
 	Rounds int
 	Time   time.Duration
-	// Load has each round's writes, a lone caller's first.
+	// Load has each round's writes, those of a lone caller first.
 	Load                   []load
 	Profiled               int
 	Dir, Profiles, Results string
@@ -125,7 +125,7 @@ func (s *stage) indexOf(a *arm) int {
 	return len(s.arms)
 }
 
-// takeProfiles runs further rounds: profiling would disturb.
+// takeProfiles runs further rounds, since profiling would disturb the measured rounds.
 func (s *stage) takeProfiles(ctx context.Context, p plan, printf func(string, ...any)) error {
 	for _, a := range s.arms {
 		for _, l := range p.Load {

@@ -30,7 +30,7 @@ type Bindcar struct {
 	Control interface {
 		Call(ctx context.Context, command string) (string, error)
 	}
-	// Limit bounds the rate of requests, without a Retry-After. nil: no limit.
+	// Limit bounds the rate of requests, without a Retry-After; nil means no limit.
 	Limit *rate.Limiter
 
 	mu        sync.Mutex
@@ -107,7 +107,7 @@ func (b *Bindcar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// createZone decodes as serde does, and overwrites the file before asking named (D1).
+// createZone decodes as serde does, and overwrites the file before it asks named (D1).
 func (b *Bindcar) createZone(w http.ResponseWriter, r *http.Request) {
 	var asked protocol.CreateZone
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {

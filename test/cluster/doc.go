@@ -8,7 +8,7 @@
 //
 //  1. Every story in testdata runs through the aggregator, as system:masters and as a tenant with rights in two
 //     namespaces.
-//  2. A story has its own namespaces and domain, waits for observable facts, and never sleeps.
+//  2. A story has its own namespaces and domain, and never sleeps.
 //  3. A test that stops a server runs alone and restarts it.
 //  4. Server and tenants have only the rights of artifacts/deploy.
 //

@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// sourceKind is a kind of object with a host and an address.
 type sourceKind struct {
 	kind     string
 	resource schema.GroupVersionResource

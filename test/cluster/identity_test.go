@@ -169,7 +169,7 @@ func TestIdentity_headersOfOthersAreNotBelieved(t *testing.T) {
 	}
 }
 
-// kube-apiserver decides a token's user. A token for another audience or of a deleted account has none (attack 41).
+// kube-apiserver determines a token's user. A token for another audience or of a deleted account has none (attack 41).
 func TestIdentity_tokensAreKubeAPIServersToJudge(t *testing.T) {
 	c := requireCluster(t)
 	ctx := within(t, waitTimeout)

@@ -10,11 +10,9 @@
 //  2. After each fault, fsck is clean without pending work, no acknowledged write is lost, no serial was used twice,
 //     and all servers and a primary show the same zones.
 //  3. For a fault at an exact place, the servers have the build tag faultpoints.
-//  4. The ordinary run has a round of each fault. `make soak` runs for -soak with choices by -seed, which a failure
-//     prints.
-//  5. Processes are ended by id, and everything listens on loopback.
+//  4. `make soak` runs for -soak with choices by -seed, which a failure prints.
 //
-// Out of scope: the packages of the server. The tests speak the API, DNS and etcd's protocol.
+// Out of scope: the packages of the server.
 //
 // Read load_test.go for the clients, check_test.go for the invariants, then windows_test.go.
 package crash

@@ -22,7 +22,8 @@ var faults = []struct {
 	tests         []string // "FILE TestName"; tests of this package have the number in their name
 }{
 	{"F01", "kill -9 of a server, in every window of every transaction",
-		[]string{"pkg/ledger/cascade_test.go TestCascade_interruptedAnywhereItGoesOn_I4"}},
+		[]string{"pkg/ledger/cascade_test.go TestCascade_interruptedAnywhereItGoesOn_I4",
+			"test/delivery/crash_test.go TestCrash_whileRecordsBecomeReady_F01"}},
 	{"F02", "kill -9 of the only etcd", nil},
 	{"F03", "kill -9 of the leader of three", nil},
 	{"F04", "the leader stands still and comes back", nil},

@@ -124,9 +124,10 @@ func waitUntil(t *testing.T, what string, so func() bool) {
 
 type world struct {
 	*testing.T
-	up  *program
-	api typed.KubizoneV1alpha1Interface
-	raw rest.Interface
+	up         *program
+	kubeconfig string
+	api        typed.KubizoneV1alpha1Interface
+	raw        rest.Interface
 }
 
 var ready = regexp.MustCompile(`(?m)^ready`)
@@ -138,21 +139,36 @@ func startWorld(t *testing.T, flags ...string) *world {
 
 func startIn(t *testing.T, dir string, flags ...string) *world {
 	t.Helper()
-	w := &world{T: t, up: runKubizone(t, append([]string{"up", "--data-dir", filepath.Join(dir, "data"), "--listen", "127.0.0.1:0",
-		"--dns-listen", "127.0.0.1:0"}, flags...)...)}
+	w := launchIn(t, kubizone, dir, flags...)
 	waitUntil(t, "up is ready", func() bool {
 		select {
 		case <-w.up.done:
 			t.Fatal("up ended")
 		default:
 		}
-		return ready.MatchString(w.up.readOutput())
+		return w.connect()
 	})
-	config := must.Get(clientcmd.BuildConfigFromFlags("", filepath.Join(dir, "data", "kubeconfig")))(t)
-	config.QPS = -1
-	client := must.Get(versioned.NewForConfig(config))(t)
-	w.api, w.raw = client.KubizoneV1alpha1(), client.Discovery().RESTClient()
 	return w
+}
+
+// launchIn does not wait.
+func launchIn(t *testing.T, path, dir string, flags ...string) *world {
+	t.Helper()
+	data := filepath.Join(dir, "data")
+	return &world{T: t, kubeconfig: filepath.Join(data, "kubeconfig"), up: runProgram(t, path, append([]string{"up", "--data-dir", data,
+		"--listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0"}, flags...)...)}
+}
+
+// connect returns false while the server is not ready.
+func (w *world) connect() bool {
+	if !ready.MatchString(w.up.readOutput()) {
+		return false
+	}
+	config := must.Get(clientcmd.BuildConfigFromFlags("", w.kubeconfig))(w)
+	config.QPS = -1
+	client := must.Get(versioned.NewForConfig(config))(w)
+	w.api, w.raw = client.KubizoneV1alpha1(), client.Discovery().RESTClient()
+	return true
 }
 
 type hook struct {

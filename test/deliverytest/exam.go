@@ -28,7 +28,7 @@ type exam struct {
 	can      delivery.Abilities
 }
 
-// Name servers at the apex. anyNS may be the provider's too, foreignNS is for a provider with its own apex NS.
+// anyNS is an apex name server that may be the provider's; foreignNS is for a provider with its own apex NS.
 const (
 	anyNS     = "ns1.provider.example."
 	foreignNS = "ns1.elsewhere.example."
@@ -203,7 +203,7 @@ func ReadRRsets(t *testing.T, text io.Reader, origin name.Name) (sets []delivery
 	at := map[delivery.RRsetKey]int{}
 	for rr, err := range zonefile.Read(text, zonefile.ReadOptions{Origin: origin}) {
 		if err != nil && strings.Contains(err.Error(), "TSIG") {
-			continue // TSIG is no record
+			continue
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -31,7 +31,7 @@ type zoneData struct {
 type Write struct {
 	Zone   name.Name
 	Serial serial.Serial
-	// Set is the RRset after the change, without Data if removed.
+	// Set is the RRset after the change; no Data means removed.
 	Set delivery.RRset
 }
 
@@ -57,7 +57,7 @@ func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 	return sets
 }
 
-// Disturb writes as another client would, or deletes without Data.
+// Disturb writes as another client would; without Data it deletes.
 func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,26 +96,24 @@ func (s *Server) countCall(method string) {
 }
 
 type Point struct {
-	// Method is "Deliver", "Withdraw", "Verify" or "Health", without a Zone.
+	// Method is "Deliver", "Withdraw", "Verify" or "Health", the last without a Zone.
 	Method string
 	Zone   name.Name
 	Serial serial.Serial
-	// Set is the RRset about to be written, or zero.
-	Set delivery.RRset
+	Set    delivery.RRset
 	// Applied is true while the write is applied and the answer pending.
 	Applied bool
 }
 
-// Memory is a provider that writes to a Server, RRset by RRset, with a fence and a call each. After the first use,
-// Change sets the fields.
+// Memory is a provider that writes to a Server, RRset by RRset, each with a call of the fence. After the first use, set
+// fields by Change.
 type Memory struct {
 	Server *Server
-	// Fault, if not nil, is called before and after each write, and the provider returns its error. Before the write,
-	// nothing was applied; after it, the answer was lost. Fault may block until ctx ends, and may panic.
-	Fault func(ctx context.Context, at Point) error
-	// Refuse returns a refused RRset's error; nil refuses none.
+	// Fault, if not nil, is called before and after each write, and the provider returns its error. An error before the
+	// write prevents it; an error after it loses the answer. Fault may block until ctx ends, and may panic.
+	Fault  func(ctx context.Context, at Point) error
 	Refuse func(set delivery.RRset) *delivery.Error
-	// Blind providers cannot list: Verify returns ErrCannotList, and a whole zone is written unread.
+	// Blind is true for a provider that cannot list: Verify returns ErrCannotList, and a whole zone is written unread.
 	Blind bool
 	// HidesFromList selects RRsets missing from lists.
 	HidesFromList func(key delivery.RRsetKey) bool

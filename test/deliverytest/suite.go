@@ -21,26 +21,26 @@ import (
 
 // Subject is an examined provider, with the exam's access to its server.
 type Subject struct {
-	// New returns a further provider of the same server, as after a restart.
+	// New returns another provider of the same server, as after a restart.
 	New  func(t *testing.T) delivery.Provider
 	Zone func(t *testing.T) name.Name
-	// Inspect returns a zone's RRsets in absolute presentation form, with or without the SOA, not by the provider.
+	// Inspect reads a zone's RRsets without the provider, in absolute presentation form, with or without the SOA.
 	Inspect func(t *testing.T, zone name.Name) []delivery.RRset
-	// Disturb writes or, without Data, deletes an RRset as another client would; nil if no other client can.
+	// Disturb writes an RRset as another client would, or deletes it if it has no Data; nil if no other client can.
 	Disturb func(t *testing.T, zone name.Name, set delivery.RRset)
-	// Offer, if not nil, is called with the plan before each Deliver, for a provider that gets content by another way.
+	// Offer, if not nil, is called with the plan before each Deliver, for a provider that reads content elsewhere.
 	Offer func(t *testing.T, plan delivery.Plan)
-	// Refused is the leftmost label of a TXT RRset that is refused alone, or empty.
+	// Refused is the leftmost label of a TXT RRset that is refused alone; "" means none.
 	Refused string
-	// Unsupported selects RRsets that the provider counts in Skipped, or its server always refuses. nil: none.
+	// Unsupported selects RRsets that the provider counts in Skipped, or its server always refuses. Nil selects none.
 	Unsupported func(set delivery.RRset) bool
 	// Keeps is true if foreign data in the zone's RRsets stays and is a Conflict.
 	Keeps bool
-	// Timeout bounds the server's time to follow a change. 0: 20 s.
+	// Timeout bounds the server's time to follow a change; 0 means 20 s.
 	Timeout time.Duration
 }
 
-// Run has a subtest for each part.
+// Run has a subtest for each part of the contract.
 func Run(t *testing.T, subject Subject) {
 	if subject.Timeout == 0 {
 		subject.Timeout = 20 * time.Second
@@ -100,7 +100,7 @@ func examineLifecycle(e *exam) {
 	e.deliverPlan(e.provider, makePlan(&second, third))
 	e.expectContent(third, old, www)
 
-	// A provider delivers several serials, having seen none of them.
+	// Deliver several serials at once, by a provider that has seen none of them.
 	fourth := e.makeContent(zone, 40, mail, www)
 	e.deliverPlan(e.New(e.T), makePlan(&third, fourth))
 	e.expectContent(fourth, more)
@@ -190,12 +190,12 @@ func examineWholeZone(e *exam) {
 	second := e.makeContent(zone, 5, e.makeRRset(zone, "www", rdata.A, "192.0.2.5"), e.makeRRset(zone, "same", rdata.A, "192.0.2.1"),
 		e.makeRRset(zone, "new", rdata.A, "192.0.2.1"))
 	p := makePlan(nil, second)
-	p.Delivered = true // the history begins later
+	p.Delivered = true
 	e.deliverPlan(e.New(e.T), p)
 	e.expectContent(second)
 }
 
-// examineForgotten tests a removed RRset not named by the plan: it stays, and the report sets Remains (S8.6).
+// examineForgotten tests a removed RRset that the plan does not name: it stays, and the report sets Remains (S8.6).
 func examineForgotten(e *exam) {
 	zone := e.Zone(e.T)
 	old := e.makeRRset(zone, "old", rdata.A, "192.0.2.2")
@@ -317,7 +317,7 @@ func examineDrift(e *exam) {
 	if len(found.Missing) != 1 || found.Missing[0].Key() != mail.Key() || len(found.Differing) != 1 || found.Differing[0].Key() != www.Key() {
 		e.Fatalf("mail is missing, www differs; Verify says %+v", found)
 	}
-	e.expectContent(content{zone: zone, sets: []delivery.RRset{other}}, mail) // Verify changed nothing
+	e.expectContent(content{zone: zone, sets: []delivery.RRset{other}}, mail)
 	p := makePlan(&want, want)
 	for _, set := range slices.Concat(found.Missing, found.Differing) {
 		p.Changes = append(p.Changes, delivery.Change{Before: set, After: set})
@@ -348,8 +348,8 @@ func (e *exam) expectConflict(report delivery.Report, keys ...delivery.RRsetKey)
 	}
 }
 
-// Foreign data exists before delivery. If the provider keeps such data, the answer is the same after a restart, a
-// withdrawal leaves the data, and the RRset is delivered once the data is gone.
+// examineTaken tests foreign data that exists before delivery. If the provider keeps such data, it answers the same
+// after a restart, a withdrawal leaves the data, and the RRset is delivered once the data is gone.
 func examineTaken(e *exam) {
 	if e.Disturb == nil {
 		e.Skip("no other client can write there")
@@ -430,7 +430,7 @@ func (e *exam) makeManyRRsets(zone name.Name, s serial.Serial, data string) cont
 	return e.makeContent(zone, s, sets...)
 }
 
-// after counts calls after the first n, which pass.
+// fenceAfter returns a fence that passes n calls, and the count of the later ones.
 func fenceAfter(n int64) (fence delivery.Fence, after *atomic.Int64) {
 	var calls atomic.Int64
 	after = &atomic.Int64{}
@@ -457,7 +457,7 @@ func examineFenceHalfWay(e *exam) {
 		if err != nil {
 			e.Fatal(err)
 		}
-		e.expectContent(second) // a single call wrote everything
+		e.expectContent(second)
 		return
 	}
 	if !errors.Is(err, delivery.ErrFenced) {

@@ -70,7 +70,6 @@ func (p *page) addRow(title string) {
 	p.y++
 }
 
-// addPanels adds panels in columns.
 func (p *page) addPanels(columns, height int, all []panel) {
 	for i, one := range all {
 		one.Datasource = source

@@ -17,9 +17,9 @@
 //	M9. The commands of README.md install Kubizone, delegate a name and query it at a BIND.
 //	M10. The pictures of docs/images name the chart's processes and ports.
 //	M11. In the form ha, a rolling restart or upgrade causes no error to a client that obeys Retry-After. Any server
-//	    may be killed, while the others accept writes.
+//	 may be killed, while the others accept writes.
 //
-// Out of scope: a kubelet. The Service points to a process beside kube-apiserver.
+// Out of scope: a kubelet.
 //
 // Read render_test.go and chart_test.go, then install_test.go.
 package deploy

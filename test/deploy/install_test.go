@@ -43,10 +43,10 @@ type installation struct {
 	kube    *kuberig.Kube
 	kubectl string
 	binary  string
-	dir     string  // the applied kustomization
-	data    string  // of the server's etcd
-	port    string  // of the server
-	log     *buffer // output of the server
+	dir     string // the applied kustomization
+	data    string // of the server's etcd
+	port    string // of the server
+	log     *buffer
 	// discovered is a discovery cache: ports are reused by other control planes.
 	discovered string
 }

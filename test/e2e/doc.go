@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package e2e tests the programs by stories, files in testdata with kubectl commands and the expected tables, YAML and
+// Package e2e tests the programs by stories: files in testdata with kubectl commands and the expected tables, YAML and
 // DNS answers.
 //
 // Guarantees:
@@ -9,7 +9,7 @@
 //  1. A story uses the real programs: the kubizone binary, kubectl, kstatus and argohealth from hack/build-kube.sh and
 //     hack/build-gitops.sh, and the distribution's dig and named.
 //  2. A story has its own data directory and ports, and its processes end with it.
-//  3. A story waits for observable facts, and never sleeps.
+//  3. A story never sleeps.
 //
 // Out of scope: the packages of the module.
 //

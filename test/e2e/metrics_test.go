@@ -124,7 +124,6 @@ func countEnded(of map[string]float64) (transfers float64) {
 	return transfers
 }
 
-// some matches any value.
 const some = -1
 
 func checkMetrics(t *testing.T, got metricsText, wants map[string]float64) {

@@ -105,7 +105,6 @@ func (r *running) sendQuery(server, qname string, qtype uint16) *mdns.Msg {
 	return answer
 }
 
-// waitForZone waits for the serial in the Zone's status.
 func (r *running) waitForZone(zone, server string) (serial uint32) {
 	r.t.Helper()
 	is := must.Get(r.client.KubizoneV1alpha1().Zones("dns").Get(r.t.Context(), zone, metav1.GetOptions{}))(r.t)

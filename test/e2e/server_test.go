@@ -66,7 +66,6 @@ func startProcess(dir string, env []string, name string, args ...string) (*proce
 	return &process{started, filepath.Base(name)}, err
 }
 
-// waitLine waits until a line of the output matches.
 func (p *process) waitLine(line *regexp.Regexp) error {
 	for end := time.Now().Add(waitTimeout); !line.MatchString(p.Log()); time.Sleep(20 * time.Millisecond) {
 		if p.ended() && !line.MatchString(p.Log()) {

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	recordPut    = "record-put"    // a Record enters a zone or changes there
-	recordDelete = "record-delete" // a Record leaves, and is deleted
-	recordPlain  = "record-plain"  // a Record in no zone, or only status and metadata
-	zonePut      = "zone-put"      // a Zone is created or changed, without a cascade
+	recordPut    = "record-put" // a Record enters a zone or changes there
+	recordDelete = "record-delete"
+	recordPlain  = "record-plain" // a Record in no zone, or only status and metadata
+	zonePut      = "zone-put"     // a Zone is created or changed, without a cascade
 	zoneDelete   = "zone-delete"
 	cascadeFirst = "cascade-first" // starts a cascade, except the removal of a zone
 	cascadeStep  = "cascade-step"
-	cascadeLast  = "cascade-last" // removes the cascade from the outbox
-	cutCounted   = "debt-paid"    // a parent counts a child's name servers
-	batch        = "batch"        // several Records of one zone
-	otherWrite   = "other"        // any other resource, and the hourly sweep of last serials
+	cascadeLast  = "cascade-last"
+	cutCounted   = "debt-paid" // a parent counts a child's name servers
+	batch        = "batch"     // several Records of one zone
+	otherWrite   = "other"     // any other resource, and the hourly sweep of last serials
 )
 
 func kindOf(prefix string, cmps []clientv3.Cmp, then []clientv3.Op) string {
@@ -72,7 +72,7 @@ func kindOf(prefix string, cmps []clientv3.Cmp, then []clientv3.Op) string {
 	return otherWrite
 }
 
-// room returns an object's resource, or the ledger's room.
+// room returns an object's resource, or the ledger's room (kind of keys).
 func room(prefix string, key []byte) string {
 	rest := strings.TrimPrefix(string(key), prefix+"/")
 	for _, under := range []string{"kubi.zone/", "ledger/"} {

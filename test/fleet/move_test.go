@@ -264,7 +264,6 @@ func TestFleet_takesOverFromBindyUnderQueries_S11_10(t *testing.T) {
 		}
 		return nil
 	})
-	// A change of a Record reaches the servers as before.
 	shell(`kubectl patch records.kubi.zone -n dns www-a --type=merge -p '{"spec":{"ttl":301}}'` + "\nkubectl wait zones.kubi.zone -n dns corp --for=condition=Ready --timeout=5m")
 	stop()
 	asked.mu.Lock()

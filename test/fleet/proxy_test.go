@@ -26,7 +26,7 @@ type proxy struct {
 	w     *world
 	k     *kubelet
 	at    netip.AddrPort
-	pods  atomic.Pointer[[]string] // addresses of the pods
+	pods  atomic.Pointer[[]string]
 	next  atomic.Uint64
 	alone atomic.Int64
 }

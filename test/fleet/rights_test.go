@@ -15,6 +15,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -64,7 +65,7 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 		}
 		return expectCondition(provider.Status.Conditions, bind9.ConditionReady, "True")
 	})
-	w.waitUntil("metrics have the ready servers", func() error { return checkMetrics(process) })
+	w.waitUntil("metrics have the ready servers", func() error { return w.checkMetrics(process) })
 	// The primary reads keys; the controller also reads the token of the signer's agent.
 	w.checkReader(w.namespace, "reader", []string{"granted-tsig", "granted-signer-0-tsig"}, "granted-primary-0-agent", "granted-primary-0-rndc-key", "granted-signer-0-agent")
 	w.checkReader(w.namespace, "asker", []string{"granted-signer-0-agent"}, "granted-primary-0-agent", "granted-signer-0-rndc-key")
@@ -138,8 +139,8 @@ func (w *world) checkReader(namespace, reader string, granted []string, others .
 
 var healthAt = regexp.MustCompile(`health on (\S+),`)
 
-// checkMetrics reads the metrics of a fleet with a ready server of each role.
-func checkMetrics(process *rig.Process) error {
+// checkMetrics compares the metrics of a fleet with the Bind9Instances of all tests.
+func (w *world) checkMetrics(process *rig.Process) error {
 	at := healthAt.FindStringSubmatch(process.Log())
 	if at == nil {
 		return errors.New("the process does not say where its metrics are")
@@ -153,8 +154,19 @@ func checkMetrics(process *rig.Process) error {
 	if err != nil {
 		return err
 	}
-	for _, role := range []string{"primary", "secondary", "signer"} {
-		if series := fmt.Sprintf("\nkubizone_fleet_servers{ready=\"true\",role=%q} 1\n", role); !strings.Contains(string(served), series) {
+	instances, err := w.kubizone.Bind9V1alpha1().Bind9Instances("").List(w.ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	ready := map[bind9.Role]int{bind9.RolePrimary: 0, bind9.RoleSecondary: 0, bind9.RoleSigner: 0}
+	for _, instance := range instances.Items {
+		if meta.IsStatusConditionTrue(instance.Status.Conditions, bind9.ConditionReady) {
+			ready[instance.Spec.Role]++
+		}
+	}
+	for role, n := range ready {
+		series := fmt.Sprintf("\nkubizone_fleet_servers{ready=\"true\",role=%q} %d\n", strings.ToLower(string(role)), n)
+		if !strings.Contains(string(served), series) {
 			return fmt.Errorf("no %q in\n%s", series, served)
 		}
 	}

@@ -26,7 +26,7 @@ var arrowsUp = map[string]int{
 	"pkg/bind9/fleet/render":       4,
 	"pkg/cmd/delivering":           4,
 	"pkg/cmd/doctor":               4,
-	"pkg/cmd/names":                5,
+	"pkg/cmd/names":                3,
 	"pkg/controller/transferclass": 4,
 	"pkg/delivery/rfc2136":         4,
 	"pkg/dns/name":                 3,

@@ -9,7 +9,7 @@
 //  2. A row or an allowance that matches nothing is an error, so the table cannot become stale.
 //  3. Every cited sentence of docs/semantics.md (S2.3) exists.
 //
-// Out of scope: the behaviour of code, beyond imports, names and comments.
+// Out of scope: the behaviour of code.
 //
 // Read imports_test.go first: its table has the import rules.
 package house

@@ -425,6 +425,20 @@ var table = []row{
 		why: "files come in through the API like any client's: what a user would be refused, a file is refused",
 	},
 	{
+		pkg: "pkg/find", may: []string{"api/...", "pkg/dns/name", "pkg/load"}, never: []string{"k8s.io/apiserver/...", etcd},
+		avoid: []string{miekg},
+		why:   "a search has the rights of its user: it is a client of the API, whoever asks",
+	},
+	{
+		pkg: "pkg/reasons", may: []string{"docs"}, never: impure, avoid: blocking, calls: clock,
+		why: "what a reason means is written on one page, for commands and links alike",
+	},
+	{
+		pkg: "pkg/why", may: []string{"api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/find", "pkg/reasons", "pkg/verify"},
+		never: []string{"k8s.io/apiserver/...", etcd}, avoid: []string{miekg}, calls: printing,
+		why: "a chain is drawn by others, too: it prints nothing, and asks only by the clients that it is given",
+	},
+	{
 		pkg: "pkg/externaldns/contract", may: []string{"pkg/dns/..."}, never: impure, calls: clock,
 		why: "what external-dns and its webhook providers say to each other: Records and servers are not known here",
 	},

@@ -9,7 +9,7 @@
 //  1. The list equals the registered metrics, so names, types, labels and help change only on purpose. UPDATE=1 go test
 //     ./test/metrics writes the list.
 //  2. Every served metric named kubizone_ is in the list, for this process.
-//  3. Every metric of the list is in docs/operations.md; alerts and pages name only these, and those of bind-agent.
+//  3. docs/operations.md has every metric of the list; alerts and pages name only these, and those of bind-agent.
 //
 // Out of scope: the values of metrics.
 //

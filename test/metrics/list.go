@@ -21,7 +21,7 @@ type Metric struct {
 	Name      string
 	Labels    []string
 	Type      string
-	Processes []string // sub-commands that serve the metric
+	Processes []string
 	Help      string
 }
 
@@ -54,10 +54,9 @@ func List() map[string]Metric {
 	return all
 }
 
-// helped matches a metric's header in /metrics.
 var helped = regexp.MustCompile(`(?m)^# HELP (kubizone_[a-z_]+) \[BETA\] (.*)\n# TYPE kubizone_[a-z_]+ ([a-z]+)$`)
 
-// Check returns the differences from the list. Metrics with labels may be absent before counting.
+// Check returns the differences between served metrics and the list. Metrics with labels may be absent before counting.
 func Check(process, served string) (wrong []string) {
 	all, seen := List(), map[string]bool{}
 	for _, found := range helped.FindAllStringSubmatch(served, -1) {

@@ -10,9 +10,9 @@
 //  2. The document's "before" objects are applied as custom resources, and the migration must produce the "after"
 //     objects.
 //  3. The same holds for docs/migration-bindy.md, with bindy's custom resources and a BIND with its zones.
-//  4. Going back restores the custom resources.
+//  4. Rolling back restores the custom resources.
 //
-// Out of scope: the working of an import. Of a CRD's controller only the statuses are simulated.
+// Out of scope: CRDs' controllers, of which only statuses are simulated.
 //
 // Read migration_test.go, then bindy_test.go, with the two pages beside them.
 package migration

@@ -7,10 +7,9 @@
 //
 //  1. Every revision of a run is checked: the store by fsck, the objects by a small model of zones, records and rules,
 //     without a ledger.
-//  2. -seed determines the operations, not their interleaving. A failure prints the seed, and requests, answers and
+//  2. -seed determines the operations, not their interleaving. A failure prints the seed, requests, answers and
 //     commits.
-//  3. Histories of clients are linearizable, zone by zone: every later read by either server has an acknowledged write,
-//     and a tenant's write is before or after a change of the delegation.
+//  3. Histories of clients are linearizable, zone by zone: every later read by either server has an acknowledged write.
 //
 // Out of scope: the decisions of the server.
 //

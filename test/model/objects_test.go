@@ -321,7 +321,6 @@ func (s *state) isBelowNoPeriod(z *v1alpha1.Zone) bool {
 	return above != nil && above.Spec.WithdrawalGracePeriod != nil && above.Spec.WithdrawalGracePeriod.Duration == 0
 }
 
-// applyRecord applies a changed record, with the changed zone, if any, and the zone's serial before.
 func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64) error {
 	key := r.Namespace + "/" + r.Name
 	ref := r.Status.ZoneRef

@@ -6,7 +6,7 @@
 // Guarantees: (1) The test fails at the calling line, with the unchanged error. (2) The test stops there, as by
 // t.Fatal, so only its goroutine may call.
 //
-// Out of scope: the code under test. For context, use t.Fatalf; for a program that a machine may lack, rig.Need.
+// Out of scope: missing programs (rig.Need).
 //
 // Read must.go.
 package must

@@ -37,7 +37,6 @@ var built = flag.String("dist", "", "judge the release of this directory, not on
 
 const builder = "../../hack/build-release.sh"
 
-// tag is the next version of this tree.
 var tag = "v" + strings.TrimSuffix(version.Number(), "-dev")
 
 type image struct {
@@ -251,7 +250,6 @@ func judgeProgram(t *testing.T, platform, program string, content []byte, bill m
 	}
 }
 
-// readBill returns the packages of an SBOM, as "name version", with their checksums, if any.
 func readBill(t *testing.T, dist, name string) map[string]string {
 	t.Helper()
 	var bill struct {

@@ -18,7 +18,6 @@ import (
 	"time"
 )
 
-// Authority is a certificate authority.
 type Authority struct {
 	PEM []byte
 
@@ -26,7 +25,6 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Pair is a certificate and its key in PEM.
 type Pair struct{ Cert, Key []byte }
 
 func NewAuthority(name string) (*Authority, error) {
@@ -62,7 +60,6 @@ func (a *Authority) Serving(hosts ...string) (Pair, error) {
 	return a.issueLeaf(template)
 }
 
-// Client issues a certificate for a user and groups.
 func (a *Authority) Client(user string, groups ...string) (Pair, error) {
 	return a.issueLeaf(x509.Certificate{
 		Subject: pkix.Name{CommonName: user, Organization: groups}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
@@ -85,7 +82,7 @@ func (a *Authority) issuePair(key *ecdsa.PrivateKey, template x509.Certificate) 
 	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour)
 	parent := a.cert
 	if parent == nil {
-		parent = &template // self-signed
+		parent = &template
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &template, parent, key.Public(), a.key)
 	if err != nil {
@@ -112,7 +109,7 @@ func (p Pair) Write(base string) (cert, key string, err error) {
 	return cert, key, err
 }
 
-// ReplaceFile is atomic, with mode 0600.
+// ReplaceFile replaces a file atomically, with mode 0600.
 func ReplaceFile(path string, content []byte) error {
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return fmt.Errorf("rig: %w", err)

@@ -35,11 +35,9 @@ type Balancer struct {
 // A kubelet's interval is longer, but tests would wait.
 const probeInterval = 100 * time.Millisecond
 
-// A kubelet's timeout is shorter, but tolerates several late answers. A stopping server fails the probe at once or
-// closes its port.
+// A kubelet's timeout is shorter, but tolerates several late answers.
 const probeTimeout = 10 * time.Second
 
-// StartBalancer starts a Balancer without backends.
 func StartBalancer() (*Balancer, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -65,7 +63,7 @@ func (b *Balancer) Set(backends ...netip.AddrPort) {
 	b.backends = backends
 }
 
-// SendToUnready sets whether unready backends get connections too, as by endpoints that lag, publishNotReadyAddresses
+// SendToUnready sets whether unready backends get connections, too, as by endpoints that lag, publishNotReadyAddresses
 // and ExternalName.
 func (b *Balancer) SendToUnready(yes bool) {
 	b.mu.Lock()

@@ -22,41 +22,38 @@ type TSIGKey struct {
 	Secret    string // base64
 }
 
-// Statement returns the key for named.conf.
 func (k TSIGKey) Statement() string {
 	return fmt.Sprintf("key %q {\n\talgorithm %s;\n\tsecret %q;\n};\n", k.Name, k.Algorithm, k.Secret)
 }
 
-// SecondaryZone is a zone transferred from a primary.
 type SecondaryZone struct {
 	Zone    string // absolute
 	Primary netip.AddrPort
-	Key     string // signing key; empty: unsigned
+	Key     string // "" means unsigned
 }
 
 // PrimaryZone is a zone from a master file. With a key, it accepts updates.
 type PrimaryZone struct {
 	Zone      string // absolute
 	Text      string
-	UpdateKey string // key that may update and transfer; empty: no updates, and loopback clients transfer
+	UpdateKey string // key that may update and transfer; "" means no updates, and loopback clients transfer
 }
 
-// Control is a control channel for other programs than rndc.
 type Control struct {
 	Addr netip.AddrPort
-	Key  TSIGKey // not in Keys
+	Key  TSIGKey
 }
 
 type BINDConfig struct {
-	Addr        netip.AddrPort // zero: a free loopback port
+	Addr        netip.AddrPort // zero means a free loopback port
 	Keys        []TSIGKey
 	Secondaries []SecondaryZone
 	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
 	Primaries   []PrimaryZone
 	Controls    []Control
-	Notify      bool   // to also-notify at once
-	Options     string // further lines of the options block
-	Statements  string // further statements of named.conf
+	Notify      bool // to also-notify at once
+	Options     string
+	Statements  string
 }
 
 type BIND struct {
@@ -65,7 +62,6 @@ type BIND struct {
 	control netip.AddrPort
 }
 
-// StartBIND waits until named answers.
 func StartBIND(ctx context.Context, c BINDConfig) (*BIND, error) {
 	named, err := Find("named", installBIND)
 	if err != nil {
@@ -177,7 +173,6 @@ func (b *BIND) Rndc(ctx context.Context, args ...string) (string, error) {
 	return runProgram(ctx, b.dir, "", b.rndc, append([]string{"-c", filepath.Join(b.dir, "rndc.conf")}, args...)...)
 }
 
-// RndcCommand returns rndc's command for another process.
 func (b *BIND) RndcCommand() []string {
 	return []string{b.rndc, "-c", filepath.Join(b.dir, "rndc.conf")}
 }

@@ -18,7 +18,6 @@ type BindcarConfig struct {
 	Token      string
 }
 
-// Bindcar is a bindcar without a rate limit.
 type Bindcar struct {
 	URL     string
 	process *Process
@@ -28,7 +27,6 @@ func BindcarProgram() (string, error) {
 	return findBuilt("bindcar", "hack/build-bindcar.sh")
 }
 
-// StartBindcar waits for an answer.
 func StartBindcar(ctx context.Context, c BindcarConfig) (*Bindcar, error) {
 	program, err := BindcarProgram()
 	if err != nil {

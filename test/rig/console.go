@@ -12,7 +12,6 @@ import (
 	"strings"
 )
 
-// Command is a page's command, in a single line, with the output shown.
 type Command struct{ Line, Output string }
 
 // ReadConsole reads the console blocks of a page, or of the section heading: "$ " begins a command, "> " continues it,
@@ -55,7 +54,7 @@ func ReadObjects(path string) (objects []string, err error) {
 	return objects, err
 }
 
-// Shell runs commands in bash, with Dir first in PATH.
+// Shell runs commands in bash. Dir is first in PATH.
 type Shell struct{ Dir, Kubeconfig string }
 
 func (s Shell) Run(ctx context.Context, line, input string) (string, error) {

@@ -49,8 +49,8 @@ func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
 	return runProgram(ctx, "", "", dig, append(all, args...)...)
 }
 
-// Serial returns the zone's SOA serial; ok is false if the server does not serve the zone. Without other options, no
-// answer within a second is an error.
+// Serial returns the zone's SOA serial; ok is false if the server does not serve the zone. By default, no answer within
+// a second is an error.
 func (d Dig) Serial(ctx context.Context, zone string, options ...string) (serial uint32, ok bool, err error) {
 	out, err := d.Run(ctx, slices.Concat([]string{"+short", "+norecurse", "+tries=1", "+time=1"}, options, []string{"SOA", zone})...)
 	if err != nil {
@@ -64,7 +64,6 @@ func (d Dig) Serial(ctx context.Context, zone string, options ...string) (serial
 	return serial, err == nil, err
 }
 
-// Transfer returns a zone's records, as Canonical.
 func (d Dig) Transfer(ctx context.Context, zone string) ([]string, error) {
 	text, err := d.Run(ctx, "+tcp", "+onesoa", "+nocomments", "+nostats", "+nocmd", "AXFR", zone)
 	if err != nil {
@@ -91,7 +90,6 @@ func (d Dig) Serials(ctx context.Context, zones []string) (map[string]uint32, er
 	return serials, nil
 }
 
-// Transfers returns master files of the complete transfers.
 func (d Dig) Transfers(ctx context.Context, zones []string) (map[string]string, error) {
 	out, err := d.askEach(ctx, zones, "+tcp", "+tries=1", "+nocomments", "+nostats", "+nocmd", "AXFR")
 	if err != nil {
@@ -138,7 +136,7 @@ func (d Dig) askEach(ctx context.Context, zones []string, args ...string) (strin
 	return d.Run(ctx, "-f", file)
 }
 
-// Delv validates the answer from the trust anchors in a file (named.conf syntax), and returns output also for a bogus
+// Delv validates the answer from the trust anchors in a file (named.conf syntax). It returns output also for a bogus
 // answer.
 func Delv(ctx context.Context, server netip.AddrPort, anchors string, args ...string) (string, error) {
 	delv, err := Find("delv", installBIND)
@@ -150,7 +148,7 @@ func Delv(ctx context.Context, server netip.AddrPort, anchors string, args ...st
 	return string(out), err
 }
 
-// Nsupdate uses TCP, since nsupdate gives up after three seconds of UDP. A refused update is an error.
+// Nsupdate sends an update by TCP, since nsupdate gives up after three seconds of UDP. A refused update is an error.
 func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script string) (string, error) {
 	nsupdate, err := Find("nsupdate", installBIND)
 	if err != nil {
@@ -172,8 +170,8 @@ func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script s
 	return runProgram(ctx, "", fmt.Sprintf("server %s %d\n%s", server.Addr(), server.Port(), script), nsupdate, args...)
 }
 
-// Canonical returns the records of a master file with absolute names, sorted, in named-compilezone's form: equal zones
-// have equal lists. The syntax is checked, the integrity is not.
+// Canonical returns the records of a master file with absolute names, sorted, in named-compilezone's form, so that
+// equal zones have equal lists. The syntax is checked, the integrity is not.
 func Canonical(ctx context.Context, zone, text string) ([]string, error) {
 	compile, err := Find("named-compilezone", installBIND)
 	if err != nil {

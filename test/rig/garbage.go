@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 )
 
-// SpareGarbage collects garbage a quarter as often, unless GOGC is set: beside etcd or a server, collection takes a
+// SpareGarbage collects garbage a quarter as often, unless GOGC is set. Beside etcd or a server, collection takes a
 // tenth of the CPU time.
 func SpareGarbage() {
 	if os.Getenv("GOGC") == "" {

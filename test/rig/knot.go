@@ -17,21 +17,21 @@ import (
 const installKnot = "apt-get install knot"
 
 type KnotConfig struct {
-	Addr netip.AddrPort // zero: a free loopback port
-	// Key is required for transfers. nil lets every loopback client transfer.
-	Key   *TSIGKey
-	Zones []PrimaryZone // UpdateKey is Key's name or empty
-	// Secondaries are not waited for.
+	Addr netip.AddrPort // zero means a free loopback port
+	// Key is required for transfers; nil lets every loopback client transfer.
+	Key         *TSIGKey
+	Zones       []PrimaryZone   // UpdateKey is Key's name or empty
 	Secondaries []SecondaryZone // Key is Key's name or empty
 	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
 	// ForwardKeys may update Secondaries, which forward to the primaries.
 	ForwardKeys []TSIGKey
-	// Notify maps a zone in Zones to the server for NOTIFY, nil for none.
+	// Notify maps a zone in Zones to the server that gets NOTIFY.
 	Notify   map[string]netip.AddrPort
 	Template []string
-	// UpdateOwners are the relative names at and below which Key may update, nil for all.
+	Primary  []string // further lines of each remote that is a primary
+	// UpdateOwners are the relative names at and below which Key may update; nil means all.
 	UpdateOwners []string
-	// Workers is the number of TCP, UDP and background workers each, 1 if zero.
+	// Workers is the number of TCP, UDP and background workers each; 0 means 1.
 	Workers  int
 	Sections string
 }
@@ -40,7 +40,6 @@ type Knot struct {
 	peer
 }
 
-// StartKnot waits until the zones are served.
 func StartKnot(ctx context.Context, c KnotConfig) (*Knot, error) {
 	knotd, err := Find("knotd", installKnot)
 	if err != nil {
@@ -103,6 +102,9 @@ database:
 		fmt.Fprintf(&conf, "remote:\n  - id: primary-of-%s\n    address: %s@%d\n", z.Zone, z.Primary.Addr(), z.Primary.Port())
 		if z.Key != "" {
 			conf.WriteString(key)
+		}
+		for _, line := range c.Primary {
+			fmt.Fprintf(&conf, "    %s\n", line)
 		}
 	}
 	for zone, to := range c.Notify {

@@ -16,7 +16,6 @@ import (
 
 var cachedKube = sync.OnceValue(func() string { return findCached("hack/build-kube.sh") })
 
-// findCached returns the path of a program built before, or "".
 func findCached(script string, arguments ...string) string {
 	out, err := runScript(context.Background(), script, append(arguments, "--cached")...)
 	if err != nil {
@@ -34,8 +33,7 @@ func findBuilt(program, script string, arguments ...string) (string, error) {
 	return "", &Missing{Program: program, In: "the programs of this run", Install: command}
 }
 
-// Root returns the repository's directory. Source paths in the binary are trimmed, and a test runs in the package's
-// directory.
+// Root returns the repository's directory. Paths in the binary are trimmed, and a test runs in its package's directory.
 func Root() (string, error) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -99,7 +97,7 @@ func KubeProgram(program string) (string, error) {
 	return path, nil
 }
 
-// Earlier returns kubizone at an earlier revision, built once, or a *Missing if this clone lacks the revision.
+// Earlier returns kubizone of an earlier revision, built once, or a *Missing if this clone lacks the revision.
 func Earlier(ctx context.Context, revision string) (string, error) {
 	if ofLongAlone(earlier) {
 		return "", &Missing{Program: earlier, In: "the programs of this run", Install: "hack/build-earlier.sh " + revision}

@@ -26,7 +26,6 @@ type NSD struct {
 	peer
 }
 
-// StartNSD waits until nsd answers.
 func StartNSD(ctx context.Context, c NSDConfig) (*NSD, error) {
 	nsd, err := Find("nsd", installNSD)
 	if err != nil {

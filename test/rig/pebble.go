@@ -18,13 +18,11 @@ import (
 	"github.com/miekg/dns"
 )
 
-// PebbleConfig has the challenges' zone on a hidden primary.
 type PebbleConfig struct {
 	Zone    string // absolute
 	Primary netip.AddrPort
-	// From is the source of queries to the hidden primary, other than updating clients'.
-	From string
-	// Serial returns the zone's serial in the API.
+	// From is the source address of queries to the hidden primary, other than updating clients'.
+	From   string
 	Serial func() (uint32, error)
 }
 
@@ -34,8 +32,7 @@ type Pebble struct {
 
 	// Directory is the ACME directory's URL, Root a file with the CA certificate.
 	Directory, Root string
-	// Resolver waits until the hidden primary has the API's serial: tests neither sleep for a transfer nor fail if a
-	// transfer takes longer.
+	// Resolver waits until the hidden primary has the API's serial, so that tests need not wait for a transfer.
 	Resolver netip.AddrPort
 
 	config   PebbleConfig
@@ -43,7 +40,6 @@ type Pebble struct {
 	stop     context.CancelFunc
 }
 
-// StartPebble waits until pebble and the resolver answer.
 func StartPebble(ctx context.Context, c PebbleConfig) (*Pebble, error) {
 	program, err := Find("pebble", "hack/install-peers.sh")
 	if err != nil {

@@ -53,7 +53,6 @@ func (p *peer) Start(ctx context.Context) error {
 	return p.wait(ctx, func() error { return p.checkUp(ctx) })
 }
 
-// The error has fact's last error and the log.
 func (p *peer) wait(ctx context.Context, fact func() error) error {
 	for {
 		err := fact()
@@ -81,7 +80,7 @@ func (p *peer) Serial(ctx context.Context, zone string) (serial uint32, ok bool,
 	return Dig{Server: p.Addr}.Serial(ctx, zone, "+tries=3", "+time=5")
 }
 
-// WaitSerial waits until the server answers with the serial. The error has the log.
+// WaitSerial waits until the server answers with the serial.
 func (p *peer) WaitSerial(ctx context.Context, zone string, want uint32) error {
 	return p.wait(ctx, func() error {
 		got, ok, err := Dig{Server: p.Addr}.Serial(ctx, zone)
@@ -96,7 +95,6 @@ func (p *peer) Transfer(ctx context.Context, zone string) ([]string, error) {
 	return Dig{Server: p.Addr}.Transfer(ctx, zone)
 }
 
-// Log returns at least the last megabyte.
 func (p *peer) Log() string {
 	if p.process == nil {
 		return ""

@@ -25,7 +25,7 @@ const (
 // FreePort reserves a loopback port, free for TCP and UDP, until this process ends.
 func FreePort() (netip.AddrPort, error) { return reservations.reservePort() }
 
-// OutsidePort is FreePort beyond loopback, for classes without allowLocalAddresses.
+// OutsidePort reserves a port of an address beyond loopback, for classes without allowLocalAddresses.
 func OutsidePort() (netip.AddrPort, error) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -45,7 +45,7 @@ func OutsidePort() (netip.AddrPort, error) {
 var reservations = reserved{path: filepath.Join(os.TempDir(), "kubizone-test-ports"), next: rand.IntN(ports), left: ports}
 
 // reserved holds a process's ports. A reservation is a lock on an octet of a file shared by all test processes of this
-// machine. The kernel releases the lock at any end of the process.
+// machine. The kernel releases the lock when the process ends.
 type reserved struct {
 	path string
 
@@ -69,7 +69,7 @@ func (r *reserved) reservePort() (netip.AddrPort, error) {
 		r.next, r.left = r.next+1, r.left-1
 		lock := syscall.Flock_t{Type: syscall.F_WRLCK, Start: int64(port), Len: 1}
 		if err := syscall.FcntlFlock(r.file.Fd(), syscall.F_SETLK, &lock); errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) {
-			continue // another process's
+			continue
 		} else if err != nil {
 			return netip.AddrPort{}, fmt.Errorf("reserving a port in %s: %w", r.path, err)
 		}
@@ -93,7 +93,7 @@ func openReservations(path string) (*os.File, error) {
 	return file, file.Chmod(0o666)
 }
 
-// isUnused is false for listeners without reservations, such as a process left by a test.
+// isUnused finds listeners without reservations, such as a process left by a test.
 func isUnused(at netip.AddrPort) bool {
 	// A process forked meanwhile would inherit these sockets until exec, and keep the port in use.
 	syscall.ForkLock.RLock()

@@ -21,21 +21,18 @@ const (
 
 // PowerDNSConfig configures a pdns_server, which uses IXFR if possible. Keys of the zones are ignored.
 type PowerDNSConfig struct {
-	Addr        netip.AddrPort // zero: a free loopback port
+	Addr        netip.AddrPort // zero means a free loopback port
 	Secondaries []SecondaryZone
 	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
 	Zones       []PrimaryZone
-	APIKey      string // empty: no HTTP API
+	APIKey      string // "" means no HTTP API
 }
 
-// PowerDNS is a pdns_server with a database.
 type PowerDNS struct {
 	peer
-	// API is the HTTP API's URL, if enabled.
 	API string
 }
 
-// StartPowerDNS waits until pdns_server answers.
 func StartPowerDNS(ctx context.Context, c PowerDNSConfig) (*PowerDNS, error) {
 	programs := map[string]string{"pdns_server": "", "pdnsutil": "", "sqlite3": ""}
 	for program := range programs {
@@ -89,9 +86,9 @@ loglevel=6
 	if err := os.WriteFile(filepath.Join(p.dir, "pdns.conf"), []byte(conf), 0o600); err != nil {
 		return err
 	}
-	// One process writes the rows of pdnsutil's create-secondary-zone, set-kind and set-meta for all zones.
+	// The rows of pdnsutil's create-secondary-zone, set-kind and set-meta are written by one process for all zones.
 	var script strings.Builder
-	// PowerDNS' IXFR is a transaction that fails after a concurrent write: a single thread retrieves zones, and WAL
+	// PowerDNS' IXFR is a transaction that fails after a concurrent write. So a single thread retrieves zones, and WAL
 	// keeps readers from locking.
 	fmt.Fprintf(&script, "PRAGMA journal_mode = WAL;\n.read %s\nBEGIN;\n", schemaPowerDNS)
 	add := func(zones []SecondaryZone, kind string) {

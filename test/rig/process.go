@@ -18,10 +18,9 @@ import (
 
 var searched = []string{"/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/bin", "/sbin", "/bin"}
 
-// Missing is the error for a program that is not installed. It skips the test.
 type Missing struct {
 	Program string
-	In      string // empty: PATH and searched
+	In      string // "" means PATH and searched
 	Install string
 }
 
@@ -33,7 +32,6 @@ func (m *Missing) Error() string {
 	return fmt.Sprintf("%s is not in %s; %s brings it", m.Program, in, m.Install)
 }
 
-// Find returns a program's path, or a *Missing.
 func Find(program, install string) (string, error) {
 	if ofLongAlone(program) {
 		return "", &Missing{Program: program, In: "the programs of this run", Install: install}
@@ -58,16 +56,15 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// RequireAll turns skips into failures, set by `make test`.
+// RequireAll is the variable that turns skips into failures. `make test` sets it.
 const RequireAll = "KUBIZONE_TEST_REQUIRE_ALL"
 
-// Skips reports whether err is a *Missing that skips a test.
 func Skips(err error) bool {
 	m, ok := errors.AsType[*Missing](err)
 	return ok && (os.Getenv(RequireAll) == "" || ofLongAlone(m.Program))
 }
 
-// SkipMissing skips the test if Skips(err), and fails the test on other errors.
+// SkipMissing skips the test if Skips(err). Other errors fail the test.
 func SkipMissing(t TB, err error) {
 	t.Helper()
 	if Skips(err) {
@@ -96,7 +93,6 @@ func NeedServer[T io.Closer](server T, err error) func(TB) T {
 	}
 }
 
-// Process is a program, ended only by id.
 type Process struct {
 	cmd   *exec.Cmd
 	out   *tail
@@ -104,7 +100,7 @@ type Process struct {
 	err   error // valid once ended is closed
 }
 
-// StartProcess starts a program in dir, with env beside this process's.
+// StartProcess adds env to this process's.
 func StartProcess(env []string, dir, path string, args ...string) (*Process, error) {
 	command := exec.Command(path, args...)
 	command.Dir = dir
@@ -151,7 +147,6 @@ func (p *Process) Pause() error {
 
 func (p *Process) Ended() <-chan struct{} { return p.ended }
 
-// Err returns the result, once Ended is closed.
 func (p *Process) Err() error { return p.err }
 
 // Kill sends SIGKILL and waits, like a power failure.

@@ -16,7 +16,7 @@ import (
 // Programs is the variable with the directory of built programs, shared by a `make test`.
 const Programs = "KUBIZONE_BIN"
 
-// LongLease is for a test's only controller, which exits after half of this time without a renewal: other tests can
+// LongLease is for a test's only controller, which exits after half of this time without a renewal. Other tests can
 // delay a renewal by seconds.
 const LongLease = "--lease-duration=1m"
 
@@ -27,34 +27,30 @@ func RetrySoon() {
 	}
 }
 
-// Kubizone returns the program's path, shared by this run, or else built into dir. The tag faultpoints enables fault
+// Kubizone returns the program's path, shared by this run, or built into dir. The tag faultpoints enables fault
 // injection.
 func Kubizone(ctx context.Context, dir, tag string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/kubizone", tag)
 }
 
-// Client returns the path of kubectl-kubizone, built like Kubizone.
 func Client(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/kubectl-kubizone", "")
 }
 
-// WebhookServer returns the webhook protocol's reference server.
 func WebhookServer(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/webhook-server", "")
 }
 
-// Publish returns the example Go client.
 func Publish(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "api/examples/publish", "")
 }
 
-// MinimalController returns the controller that benchmarks run beside Kubizone, built like Kubizone.
 func MinimalController(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "test/bench/peers/minimal", "")
 }
 
 // Gardener returns the path of kubizone-gardener, built into dir. The first build of this separate module takes minutes
-// and the Go module proxy.
+// and needs the Go module proxy.
 func Gardener(ctx context.Context, dir string) (string, error) {
 	program := filepath.Join(dir, "kubizone-gardener")
 	_, err := runScript(ctx, "hack/gardener.sh", "build", "-ldflags", "-s -w", "-o", program, ".")

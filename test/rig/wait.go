@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// Within bounds a test's waits.
 func Within(t interface {
 	Context() context.Context
 	Cleanup(func())
@@ -21,7 +20,7 @@ func Within(t interface {
 // startTimeout is long: a loaded machine is slow, not wrong.
 const startTimeout = 2 * time.Minute
 
-// Pause sleeps between runs of a polling program, for a tenth of the time since begin: a kubectl costs a seventh of a
+// Pause sleeps for a tenth of the time since begin, between runs of a polling program: a kubectl costs a seventh of a
 // CPU second.
 func Pause(begin time.Time) {
 	time.Sleep(min(max(time.Since(begin)/10, 50*time.Millisecond), 2*time.Second))

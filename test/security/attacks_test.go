@@ -163,6 +163,10 @@ var attacks = []attack{
 		"without reading the others", nil, nil},
 	{113, "T", "the processes, etcd's members and the certificates of the platform, by the roles of a tenant", "no role but " +
 		"kubizone-operator reads the Installation, in the whole cluster", nil, nil},
+	{114, "T", "Ready of Records by the status of a Delivery, with every right in its namespace", "403: a ClusterRoleBinding gives " +
+		"the right to confirm", nil, []string{"test/cluster TestStories//confirm"}},
+	{115, "N", "Ready of Records by the token of one class's controller: another class, a serial that no server has", "403, 422; no " +
+		"Record is Ready before every class in force confirms", nil, []string{"test/cluster TestStories//confirm"}},
 }
 
 // TestAttacks checks the table: each number has an attempt, an expectation and a test.

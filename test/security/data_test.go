@@ -417,7 +417,6 @@ func (t *tenant) measureHeap(ctx context.Context, test *testing.T) (octets int) 
 	return octets
 }
 
-// endedWatches counts slow watches of Records.
 func (t *tenant) endedWatches(ctx context.Context, test *testing.T) (count int) {
 	test.Helper()
 	text := string(must.Get(t.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(test))

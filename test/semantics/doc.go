@@ -8,14 +8,12 @@
 //
 //  1. A sentence without a test, and a test that names an unknown sentence, are printed as errors, with exit code 1.
 //  2. A test is a Go test or fuzz function, a scenario file in testdata that a test runs, or a story of
-//     docs/situations.md. A test names sentences in the name, the doc comment, a comment in the body, the comment of a
-//     package with a single property, the heading of a story, or at the beginning of a subtest's name. Names at a
-//     called function testX count too. Failure messages, comments of helpers and expected output do not.
-//  3. `make test` fails on the same errors.
-//  4. A rule of S1 to S10 has at most 30 words, apart from reason, examples, list and table, and all together have at
-//     most 3,200, so that a user can remember them.
+//     docs/situations.md. A test names sentences in its name, its comments, the comment of a package with a single
+//     property, the heading of a story, or at the beginning of a subtest's name. Names at a called function testX count
+//     too. Failure messages, comments of helpers and expected output do not.
+//  3. Rules S1 to S10 have at most 30 words each, apart from reason, examples, list and table, and 3,200 in all.
 //
-// Out of scope: the question whether a test proves its sentence.
+// Out of scope: whether a test proves its sentence.
 //
 // Read table.go, which defines how a test names a sentence.
 package main

@@ -26,7 +26,6 @@ var (
 	cited   = regexp.MustCompile(`\b[NS](\d+\.\d+)\b`)
 )
 
-// Read parses the situations of a page.
 func Read(file string) (all []Situation, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command slowest runs go test with the given arguments, for `make test` and `make test-race`, and then prints the
-// slowest packages and tests. `-go PROGRAM`, before all other arguments, replaces the go command (hack/gardener.sh).
+// Command slowest runs go test with the given arguments, and then prints the slowest packages and tests. `make test`
+// and `make test-race` use it. `-go PROGRAM`, before all other arguments, replaces the go command (hack/gardener.sh).
 //
 // Guarantees:
 //
@@ -10,7 +10,7 @@
 //  2. The exit code is go test's.
 //  3. A cached result does not count.
 //
-// Out of scope: the code under test. A slow test is no failure.
+// Out of scope: the code under test.
 //
 // Read main.go.
 package main

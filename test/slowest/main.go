@@ -53,7 +53,6 @@ func runTests(args []string) error {
 	return err
 }
 
-// event is a line of `go test -json`.
 type event struct {
 	Action, Package, Test, Output string
 	Elapsed                       float64 // seconds
@@ -70,7 +69,6 @@ type taken struct {
 	name    string
 }
 
-// listed bounds the printed packages, and tests.
 const listed = 15
 
 type report struct {
@@ -88,7 +86,7 @@ func (r *report) readEvents(events io.Reader) error {
 			if json.Unmarshal(line, &e) == nil && e.Action != "" {
 				r.takeEvent(e)
 			} else {
-				r.out.Write(line) // output of go itself
+				r.out.Write(line)
 			}
 		}
 		if errors.Is(err, io.EOF) {

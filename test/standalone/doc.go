@@ -6,9 +6,9 @@
 // Guarantees:
 //
 //  1. Start returns a ready server and stops it at the end of the test. A server's error fails the test.
-//  2. Ports are free loopback ports; all files are in a directory of the test.
+//  2. The server uses free loopback ports and a directory of the test.
 //
-// Out of scope: real processes, to kill a server or to read metrics; use test/e2e or test/rig.
+// Out of scope: real processes, which test/rig starts.
 //
 // Read standalone.go.
 package standalone

@@ -4,7 +4,7 @@
 // Package store is the base of the ledger's tests: an embedded etcd member per test binary, servers over it (a ledger
 // with the decorated storage), and objects to write.
 //
-// Guarantees: (1) Each Store has a prefix: tests share only the member. (2) fsck checks every Store after the test,
+// Guarantees: (1) Tests share only the member: each Store has a prefix. (2) fsck checks every Store after the test,
 // unless damaged on purpose. (3) Two servers of a Store share no connection or memory.
 //
 // Out of scope: HTTP, admission and DNS.

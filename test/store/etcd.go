@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The binary's shared member. home also has the directories of Fresh.
+// member is shared by the binary's tests. home also has the directories of Fresh.
 var (
 	member *Etcd
 	home   string
@@ -42,7 +42,7 @@ func Main(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// The request makes sure that the member has built its handlers, which read os.Stderr: Run replaces os.Stderr for
+	// The request makes sure that the member has built its handlers, which read os.Stderr. Run replaces os.Stderr for
 	// `go test -json`.
 	answer, err := http.Get(member.Endpoint + "/health")
 	if err != nil {
@@ -50,7 +50,7 @@ func Main(m *testing.M) int {
 		return 1
 	}
 	answer.Body.Close()
-	// The member ends with this process: closing takes seconds.
+	// Closing the member would take seconds; it ends with this process.
 	return m.Run()
 }
 

@@ -38,7 +38,6 @@ func Zone(ns, name, domain string, delegations ...v1alpha1.DelegationRule) *v1al
 	return z
 }
 
-// Allow returns a rule for a namespace; "" is any.
 func Allow(ns string, patterns ...string) v1alpha1.DelegationRule {
 	d := v1alpha1.DelegationRule{Namespace: ns}
 	for _, p := range patterns {
@@ -47,7 +46,6 @@ func Allow(ns string, patterns ...string) v1alpha1.DelegationRule {
 	return d
 }
 
-// Delegation is a rule for a zone of namespace ns.
 func Delegation(ns, name, zone string, namespaces []string, patterns ...string) *v1alpha1.Delegation {
 	d := &v1alpha1.Delegation{ObjectMeta: objectMeta(ns, name)}
 	d.Spec.ZoneRef.Name, d.Spec.Namespaces = zone, namespaces
@@ -187,7 +185,6 @@ func (s *Server) ListRecords(ns string) []v1alpha1.Record {
 	return out.Items
 }
 
-// Eventually waits up to a minute.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -198,7 +195,6 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Fatalf("not within a minute: %s", what)
 }
 
-// Must panics on an error, possible only in a wrong test.
 func Must[T any](v T, err error) T {
 	if err != nil {
 		panic(fmt.Sprintf("%+v", err))

@@ -36,9 +36,9 @@ type Store struct {
 	Prefix string
 	Client *kubernetes.Client
 	etcd   *Etcd
-	// Encryption encrypts objects and internal keys at rest, nil for none.
+	// Encryption encrypts objects and internal keys at rest; nil means none.
 	Encryption value.Transformer
-	// Damaged is true if the test breaks the store. fsck then does not run at the end.
+	// Damaged is true if the test breaks the store: then fsck does not run at the end.
 	Damaged bool
 }
 
@@ -115,7 +115,7 @@ func (s *Store) MustBeClean() {
 	}
 }
 
-// Settle waits until the outbox is empty and fsck finds no pending work. Some server must Run.
+// Settle waits until the outbox is empty and fsck finds no pending work. At least one server must Run.
 func (s *Store) Settle() {
 	s.T.Helper()
 	var last fsck.Report
@@ -132,7 +132,6 @@ func (s *Store) Settle() {
 	s.T.Fatalf("not settled within two minutes: %s", Text(s.Fsck()))
 }
 
-// SetFormat sets format and leastReader in the config key.
 func (s *Store) SetFormat(format int) {
 	s.T.Helper()
 	key, all := layout.Keys{Prefix: s.Prefix}.Config(), map[string]any{}
@@ -151,7 +150,6 @@ func (s *Store) SetFormat(format int) {
 	}
 }
 
-// Together calls the function Together once.
 func (s *Store) Together(keys ...string) {
 	s.T.Helper()
 	client, err := s.Connect()
@@ -165,8 +163,8 @@ func (s *Store) Together(keys ...string) {
 }
 
 // Together rewrites objects unchanged, a number of times, each time in one transaction, as a batch of the ledger does.
-// Each object except the last of a resource then has a prefix octet before its value. after is called after each
-// transaction. client must have no other use.
+// In a transaction, each object except the last of a resource gets a prefix octet before its value. after is called
+// after each transaction. client must have no other use.
 func Together(ctx context.Context, client *clientv3.Client, prefix string, times int, after func(), keys ...string) error {
 	ledger.Versions(prefix).Wrap(client)
 	at, values := make([]int64, len(keys)), make([]string, len(keys))
@@ -214,19 +212,16 @@ func Text(r fsck.Report) string {
 	return b.String()
 }
 
-// Server is a ledger with a connection, and the decorated storage.
 type Server struct {
-	T       testing.TB
-	Ctx     context.Context
-	Ledger  *ledger.Ledger
-	Zones   storage.Interface
-	Records storage.Interface
-	// Delegations stores the rules beside those in Zones.
+	T           testing.TB
+	Ctx         context.Context
+	Ledger      *ledger.Ledger
+	Zones       storage.Interface
+	Records     storage.Interface
 	Delegations storage.Interface
 	stop        func()
 }
 
-// Server ends with the test.
 func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	s.T.Helper()
 	client := s.connectEtcd()
@@ -241,7 +236,7 @@ func (s *Store) Server(change ...func(*ledger.Config)) *Server {
 	return server
 }
 
-// NewServer works outside of tests too.
+// NewServer is for use outside of tests, too.
 func NewServer(ctx context.Context, client *kubernetes.Client, prefix string, change ...func(*ledger.Config)) (*Server, error) {
 	config := ledger.Config{Client: client.Client, Prefix: prefix, Zones: Codec(), Records: Codec(), TryEvery: 20 * time.Millisecond}
 	for _, f := range change {
@@ -292,7 +287,7 @@ func NewServer(ctx context.Context, client *kubernetes.Client, prefix string, ch
 	return s, nil
 }
 
-// Run processes the outbox in the background until stop, which waits, or the end of the test.
+// Run processes the outbox in the background until the end of the test, or until stop, which waits.
 func (s *Server) Run() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

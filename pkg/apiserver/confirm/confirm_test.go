@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -16,7 +17,7 @@ import (
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -41,6 +42,8 @@ type stored struct {
 	transactions int
 	zone         *v1alpha1.Zone
 	fails        int // calls of ChangeRecords to fail
+	// dies, if not nil, is called before and after each transaction with Records, and may end the goroutine.
+	dies func()
 }
 
 func (s *stored) RunElected(ctx context.Context, run func(context.Context)) error {
@@ -83,6 +86,10 @@ func (s *stored) ChangeRecords(_ context.Context, namespace string, names []stri
 		s.fails--
 		return 0, errors.New("etcd is away")
 	}
+	if s.dies != nil {
+		s.dies()
+		defer s.dies()
+	}
 	for _, at := range names {
 		ref := law.Ref{Namespace: namespace, Name: at}
 		record := s.records[ref]
@@ -94,7 +101,7 @@ func (s *stored) ChangeRecords(_ context.Context, namespace string, names []stri
 			s.written = append(s.written, ref)
 		}
 	}
-	if len(names) > 128 {
+	if n > 128 {
 		return n, errors.New("the ledger would write several transactions")
 	}
 	if n > 0 {
@@ -117,7 +124,7 @@ func (s *stored) ChangeZone(_ context.Context, _, _ string, change func(*v1alpha
 // newLeader returns a leader of a zone at serial 100 that the class main has confirmed up to a serial.
 func newLeader(t *testing.T, of *stored, confirmed int64) *leader {
 	t.Helper()
-	informer := func(of runtime.Object) cache.SharedIndexInformer {
+	informer := func(of apiruntime.Object) cache.SharedIndexInformer {
 		return cache.NewSharedIndexInformer(&cache.ListWatch{}, of, 0, cache.Indexers{})
 	}
 	x := &ready.Index{Zones: informer(&v1alpha1.Zone{}), Classes: informer(&v1alpha1.DNSClass{}),
@@ -196,6 +203,103 @@ func TestTurn_confirmsByTheDelivery_S6_18(t *testing.T) {
 	if s.countReady(metav1.ConditionTrue) != 30 || len(s.written) != 20 {
 		t.Errorf("at the next serial %d are Ready, %d written", s.countReady(metav1.ConditionTrue), len(s.written))
 	}
+}
+
+// A server killed at any step of a confirmation leaves no Record Ready before its serial is confirmed, and the next
+// server, which knows only the stored Records, makes the others Ready.
+func TestTurn_killedAtEachStepAnotherGoesOn_S6_13(t *testing.T) {
+	const early, late = 700, 30
+	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
+	first := newLeader(t, s, 50)
+	for i := range early {
+		s.addRecord(first, fmt.Sprint("team", i%2), fmt.Sprint("early", i), 50, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+	}
+	for i := range late {
+		s.addRecord(first, "team0", fmt.Sprint("late", i), 51, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+		s.addRecord(first, "team0", fmt.Sprint("wrong", i), 51, metav1.ConditionTrue, v1alpha1.ReasonDelivered)
+	}
+	killed, left := 0, 0
+	s.dies = func() {
+		if left--; left == 0 {
+			killed++
+			runtime.Goexit()
+		}
+	}
+	for whole := false; !whole; {
+		if killed > 100 {
+			t.Fatalf("after 100 kills %d Records are Ready", s.countReady(metav1.ConditionTrue))
+		}
+		l := newLeader(t, s, 50)
+		for _, record := range s.records {
+			l.trackRecord(record.DeepCopy(), false)
+		}
+		left = 1 + killed // each server comes a step further
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for l.workNext(t.Context()) {
+				if whole = l.queue.Len() == 0; whole {
+					return
+				}
+			}
+		}()
+		<-done
+		for ref, record := range s.records {
+			isLate := record.Status.Serial == 51 && ref.Name[0] == 'l'
+			if isLate && ready.ReadyOf(record.Status.Conditions).Status == metav1.ConditionTrue {
+				t.Fatalf("after %d kills %s is Ready", killed, ref.Name)
+			}
+		}
+	}
+	if n := s.countReady(metav1.ConditionTrue); n != early || killed < early/pageRecords || len(s.written) != early+late {
+		t.Errorf("after %d kills %d Records are Ready, by %d writes", killed, n, len(s.written))
+	}
+	s.dies = nil
+	l := newLeader(t, s, 51)
+	for _, record := range s.records {
+		l.trackRecord(record.DeepCopy(), false)
+	}
+	for l.workNext(t.Context()) && l.queue.Len() > 0 {
+	}
+	if n := s.countReady(metav1.ConditionTrue); n != early+2*late {
+		t.Errorf("at the next serial %d are Ready", n)
+	}
+}
+
+// S6.13: with a class that comes no Record is Ready before that class confirms, and none after a class that goes until
+// that has withdrawn the zone.
+func TestTurn_followsClassesThatComeAndGo_S6_13(t *testing.T) {
+	s := &stored{records: map[law.Ref]*v1alpha1.Record{}}
+	l := newLeader(t, s, 100)
+	for i := range 200 {
+		s.addRecord(l, "team", fmt.Sprint("r", i), 50, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+	}
+	expect := func(when, want string, n int) {
+		t.Helper()
+		l.queue.Add("u")
+		for l.workNext(t.Context()) && l.queue.Len() > 0 {
+		}
+		if counts := s.countReasons(); counts[want] != n {
+			t.Errorf("%s: %v, want %d %s", when, counts, n, want)
+		}
+	}
+	for _, of := range []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled} {
+		meta.SetStatusCondition(&l.index.ZoneByUID("u").Status.Conditions, metav1.Condition{Type: of, Status: metav1.ConditionTrue})
+	}
+	expect("confirmed", v1alpha1.ReasonDelivered, 200)
+	classes := l.index.Classes.GetStore()
+	other := classes.List()[0].(*v1alpha1.DNSClass).DeepCopy()
+	other.Name = "other"
+	must.Succeed(t, classes.Add(other))
+	zone := l.index.ZoneByUID("u")
+	zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: "other"})
+	expect("a class comes", v1alpha1.ReasonPending, 200)
+	zone.Spec.DNSClassRefs = zone.Spec.DNSClassRefs[:1]
+	expect("that class goes", v1alpha1.ReasonDelivered, 200)
+	zone.Spec.DNSClassRefs = nil
+	expect("both go, and one has the zone", v1alpha1.ReasonPending, 200)
+	must.Succeed(t, l.index.Deliveries.GetStore().Replace(nil, ""))
+	expect("none has the zone", v1alpha1.ReasonNoClass, 200)
 }
 
 // A page of each namespace in turn, the latest changes first: a tenant's bulk delays another tenant by a page.

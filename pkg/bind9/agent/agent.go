@@ -26,13 +26,12 @@ type Controller interface {
 
 var _ Controller = (*rndc.Client)(nil)
 
-// Config configures an Agent. Fields are required except as noted.
+// Config configures an Agent. Fields are required unless "" has a meaning.
 type Config struct {
 	Control Controller
 	// Nameserver is named's address for DNS: "127.0.0.1:53".
 	Nameserver string
-	// TSIGKey returns the key for a query to Nameserver.
-	TSIGKey func() (transfer.Key, error)
+	TSIGKey    func() (transfer.Key, error)
 	// ZoneDir is a writable directory with the same path for named and the agent.
 	ZoneDir string
 	// ConfigDir has the files of named's configuration; "" disables WatchConfig.
@@ -48,7 +47,7 @@ type Config struct {
 const (
 	// maxRate and maxBurst bound the requests of an address, per second.
 	maxRate, maxBurst = 50, 200
-	// maxBody is bindcar's limit, in octets.
+	// maxBody is in octets, as in bindcar.
 	maxBody = 2 << 20
 	// maxRequests bounds concurrent requests; named runs one command at a time.
 	maxRequests = 16
@@ -77,7 +76,6 @@ type work struct {
 	body    []byte
 }
 
-// decode reads the JSON body. It ignores unknown fields, as bindcar does.
 func (w *work) decode(into any) error {
 	if err := json.Unmarshal(w.body, into); err != nil {
 		return refuse(http.StatusBadRequest, "body: not the JSON of this request: %v; docs/bind-agent.md names its fields", err)
@@ -93,7 +91,7 @@ func (a *Agent) lockZone(zone name.Name) (unlock func()) {
 	return lock.Unlock
 }
 
-// runCommand runs a command of named. If named does not answer, the error is a 503.
+// runCommand returns a 503 if named does not answer.
 func (a *Agent) runCommand(ctx context.Context, command string) (string, error) {
 	if len(command) > rndc.MaxCommand {
 		return "", refuse(http.StatusBadRequest, "the configuration is a command of %d octets, and named reads %d; "+

@@ -325,7 +325,7 @@ func TestReady_failsWithNamed(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	f := newFixture(t, func(_ *rig.BINDConfig, config *Config) { config.Now = func() time.Time { return now } })
-	f.token = "" // without a token
+	f.token = ""
 	f.expectAnswer(200, `["zone_dir: ok","rndc: ok","dns: ok","zones: ok"]`, "GET", "/ready", nil)
 	f.expectAnswer(200, `"agent":"kubizone"`, "GET", "/health", nil)
 	f.bind.Stop()

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// TokenFile is the path of a file with a bearer token per line. It is read for each request.
+// TokenFile is the path of a file with a bearer token per line, read for each request.
 type TokenFile string
 
 // maxTokenFile is in octets, minToken in characters.
@@ -40,7 +40,6 @@ func (f TokenFile) Authenticate(r *http.Request) error {
 	return nil
 }
 
-// Read returns the tokens.
 func (f TokenFile) Read() ([]string, error) {
 	file, err := os.Open(string(f))
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	"strings"
 )
 
-// clause is a statement of a zone block. Tokens keep their quotes.
 type clause struct {
 	name   string
 	tokens []string
@@ -54,7 +53,7 @@ func (c clauses) text() string {
 	return out.String()
 }
 
-// listDifferences returns the statements that differ, apart from file, order and quotes, which named does not keep.
+// listDifferences ignores file, order and quotes, which named does not keep.
 func (c clauses) listDifferences(other clauses) []string {
 	var names []string
 	plain := func(c clauses, name string) string {

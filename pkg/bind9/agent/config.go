@@ -40,7 +40,7 @@ func (l *loadedConfig) check() string {
 	return "ok"
 }
 
-// WatchConfig reloads named if the configuration files have changed, at once and at each tick until ctx ends. It
+// WatchConfig reloads named, at once and at each tick until ctx ends, if the configuration files have changed. It
 // retries a refused configuration, because an included file may arrive later.
 func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.ConfigDir == "" {

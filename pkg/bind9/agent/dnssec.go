@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// showDS answers only with the DS of published key signing keys, because it reads the keys by DNS.
+// The DS come from published key signing keys alone, read by DNS.
 func (a *Agent) showDS(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	if _, err := a.readStatus(ctx, job.zone); err != nil {

@@ -7,17 +7,17 @@
 // Guarantees:
 //
 //	A1. A repeated request changes nothing: the answer for an existing zone is 200, or 409 if its configuration
-//	    differs. Files of existing zones are never written.
+//	 differs. Files of existing zones are never written.
 //	A2. Only an unknown zone is answered 404. If named does not answer, the response is 503 with Retry-After.
 //	A3. /ready is 503 unless named answers on the control channel and by DNS, and the zone directory is writable.
-//	    After each start of named, it is also 503 until all zones of the agent are loaded, and all members of catalog
-//	    zones that every server once had. After two minutes 99 % of the zones are enough.
+//	 After each start of named, it is also 503 until all zones of the agent are loaded, and all members of catalog
+//	 zones that every server once had. After two minutes 99 % of the zones are enough.
 //	A4. Names, types and values are parsed and formatted by their RFCs: zones may have every type, and client input
-//	    reaches no file, command or message unchecked.
+//	 reaches no file, command or message unchecked.
 //	A5. Only /health and /ready are answered without authentication.
 //	A6. Requests are bounded in size, number, rate and time. Too many requests give 429 with Retry-After.
 //	A7. If named loses the zone of a catalog member, the zone is recreated within a minute, even without a change of
-//	    the catalog.
+//	 the catalog.
 //
 // Out of scope: Kubernetes, and the choice of zones.
 //

@@ -19,14 +19,14 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// zoneFiles is a directory of files named "example.org.1f2e3d4c.zone". The random part keeps the agent from writing a
+// zoneFiles is a directory of files such as "example.org.1f2e3d4c.zone". The random part keeps the agent from writing a
 // file in use.
 type zoneFiles struct{ dir string }
 
 // maxFileName is the limit of file systems, less the suffixes of named.
 const maxFileName = 255 - len(".signed.jnl")
 
-// The file of a secondary is empty. named writes the zone file beside it after the first transfer.
+// The file of a secondary is empty: named writes the zone file beside it after the first transfer.
 const zoneKind, secondaryKind = "zone", "secondary"
 
 var zoneFileName = regexp.MustCompile(`^((.+)\.[0-9a-f]{8}\.)(zone|secondary)$`)
@@ -45,10 +45,10 @@ func unescapeZone(text string) (name.Name, error) {
 	return name.Parse(strings.ReplaceAll(text, "%2F", "/") + ".")
 }
 
-// createFile writes a new file and returns its path for named. Content is nil for a secondary.
+// createFile returns the path of a new file for named. Content is nil for a secondary.
 func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	var suffix [4]byte
-	_, _ = rand.Read(suffix[:]) // never fails
+	_, _ = rand.Read(suffix[:])
 	start := escapeZone(zone) + "." + hex.EncodeToString(suffix[:]) + "."
 	if len(start)+len(secondaryKind) > maxFileName {
 		return "", refuse(http.StatusBadRequest, "zoneName: %d characters; a file name holds %d of them", len(zone.String()),

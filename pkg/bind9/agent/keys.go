@@ -30,7 +30,7 @@ func (f zoneFiles) keyOwnerPath(zone name.Name) string {
 	return filepath.Join(f.dir, "K"+escapeZone(zone)+".owner")
 }
 
-// readKeyOwner returns the owner of a zone's keys, "" for keys added by hand.
+// readKeyOwner returns "" for keys added by hand.
 func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 	owner, err := os.ReadFile(f.keyOwnerPath(zone))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +39,7 @@ func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 	return string(owner), err
 }
 
-// writeKeyOwner replaces the owner atomically: keys without an owner would sign the zone of any owner.
+// The replacement is atomic: keys without an owner would sign the zone of any owner.
 func (f zoneFiles) writeKeyOwner(zone name.Name, owner string) error {
 	path := f.keyOwnerPath(zone)
 	file, err := os.CreateTemp(f.dir, "key-owner-*")
@@ -126,11 +126,11 @@ func (f zoneFiles) removeKeys(zone name.Name) error {
 }
 
 const (
-	// Keys of removed zones are kept for keyTime, of maxLeftKeys zones per owner: they must not fill the disk.
+	// Keys of removed zones are kept for keyTime, of maxLeftKeys zones per owner, so that they do not fill the disk.
 	keyTime, maxLeftKeys = 7 * 24 * time.Hour, 100
 )
 
-// SweepKeys removes old keys of removed zones at once and at each tick until ctx ends.
+// SweepKeys removes old keys of removed zones at each tick until ctx ends, and at once.
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {

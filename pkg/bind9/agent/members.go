@@ -23,17 +23,16 @@ const (
 )
 
 type memberWatch struct {
-	// state is the zonesState before the last full check, made at the time looked.
+	// state is from before the last full check, at the time looked.
 	state  zonesState
 	looked time.Time
-	// lost members had no zone at the last check. The second check decides: a new member has none for a moment.
-	lost map[name.Name]bool
-	// next is the earliest time of the next retransfer.
+	// lost members had no zone at the last check. A new member has none for a moment, so a second check follows.
+	lost    map[name.Name]bool
 	next    time.Time
 	backoff time.Duration
 }
 
-// zonesState is named's zone count and catalog serials, "" if unknown. A lost zone changes the count, or a serial if a
+// zonesState is named's zone count and catalog serials; "" if unknown. A lost zone changes the count, or a serial if a
 // new zone takes its place.
 type zonesState string
 
@@ -78,7 +77,6 @@ func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	}
 }
 
-// restoreMembers has named retransfer the catalogs if a member had no zone in two checks.
 func (a *Agent) restoreMembers(ctx context.Context, watch *memberWatch) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()

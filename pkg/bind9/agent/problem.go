@@ -19,7 +19,7 @@ const retryTime = 2 * time.Second
 type problem struct {
 	status  int
 	message string
-	retry   time.Duration // 0: no Retry-After
+	retry   time.Duration // 0 means no Retry-After
 	cause   error         // only logged
 }
 
@@ -34,7 +34,6 @@ func unavailable(cause error, message string) *problem {
 		cause: cause}
 }
 
-// busy returns a 429 with Retry-After.
 func busy(retry time.Duration, format string, arguments ...any) *problem {
 	p := refuse(http.StatusTooManyRequests, format, arguments...)
 	p.retry = max(retry, time.Second)

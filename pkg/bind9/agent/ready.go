@@ -80,13 +80,12 @@ func (a *Agent) lookReady(ctx context.Context) protocol.Ready {
 }
 
 const (
-	// Until loadTime after its start, named is ready only with every expected zone, then with loadShare percent.
+	// For loadTime after its start, named is ready only with every expected zone, then with loadShare percent.
 	loadTime  = 2 * time.Minute
 	loadShare = 99
 	// After waitTime, named is ready without the zones that the primary withholds, such as paused zones: a tenant must
 	// not keep a server from the zones of others.
-	waitTime = 5 * time.Minute
-	// askers bounds the concurrent queries, answerTime each query to the local named.
+	waitTime   = 5 * time.Minute
 	askers     = 16
 	answerTime = time.Second
 	// maxCatalogs bounds the file of catalogs, maxCatalog a transfer, in octets.
@@ -98,12 +97,12 @@ const (
 const readyTime = 5 * time.Second
 
 // loading tracks the expected zones since the start of named, until all were loaded once. A zone lost later does not
-// count: that concerns one class, whereas an unready server answers for none.
+// count, since an unready server answers for no zone at all.
 type loading struct {
 	boot   string
 	done   bool
 	loaded map[name.Name]bool
-	// came is when the last zone was found loaded, initially the time of the first check.
+	// came is when the last zone was found loaded, at first the time of the first check.
 	came time.Time
 }
 
@@ -130,7 +129,7 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	since := a.config.Now().Sub(started)
 	late := err != nil || since >= loadTime
 	enough := len(missing)*100 <= len(zones)*(100-loadShare)
-	// A primary that still confirms a catalog when no zone was loaded for loadTime withholds the missing zones. A
+	// If a primary confirms a catalog although no zone was loaded for loadTime, it withholds the missing zones. A
 	// server without any zone keeps waiting: it must not replace a server with all zones while the primary has no free
 	// transfer slots.
 	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.came) >= loadTime
@@ -210,14 +209,13 @@ func formatZones(zones []expectedZone) string {
 }
 
 type expectation struct {
-	zones []expectedZone
-	// sources counts named's catalogs, and the agent if it has zones.
+	zones    []expectedZone
 	sources  int
 	catalogs map[name.Name]time.Duration
 }
 
-// listExpected returns the agent's zones and the members of named's catalogs. unconfirmed adds members not confirmed by
-// all servers (dns.UnconfirmedTTL), which may never load. lacking is the error of unreadable catalogs.
+// listExpected returns the agent's zones and the members of named's catalogs. unconfirmed adds members that not all
+// servers have confirmed (dns.UnconfirmedTTL), which may never load. lacking is the error of unreadable catalogs.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {
@@ -254,7 +252,7 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 	return of, lacking
 }
 
-// serveMembers counts all catalog members, and refreshes missing zones. A missing catalog is a 503.
+// serveMembers answers 503 if a catalog is missing.
 func (a *Agent) serveMembers(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	members, missing, lacking := a.listMissing(ctx)

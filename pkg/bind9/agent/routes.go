@@ -52,7 +52,6 @@ func (a *Agent) serveStatus(job *work) (int, any, error) {
 	return http.StatusOK, protocol.ServerStatus{Status: text}, err
 }
 
-// New returns an agent for config.
 func New(config Config) *Agent {
 	a := &Agent{
 		config: config, files: zoneFiles{dir: config.ZoneDir}, mux: http.NewServeMux(),
@@ -164,7 +163,7 @@ func newLimiter(perSecond, burst int) *limiter {
 	return &limiter{rate: perSecond, burst: burst, addresses: map[string]*rate.Limiter{}}
 }
 
-// reserveRequest returns the time to wait, 0 if none.
+// reserveRequest returns the time to wait; 0 means none.
 func (l *limiter) reserveRequest(remote string, now time.Time) time.Duration {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {

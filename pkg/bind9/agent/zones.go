@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// parseZoneName accepts only letters, digits and . - _ /, so no name needs an escape in commands and named.conf.
+// Names of letters, digits and . - _ / need no escape in commands and named.conf.
 func parseZoneName(field, text string) (name.Name, error) {
 	if text != "." && text != "" {
 		text = strings.TrimSuffix(text, ".") + "."
@@ -71,7 +71,7 @@ func asConflict(err error) error {
 	return err
 }
 
-// readStatus returns named's zonestatus. An unknown zone is a 404.
+// readStatus returns a 404 for an unknown zone.
 func (a *Agent) readStatus(ctx context.Context, zone name.Name) (*zoneStatus, error) {
 	text, err := a.runCommand(ctx, "zonestatus "+quoteZone(zone))
 	switch {
@@ -116,7 +116,7 @@ func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error
 	return parseClauses(text)
 }
 
-// readOwned returns a zone's configuration, or an error if the zone cannot be changed at run time.
+// readOwned returns an error if the zone cannot be changed at run time.
 func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) {
 	status, err := a.readStatus(ctx, zone)
 	if err != nil {
@@ -239,7 +239,7 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 	var unasked *problem
 	switch {
 	case errors.As(err, &failure):
-		// named refused the command, so does not use the file. After any other error it may.
+		// named refused the command, so it does not use the file. After any other error it may.
 		if err := a.files.remove(path); err != nil {
 			return 0, nil, err
 		}
@@ -388,7 +388,7 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: message, Details: text}, nil
 }
 
-// judgeUnsigning refuses to end signing in one step: resolvers with the DS would see a bogus zone.
+// judgeUnsigning refuses to end signing in one step, since resolvers with the DS would see a bogus zone.
 func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted clauses) error {
 	if policy := wanted.word("dnssec-policy"); policy != "none" && policy != "" {
 		return nil
@@ -401,7 +401,7 @@ func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted claus
 	return err
 }
 
-// deleteZone removes a zone, but its DNSSEC keys only with keys=remove.
+// deleteZone removes the DNSSEC keys only with keys=remove.
 func (a *Agent) deleteZone(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	keys, keyOwner := job.request.URL.Query().Get("keys"), job.request.URL.Query().Get("keyOwner")

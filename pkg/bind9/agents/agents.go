@@ -41,7 +41,7 @@ type Agents struct {
 	secrets class.Secrets
 
 	mu      sync.Mutex
-	clients map[string]*agentClient // by all configuration of the agent
+	clients map[string]*agentClient
 }
 
 type agentClient struct {
@@ -49,7 +49,6 @@ type agentClient struct {
 	used time.Time
 }
 
-// New returns Agents. Secrets are read with the first request.
 func New(secrets class.Secrets) *Agents {
 	return &Agents{secrets: secrets, clients: map[string]*agentClient{}}
 }
@@ -97,7 +96,6 @@ type credentials struct {
 	transport *http.Transport
 }
 
-// RoundTrip repeats a request after a 401 if the Secret has a new token.
 func (t *agentTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	now, err := t.readCredentials(request.Context(), false)
 	if err != nil {
@@ -187,7 +185,7 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 	return c, nil
 }
 
-// readSecret requires a value for each of keys but "". A *delivery.Error describes a missing Secret or value.
+// The values of keys, except of "", are required. A *delivery.Error describes a missing Secret or value.
 func (t *agentTransport) readSecret(ctx context.Context, namespace, name string, keys ...string) (map[string][]byte, error) {
 	data, err := t.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, class.ErrSecretNotFound) {

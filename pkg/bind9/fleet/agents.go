@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// Each agent gets a health request every agentInterval. After maxSilences unanswered requests in a row the server
-	// is Degraded: a supervisor restarts a crashed or hung agent within a minute.
+	// After maxSilences health requests in a row without an answer, the server is Degraded. A supervisor restarts a
+	// crashed or hung agent within a minute.
 	agentInterval, maxSilences = time.Minute, 2
 )
 
@@ -59,7 +59,7 @@ func (s *silences) find(at cache.ObjectName) error {
 	return nil
 }
 
-// watchAgents requests the health of each agent, because the readiness of a pod depends on BIND alone (S11.32).
+// The readiness of a pod depends on BIND alone (S11.32), not on the agent.
 func (f *Fleet) watchAgents(ctx context.Context) {
 	for {
 		all, _ := f.instances.List(labels.Everything()) // a lister cannot fail
@@ -99,7 +99,7 @@ func (f *Fleet) askHealth(ctx context.Context, at cache.ObjectName, instance *bi
 	}
 	var err error
 	if server.Access, err = render.ReadAccess(secret.Data); err != nil {
-		return nil // a reconcile makes another Secret
+		return nil // the next reconcile makes another Secret
 	}
 	return f.slow.askPods(ctx, server, "health", pods, func(ctx context.Context, pod *corev1.Pod) error {
 		_, err := f.Ask(ctx, pod, server)

@@ -41,8 +41,8 @@ func (c *children) applyAll(ctx context.Context, namespace string, objects []ren
 	return first
 }
 
-// applyObject skips an object that has not changed. serving returns an error while our pod cannot replace the pods
-// behind a foreign Service.
+// applyObject skips an unchanged object. serving returns an error while our pod cannot replace the pods behind a
+// foreign Service.
 func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 }
 
 // checkOwner rejects an object of another server of this fleet: the agent's Service of x has the name of the DNS
-// Service of x-agent. The first owner keeps the object.
+// Service of x-agent.
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
 	var wanted struct{ Metadata metav1.ObjectMeta }
 	if err := json.Unmarshal(asked, &wanted); err != nil {
@@ -116,7 +116,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
 }
 
-// listSurplus keeps a workload until another in its place is ready.
+// A workload stays until another in its place is ready.
 func listSurplus(made []madeObject, wanted []render.Object, ready bool) []madeObject {
 	var surplus []madeObject
 	for _, one := range made {
@@ -143,12 +143,12 @@ func (c *children) removeMade(ctx context.Context, surplus []madeObject) error {
 //
 //   - The selector of a Deployment cannot change. So the foreign Deployment is deleted without its ReplicaSets, whose
 //     pods keep answering, and ours is created.
-//   - A Service keeps the selector until our pod is ready and has all zones, and then selects our pod alone, at the
+//   - A Service keeps the selector until our pod is ready and has all zones. Then it selects our pod alone, at the
 //     former address.
 //   - The ReplicaSets are removed drainTime later, while nodes may still use the former selection.
 //   - Other objects are applied without the foreign labels, ownerReferences, data and ports: by the ownerReferences,
-//     the garbage collector would remove the object with the other manager's custom resources. The annotation goes too:
-//     an object that the other manager still writes stays with that manager.
+//     the garbage collector would remove the object with the other manager's custom resources. The annotation goes,
+//     too: an object that the other manager still writes stays with that manager.
 
 const (
 	// annotationIdle is the time at which the Service stopped selecting the pods.
@@ -291,11 +291,11 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// formerPods divides the ReplicaSets of a former Deployment: idle has the ReplicaSets idle from now on, remove those
-// idle for drainTime.
+// formerPods divides the ReplicaSets of a former Deployment: idle has those idle from now on, remove those idle for
+// drainTime.
 type formerPods struct {
 	idle, remove []*appsv1.ReplicaSet
-	// wait is the time until the next removal, 0 for none.
+	// wait is the time until the next removal; 0 means none.
 	wait time.Duration
 }
 

@@ -28,11 +28,11 @@ import (
 
 const (
 	askTimeout, maxAnswer = 5 * time.Second, 1 << 16
-	// A server whose pods take slowAnswer or longer gets no request for restFactor times that: it rests.
+	// A server whose pods take slowAnswer or longer rests: it gets no request for restFactor times that.
 	slowAnswer, restFactor = 250 * time.Millisecond, 20
 )
 
-// slowPods has the last results of resting servers: a tenant's slow pod with a server's labels must not block all
+// slowPods has the last results of resting servers. A tenant's slow pod with a server's labels must not block all
 // workers.
 type slowPods struct {
 	clock clock.Clock
@@ -114,7 +114,6 @@ func agentAddress(pod *corev1.Pod) (string, error) {
 	return net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(render.AgentPort)), nil
 }
 
-// AskAgentAt returns the hash of BIND's configuration at an address.
 func AskAgentAt(ctx context.Context, address string, server *render.Server) (string, error) {
 	var health protocol.Health
 	err := askJSON(ctx, address, "/health", server, &health)

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// listClasses sorts by name, so that each reconcile finds the same class first.
+// The order, by name, makes each reconcile find the same class first.
 func (f *Fleet) listClasses() []*v1alpha1.DNSClass {
 	all, _ := f.classes.List(labels.Everything()) // a lister cannot fail
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return strings.Compare(a.Name, b.Name) })
@@ -39,7 +39,7 @@ func (f *Fleet) classHas(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance) b
 }
 
 // findKeyNaming returns a class whose zones are created by agents of the servers, or nil. Such zones name their
-// transfer key, which therefore cannot be replaced.
+// transfer key, so that it cannot be replaced.
 func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass {
 	for _, class := range f.listClasses() {
 		if class.Spec.Bind9 != nil && apiclass.ModeOf(class.Spec.Bind9) != v1alpha1.Bind9ModeCatalog &&
@@ -50,8 +50,8 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 	return nil
 }
 
-// listCatalogs returns the catalogs of the DNSClasses with the server, and of a cluster in use as a class, by name,
-// with the signer's address. The caller sets Primaries.
+// listCatalogs returns the catalogs, without Primaries, of the DNSClasses with the server, and of a cluster in use as a
+// class, by name, with the signer's address.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
 		return nil
@@ -115,7 +115,7 @@ func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.A
 	return netip.AddrPort{}
 }
 
-// listUnkeyed returns the primaries of a bindcar's zones, sorted: a bindcar cannot name a key in a zone (S11.15).
+// listUnkeyed returns the primaries of a bindcar's zones, since a bindcar cannot name a key in a zone (S11.15).
 func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	if server.Agent() != bind9.AgentBindcar || server.Role == bind9.RoleSigner {
 		return nil
@@ -140,7 +140,7 @@ func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// listPrimaries returns the primaries of zones created by a server's agent: those of the class, and for a secondary in
+// listPrimaries returns the primaries of zones created by a server's agent: those of the class or, for a secondary in
 // mode Update, the servers with role Primary and the same key.
 func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, server *render.Server) []string {
 	addresses := slices.Clone(block.Primaries)

@@ -41,7 +41,6 @@ var made = []schema.GroupVersionResource{
 }
 
 const (
-	// FieldManager is the manager of the applied fields.
 	FieldManager = render.Manager
 	// TakeOver is the annotation that permits the take-over of another manager's object.
 	TakeOver = "kubi.zone/take-over"
@@ -99,7 +98,6 @@ func newChildren(cluster kubernetes.Interface, namespaces []string, installation
 	return c
 }
 
-// indexOwner is the index by NAMESPACE/KIND/NAME of the owner.
 const indexOwner = "owner"
 
 func listOwner(object any) ([]string, error) {
@@ -282,7 +280,7 @@ func (c *children) patchMeta(ctx context.Context, key childKey, o metav1.Object,
 		VersionedParams(&metav1.PatchOptions{FieldManager: FieldManager}, scheme.ParameterCodec).Body(patch).Do(ctx).Error()
 }
 
-// removeObject deletes an object by UID. A missing or replaced object is no error.
+// removeObject ignores a missing or replaced object.
 func (c *children) removeObject(ctx context.Context, resource schema.GroupVersionResource, o metav1.Object) error {
 	if o.GetDeletionTimestamp() != nil {
 		return nil
@@ -300,7 +298,7 @@ func (c *children) removeObject(ctx context.Context, resource schema.GroupVersio
 	return nil
 }
 
-// removeAll deletes all live objects of an owner, and returns their number. Pods are only counted.
+// removeAll deletes all live objects of an owner, and returns their number. It only counts pods.
 func (c *children) removeAll(ctx context.Context, namespace, owner string) (int, error) {
 	left, wrong := 0, []error(nil)
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: c.installation}.String()

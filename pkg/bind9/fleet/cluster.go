@@ -132,7 +132,7 @@ func indexOf(name string) int {
 	return index
 }
 
-// makeInstance leaves out the cluster's settings, so that a change of them is a single write.
+// Without the cluster's settings in the instances, a change of them is a single write.
 func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, role bind9.Role, settings *bind9.RoleSettings,
 	name string) error {
 	labels := maps.Clone(settings.Labels)

@@ -45,8 +45,8 @@ type facts struct {
 	last action
 	err  error
 
-	// The desired state, set by actionRead. invalid tells why objects cannot be rendered, blocked why the pod may not
-	// be replaced yet.
+	// The desired state, set by actionRead. invalid is the reason why objects cannot be rendered, blocked why the pod
+	// may not be replaced yet.
 	server  *render.Server
 	keys    chosenKeys
 	objects []render.Object
@@ -54,8 +54,8 @@ type facts struct {
 	invalid error
 	blocked string
 
-	// The observed state. finished: the rollout is complete. former are the ReplicaSets of a Deployment after its
-	// take-over.
+	// The observed state. finished is true after a complete rollout. former are the ReplicaSets of a Deployment after
+	// its take-over.
 	workload        metav1.Object
 	ready, finished bool
 	service         *corev1.Service
@@ -70,7 +70,7 @@ type decision struct {
 	apply  []render.Object
 	drain  formerPods
 	remove []madeObject
-	// requeueAfter is the delay after actionWait, 0 for none.
+	// requeueAfter is the delay after actionWait; 0 means none.
 	requeueAfter time.Duration
 	err          error
 }
@@ -102,7 +102,7 @@ func (f *facts) failed(step action) bool { return f.last == step && f.err != nil
 
 func (f *facts) isApplied() bool { return f.last >= actionApply && !f.failed(actionApply) }
 
-// decideNext returns the next action for a server that is not being deleted.
+// decideNext chooses the next action for a server that is not being deleted.
 func decideNext(f *facts) decision {
 	switch {
 	case f.instance.Spec.External != nil:

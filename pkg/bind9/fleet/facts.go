@@ -56,7 +56,7 @@ func (f *Fleet) readServer(ctx context.Context, w *facts) error {
 	return nil
 }
 
-// findPrimaries sets the hidden primary's addresses. Without any, the server follows no catalog.
+// Without a primary's address, the server follows no catalog.
 func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error {
 	isSigner := server.Peers != nil
 	if !isSigner && len(server.Catalogs) == 0 {
@@ -75,7 +75,7 @@ func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error 
 	return err
 }
 
-// readKeys reads the keys of a server, and generates missing keys, to be applied with the other objects.
+// readKeys also generates missing keys, to be applied with the other objects.
 func (f *Fleet) readKeys(ctx context.Context, w *facts) error {
 	server, signs := w.server, w.cluster != nil && w.ownsKeys()
 	agent, control := render.AgentSecretName(server.Name), render.RNDCSecretName(server.Name)
@@ -213,8 +213,8 @@ func podRuns(pod *corev1.Pod) bool {
 	return pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// haveKeys reports whether every pod runs with the current configuration. A bindcar cannot tell, but each new key
-// replaces its pods.
+// haveKeys reports whether every pod runs with the current configuration. A bindcar does not report it, but each new
+// key replaces its pods.
 func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	if w.server.Agent() == bind9.AgentBindcar {
 		return w.finished && w.isSame()
@@ -229,7 +229,7 @@ func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	return w.hash != "" && f.slow.askPods(ctx, w.server, "configuration "+w.hash, selectPods(w.pods, podRuns), ask) == nil
 }
 
-// checkServing returns an error until the pod can replace the pods behind the Service: readiness does not cover new
+// checkServing returns an error until the pod can replace the pods behind the Service. Readiness does not cover new
 // zones.
 func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	switch {

@@ -35,20 +35,18 @@ type Config struct {
 	// Namespaces are those of the objects; "" means all.
 	Namespaces []string
 	Platform   render.Platform
-	// Primaries returns the addresses from which servers transfer catalogs. Without addresses, servers follow no
-	// catalog.
+	// Primaries returns the addresses from which servers transfer catalogs; without addresses, they follow none.
 	Primaries func(ctx context.Context) ([]netip.AddrPort, error)
 	Events    events.EventRecorder
-	// Answers reports whether a primary answers a query for a catalog signed with key. nil skips the query.
+	// Answers reports whether a primary answers a query for a catalog signed with key; nil skips the query.
 	Answers func(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool
-	// Ask returns the hash of BIND's configuration in a pod. nil asks the agent.
+	// Ask returns the hash of BIND's configuration in a pod; nil asks the agent.
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
-	// Members returns an error if BIND in a pod lacks zones of the catalogs. nil asks the agent.
+	// Members returns an error if BIND in a pod lacks zones of the catalogs; nil asks the agent.
 	Members func(ctx context.Context, pod *corev1.Pod, server *render.Server) error
-	// Random of nil means crypto/rand.
+	// Random is crypto/rand if nil, Clock the real clock.
 	Random io.Reader
-	// Clock of nil means the real clock.
-	Clock clock.Clock
+	Clock  clock.Clock
 }
 
 // Fleet runs servers. Run may be called once.
@@ -70,7 +68,7 @@ type Fleet struct {
 
 type loop struct {
 	queue workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	// reconcile returns the delay until the next reconcile, 0 for none.
+	// reconcile returns the delay until the next reconcile; 0 means none.
 	reconcile func(ctx context.Context, at cache.ObjectName) (time.Duration, error)
 }
 

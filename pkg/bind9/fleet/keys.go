@@ -62,7 +62,7 @@ const (
 	dropFormer keyStep = "drop the former"
 )
 
-// nextKeyStep returns the next step, and the delay until the next decision, 0 for none.
+// nextKeyStep returns requeueAfter 0 if no later step is due.
 func nextKeyStep(f *keyFacts) (step keyStep, requeueAfter time.Duration) {
 	keys := f.have
 	switch {

@@ -34,7 +34,7 @@ func hasFinalizer(object metav1.Object) bool {
 type patcher[T any] = func(ctx context.Context, name string, of types.PatchType, patch []byte, options metav1.PatchOptions,
 	subresources ...string) (T, error)
 
-// addFinalizer returns the changed object: an update of the status needs the new resourceVersion.
+// An update of the status needs the new resourceVersion of the returned object.
 func addFinalizer[T metav1.Object](ctx context.Context, object T, patch patcher[T]) (T, error) {
 	if hasFinalizer(object) {
 		return object, nil
@@ -56,10 +56,10 @@ type leavingFacts struct {
 	// After timeout the finalizer is removed even if objects are left: they must not block the deletion of the
 	// namespace forever.
 	age, timeout time.Duration
-	// children counts the objects of our API that have to go first. asked: their deletion was requested.
+	// children counts the objects of our API that must go first; asked is true if their deletion was requested.
 	children int
 	asked    bool
-	// removed: the Kubernetes objects were deleted, or there are none. left is the number found.
+	// removed is true if the Kubernetes objects were deleted, or there are none. left is the number found.
 	removed bool
 	left    int
 	err     error
@@ -74,8 +74,8 @@ const (
 	leaveNow      leaving = "let it go"
 )
 
-// nextLeaving returns the next step of a deletion, and the delay until the next reconcile, 0 for none (S11.12). Outside
-// our namespaces the fleet of another installation has time until the timeout.
+// nextLeaving returns the next step of a deletion (S11.12), and the delay until the next reconcile; 0 means none.
+// Outside our namespaces the fleet of another installation has time until the timeout.
 func nextLeaving(f *leavingFacts) (next leaving, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
 	switch {
@@ -129,7 +129,7 @@ type leaver[T held] struct {
 	object   T
 	timeout  time.Duration
 	children int
-	// removeObjects returns the number of objects found; nil if there are none.
+	// removeObjects returns the number of objects found; the func is nil if there are none.
 	deleteChildren func() error
 	removeObjects  func() (int, error)
 	patch          patcher[T]

@@ -11,9 +11,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// A pod with a volume claim, or with required spread over nodes, stops before the new pod starts. Each server is a
-// workload of its own, so a change of the cluster would stop all servers at once. Therefore a server first takes the
-// cluster's turn, until its pod is ready.
+// A pod with a volume claim, or with required spread over nodes, stops before the new pod starts. So that a change of
+// the cluster does not stop all servers at once, a server first takes the cluster's turn, until its pod is ready.
 
 // replacements records, in memory, the server of each cluster that has the turn to replace its pod.
 type replacements struct {
@@ -32,7 +31,7 @@ type otherServer struct {
 	late bool
 }
 
-// nextHolder returns the next holder of the turn, "" for none, and why this server waits, "" if its pod may be
+// nextHolder returns the next holder of the turn, "" for none, and why this server waits; "" if its pod may be
 // replaced.
 func nextHolder(holder string, f *reservation) (next, waits string) {
 	late := slices.IndexFunc(f.others, func(one otherServer) bool { return one.late })

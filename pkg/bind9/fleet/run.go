@@ -221,14 +221,12 @@ func (f *Fleet) listFactories() []informers.SharedInformerFactory {
 		maps.Values(f.children.superseded))
 }
 
-// StartWithContext starts the informers of the cluster, which stop with ctx.
 func (f *Fleet) StartWithContext(ctx context.Context) {
 	for _, factory := range f.listFactories() {
 		factory.StartWithContext(ctx)
 	}
 }
 
-// Shutdown waits for the informers to stop.
 func (f *Fleet) Shutdown() {
 	for _, factory := range f.listFactories() {
 		factory.Shutdown()
@@ -254,7 +252,6 @@ func (f *Fleet) Run(ctx context.Context) error {
 	return nil
 }
 
-// WaitForSync waits until all informers are synced, or returns the cause of the end of ctx.
 func (f *Fleet) WaitForSync(ctx context.Context) error {
 	var synced []cache.InformerSynced
 	for _, informer := range f.listInformers() {

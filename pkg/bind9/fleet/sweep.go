@@ -22,10 +22,9 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// Limits of the sweep, because a mistake would remove running DNS.
+// The sweep is limited, because a mistake would remove running DNS.
 const (
-	confirmAfter = 10 * time.Minute
-	// hourlyShare is a share of the owners.
+	confirmAfter  = 10 * time.Minute
 	hourlyShare   = 0.05
 	sweepInterval = 2 * time.Minute
 )
@@ -53,7 +52,6 @@ func (f *Fleet) sweepUntil(ctx context.Context) {
 	}
 }
 
-// sweepOrphans removes the objects of one missing owner if due.
 func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	owners := map[orphan]bool{} // true: gone
 	for _, one := range f.children.listOwners() {
@@ -87,7 +85,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	return errors.Join(wrong...)
 }
 
-// nextSweep returns the owner to sweep now, zero for none. owners has true for a missing owner.
+// nextSweep returns the owner to sweep now; zero for none. owners has true for a missing owner.
 func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	maps.DeleteFunc(s.gone, func(owner orphan, _ time.Time) bool { return !owners[owner] })
 	var ripe []orphan
@@ -110,7 +108,7 @@ func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	})
 }
 
-// isGone reports whether an owner is missing. It asks the API, not the informer. An unclear answer is an error.
+// isGone asks the API, not the informer. An unclear answer is an error.
 func (f *Fleet) isGone(ctx context.Context, of orphan) (bool, error) {
 	kind, name, _ := strings.Cut(of.owner, "/")
 	if f.findOwner(of.namespace, of.owner) {

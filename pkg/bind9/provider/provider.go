@@ -24,21 +24,20 @@ import (
 	keys "kubi.zone/kubizone/pkg/transfer"
 )
 
-// Instance is a server of the fleet.
 type Instance struct {
 	// Name is the name of the row in a Delivery's status: "NAMESPACE/NAME".
 	Name string
-	// DNS is the address for queries, zero if unknown.
+	// DNS is the address for queries; zero if unknown.
 	DNS netip.AddrPort
 	// Key signs queries and answers; nil means unsigned.
 	Key *keys.Key
 	// Agent is nil in mode Catalog.
-	Agent *client.Client
-	// Primary: the instance takes updates, in mode Update. Other instances transfer from a primary.
+	Agent   *client.Client
 	Primary bool
-	// Leaving: the instance is no longer in the class, but may have the zone.
+	// Leaving is true if the instance is no longer in the class, but may have the zone.
 	Leaving bool
-	// Signer: the instance signs the zones in Config.Signed, its only zones. Other instances transfer these from it.
+	// Signer is true if the instance signs the zones in Config.Signed, its only zones. Other instances transfer these
+	// from it.
 	Signer bool
 	// Err is the reason why the instance cannot be queried yet; nil if only the address is missing.
 	Err *delivery.Error
@@ -58,7 +57,6 @@ func (i Instance) leavingRow() delivery.Server {
 	return delivery.Server{Name: i.Name, Note: "it has left the class, and the zone is not removed there yet", At: time.Now()}
 }
 
-// Config configures a Provider. Only Primaries is optional.
 type Config struct {
 	// Instances returns the servers of the class in the order of their rows. known names servers that may have the
 	// zone: those that run, but that the class no longer selects, are Leaving.
@@ -72,7 +70,6 @@ type Config struct {
 	Shown     transfer.Config
 }
 
-// Provider delivers zones to the instances of one class.
 type Provider struct {
 	config Config
 	shown  *transfer.Provider
@@ -111,7 +108,6 @@ type fleet struct {
 	waiting            []Instance
 }
 
-// readFleet reads the instances at each call.
 func (p *Provider) readFleet(known []string, signed, signing bool) (*fleet, error) {
 	all, err := p.config.Instances(known)
 	if err != nil {
@@ -154,7 +150,7 @@ func noInstances() *delivery.Error {
 		"or change bind9.clusterRef or bind9.instancesFrom")
 }
 
-// listLeaving never returns nil, which would keep the former rows.
+// A nil result would keep the former rows.
 func (f *fleet) listLeaving() []delivery.Server {
 	rows := make([]delivery.Server, len(f.leaving))
 	for i, instance := range f.leaving {
@@ -163,7 +159,7 @@ func (f *fleet) listLeaving() []delivery.Server {
 	return rows
 }
 
-// Deliver serves the zone, has agents create missing zones, and waits briefly for transfers.
+// Deliver serves the zone, makes agents create missing zones, and waits briefly for transfers.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	signed := p.config.Signed(plan.UID)
 	f, err := p.readFleet(plan.ServerNames(), signed, p.config.Signing(plan.UID))
@@ -209,7 +205,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 }
 
 // goesOver returns the error of a call during which the servers began to change between the signed and the unsigned
-// zone: the signer's serial must not count as ahead.
+// zone. The signer's serial must not count as ahead.
 func goesOver(plan delivery.Plan) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonPending, "the servers are changing the primary of %s", plan.Zone)
 }
@@ -218,7 +214,7 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// makeMissing has agents create missing zones, and remove the zone from leaving instances. made names the instances
+// makeMissing makes agents create missing zones, and remove the zone from leaving instances. made names the instances
 // with a new zone. err is an error of fence or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
@@ -295,7 +291,6 @@ func (p *Provider) removeFrom(ctx context.Context, instances []Instance, zone na
 	})
 }
 
-// eachAgent works at all instances at once, within agentTime.
 func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence delivery.Fence, do func(context.Context, Instance,
 	client.Fence) error) (map[string]*delivery.Error, error) {
 	limited, cancel := context.WithTimeout(ctx, agentTime)
@@ -316,7 +311,7 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 	return failed, err
 }
 
-// workAtAll works at all at once. It returns the results, or an error of fence or ctx. Calls of fence do not overlap.
+// workAtAll returns the results, or an error of fence or ctx. Calls of fence do not overlap.
 func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do func(T, delivery.Fence) R) ([]R, error) {
 	var mu sync.Mutex
 	var lost error
@@ -365,7 +360,7 @@ func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	return e
 }
 
-// Remove has agents remove the zone from all instances, and then removes the zone from the class. In mode Catalog,
+// Remove makes agents remove the zone from all instances, and then removes the zone from the class. In mode Catalog,
 // agents remove nothing: the zone of this name at the signer may belong to another Zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.ServerNames(), p.config.Signed(plan.UID), p.config.Signing(plan.UID))
@@ -399,7 +394,6 @@ func (f *fleet) listMade() []Instance {
 	return all
 }
 
-// Verify queries each instance once.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	signed := p.config.Signed(plan.UID)
 	f, err := p.readFleet(plan.ServerNames(), signed, p.config.Signing(plan.UID))
@@ -426,7 +420,6 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 // AskLast implements delivery.Provider.
 func (p *Provider) AskLast(ctx context.Context) []string { return p.shown.AskLast(ctx) }
 
-// Health queries each instance, and in mode Transfer the agents.
 func (p *Provider) Health(ctx context.Context) error {
 	f, err := p.readFleet(nil, false, false)
 	if err != nil {

@@ -200,7 +200,6 @@ func planOf(uid, zone string, at serial.Serial) delivery.Plan {
 
 func passFence(context.Context) error { return nil }
 
-// server is a named of the fleet with its agent.
 type server struct {
 	*rig.BIND
 	control  *rndc.Client
@@ -272,7 +271,6 @@ func (w *world) startServer(t *testing.T, called, kind string, listen netip.Addr
 	return s
 }
 
-// Modes of makeProvider.
 const byCatalog, byAgents = false, true
 
 func ofNone(string) bool { return false }
@@ -494,7 +492,6 @@ func TestDeliver_saysHowALostZoneComesBack(t *testing.T) {
 	deliverPlan(t, p, plan)
 }
 
-// After a lost fence no agent is asked.
 func TestDeliver_isFenced(t *testing.T) {
 	t.Parallel()
 	w := beginWorld(t)

@@ -19,9 +19,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Primaries in mode Update count their own serials, so a secondary of several primaries would take the highest serial,
-// even with incomplete content. Therefore a secondary has a single primary, and is current if the serials are equal.
-// After a change of the primary the contents are compared once: equal serials may be a coincidence.
+// Primaries in mode Update count their own serials, so a secondary of several primaries might follow incomplete
+// content. Therefore a secondary has a single primary, and is current if the serials are equal. After a change of the
+// primary the contents are compared once, since equal serials may be a coincidence.
 
 const (
 	secondaryTime  = 2 * time.Second
@@ -38,7 +38,7 @@ type sources struct {
 	secondaries map[string][]netip.AddrPort // by the row of the primary
 }
 
-// chooseSources uses rendezvous hashing: a new or removed primary moves few secondaries.
+// By rendezvous hashing, a new or removed primary moves few secondaries.
 func chooseSources(targets []target) sources {
 	chosen := sources{map[string]target{}, map[string][]netip.AddrPort{}}
 	for _, t := range targets {
@@ -163,7 +163,7 @@ func (u *Updater) followSource(ctx context.Context, t, primary target, plan deli
 	}
 }
 
-// makeSecondary creates a secondary zone, or transfers an existing zone whole: the content may be another primary's.
+// An existing zone is transferred whole: the content may be another primary's.
 func (u *Updater) makeSecondary(ctx context.Context, t, primary target, plan delivery.Plan, there bool, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Secondary,
 		ZoneConfig: protocol.ZoneConfig{Primaries: withKey([]netip.AddrPort{primary.DNS}, primary.Key)}}

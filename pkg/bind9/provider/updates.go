@@ -23,7 +23,6 @@ import (
 	keys "kubi.zone/kubizone/pkg/transfer"
 )
 
-// UpdateConfig configures an Updater.
 type UpdateConfig struct {
 	// Instances is as in Config. Each instance has a key for updates and transfers.
 	Instances func(known []string) ([]Instance, error)
@@ -53,7 +52,7 @@ type writerKey struct {
 
 var _ delivery.Provider = (*Updater)(nil)
 
-// NewUpdater returns an Updater, and sends nothing.
+// NewUpdater sends nothing.
 func NewUpdater(config UpdateConfig) *Updater {
 	return &Updater{config: config, writers: map[writerKey]*rfc2136.Provider{}, configured: map[zoneAt]string{},
 		following: map[zoneAt]string{}, behind: map[zoneAt]time.Time{}, notifyTime: notifyTime}
@@ -126,7 +125,7 @@ func checkPrimary(targets []target) error {
 		"and the mode Update writes to these; make one, or change bind9.clusterRef or bind9.instancesFrom")
 }
 
-// listLeft never returns nil, which would keep the former rows.
+// A nil result would keep the former rows.
 func listLeft(targets []target) []delivery.Server {
 	rows := make([]delivery.Server, len(targets))
 	for i, t := range targets {
@@ -225,7 +224,7 @@ func asError(instance Instance, err error) *delivery.Error {
 	return &named
 }
 
-// makeZone has the agent create the zone with SOA and name servers, because BIND loads no zone without them.
+// BIND loads no zone without SOA and name servers.
 func (u *Updater) makeZone(ctx context.Context, t target, plan delivery.Plan, secondaries []netip.AddrPort, fence delivery.Fence) error {
 	asked := protocol.CreateZone{ZoneType: protocol.Primary, UpdateKeyName: strings.TrimSuffix(t.Key.Name, ".")}
 	config := &asked.ZoneConfig
@@ -379,7 +378,6 @@ func mergeSets(x, y []delivery.RRset) []delivery.RRset {
 	return slices.CompactFunc(merged, func(a, b delivery.RRset) bool { return a.Key() == b.Key() })
 }
 
-// Health queries each instance by DNS, with its key.
 func (u *Updater) Health(ctx context.Context) error {
 	targets, err := u.readTargets(nil)
 	if err == nil {
@@ -416,7 +414,6 @@ func (u *Updater) Abilities() delivery.Abilities {
 	return delivery.Abilities{Lists: true, OwnApexNS: true}
 }
 
-// Close closes the providers of the instances.
 func (u *Updater) Close() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()

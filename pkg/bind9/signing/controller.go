@@ -42,7 +42,6 @@ const (
 	writeTimeout              = 10 * time.Second
 )
 
-// ParentServer is a name server of a parent that is no Zone.
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
@@ -50,7 +49,6 @@ type ParentServer struct {
 	Missing name.Name
 }
 
-// ParentServers returns the servers of the zone above, for a zone without a parent Zone.
 type ParentServers func(ctx context.Context, zone name.Name) ([]ParentServer, error)
 
 // Config configures a Controller. All fields are required.
@@ -60,9 +58,8 @@ type Config struct {
 	Zones      informers.ZoneInformer
 	Deliveries informers.DeliveryInformer
 	Classes    informers.DNSClassInformer
-	// InForce returns the classes in force for a zone.
-	InForce func(zone *v1alpha1.Zone) []*v1alpha1.DNSClass
-	// Holder returns the UID of the Zone that owns a name in the classes, "" if unknown.
+	InForce    func(zone *v1alpha1.Zone) []*v1alpha1.DNSClass
+	// Holder returns the UID of the Zone that owns a name in the classes; "" if unknown.
 	Holder        func(classes []string, zone name.Name) string
 	Views         *zoneview.Set
 	Servers       *transferclass.Servers
@@ -79,13 +76,12 @@ type Controller struct {
 	memory  memory
 	places  places
 	metrics *Metrics
-	// left has, by signer, the zones without a Zone in the last sweep.
-	left   map[v1alpha1.ZoneSigner]map[name.Name]bool
-	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	synced []cache.InformerSynced
+	left    map[v1alpha1.ZoneSigner]map[name.Name]bool
+	queue   workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	synced  []cache.InformerSynced
 }
 
-// New returns a Controller and registers its handlers with the informers.
+// New registers its handlers with the informers.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, memory: memory{zones: map[types.UID]*remembered{}}, metrics: NewMetrics(config.Registry),
@@ -198,7 +194,7 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	zone, err := c.Zones.Lister().Zones(at.Namespace).Get(at.Name)
 	if err != nil {
 		c.places.returnPlaces(at)
-		return // the status is gone, too
+		return
 	}
 	if !c.places.takePlaces(at, listPlaces(zone)) {
 		return
@@ -236,7 +232,6 @@ func (w *work) refuseOlder(ctx context.Context) error {
 
 const maxMessage = 512
 
-// writeStatus writes status.dnssec, and thereby replaces the DS at the parent.
 func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatus) error {
 	if status != nil {
 		status.FQDN = w.zone.Status.FQDN
@@ -267,8 +262,8 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	return ignoreChanged(err)
 }
 
-// writeProblem writes the reason of a failed sync into the status, and keeps the phase. Refusals of the API are also
-// returned, for the log: a zone's owner cannot give rights to this process.
+// writeProblem keeps the phase. It also returns refusals of the API, for the log: a zone's owner cannot give rights to
+// this process.
 func (w *work) writeProblem(ctx context.Context, problem error) error {
 	status := cmp.Or(w.zone.Status.DNSSEC.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{})
 	status.Message = problem.Error()
@@ -309,7 +304,6 @@ func (w *work) raiseSerial(ctx context.Context) error {
 	return ignoreChanged(err)
 }
 
-// ignoreChanged drops errors for a deleted or changed Zone, whose event causes another sync.
 func ignoreChanged(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

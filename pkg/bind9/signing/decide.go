@@ -32,11 +32,11 @@ type facts struct {
 	times           times
 	signing         client.Signing
 	otherKeys       bool
-	// current: the signed zone has the settled serial or a later serial.
+	// current is true if the signed zone has the settled serial or a later serial.
 	current bool
 	// lacking names a server without the signer's keys, keeping a server that still has some of them.
 	lacking, keeping string
-	// ahead: the zone's serial is ahead of all servers that answer.
+	// ahead is true if the zone's serial is ahead of all servers that answer.
 	ahead bool
 	parent
 }
@@ -44,7 +44,7 @@ type facts struct {
 // parent has the DS at the parent's servers. unknown is the reason if they cannot be read.
 type parent struct {
 	unknown string
-	// elsewhere: there is no parent Zone, so the DS is entered by hand.
+	// elsewhere is true without a parent Zone: the DS is entered by hand.
 	elsewhere bool
 	// everywhere are the DS on all servers, anywhere those on any server.
 	everywhere, anywhere []v1alpha1.DelegationSigner
@@ -56,7 +56,8 @@ type parent struct {
 // maxDSTTL bounds the TTL of a DS to wait for, unless the policy has a longer TTL.
 const maxDSTTL = 7 * 24 * time.Hour
 
-// refuseLongTTL sets unknown for a DS whose TTL would keep Expiring from ending: a parent's servers may send any TTL.
+// refuseLongTTL sets unknown for a DS whose TTL would keep Expiring from ending, since a parent's servers may send any
+// TTL.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
 		f.unknown = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
@@ -84,7 +85,6 @@ type action int
 const (
 	nothing action = iota
 	ensure
-	// remove the zone and its keys
 	remove
 	passServers
 	// repeat the NOTIFY: a server that lacked the zone at the last NOTIFY, or was transferring the unsigned zone, would
@@ -92,7 +92,6 @@ const (
 	remind
 )
 
-// dsReport is a report to the signer about a key's DS.
 type dsReport struct {
 	keyTag uint16
 	state  string // protocol.DSPublished or DSWithdrawn
@@ -103,8 +102,7 @@ type decision struct {
 	reports      []dsReport
 	status       *v1alpha1.ZoneDNSSECStatus
 	requeueAfter time.Duration
-	// awaitsDS: a server of the parent lacks the last change of the DS.
-	awaitsDS bool
+	awaitsDS     bool
 }
 
 const (
@@ -297,7 +295,7 @@ func (f *facts) countWaiting() (n int) {
 	return n
 }
 
-// isEverywhere compares the whole DS, because a key of another signer may have the same tag.
+// The whole DS counts, because a key of another signer may have the same tag.
 func (f *facts) isEverywhere(wanted []v1alpha1.DelegationSigner, tag uint16) bool {
 	return f.unknown == "" && !slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
 		return ds.KeyTag == int32(tag) && !slices.Contains(f.everywhere, ds)
@@ -308,7 +306,6 @@ func (f *facts) isNowhere(tag uint16) bool { return f.unknown == "" && !hasDS(f.
 
 type keyState = protocol.DNSSECKey
 
-// watchParent reports a DS to named once the parent has it everywhere or nowhere.
 func (d *decision) watchParent(f *facts, wanted []v1alpha1.DelegationSigner) {
 	var coming, going []string
 	// named keeps the old key for parentDSTTL after the report.

@@ -8,19 +8,18 @@
 //
 //	G1. A new process continues at any point, from the status of a zone, the signer's keys and the servers.
 //	G2. A DS record is requested only when every server of the class serves the DNSKEY, and older answers have left
-//	    all caches. The request ends only when another key has replaced this key, or when the signing ends.
-//	G3. named is told of a DS only when every server of the parent has the DS, or when none has it any more.
+//	 all caches. The request ends only when another key has replaced this key, or when the signing ends.
+//	G3. A DS is reported to named only when every server of the parent has it, or when none has it any more.
 //	G4. A zone with lost keys is not signed with other keys.
 //	G5. Servers get the unsigned zone again only when the DS has left all caches.
 //	G6. A slow agent or server delays only zones of its namespace (places.go).
 //	G7. A zone at a signer is removed for the Zone object signed there, or if there is none, but for no other Zone
-//	    of the name.
+//	 of the name.
 //
-// decide.go decides the next step and signer.go chooses the signer, both from facts alone. zone.go collects the facts
-// and takes the step.
+// decide.go chooses the next step and signer.go the signer, both from facts alone. zone.go collects the facts and takes
+// the step.
 //
-// Out of scope: the transport of the DS to the parent (the API server derives the DS from the status), and of zones to
-// servers.
+// Out of scope: the transport of the DS to the parent, and of zones to servers.
 //
 // Read decide.go, then zone.go, then signer.go, then sweep.go.
 package signing

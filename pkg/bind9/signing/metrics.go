@@ -16,13 +16,11 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// namedNamespaces bounds the series of a metric with a namespace: a tenant makes namespaces.
+// namedNamespaces bounds the series of a metric, since a tenant makes namespaces.
 const namedNamespaces = 10
 
-// Metrics are the metrics of signed zones.
 type Metrics struct {
 	metrics.BaseStableCollector
-	// of is nil unless the controller runs.
 	of atomic.Pointer[source]
 }
 
@@ -32,8 +30,8 @@ type source struct {
 	now   func() time.Time
 }
 
-// measured has the times of a signed zone: when a served signature ends first, zero if unknown, and since when
-// servers of the parent lack a change of the DS, zero if none does.
+// measured has the times of a signed zone: when a served signature ends first, zero if unknown, and since when servers
+// of the parent lack a change of the DS, zero if none does.
 type measured struct {
 	expires, dsSince time.Time
 }
@@ -53,7 +51,6 @@ var (
 		"as its servers answered last, in seconds since 1970, of the ten namespaces with the first.", "namespace")
 )
 
-// NewMetrics registers and returns the metrics.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	m := &Metrics{}
 	registry.CustomMustRegister(m)
@@ -115,7 +112,6 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	}
 }
 
-// first has the first time of each key.
 type first map[string]time.Time
 
 func (f first) note(key string, at time.Time) {

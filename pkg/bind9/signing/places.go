@@ -44,7 +44,6 @@ func (p place) most() int {
 	return placesOfZones
 }
 
-// listPlaces returns the places that a sync needs. Without a signer it sends no requests and needs none.
 func listPlaces(zone *v1alpha1.Zone) []place {
 	if zone.Status.DNSSEC == nil || zone.Status.DNSSEC.Signer == nil {
 		return nil
@@ -52,7 +51,6 @@ func listPlaces(zone *v1alpha1.Zone) []place {
 	return []place{{namespace: zone.Namespace}, {namespace: zone.Status.DNSSEC.Signer.Namespace, ofSigner: true}}
 }
 
-// takePlaces returns false for a zone that has to wait, and is woken later.
 func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,7 +66,6 @@ func (p *places) takePlaces(zone cache.ObjectName, needed []place) bool {
 	return false
 }
 
-// returnPlaces wakes the zones that get the places.
 func (p *places) returnPlaces(zone cache.ObjectName) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

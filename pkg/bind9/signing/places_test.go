@@ -105,9 +105,9 @@ func TestPlaces_passOn(t *testing.T) {
 	if !p.takePlaces(of("a"), needed) || p.takePlaces(of("b"), needed) || p.takePlaces(of("b"), needed) || p.takePlaces(of("c"), needed) {
 		t.Fatal("two looks in one namespace")
 	}
-	p.returnPlaces(of("x")) // without a slot
+	p.returnPlaces(of("x"))
 	p.returnPlaces(of("a"))
-	p.returnPlaces(of("b")) // no longer exists
+	p.returnPlaces(of("b"))
 	if fmt.Sprint(woken) != "[team/b team/c]" || !p.takePlaces(of("c"), needed) {
 		t.Errorf("woken: %v", woken)
 	}

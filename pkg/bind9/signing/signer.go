@@ -23,15 +23,14 @@ import (
 )
 
 type site struct {
-	of *v1alpha1.DNSClass
-	// signer is empty if there is none. asked is the signer as a DNS server.
+	of      *v1alpha1.DNSClass
 	signer  apiclass.Server
 	asked   transfer.Secondary
 	servers []transfer.Secondary
-	agent   *client.Client // of the signer; nil: nothing signs the zone
+	agent   *client.Client // nil if nothing signs the zone
 }
 
-// candidates: fields after a field without a unique value are zero.
+// candidates is the input of the choice. Fields after a field without a unique value are zero.
 type candidates struct {
 	classes []string
 	of      *v1alpha1.DNSClass
@@ -185,7 +184,7 @@ func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
 }
 
 // listSignedAt returns the Zones of a name whose status names the signer. It misses no zone that this process sent to
-// the signer: a zone is sent only after its status was read back.
+// the signer, because a zone is sent only after its status was read back.
 func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones []*v1alpha1.Zone, err error) {
 	sameName, err := c.Zones.Informer().GetIndexer().ByIndex(bySigned, fqdn.String())
 	for _, object := range sameName {
@@ -196,8 +195,8 @@ func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones
 	return zones, err
 }
 
-// isTaken reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed there, else
-// the Zone that the cluster's classes deliver first.
+// isTaken reports whether the signer's zone of this name belongs to a Zone of another view: the Zone signed there,
+// otherwise the Zone that the cluster's classes deliver first.
 func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	signed, err := w.listSignedAt(w.signer, w.fqdn)
 	if err != nil {
@@ -211,7 +210,7 @@ func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	names := []string{ref.Namespace + "/" + ref.Name} // the cluster as a class
+	names := []string{ref.Namespace + "/" + ref.Name}
 	for _, one := range all {
 		if block := one.Spec.Bind9; block != nil && block.ClusterRef != nil && *block.ClusterRef == *ref {
 			names = append(names, one.Name)
@@ -224,7 +223,6 @@ func (w *work) isTaken(ref *v1alpha1.Bind9ClusterReference) (bool, error) {
 	return holder != string(w.zone.UID), nil
 }
 
-// errUnknownMember means that the members of classes lack the Delivery.
 var errUnknownMember = errors.New("the Delivery is not known yet")
 
 var defaultTimes = times{maxZoneTTL: 24 * time.Hour, parentDSTTL: 24 * time.Hour, dnskey: 3 * time.Hour}

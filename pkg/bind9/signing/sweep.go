@@ -22,7 +22,7 @@ const (
 	sweepInterval = 10 * time.Minute
 	// sweepTimeout bounds the sweep of a signer, sweepers the concurrent sweeps: signers of a namespace take turns.
 	sweepTimeout, sweepers = time.Minute, 4
-	// maxLeft bounds the zones recorded per signer, because an agent can list any names.
+	// maxLeft bounds the zones recorded per signer, since an agent can list any names.
 	maxLeft = 1000
 )
 

@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/status"
 	"kubi.zone/kubizone/pkg/cmd/updatekey"
 	"kubi.zone/kubizone/pkg/cmd/verify"
+	"kubi.zone/kubizone/pkg/cmd/why"
 )
 
 // New returns a new root command.
@@ -51,6 +52,7 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 		updatekey.NewCommand(),
 		doctor.NewCommand(),
 		status.NewCommand(),
+		why.NewCommand(),
 	}...)
 	p.Root.AddCommand(names.NewCommands()...)
 	p.AddOptions(kubeconfig.NewOptions().AddFlagsWithNamespace)
@@ -61,7 +63,7 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 func Results() map[string]any {
 	all := map[string]any{}
 	for _, of := range []func() map[string]any{changes.Results, doctor.Results, explain.Results, importer.Results, lint.Results,
-		names.Results, status.Results, verify.Results} {
+		names.Results, status.Results, verify.Results, why.Results} {
 		maps.Copy(all, of())
 	}
 	return all

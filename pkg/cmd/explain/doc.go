@@ -1,12 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explain prints the rules that messages cite.
+// Package explain prints the rules that messages cite, and the reasons of conditions, Warnings and Events.
 //
 // Guarantees:
 //
 //	X1. Each rule of docs/semantics.md is printed whole, with reason and examples.
-//	X2. An unknown number is an error with the numbers of the section.
+//	X2. An unknown number is an error with the numbers of the section, an unknown reason with similar ones.
+//	X3. Each reason of the API is explained, as docs/reasons.md does.
 //
 // Out of scope: the meaning of a rule.
 //

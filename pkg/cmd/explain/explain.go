@@ -6,32 +6,37 @@ package explain
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"kubi.zone/kubizone/docs"
 	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/cmd/program"
+	"kubi.zone/kubizone/pkg/reasons"
 )
 
 // NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:   "explain [RULE...]",
-		Short: "print the rules that messages cite",
+		Use:   "explain [RULE|REASON...]",
+		Short: "print rules that messages cite, and reasons of conditions and Events",
 		Long: `Prints the rules of docs/semantics.md that messages cite, with why they are and their examples: by number (S4.8 or 4.8),
-of a whole section (S4), or without a number the first words of each.`,
-		Example: "  kubectl kubizone explain S4.8\n  kubectl kubizone explain 2.5 S4",
+of a whole section (S4), or without an argument the first words of each. Of a reason of a condition, a Warning or an Event
+(NameHeld): what it means, who can mend it, the next step, and its rules.`,
+		Example: "  kubectl kubizone explain S4.8\n  kubectl kubizone explain 2.5 S4\n  kubectl kubizone explain NameHeld",
 		Args:    cobra.ArbitraryArgs,
 	}
 	format := output.AddFormat(command)
 	command.RunE = func(command *cobra.Command, numbers []string) error {
-		found, err := findRules(numbers)
+		found, err := findAll(numbers)
 		if err != nil {
 			return err
 		}
 		return format.Print(command.OutOrStdout(), "Rules", found, found.printText)
 	}
+	command.ValidArgsFunction = cobra.FixedCompletions(reasonNames(), cobra.ShellCompDirectiveNoFileComp)
 	return command
 }
 
@@ -39,7 +44,8 @@ of a whole section (S4), or without a number the first words of each.`,
 func Results() map[string]any { return map[string]any{"Rules": foundRules{}} }
 
 type foundRules struct {
-	Rules []foundRule `json:"rules"`
+	Rules   []foundRule           `json:"rules"`
+	Reasons []reasons.Explanation `json:"reasons,omitempty"`
 }
 
 type foundRule struct {
@@ -89,13 +95,18 @@ func listRules(page string) (rules []rule) {
 	return rules
 }
 
-// findRules returns the rules with the numbers, or without numbers all, of which the text shows the first words.
-func findRules(numbers []string) (*foundRules, error) {
-	rules, found := listRules(docs.Semantics), &foundRules{}
-	if len(numbers) == 0 {
+// findAll returns the rules and reasons of the arguments, or without any all rules, of which the text shows the first
+// words.
+func findAll(arguments []string) (*foundRules, error) {
+	rules, found := listRules(docs.Semantics), &foundRules{Rules: []foundRule{}}
+	if len(arguments) == 0 {
 		found.addRules(rules, true)
 	}
-	for _, number := range numbers {
+	for _, number := range arguments {
+		if of := reasons.Find(number); len(of) > 0 {
+			found.Reasons = append(found.Reasons, of...)
+			continue
+		}
 		if err := found.addNumber(rules, number); err != nil {
 			return nil, err
 		}
@@ -116,8 +127,8 @@ func (f *foundRules) addRules(rules []rule, inShort bool) {
 func (f *foundRules) addNumber(rules []rule, number string) error {
 	m := asked.FindStringSubmatch(number)
 	if m == nil {
-		return fmt.Errorf("%q is no number of a rule, such as S4.8, and no section, such as S4 (kubectl kubizone explain lists all)",
-			number)
+		return fmt.Errorf("%q is no number of a rule, such as S4.8, no section, such as S4, and no reason, such as NameHeld;%s "+
+			"kubectl kubizone explain lists the rules", number, program.DidYouMean(number, reasonNames()))
 	}
 	var section []rule
 	var near []string
@@ -141,7 +152,37 @@ func (f *foundRules) addNumber(rules []rule, number string) error {
 	return nil
 }
 
+func reasonNames() (names []string) {
+	for _, one := range reasons.All() {
+		names = append(names, one.Reason)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+var mends = map[reasons.Role]string{reasons.None: "nobody has to", reasons.You: "you, who write the object",
+	reasons.ZoneOwner: "the zone's owner", reasons.Platform: "the platform"}
+
+func (f *foundRules) printReasons(text *output.Text) {
+	for i := range f.Reasons {
+		one := &f.Reasons[i]
+		if i > 0 {
+			text.Line("")
+		}
+		text.Paragraph(one.Reason+" ("+one.Of+"): "+one.Meaning, "  ")
+		text.Paragraph("  Who mends it: "+mends[one.Mends], "  ")
+		text.Paragraph("  Next step: "+one.Step, "  ")
+		if len(one.Rules) > 0 {
+			text.Paragraph("  Rules: "+strings.Join(one.Rules, ", "), "  ")
+		}
+	}
+	if len(f.Reasons) > 0 && len(f.Rules) > 0 {
+		text.Line("")
+	}
+}
+
 func (f *foundRules) printText(text *output.Text) {
+	f.printReasons(text)
 	for i, r := range f.Rules {
 		if i > 0 && !r.inShort {
 			text.Line("")

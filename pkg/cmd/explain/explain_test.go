@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"kubi.zone/kubizone/docs"
 	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/reasons"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -34,9 +36,13 @@ func TestExplain_printsWhatIsAsked(t *testing.T) {
 		{numbers: "4.99", err: "no rule has the number 4.99: this section has S4.1, S4.2,"},
 		{numbers: "99.1", err: "the first is S1.1, the last S14."},
 		{numbers: "wrong", err: `"wrong" is no number of a rule, such as S4.8`},
+		{numbers: "NameHeld", want: []string{"NameHeld (Adopted, of a Record): the name is own", "\n  Who mends it: you, who write",
+			"\n  Next step: choose another name", "\n  Rules: S4.8\n"}},
+		{numbers: "namehelt", err: "did you mean NameHeld or NameKept?"},
+		{numbers: "ZONENOTFOUND S2.3", want: []string{"ZoneNotFound (Adopted", "\n\nZoneNotFound (Ready", "\n\nS2.3 "}},
 	} {
 		var out strings.Builder
-		found, err := findRules(strings.Fields(c.numbers))
+		found, err := findAll(strings.Fields(c.numbers))
 		if err == nil {
 			text := output.NewText(&out)
 			found.printText(text)
@@ -79,8 +85,59 @@ func TestExplain_knowsWhatMessagesCite(t *testing.T) {
 		t.Errorf("only %d numbers are cited: this test looks at the wrong files", len(cited))
 	}
 	for number := range cited {
-		if _, err := findRules([]string{number}); err != nil {
+		if _, err := findAll([]string{number}); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// X3: every reason that the code gives to a condition or an Event is explained.
+func TestExplain_knowsEveryReason_X3(t *testing.T) {
+	t.Parallel()
+	declared := regexp.MustCompile(`(?m)^\s*(?:const )?(?:[Rr]eason|Warning|Notice)[A-Z]\w*(?: +(?:Reason|delivery\.Reason))? += "(\w+)"`)
+	unused := map[string]string{"InUse": "no object has it", "PrerequisiteFailed": "the answer to a change set has it"}
+	seen := map[string]bool{}
+	for _, pattern := range []string{"../../../api/kubizone/v1alpha1/*.go", "../../law/*.go", "../../law/records/*.go",
+		"../../delivery/*.go", "../../ready/*.go", "../../controller/*/*.go", "../../apiserver/*.go"} {
+		for _, file := range must.Get(filepath.Glob(pattern))(t) {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, m := range declared.FindAllStringSubmatch(string(must.Get(os.ReadFile(file))(t)), -1) {
+				seen[m[1]] = true
+				if found := reasons.Find(m[1]); unused[m[1]] == "" && len(found) == 0 {
+					t.Errorf("%s: docs/reasons.md has no row for %s", file, m[1])
+				}
+			}
+		}
+	}
+	for _, want := range []string{"NameHeld", "NoController", "AuthenticationFailed", "DNSClassNotFound", "HistoryForgotten", "Suspended",
+		"NameHidden", "TakesAway", "NotProven"} {
+		if !seen[want] {
+			t.Errorf("the test no longer finds the constant of %s", want)
+		}
+	}
+}
+
+// Every row has a meaning and a next step, and cites rules that there are.
+func TestExplain_reasonsAreWhole(t *testing.T) {
+	t.Parallel()
+	all := reasons.All()
+	if len(all) < 75 {
+		t.Errorf("only %d reasons are read from docs/reasons.md", len(all))
+	}
+	for _, one := range all {
+		if one.Meaning == "" || one.Step == "" || (one.Mends == reasons.None) != (one.Step == "nothing") {
+			t.Errorf("%+v", one)
+		}
+		for _, rule := range one.Rules {
+			if _, err := findAll([]string{rule}); err != nil {
+				t.Errorf("%s: %v", one.Reason, err)
+			}
+		}
+	}
+	rows := regexp.MustCompile("(?m)^\\| `").FindAllString(docs.Reasons, -1)
+	if len(rows) < 55 || len(all) < len(rows) {
+		t.Errorf("%d rows, %d reasons", len(rows), len(all))
 	}
 }

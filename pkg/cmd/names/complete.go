@@ -11,11 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/find"
 )
 
 const maxCompletions = 500
 
-func (q *question) complete(list func(context.Context, *search, metav1.ListOptions) []string, words ...string) cobra.CompletionFunc {
+func (q *question) complete(list func(context.Context, *find.Search, metav1.ListOptions) []string, words ...string) cobra.CompletionFunc {
 	return func(command *cobra.Command, arguments []string, _ string) (all []string, _ cobra.ShellCompDirective) {
 		if n := len(arguments); n < len(words) {
 			all = words[n : n+1]
@@ -28,8 +29,8 @@ func (q *question) complete(list func(context.Context, *search, metav1.ListOptio
 	}
 }
 
-func listZones(ctx context.Context, s *search, options metav1.ListOptions) (all []string) {
-	if list, err := s.api.Zones(s.namespace).List(ctx, options); err == nil {
+func listZones(ctx context.Context, s *find.Search, options metav1.ListOptions) (all []string) {
+	if list, err := s.API.Zones(s.Namespace).List(ctx, options); err == nil {
 		for i := range list.Items {
 			all = append(all, list.Items[i].Status.FQDN)
 		}
@@ -37,9 +38,9 @@ func listZones(ctx context.Context, s *search, options metav1.ListOptions) (all 
 	return all
 }
 
-func listRecords(of func(*v1alpha1.Record) string) func(context.Context, *search, metav1.ListOptions) []string {
-	return func(ctx context.Context, s *search, options metav1.ListOptions) (all []string) {
-		if list, err := s.api.Records(s.namespace).List(ctx, options); err == nil {
+func listRecords(of func(*v1alpha1.Record) string) func(context.Context, *find.Search, metav1.ListOptions) []string {
+	return func(ctx context.Context, s *find.Search, options metav1.ListOptions) (all []string) {
+		if list, err := s.API.Records(s.Namespace).List(ctx, options); err == nil {
 			for i := range list.Items {
 				all = append(all, of(&list.Items[i]))
 			}

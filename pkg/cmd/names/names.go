@@ -24,10 +24,11 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
+	"kubi.zone/kubizone/pkg/find"
 )
 
 // ErrNo is returned for the answer no.
-var ErrNo = program.No("the answer is no: see above")
+var ErrNo = program.No("the answer is no")
 
 const timeoutSeconds = 2
 
@@ -56,14 +57,13 @@ func (a *answer) printTo(out io.Writer, format *output.Format) error {
 
 // Results are the results of the commands by their kinds.
 func Results() map[string]any {
-	return map[string]any{"NameAnswer": nameAnswer{}, "Names": namesAnswer{}, "Records": foundRecords{}, "ZoneTree": zoneTree{},
-		"Traces": traces{}}
+	return map[string]any{"NameAnswer": nameAnswer{}, "Names": namesAnswer{}, "Records": foundRecords{}, "ZoneTree": zoneTree{}}
 }
 
 func newQuestion() *question { return &question{cluster: kubeconfig.NewOptions()} }
 
 func (q *question) makeCommand(command *cobra.Command, ofView bool,
-	ask func(context.Context, *search, []string) (*answer, error)) *cobra.Command {
+	ask func(context.Context, *find.Search, []string) (*answer, error)) *cobra.Command {
 	q.cluster.AddFlagsWithNamespace(command.Flags())
 	if ofView {
 		command.Flags().StringVar(&q.view, "view", "", "view of the zone; absent: the default view")
@@ -83,7 +83,7 @@ func (q *question) makeCommand(command *cobra.Command, ofView bool,
 	return command
 }
 
-func (q *question) connect() (*search, error) {
+func (q *question) connect() (*find.Search, error) {
 	config, namespace, err := q.cluster.Client()
 	if err != nil {
 		return nil, err
@@ -93,12 +93,12 @@ func (q *question) connect() (*search, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	return &search{api: api.KubizoneV1alpha1(), namespace: namespace, everywhere: q.cluster.Namespace() == ""}, nil
+	return &find.Search{API: api.KubizoneV1alpha1(), Namespace: namespace, Everywhere: q.cluster.Namespace() == ""}, nil
 }
 
 // NewCommands returns the sub-commands.
 func NewCommands() []*cobra.Command {
-	return []*cobra.Command{newMay(), newNames(), newTree(), newWho(), newWhy()}
+	return []*cobra.Command{newMay(), newNames(), newTree(), newWho()}
 }
 
 func newMay() *cobra.Command {
@@ -133,10 +133,10 @@ type nameAnswer struct {
 	Warnings  []string `json:"warnings,omitempty"`
 }
 
-func (q *question) askMay(ctx context.Context, of *search, arguments []string) (*answer, error) {
-	name, namespace := arguments[1], of.namespace
+func (q *question) askMay(ctx context.Context, of *find.Search, arguments []string) (*answer, error) {
+	name, namespace := arguments[1], of.Namespace
 	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{Name: name, Type: arguments[2], View: q.view}}
-	review, err := of.api.NameReviews(namespace).Create(ctx, review, metav1.CreateOptions{})
+	review, err := of.API.NameReviews(namespace).Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("namespace %s, name %s: %w", namespace, name, err)
 	}
@@ -193,8 +193,8 @@ type namedClass struct {
 	BySelector bool `json:"bySelector,omitempty"`
 }
 
-func (q *question) listNames(ctx context.Context, s *search, _ []string) (*answer, error) {
-	api, namespace := s.api, s.namespace
+func (q *question) listNames(ctx context.Context, s *find.Search, _ []string) (*answer, error) {
+	api, namespace := s.API, s.Namespace
 	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{View: q.view}}
 	review, err := api.NameReviews(namespace).Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -20,6 +19,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/find"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -79,7 +79,7 @@ func TestMay_printsTheAnswer_S14_1(t *testing.T) {
 		{v1alpha1.NameReviewStatus{Reason: "no zone (S14.2)"}, "no: no zone (S14.2)\n", ErrNo},
 	} {
 		api := makeClient(&test.answer).KubizoneV1alpha1()
-		by := &search{api: api, namespace: "team"}
+		by := &find.Search{API: api, Namespace: "team"}
 		found, err := newQuestion().askMay(t.Context(), by, []string{"create", "www.apps.example.org", "A"})
 		out, err := printAnswer(t, found, err)
 		if out != test.want || !errors.Is(err, test.err) || (err == nil) != (test.err == nil) {
@@ -102,7 +102,7 @@ func TestNames_listsRulesAndClasses_S14_3(t *testing.T) {
 	objects := []runtime.Object{fallback, makeClass("mine", &v1alpha1.NamespaceSelection{Names: []string{"team"}}),
 		makeClass("theirs", &v1alpha1.NamespaceSelection{Names: []string{"other"}}), makeClass("none", nil),
 		makeClass("labels", &v1alpha1.NamespaceSelection{Selector: metav1.SetAsLabelSelector(map[string]string{"a": "b"})})}
-	s := &search{api: makeClient(answer, objects...).KubizoneV1alpha1(), namespace: "team"}
+	s := &find.Search{API: makeClient(answer, objects...).KubizoneV1alpha1(), Namespace: "team"}
 	list := func() string {
 		found, err := newQuestion().listNames(t.Context(), s, nil)
 		return must.Get(printAnswer(t, found, err))(t)
@@ -125,7 +125,7 @@ func TestNames_listsRulesAndClasses_S14_3(t *testing.T) {
 		t.Errorf("a class for others is listed:\n%s", out)
 	}
 	client := makeClient(&v1alpha1.NameReviewStatus{})
-	s.api = client.KubizoneV1alpha1()
+	s.API = client.KubizoneV1alpha1()
 	if out := list(); !strings.Contains(out, "No class is for zones of namespace team.") {
 		t.Error(out)
 	}
@@ -162,21 +162,21 @@ func TestWho_findsRecords(t *testing.T) {
 		"b www.example.org":      "No Record of www.example.org in namespace b",
 		"b x.y.apps.example.org": "are at *.apps.example.org.",
 	} {
-		client, s := makeClient(nil, objects...), &search{namespace: "b", everywhere: true}
+		client, s := makeClient(nil, objects...), &find.Search{Namespace: "b", Everywhere: true}
 		if in, rest, found := strings.Cut(asked, " "); found {
 			refuseReview(client, "list", "records", "")
-			asked, s.namespace = rest, in
+			asked, s.Namespace = rest, in
 		}
-		s.api = client.KubizoneV1alpha1()
-		found, err := s.findRecords(t.Context(), asked)
+		s.API = client.KubizoneV1alpha1()
+		found, err := findRecords(t.Context(), s, asked)
 		out, err := printAnswer(t, found, err)
 		got := strings.Join(strings.Fields(out), " ")
 		if !strings.Contains(got, want) || errors.Is(err, ErrNo) != strings.HasPrefix(want, "No Record of") {
 			t.Errorf("%s: %s, %v, want %s", asked, got, err, want)
 		}
 	}
-	s := &search{api: makeClient(nil).KubizoneV1alpha1()}
-	if _, err := s.findRecords(t.Context(), "a..b"); err == nil || errors.Is(err, ErrNo) {
+	s := &find.Search{API: makeClient(nil).KubizoneV1alpha1()}
+	if _, err := findRecords(t.Context(), s, "a..b"); err == nil || errors.Is(err, ErrNo) {
 		t.Errorf("a name that is none: %v", err)
 	}
 }
@@ -232,7 +232,7 @@ Shown is what namespace a has: the right to list zones, delegations and records 
 		{"z", "", "\nNo zone in namespace z, the only one that was searched.\n"},
 	} {
 		client := makeClient(nil, objects...)
-		tr := &tree{search: search{api: client.KubizoneV1alpha1(), namespace: test.in, everywhere: true}}
+		tr := &tree{Search: find.Search{API: client.KubizoneV1alpha1(), Namespace: test.in, Everywhere: true}}
 		if test.in != "" {
 			refuseReview(client, "list", "zones", "")
 		}
@@ -257,68 +257,6 @@ func makeConditions(pairs ...string) (all []metav1.Condition) {
 	return all
 }
 
-// N3: the first failed step is printed first, else the first waiting step. N1: unreadable objects are named.
-func TestWhy_putsTheFailureInFront(t *testing.T) {
-	record := makeRecord("a", "www.example.org.", "A", "192.0.2.1")
-	record.Status.Serial = 7
-	record.Status.Conditions = makeConditions("Adopted", "True", "Ready", "Unknown")
-	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "zone", UID: "u"},
-		Status: v1alpha1.ZoneStatus{Conditions: makeConditions("Delegated", "True", "Servable", "True", "Settled", "True")}}
-	delivery := &v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "d"}, Spec: v1alpha1.DeliverySpec{
-		Zone: v1alpha1.DeliveredZone{Name: "zone", UID: "u"}, ClassRef: v1alpha1.DNSClassReference{Kind: "DNSClass", Name: "c"}}}
-	delivery.Status = v1alpha1.DeliveryStatus{Serial: 6, Servers: []v1alpha1.DeliveryServer{{Name: "one", Serial: 7, State: "Current"},
-		{Name: "two", Serial: 6, State: "Behind"}}}
-	failed := delivery.DeepCopy()
-	failed.Status.Servers[1].State, failed.Status.Servers[1].Message = v1alpha1.ServerFailed, "no answer"
-	current := delivery.DeepCopy()
-	current.Status = v1alpha1.DeliveryStatus{Serial: 8, Servers: []v1alpha1.DeliveryServer{{Name: "one", Serial: 7, State: "Current"}}}
-	former := delivery.DeepCopy()
-	former.Name, former.Spec.Zone.UID = "former", "other"
-	former.Status.Servers[0].State = v1alpha1.ServerFailed
-	held := zone.DeepCopy()
-	held.Status.Conditions = makeConditions("Delegated", "True", "Servable", "False", "Settled", "True")
-	alone := record.DeepCopy()
-	alone.Status.ZoneRef, alone.Status.Conditions = nil, makeConditions("Adopted", "False")
-	done := record.DeepCopy()
-	done.Status.Conditions = makeConditions("Adopted", "True", "Ready", "True")
-	blind := []runtime.Object{zone}
-	for _, test := range []struct {
-		what    string
-		record  *v1alpha1.Record
-		objects []runtime.Object
-		first   string
-		steps   int
-	}{
-		{"all is well", done, []runtime.Object{zone, current}, "ok rule R: m", 7},
-		{"no zone takes it", alone, nil, "FAILS rule R: m", 1},
-		{"the zone is not served", done, []runtime.Object{held, current}, "FAILS Servable R: m", 7},
-		{"a server is behind", record, []runtime.Object{zone, delivery, former}, "waits class c has confirmed serial 6", 8},
-		{"a server fails", record, []runtime.Object{zone, failed}, "FAILS server two of c: Failed, serial 6 no answer", 8},
-		{"nothing may be read", done, blind, "ok rule R: m", 4},
-	} {
-		client := makeClient(nil, test.objects...)
-		if test.what == "nothing may be read" {
-			refuseReview(client, "get", "zones", "dns")
-			refuseReview(client, "list", "deliveries", "dns")
-		}
-		tr := &trace{api: client.KubizoneV1alpha1(), record: test.record}
-		if err := tr.followRecord(t.Context()); err != nil {
-			t.Errorf("%s: %v", test.what, err)
-		}
-		text := output.NewText(io.Discard)
-		tr.printText(text)
-		var written bytes.Buffer
-		must.Get(text.WriteTo(&written))(t)
-		out := strings.Join(strings.Fields(written.String()), " ")
-		if !strings.HasPrefix(out, test.first) || tr.fails() != strings.HasPrefix(test.first, "FAILS") || len(tr.Steps) != test.steps {
-			t.Errorf("%s: %d steps:\n%s", test.what, len(tr.Steps), written.String())
-		}
-		if unread := strings.Count(out, "not shown"); unread != map[bool]int{true: 2}[test.what == "nothing may be read"] {
-			t.Errorf("%s: %d steps not shown:\n%s", test.what, unread, written.String())
-		}
-	}
-}
-
 func TestCommands_haveExamples(t *testing.T) {
 	for _, command := range NewCommands() {
 		if command.Example == "" || command.Args == nil {
@@ -327,30 +265,5 @@ func TestCommands_haveExamples(t *testing.T) {
 	}
 	if got := fmt.Sprint(newMay().Args(nil, []string{"make", "www.example.org", "A"})); !strings.Contains(got, "create NAME TYPE") {
 		t.Error(got)
-	}
-}
-
-// A person at three in the morning has a DNS name.
-func TestWhy_takesADNSName(t *testing.T) {
-	www := makeRecord("a", "www.example.org.", "A", "192.0.2.1")
-	other := makeRecord("b", "www.example.org.", "TXT", "text")
-	wild := makeRecord("c", "*.example.org.", "A", "192.0.2.2")
-	for asked, want := range map[string]string{
-		"www.example.org": "a/r-www.example.org b/r-www.example.org", "WWW.example.org. txt": "b/r-www.example.org", "x.example.org": "",
-		"a/r-www.example.org": "a/r-www.example.org",
-	} {
-		s := &search{api: makeClient(nil, www, other, wild).KubizoneV1alpha1(), namespace: "z", everywhere: true}
-		found, err := newQuestion().findFollowed(t.Context(), s, strings.Fields(asked))
-		var got []string
-		for _, r := range found {
-			got = append(got, r.Namespace+"/"+r.Name)
-		}
-		if err != nil || strings.Join(got, " ") != want {
-			t.Errorf("%s: %q, %v, want %q", asked, got, err, want)
-		}
-	}
-	s := &search{api: makeClient(nil).KubizoneV1alpha1(), namespace: "z", everywhere: true}
-	if _, err := newQuestion().findFollowed(t.Context(), s, []string{"www"}); !apierrors.IsNotFound(err) {
-		t.Errorf("an object that is not there: %v", err)
 	}
 }

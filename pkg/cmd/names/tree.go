@@ -17,6 +17,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/find"
 )
 
 const maxCounted = 5
@@ -33,8 +34,8 @@ is no zone.`,
 		Example:           "  kubectl kubizone tree example.org",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: q.complete(listZones),
-	}, false, func(ctx context.Context, s *search, arguments []string) (*answer, error) {
-		t := &tree{search: *s}
+	}, false, func(ctx context.Context, s *find.Search, arguments []string) (*answer, error) {
+		t := &tree{Search: *s}
 		if err := t.readObjects(ctx); err != nil {
 			return nil, err
 		}
@@ -51,7 +52,7 @@ type node struct {
 }
 
 type tree struct {
-	search
+	find.Search
 	zones map[types.NamespacedName]*node
 	loose map[string]int // Records without a zone, by namespace
 }
@@ -66,8 +67,8 @@ func (t *tree) nodeOf(namespace, name string) *node {
 
 func (t *tree) readObjects(ctx context.Context) error {
 	t.zones, t.loose = map[types.NamespacedName]*node{}, map[string]int{}
-	s := &t.search
-	err := eachAllowed(ctx, s, "zones", func(in string) lister[*v1alpha1.ZoneList] { return t.api.Zones(in).List }, metav1.ListOptions{},
+	s := &t.Search
+	err := find.Each(ctx, s, "zones", func(in string) find.Lister[*v1alpha1.ZoneList] { return t.API.Zones(in).List }, metav1.ListOptions{},
 		func(z *v1alpha1.Zone) error {
 			at := t.nodeOf(z.Namespace, z.Name)
 			at.zone = z
@@ -79,7 +80,7 @@ func (t *tree) readObjects(ctx context.Context) error {
 			return nil
 		})
 	if err == nil {
-		err = eachAllowed(ctx, s, "delegations", func(in string) lister[*v1alpha1.DelegationList] { return t.api.Delegations(in).List },
+		err = find.Each(ctx, s, "delegations", func(in string) find.Lister[*v1alpha1.DelegationList] { return t.API.Delegations(in).List },
 			metav1.ListOptions{}, func(d *v1alpha1.Delegation) error {
 				at := t.nodeOf(d.Namespace, d.Spec.ZoneRef.Name)
 				at.rules = append(at.rules, d)
@@ -87,7 +88,7 @@ func (t *tree) readObjects(ctx context.Context) error {
 			})
 	}
 	if err == nil {
-		err = s.eachRecord(ctx, metav1.ListOptions{}, func(r *v1alpha1.Record) error {
+		err = s.EachRecord(ctx, metav1.ListOptions{}, func(r *v1alpha1.Record) error {
 			if in := r.Status.ZoneRef; in != nil {
 				t.nodeOf(in.Namespace, in.Name).records[r.Namespace]++
 			} else {
@@ -151,10 +152,10 @@ func (t *tree) showZones(of string) *answer {
 	if of == "" {
 		result.WithoutZone = t.loose
 	}
-	if !t.everywhere {
-		result.Namespace = t.namespace
+	if !t.Everywhere {
+		result.Namespace = t.Namespace
 	}
-	isNo, where := len(tops) == 0 && len(result.WithoutZone) == 0, t.where()
+	isNo, where := len(tops) == 0 && len(result.WithoutZone) == 0, t.Where()
 	return &answer{kind: "ZoneTree", result: result, isNo: isNo, text: func(page *output.Text) {
 		if isNo {
 			page.Line("No zone %s.", strings.TrimSpace(of+" "+where))

@@ -138,6 +138,11 @@ func similarWords(typed string, words []string) []string {
 	return all.SuggestionsFor(typed)
 }
 
+// DidYouMean returns words similar to a typed one as " did you mean A or B?", or "".
+func DidYouMean(typed string, words []string) string {
+	return didYouMean("", similarWords(typed, words))
+}
+
 func didYouMean(prefix string, words []string) string {
 	if len(words) == 0 {
 		return ""

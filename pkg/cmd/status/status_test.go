@@ -179,8 +179,8 @@ func makeWorld() *api {
 
 var spaces = regexp.MustCompile(` {2,}`)
 
-// squeeze makes columns independent of the width of others.
-func squeeze(text string) string { return spaces.ReplaceAllString(text, " ") }
+// joinSpaces makes columns independent of the width of others.
+func joinSpaces(text string) string { return spaces.ReplaceAllString(text, " ") }
 
 // N1, N2: all kinds of lines, the oldest first.
 func TestStatus_showsAll_N1(t *testing.T) {
@@ -229,7 +229,7 @@ error: certificate etcd-ca ended 2d2h ago
 warning: the last backup is 3d1h old
 `
 	o.Time = metav1.NewTime(began)
-	if got := squeeze(printOverview(t, o, output.Screen{}, "text")); got != want {
+	if got := joinSpaces(printOverview(t, o, output.Screen{}, "text")); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	if err := o.judgeZones(); !errors.Is(err, ErrBehind) {

@@ -18,10 +18,10 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// actionDeliver is the action of all Events.
 const actionDeliver = "Deliver"
 
-// reasonRemains: the provider may still have names of the zone, and the zone's history no longer lists them (S8.6).
+// reasonRemains means that the provider may still have names of the zone, and the zone's history no longer lists them
+// (S8.6).
 const reasonRemains = "HistoryForgotten"
 
 type announcer struct{ events.EventRecorder }
@@ -30,7 +30,7 @@ func (a announcer) announceZone(zone *v1alpha1.Zone, kind, reason, format string
 	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", ready.ShortenMessage(fmt.Sprintf(format, args...)))
 }
 
-// announceDelivery reports the first failure and the recovery.
+// Only the first failure and the recovery are reported.
 func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	failure := event.State.Error
 	if !event.Remains.IsZero() {
@@ -65,8 +65,7 @@ func referTo(zone *v1alpha1.Zone) runtime.Object {
 
 const maxRefusals = 20
 
-// logRefusals logs the RRsets refused by a provider, with the provider's words: Events and status, which tenants read,
-// leave those out (S6.17).
+// The provider's words are in the log alone: tenants read Events and status (S6.17).
 func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) {
 	for n, failure := range refused {
 		if n == maxRefusals {
@@ -80,7 +79,7 @@ func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) 
 	}
 }
 
-// logged writes Events to the log, for a server without an API for Events.
+// logged is for a server without an API for Events.
 type logged struct{}
 
 func (logged) Eventf(regarding, _ runtime.Object, kind, reason, _, note string, args ...any) {

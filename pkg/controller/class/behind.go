@@ -16,7 +16,7 @@ import (
 
 // sighting is the last answer of a secondary ahead of a zone, or with other data at its serial.
 type sighting struct {
-	// serial is the one to pass, or that of differs: the next one of the zone.
+	// serial is the serial to pass; for differs, the next serial of the zone.
 	serial  serial.Serial
 	differs bool
 	at      time.Time
@@ -25,7 +25,7 @@ type sighting struct {
 }
 
 // furthestAhead returns the answer furthest ahead of a zone (S6.11): signed, by a secondary that a class in force
-// lists, to a query of this process. The serial in a Delivery comes from another process.
+// lists, to a query of this process.
 func furthestAhead(f *ready.Facts) (sighting, bool) {
 	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
 		// The servers have the signer's serials. The daily repair is left for the end of signing, when the signing
@@ -52,7 +52,7 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 }
 
 // findDifferent returns the last comparison that found other data at the zone's serial, unless the secondary has
-// transferred the zone whole since: another serial would not help.
+// transferred the zone whole since, when another serial would not help.
 func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	for _, of := range f.Classes {
 		for _, server := range of.State.Servers {
@@ -69,14 +69,13 @@ func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	return seen, again && seen.serial == 0
 }
 
-// maxRepairJump bounds a repair without the annotation (S6.11).
 const maxRepairJump = 1 << 24
 
-// askAgain is the time after which a refused serial is asked for again: data are compared again each minute.
+// A refused serial is asked for again after askAgain, since data are compared again each minute.
 const askAgain = 10 * time.Minute
 
 // describeOutlook returns the next step, for the message: the serial follows, waits (refused is true), or needs a
-// person. The API server decides.
+// person. The API server chooses.
 func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
 	switch {
@@ -95,7 +94,7 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the zone's serial is raised past it"
 }
 
-// passSecondary completes the message of reason SerialBehind or ContentDiffers, and returns the sighting for which the
+// passSecondary completes the message of reason SerialBehind or ContentDiffers. It returns the sighting for which the
 // API server is to raise the serial; zero for none, or if the last such request (asked) was for this sighting.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	var outlook string

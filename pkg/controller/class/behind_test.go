@@ -143,7 +143,6 @@ func TestPassSecondary_leavesSignedZones_S12_5(t *testing.T) {
 	}
 }
 
-// publicFacts returns the facts of a zone of the class public.
 func publicFacts(zone *v1alpha1.Zone, states map[string]delivery.State) *ready.Facts {
 	state, known := states["public"]
 	return &ready.Facts{Zone: zone, Force: ready.InForce{Classes: []string{"public"}},

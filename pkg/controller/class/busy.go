@@ -11,8 +11,8 @@ import (
 )
 
 // A status write counts in the budget of its namespace (S9.2), so the answer may be 429. client-go would sleep in the
-// call and retry up to ten times: a tenant without budget would block the workers for all others. So the call returns,
-// and the queue retries after the delay in the answer.
+// call, and a tenant without budget block the workers for all others. So the call returns, and the queue retries after
+// the delay in the answer.
 
 // WithoutWaiting returns a copy of config for a client that does not retry status writes after a 429.
 func WithoutWaiting(config *rest.Config) *rest.Config {

@@ -25,12 +25,10 @@ import (
 )
 
 const (
-	// secretInterval is the interval of reads of a class's Secrets.
 	secretInterval = 5 * time.Second
 	healthTime     = 30 * time.Second
 )
 
-// classSync passes classes to the Loop and writes their health.
 type classSync struct {
 	*shared
 	providers   providers
@@ -51,7 +49,6 @@ type classSync struct {
 // it exists, tells servers of the empty catalog.
 const farewellTime = 5 * time.Second
 
-// knownClass is the state of a class in the Loop.
 type knownClass struct {
 	uid        types.UID
 	generation int64
@@ -59,10 +56,8 @@ type knownClass struct {
 	// secrets are digests of the provider's Secrets, or the reasons why they were not read, by namespace/name.
 	secrets   map[string]string
 	abilities delivery.Abilities
-	// spec is the last argument of Loop.SetClass.
-	spec delivery.Class
-	// asking is set during AskLast.
-	asking bool
+	spec      delivery.Class
+	asking    bool
 	// checked is the time of the last health check, proven that of the last delivery that showed health.
 	checked, proven time.Time
 	// asked is true once a check has a result: health, nil if good, of the time found.
@@ -74,20 +69,19 @@ type knownClass struct {
 	written        metav1.Condition
 	writtenVersion string
 	// claims maps the names of this class's keys to meanings that differ for different keys. lost is the class with
-	// another key of such a name; "" for none. stale is true if lost changed since the last SetClass.
+	// another key of such a name; "" means none. stale is true if lost changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool
-	// uses are the names last assigned to the class, sorted; if nil, those of the status count.
+	// uses are the names last assigned to the class, sorted; nil means those of the status.
 	uses []string
 }
 
-// noteHealth needs c.mu.
+// c.mu is held.
 func (k *knownClass) noteHealth(health error) {
 	k.asked, k.health, k.found = true, health, metav1.Now().Rfc3339Copy()
 }
 
-// targetOf returns the present target of a class; "": unknown.
 func (c *classSync) targetOf(name string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,7 +91,7 @@ func (c *classSync) targetOf(name string) string {
 	return ""
 }
 
-// setMissing tells the Loop that a class is absent, with an error for its zones.
+// An absent class gives its zones an error.
 func (c *classSync) setMissing(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +109,7 @@ func (c *classSync) setMissing(name string) {
 	}})
 }
 
-// enqueueCluster enqueues a Bind9Cluster that a zone names or has a Delivery of. The Loop gets no others.
+// The Loop gets only a Bind9Cluster that a zone names or has a Delivery of.
 func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
 		c.setMissing(name)
@@ -128,11 +122,10 @@ func (c *classSync) enqueueCluster(name string) {
 	}
 }
 
-// forgetInterval is the interval of checks of a Bind9Cluster that no zone names, until the last zone has left.
 const forgetInterval = 20 * time.Second
 
-// forgetCluster drops the state of a Bind9Cluster that no zone names or has a Delivery of, and reports whether it did:
-// tenants create and name any number. A zone is indexed before enqueueCluster reads c.known, so none is missed.
+// forgetCluster drops the state of a Bind9Cluster that no zone names or has a Delivery of, and reports whether it did,
+// since tenants create and name any number. A zone is indexed before enqueueCluster reads c.known, so none is missed.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
@@ -143,7 +136,7 @@ func (c *classSync) forgetCluster(name string) bool {
 		return false
 	}
 	if c.known[name] != nil && !c.loop.RemoveClass(name) {
-		c.queue.AddAfter(task{kind: classTask, name: name}, forgetInterval) // No event says that the last zone has left.
+		c.queue.AddAfter(task{kind: classTask, name: name}, forgetInterval) // no event says that the last zone has left
 		return false
 	}
 	if known := c.known[name]; known != nil {
@@ -156,8 +149,8 @@ func (c *classSync) forgetCluster(name string) bool {
 	return true
 }
 
-// decideClaims assigns key names like primaries (transferclass): to the class that uses a name, else to the oldest. It
-// enqueues changed classes. c.mu is held.
+// decideClaims assigns key names as primaries do (transferclass): to the class that uses a name, or else to the oldest.
+// It enqueues changed classes. c.mu is held.
 func (c *classSync) decideClaims() {
 	// Classes with a block bind9, possibly thousands, claim nothing.
 	order := c.index.AllClasses()
@@ -184,7 +177,7 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	return precedence.Rank{Since: of.CreationTimestamp.Time, ID: of.Name}
 }
 
-// usesOf returns the names assigned to a class: by this process, else by the status. c.mu is held.
+// usesOf returns the names assigned to a class by this process, or else by the status. c.mu is held.
 func (c *classSync) usesOf(of *v1alpha1.DNSClass) []string {
 	if known := c.known[of.Name]; known != nil && known.uid == of.UID && known.uses != nil {
 		return known.uses
@@ -210,7 +203,7 @@ func (c *classSync) syncClass(ctx context.Context, name string) error {
 	return errors.Join(c.syncProvider(ctx, name), c.recordNames(ctx, name))
 }
 
-// syncProvider passes a class to the Loop. A change of spec or Secrets makes a new provider.
+// A change of spec or Secrets makes a new provider.
 func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	of := c.index.ClassByName(name)
 	c.mu.Lock()
@@ -242,7 +235,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 		if now != known.spec.DriftInterval || others {
 			c.mu.Lock()
 			if known.spec.DriftInterval = now; others {
-				known.spec.Servers, known.proven = servers, time.Time{} // health was shown by the former servers
+				known.spec.Servers, known.proven = servers, time.Time{}
 			}
 			c.mu.Unlock()
 			c.loop.SetClass(known.spec)
@@ -336,8 +329,7 @@ func (c *classSync) makeClass(ctx context.Context, of *v1alpha1.DNSClass) (*know
 	return made, nil
 }
 
-// replaceClass replaces the state known, nil for none, by fresh. A class that lost a claimed name gets an error instead
-// of its provider.
+// A class that lost a claimed name gets an error instead of its provider. known is nil for a new class.
 func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -367,8 +359,8 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 }
 
 // driftInterval returns the interval at which each zone is compared, or servers are asked for their serials: that of
-// the class, but longer if the queries would exceed half of requestsPerSecond. Without driftInterval, a fetched class
-// also keeps within its share of allPerSecond. The interval doubles, so that single zones seldom change it.
+// the class, doubled until the queries keep within half of requestsPerSecond and, in a fetched class without
+// driftInterval, within its share of allPerSecond.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
 	if of.Spec.RequestsPerSecond != nil {
@@ -409,7 +401,7 @@ func generationOf(known *knownClass) string {
 	return text + "/" + known.lost
 }
 
-// enqueueClasses has all Secrets read again. A watch would need the right to list the Secrets of a namespace.
+// All Secrets are read again: a watch would need the right to list the Secrets of a namespace.
 func (c *classSync) enqueueClasses() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -454,8 +446,8 @@ func (c *classSync) askLast(ctx context.Context) {
 	}
 }
 
-// checkHealth checks health in the background and enqueues the write. If a delivery has shown health since the last
-// check, there is no check.
+// checkHealth works in the background and enqueues the write. A delivery that has shown health since the last check
+// replaces the check.
 func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]
@@ -489,7 +481,6 @@ func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 	})
 }
 
-// hasDelivered reports whether servers of the class confirm a zone.
 func (c *classSync) hasDelivered(class string, can delivery.Abilities) bool {
 	return slices.ContainsFunc(c.index.DeliveriesBy(class), func(one *v1alpha1.Delivery) bool {
 		return meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionReady) && (!can.Fetched || len(one.Status.Servers) > 0)
@@ -550,8 +541,8 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	return c.status.writeClass(ctx, of, condition, stalled, health)
 }
 
-// syncDelivering writes a changed condition Delivering of a Bind9Cluster, and removes the condition when the cluster is
-// no longer a class.
+// syncDelivering writes a changed condition Delivering of a Bind9Cluster, and removes it when the cluster is no longer
+// a class.
 func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	cluster := c.index.ClusterByName(name)
 	if cluster == nil {

@@ -120,7 +120,6 @@ func (w *teams) passTime(d time.Duration) {
 	synctest.Wait()
 }
 
-// makeZone makes the next zone, which names a class.
 func (w *teams) makeZone(namespace string, ref v1alpha1.DNSClassReference) *v1alpha1.Zone {
 	w.t.Helper()
 	zone := putDelivered(w.t, w.views, w.zones, "")[0].(*v1alpha1.Zone)
@@ -176,7 +175,6 @@ func (w *teams) expectReady(when string, zone *v1alpha1.Zone, want string) {
 	}
 }
 
-// listLabels returns the values of the label class in all metrics.
 func (w *teams) listLabels() []string {
 	w.t.Helper()
 	found := map[string]bool{}

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// FieldManager is the field manager of all writes.
 const FieldManager = "kubizone-controller"
 
 // NewProvider makes the provider of a class with its block. target identifies the destination of zones
@@ -31,53 +30,48 @@ const FieldManager = "kubizone-controller"
 // of GetSecret are returned unchanged.
 type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
 
-// GetSecret reads a Secret.
 type GetSecret func(namespace, name string) (map[string][]byte, error)
 
-// Secrets reads Secrets.
 type Secrets interface {
-	// Get returns the data, or an error that wraps ErrSecretNotFound.
+	// Get returns the data, or an error wrapping ErrSecretNotFound.
 	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)
 }
 
-// ErrSecretNotFound is the error for an absent Secret.
 var ErrSecretNotFound = errors.New("there is no such Secret")
 
-// MissingSecret is ErrSecretNotFound with the next step.
 type MissingSecret struct{ Next string }
 
 func (e *MissingSecret) Error() string { return ErrSecretNotFound.Error() + "; " + e.Next }
 
 func (e *MissingSecret) Unwrap() error { return ErrSecretNotFound }
 
-// Config of a Controller. Fields are required unless their comment allows nil or 0.
+// Config configures a Controller. Fields are required unless their comment allows nil or 0.
 type Config struct {
-	// Identity of this process, unique forever.
+	// Identity is of this process, unique forever.
 	Identity string
-	// Client uses a configuration of WithoutWaiting.
-	Client versioned.Interface
+	Client   versioned.Interface
 	// Informers is started by the caller, after New.
 	Informers externalversions.SharedInformerFactory
 	// Views holds every zone when Run is called.
 	Views *zoneview.Set
 	// Frozen returns the zones whose content the Views cannot prove.
 	Frozen func() []cache.ObjectName
-	// Providers by their block in the spec of a DNSClass.
+	// Providers are by their block in the spec of a DNSClass.
 	Providers map[string]NewProvider
 	Secrets   Secrets
 	// Servers returns the sorted names of servers that come and go without a change of the class; nil for other
-	// classes, or if not known yet.
+	// classes, or if unknown.
 	Servers func(class *v1alpha1.DNSClass) []string
 	// Namespaces is nil without a cluster: a namespace then has only the label with its name.
 	Namespaces coreinformers.NamespaceInformer
 	// Clusters are classes of their namespaces. The caller starts the informer; Run does not wait for it.
 	Clusters bind9informers.Bind9ClusterInformer
-	// Leases returns a Watcher of processes, which calls changed; nil if they all are of this process.
+	// Leases returns a Watcher of processes, which calls changed; nil if all are of this process.
 	Leases func(changed func()) *heartbeat.Watcher
-	// Events may be nil: then they are logged.
+	// Events are logged if nil.
 	Events   events.EventRecorder
 	Registry metrics.KubeRegistry
-	// Lease is the longest time for which a former leader may go on; 0: as in schedule.Config.
+	// Lease is the longest time for which a former leader may continue; 0 as in schedule.Config.
 	Lease          time.Duration
 	HealthInterval time.Duration
 	Backoff        delivery.Backoff

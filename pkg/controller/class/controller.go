@@ -33,11 +33,9 @@ import (
 const (
 	workers        = 4
 	frozenInterval = time.Second
-	// lastInterval is the interval of queries to a server for its last confirmed zone.
-	lastInterval = time.Second
+	lastInterval   = time.Second
 )
 
-// Controller delivers zones. It runs once.
 type Controller struct {
 	*shared
 	config  Config
@@ -102,7 +100,6 @@ func New(config Config) (*Controller, error) {
 	return c, c.watchObjects()
 }
 
-// InForce returns the existing classes in force for a zone.
 func (c *Controller) InForce(zone *v1alpha1.Zone) []*v1alpha1.DNSClass {
 	var classes []*v1alpha1.DNSClass
 	force, _ := c.index.InForce(zone)
@@ -139,13 +136,13 @@ func (c *Controller) Run(ctx context.Context) error {
 		running.Go(func() { leases.Run(ctx) })
 	}
 	c.frozen.FindChanges()
-	// Tell the Loop the held names before the first attempt.
+	// The Loop needs the held names before the first attempt.
 	for _, one := range c.index.AllDeliveries() {
 		if c.index.ZoneByUID(string(one.Spec.Zone.UID)) != nil {
 			c.zones.holdNames(one)
 		}
 	}
-	// Classes precede zones: else a zone would report a missing class.
+	// Classes precede zones, or a zone would report a missing class.
 	for _, of := range c.index.AllClasses() {
 		if err := c.classes.syncClass(ctx, of.Name); err != nil {
 			klog.FromContext(ctx).Error(err, "a class is not ready at the start; it is tried again", "class", of.Name)
@@ -179,7 +176,6 @@ func (c *Controller) Run(ctx context.Context) error {
 	return nil
 }
 
-// workNext does the next task. It returns false when the queue has shut down.
 func (c *Controller) workNext(ctx context.Context) bool {
 	todo, end := c.queue.Get()
 	if end {
@@ -204,7 +200,6 @@ func (c *Controller) workNext(ctx context.Context) bool {
 	}
 	log := klog.FromContext(ctx).WithValues("kind", todo.kind, "namespace", todo.namespace, "name", todo.name)
 	if apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		// For example, the controller's role is of an older version.
 		log.Error(err, "The API refuses a write; it is retried")
 	} else {
 		log.V(2).Info("an object is retried", "err", err)
@@ -218,7 +213,6 @@ func (c *Controller) workNext(ctx context.Context) bool {
 	return true
 }
 
-// Observe handles an event of the Loop.
 func (c *Controller) Observe(event delivery.Event) {
 	c.classes.takeEvent(event)
 	refused := c.reports.takeEvent(event)

@@ -10,15 +10,14 @@
 // Ready (S6.18); without a change only results of health checks are written. (4) Secrets are read by name, never
 // listed; a changed Secret is tried at once.
 //
-// Out of scope: providers, found by the name of their block in a DNSClass, and leader election: the caller calls Run in
-// the leading process.
+// Out of scope: providers and leader election.
 //
 // A task of the queue (controller.go) has three steps:
 //
-//	read    the informers (ready.Index) and the reports of the Loop (reports.go)
-//	decide  classes in force and Ready of a Zone (package ready), Ready of a class (health.go), whether a secondary
-//	        is ahead (behind.go)
-//	write   to the Loop (zone.go, classes.go), status (status.go), Events (announce.go)
+//	read the informers (ready.Index) and the reports of the Loop (reports.go)
+//	decide classes in force and Ready of a Zone (package ready), Ready of a class (health.go), whether a secondary
+//	 is ahead (behind.go)
+//	write to the Loop (zone.go, classes.go), status (status.go), Events (announce.go)
 //
-// zone.go and classes.go perform the steps and remember the last writes. store.go keeps Deliveries and finalizers.
+// zone.go and classes.go perform the steps; store.go keeps Deliveries.
 package class

@@ -17,15 +17,13 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// Reasons of a class's Ready, besides those of delivery.
 const (
-	// ReasonServerHealthy: the last health check, or a delivery since, succeeded.
 	ReasonServerHealthy = "ServerHealthy"
-	// ReasonNotProven: no fault is known, and no delivery proves health (delivery.ErrNotProven).
+	// ReasonNotProven means that no fault is known, and no delivery proves health (delivery.ErrNotProven).
 	ReasonNotProven = "NotProven"
 )
 
-// judgeHealth returns Ready and health of a class for a finding, which is nil if good.
+// judgeHealth takes a nil found for good health.
 func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now metav1.Time) (metav1.Condition, v1alpha1.ClassHealth) {
 	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}
 	condition := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonServerHealthy,

@@ -21,13 +21,12 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// history reads changes of zones from the API server.
 type history struct {
 	client versioned.Interface
 	index  *ready.Index
 }
 
-// readChanges returns changes from before this process, which the Views lack.
+// The Views lack changes from before this process.
 func (h history) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 	zone := h.index.ZoneByUID(uid)
 	if zone == nil {
@@ -52,7 +51,6 @@ func (h history) request(zone *v1alpha1.Zone, since serial.Serial) *rest.Request
 		Param("since", since.String())
 }
 
-// ReadChanges parses the changes of an answer.
 func ReadChanges(listed []v1alpha1.ZoneChange) ([]dns.Change, error) {
 	changes := make([]dns.Change, len(listed))
 	for i, of := range listed {
@@ -66,7 +64,6 @@ func ReadChanges(listed []v1alpha1.ZoneChange) ([]dns.Change, error) {
 	return changes, nil
 }
 
-// readLeft returns the RRsets that an ended zone had since a serial.
 func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error) {
 	zone := h.index.ZoneByUID(uid)
 	if zone == nil {
@@ -82,10 +79,10 @@ func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) 
 	return leftOf(&answer, uid)
 }
 
-// errNotEnded: the zone has not ended, and its changes are not all of its content.
+// errNotEnded keeps the changes of an existing zone from counting as all of its content.
 var errNotEnded = errors.New("the zone has not ended")
 
-// leftOf parses an answer. A change of an existing zone has a SOA, unlike the list of an ended zone.
+// A change of an existing zone has a SOA, unlike the list of an ended zone.
 func leftOf(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, error) {
 	if answer.Metadata.UID != uid {
 		return nil, errNoZone

@@ -13,10 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// Metrics of deliveries. No label names a zone or a Record.
 type Metrics struct {
 	metrics.BaseStableCollector
-	// status is nil unless the controller runs.
 	status atomic.Pointer[func() []schedule.ClassStatus]
 
 	calls, drifted, fenced *metrics.CounterVec
@@ -55,7 +53,6 @@ func newGauge(name, help string) *metrics.Desc {
 	return metrics.NewDesc("kubizone_delivery_"+name, help, []string{"class"}, nil, metrics.BETA, "")
 }
 
-// NewMetrics registers the metrics of a controller.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	counter := func(name, help string, labels ...string) *metrics.CounterVec {
 		return metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "delivery", Name: name, Help: help,
@@ -102,7 +99,6 @@ func (m *Metrics) followStatus(status func() []schedule.ClassStatus) (end func()
 	return func() { m.status.Store(nil) }
 }
 
-// forgetClass removes every series of a class.
 func (m *Metrics) forgetClass(of string) {
 	labels := map[string]string{"class": of}
 	m.calls.DeletePartialMatch(labels)
@@ -111,22 +107,18 @@ func (m *Metrics) forgetClass(of string) {
 	m.lag.Delete(labels)
 }
 
-// Called counts a call.
 func (m *Metrics) Called(call schedule.Call) {
 	m.calls.WithLabelValues(call.Class, call.Provider, call.Method, string(call.Reason), call.Code).Inc()
 }
 
-// Delivered counts the lag of a serial.
 func (m *Metrics) Delivered(class string, lag time.Duration) {
 	m.lag.WithLabelValues(class).Observe(lag.Seconds())
 }
 
-// Drifted counts the findings of a comparison.
 func (m *Metrics) Drifted(class string, missing, differing, foreign int) {
 	for kind, count := range map[string]int{"missing": missing, "differing": differing, "foreign": foreign} {
 		m.drifted.WithLabelValues(class, kind).Add(float64(count))
 	}
 }
 
-// Fenced counts a fenced delivery.
 func (m *Metrics) Fenced(class string) { m.fenced.WithLabelValues(class).Inc() }

@@ -22,7 +22,6 @@ import (
 )
 
 type providers struct {
-	// of are the constructors, by block in the spec of a DNSClass.
 	of      map[string]NewProvider
 	secrets Secrets
 }
@@ -57,8 +56,7 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 	return used, err
 }
 
-// readSecret returns the data and a digest that identifies them. The digest stays in the process: guesses could be
-// checked against it.
+// The digest identifies the data. It stays in the process, since guesses could be checked against it.
 func (p *providers) readSecret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
 	data, err := p.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, ErrSecretNotFound) {
@@ -91,7 +89,7 @@ func unreadableSecret(namespace, name string, err error) *delivery.Error {
 		Message: fmt.Sprintf("the Secret %s/%s cannot be read: %s", namespace, name, next)}
 }
 
-// digestSecrets reads Secrets again. An unreadable Secret keeps the digest that it had.
+// digestSecrets reads Secrets again. An unreadable Secret keeps its former digest.
 func (p *providers) digestSecrets(ctx context.Context, of map[string]string) map[string]string {
 	now := make(map[string]string, len(of))
 	for at := range of {

@@ -13,8 +13,7 @@ import (
 // all Bind9Clusters, so that tenants take none from the platform.
 const allPerSecond = 250
 
-// questions counts the queries that compare each zone of each class once. Sums are kept: each class reads one every few
-// seconds.
+// questions counts the queries to compare each zone of each class once.
 type questions struct {
 	byClass               map[string]int
 	ofClasses, ofClusters int
@@ -26,7 +25,7 @@ func newQuestions() questions {
 	return questions{byClass: map[string]int{}, byNamespace: map[string]int{}}
 }
 
-// setNumber sets the queries of a class; 0 removes the class.
+// 0 removes the class.
 func (q *questions) setNumber(name string, n int) {
 	more := n - q.byClass[name]
 	if q.byClass[name] = n; n == 0 {
@@ -44,8 +43,8 @@ func (q *questions) setNumber(name string, n int) {
 }
 
 // findInterval returns the shortest interval for the queries of a class. DNSClasses share allPerSecond by number of
-// queries. Of the share of Bind9Clusters, half is split equally among namespaces and half by number: each namespace has
-// at least half of an equal share, however many zones and servers others have.
+// queries. Of the share of Bind9Clusters, half is split equally among namespaces and half by number, so that each
+// namespace has at least half of an equal share.
 func (q *questions) findInterval(name string) time.Duration {
 	counted := float64(q.ofClasses)
 	if namespace, _, ok := class.SplitCluster(name); ok {

@@ -306,7 +306,6 @@ func (r *readiness) changeClass(change func(*v1alpha1.DNSClass)) {
 	}
 }
 
-// readConditions returns Ready of the Zone and of the Record www.
 func (r *readiness) readConditions() (zone, record metav1.Condition) {
 	r.Helper()
 	z := must.Get(r.client.KubizoneV1alpha1().Zones("team").Get(r.Context(), "z0", metav1.GetOptions{}))(r)

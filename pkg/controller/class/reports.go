@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// reports has the state of each delivery: from the Loop of this process, else from the Delivery, which another process
+// reports has the state of each delivery: from the Loop of this process, or from the Delivery, which another process
 // writes.
 type reports struct {
 	mu  sync.Mutex
@@ -31,7 +31,7 @@ func (r *reports) get(key delivery.Key) ready.Report {
 	return r.all[key].Report
 }
 
-// takeEvent stores an event of the Loop, and returns the new or changed refusals.
+// takeEvent returns the new or changed refusals.
 func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,6 @@ func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	for _, failure := range event.Failed {
 		refused[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}] = failure.Err
 	}
-	// A comparison does not change the refusals.
 	if len(refused) > 0 || event.Outcome == delivery.OutcomeDelivered || event.Outcome == delivery.OutcomePending {
 		now.refused = refused
 	}
@@ -65,7 +64,7 @@ func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delive
 	return fresh
 }
 
-// takeDelivery stores the state in a Delivery (nil removes it), unless the Loop has reported that delivery.
+// takeDelivery stores the state in a Delivery, or removes it if nil, unless the Loop has reported that delivery.
 func (r *reports) takeDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

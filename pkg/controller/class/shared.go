@@ -37,7 +37,7 @@ func newQueue() queue {
 	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[task](100*time.Millisecond, time.Minute))
 }
 
-// judgeStalled returns the condition Stalled of an object, and enqueues the task for the time when Stalled is due.
+// The task is enqueued for the time when Stalled is due.
 func (s *shared) judgeStalled(again task, of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition) *metav1.Condition {
 	return s.stalls.Judge(of, conditions, waits, func(in time.Duration) { s.queue.AddAfter(again, in) })
 }

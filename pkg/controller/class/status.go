@@ -26,14 +26,14 @@ type statusWriter struct {
 
 type readyPatch struct {
 	of metav1.ObjectMeta
-	// serial is that of the Ready: the API server drops the write if the object has a later serial (S6.13).
+	// The API server drops the write if the object has a later serial (S6.13).
 	serial    int64
 	before    []metav1.Condition
 	judgement ready.Judgement
 	stalled   *metav1.Condition
 }
 
-// encode adds serial and conditions to the status fields. A zero Judgement leaves Ready.
+// A zero Judgement leaves Ready.
 func (p *readyPatch) encode(fields map[string]any) map[string]any {
 	conditions := stallPatch(p.before, p.stalled)
 	if p.judgement.Status != "" {
@@ -52,8 +52,7 @@ type patcher[T any] interface {
 	Patch(ctx context.Context, name string, kind types.PatchType, data []byte, options metav1.PatchOptions, sub ...string) (T, error)
 }
 
-// patchObject patches an object, or a subresource. Conditions merge by type and finalizers by value, so writers do not
-// undo each other.
+// Conditions merge by type and finalizers by value, so writers do not undo each other.
 func patchObject[T any](ctx context.Context, of patcher[T], name string, patch map[string]any, sub ...string) (patched T, err error) {
 	data, err := json.Marshal(patch)
 	if err != nil {
@@ -95,7 +94,7 @@ func (w statusWriter) writeKeyNames(ctx context.Context, of *v1alpha1.DNSClass, 
 	return ignoreGone(err)
 }
 
-// writeDelivering writes the condition Delivering; next nil removes it. before is the present condition.
+// A nil next removes the condition; before is the present one.
 func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9Cluster, before, next *metav1.Condition) error {
 	var condition any = map[string]any{"$patch": "delete", "type": bind9.ConditionDelivering}
 	if next != nil {
@@ -110,7 +109,7 @@ func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9C
 	return ignoreGone(err)
 }
 
-// stallPatch returns a patch that sets Stalled, or removes it if stalled is nil.
+// A nil stalled removes Stalled.
 func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any {
 	switch {
 	case stalled != nil:

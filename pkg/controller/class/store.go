@@ -52,7 +52,7 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	message := ""
 	if failure != nil {
 		if failure.Stored {
-			return // from a Delivery: the provider's words are in the log already, or come with the next attempt
+			return // from a Delivery: the words are in the log already, or come with the next attempt
 		}
 		message = strings.Join([]string{string(failure.Reason), failure.Code, failure.Message, failure.Detail}, " ")
 	}
@@ -206,7 +206,6 @@ func (s *store) patchClass(ctx context.Context, name string, patch map[string]an
 	return err
 }
 
-// releaseZone removes the finalizer of a Zone without held Deliveries.
 func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	lock := s.lockZone(string(zone.UID))
 	defer lock.Unlock()
@@ -257,7 +256,7 @@ func (s *store) anyHeld(ctx context.Context, namespace, field, value string, of 
 	}), nil
 }
 
-// finalizers is the subresource for finalizers: the controller has no right on specs.
+// The controller has no right on specs, so it patches this subresource.
 const finalizers = "finalizers"
 
 // finalizerPatch leaves other finalizers. With a uid or version, a patch of a changed object gets 409.
@@ -303,7 +302,7 @@ func asConflict(err error) error {
 	return err
 }
 
-// ignoreGone returns nil if the object is gone or replaced: no write is needed.
+// A gone or replaced object needs no write.
 func ignoreGone(err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return nil

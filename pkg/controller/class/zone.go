@@ -104,7 +104,6 @@ func (z *zoneSync) readFacts(zone *v1alpha1.Zone, force ready.InForce) *ready.Fa
 	return z.index.FactsOf(zone, force, z.frozen.Has(zone), z.reports.get, z.classes.targetOf)
 }
 
-// setDesired calls Loop.SetZone if the desired state changed.
 func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.InForce, taken []string, terminating bool) {
 	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or never in force, with nothing delivered (S3.2, S3.5)
 	desired := delivery.Zone{
@@ -138,7 +137,7 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 }
 
 // holdNames passes the names held by a Delivery to the Loop. Of two Deliveries the earlier has a name, as at primaries
-// (transferclass). The caller checks that the Zone exists: else no name is held.
+// (transferclass). The caller checks that the Zone exists; a missing Zone holds no name.
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	if state, err := ready.StateOf(one); err == nil {
 		z.loop.Hold(ready.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state)
@@ -171,7 +170,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	var j ready.Judgement
 	var ahead sighting
 	zone := f.Zone
-	if zone.Status.Serial != 0 { // else the API server's conditions have the reason
+	if zone.Status.Serial != 0 { // the API server's conditions have the reason otherwise
 		progress := ready.ProgressOf(f)
 		f.Since, m.progress = progress.Follow(m.progress), progress
 		if j = ready.JudgeZone(f); j == (ready.Judgement{}) {
@@ -211,8 +210,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	return nil
 }
 
-// hasJudgement reports whether a Zone has the Judgement. A condition of an older generation does not count: kubectl
-// wait ignores it.
+// A condition of an older generation does not count: kubectl wait ignores it.
 func hasJudgement(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
 	if !ready.SameStall(zone.Status.Conditions, stalled) {
 		return false

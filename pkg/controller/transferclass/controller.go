@@ -32,14 +32,13 @@ import (
 )
 
 const (
-	// secretInterval is the interval of reads of Secrets, as a watch would need the right to list.
+	// A watch of Secrets would need the right to list.
 	secretInterval = 5 * time.Second
 	// remindInterval is the interval of NOTIFYs for unconfirmed zones. An earlier NOTIFY may have been lost, or too
 	// early.
 	remindInterval = 30 * time.Second
 	// For earlyTime after a change of peers, a NOTIFY for the catalog is sent each secretInterval. BIND ignores a
-	// NOTIFY during its query for the catalog: if this primary did not serve the catalog yet, BIND has no zone of the
-	// class until the next NOTIFY.
+	// NOTIFY during its query for the catalog, and would then have no zone of the class until the next NOTIFY.
 	earlyTime  = time.Minute
 	askTimeout = 10 * time.Second
 )
@@ -57,8 +56,7 @@ type Config struct {
 	Servers *Servers
 	// GeneralKeys are the Primary's keys outside classes.
 	GeneralKeys []tsig.Key
-	// Joined is called for each Zone that joins a class.
-	Joined func(zone cache.ObjectName)
+	Joined      func(zone cache.ObjectName)
 }
 
 // Controller configures the classes of a Primary. It runs once.
@@ -193,7 +191,7 @@ func isFetched(of *v1alpha1.DNSClass) bool {
 
 func isPaused(zone *v1alpha1.Zone) bool { return zone.Annotations[v1alpha1.AnnotationPaused] == "true" }
 
-// WaitForSync returns when Run has tried to serve every class, else with the cause of ctx.
+// WaitForSync returns when Run has tried to serve every class, or with the cause of ctx.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:
@@ -285,7 +283,7 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	return precedence.Rank{Last: cluster, Since: of.CreationTimestamp.Time, ID: of.Name}
 }
 
-// errUnread: a Secret may exist, but cannot be read.
+// errUnread means that a Secret may exist, but cannot be read.
 var errUnread = errors.New("a Secret cannot be read")
 
 func (c *Controller) syncPeers(ctx context.Context, name string) error {
@@ -371,9 +369,9 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys assigns a key name to the class with the name in status (S11.18), else to the oldest, whatever the order
-// of events. It ends a class that loses a name, and returns an error if the given class does. Only classes that name
-// keys themselves compete; the key of a server in a class with bind9 yields to theirs (Keys).
+// decideKeys assigns a key name to the class with the name in status (S11.18), or else to the oldest, whatever the
+// order of events. It ends a class that loses a name, and returns an error if the given class does. Only classes that
+// name keys themselves compete; the key of a server in a class with bind9 yields to theirs (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others

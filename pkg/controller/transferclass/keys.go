@@ -69,7 +69,7 @@ func (k *Keys) holdKeys(class string, keys *heldKeys) (release func()) {
 	}
 }
 
-// forgetKeys needs mu.
+// mu is held.
 func (k *Keys) forgetKeys(class string) {
 	had := k.held[class]
 	if had == nil {
@@ -128,8 +128,8 @@ func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) s
 
 const serverLabel = "bind9"
 
-// NamespaceOfKey returns the only namespace that may have a key of this name; "" for any. It is NAMESPACE in
-// LABEL.NAMESPACE., for UpdateKeys, and in LABEL.bind9.NAMESPACE., for servers (ofServer). The form alone decides: a
+// NamespaceOfKey returns the only namespace that may have a key of this name; "" means any. It is NAMESPACE in
+// LABEL.NAMESPACE., for UpdateKeys, and in LABEL.bind9.NAMESPACE., for servers (ofServer). Only the form counts, so a
 // new namespace takes no name from others.
 func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {
 	switch labels := key.Labels(); {

@@ -47,7 +47,8 @@ type row struct {
 	zone       name.Name
 	of         cache.ObjectName // the Zone
 	rank       precedence.Rank
-	// confirmed: every secondary has confirmed the wanted serial. once: every secondary has confirmed some serial.
+	// confirmed is true if every secondary has confirmed the wanted serial, once if every secondary has confirmed some
+	// serial.
 	confirmed, once bool
 }
 
@@ -70,10 +71,9 @@ func NewMembers(client rest.Interface) *Members {
 // must not block.
 func (m *Members) Changed(notify func(class string)) { m.changed = notify }
 
-// Run follows the Deliveries until ctx ends.
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
 
-// WaitForSync returns after the first listing, else with the cause of ctx.
+// WaitForSync returns after the first listing, or with the cause of ctx.
 func (m *Members) WaitForSync(ctx context.Context) error {
 	select {
 	case <-m.synced:
@@ -83,8 +83,8 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Of returns the members of a class, created at a time, in order of precedence. If ofServers (block bind9), the catalog
-// marks members that some server never had, and its serial grows with a change of marks.
+// Of returns the members of a class, created at a time, in order of precedence. If ofServers is true (block bind9), the
+// catalog marks members that some server never had, and its serial grows with a change of marks.
 func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -117,13 +117,12 @@ func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
 // serialAt returns the serial of a catalog: the revision plus the second of the class's creation. So a class recreated
 // in a new store is ahead of its predecessor, unless the old store averaged more than a write a second. A secondary
-// that was away follows if fewer than 2^31 revisions passed; a restore adds fewer (backup.Clock).
+// that was away follows if fewer than 2^31 revisions passed, also by a restore (backup.Clock).
 func serialAt(created time.Time, revision uint64) serial.Serial {
 	const numbers = 1<<32 - 1 // 0 is none
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)
 }
 
-// Zones returns the Zones of a class by UID.
 func (m *Members) Zones(class string) map[string]cache.ObjectName {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -147,7 +146,6 @@ func (m *Members) Unconfirmed(class string) []string {
 	return uids
 }
 
-// Any reports whether a Zone is in any class.
 func (m *Members) Any(uid string) bool { return len(m.classesOf(uid)) > 0 }
 
 func (m *Members) classesOf(uid string) map[string]bool {
@@ -162,7 +160,6 @@ func (m *Members) classesOf(uid string) map[string]bool {
 	return of
 }
 
-// OfClass returns the members of a class for its provider.
 func (m *Members) OfClass(class string) transfer.Members { return ofClass{m, class} }
 
 type ofClass struct {
@@ -178,7 +175,7 @@ func (c ofClass) Name(uid string) name.Name {
 
 func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
 
-// HolderAmong returns the UID of the Zone with the first right to a name among classes, "" for none: a server of
+// HolderAmong returns the UID of the Zone with the first right to a name among classes, "" for none. A server of
 // several classes has a single zone of a name.
 func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	m.mu.RLock()
@@ -219,7 +216,7 @@ func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	}, true
 }
 
-// replaceRow sets the row of a Delivery (nil: removes it), and marks its classes in touched. mu is held.
+// replaceRow marks the row's classes in touched; a nil Delivery removes the row. mu is held.
 func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revision uint64, touched map[string]bool) {
 	before, was := m.rows[at]
 	after, is := rowOf(one)
@@ -250,7 +247,7 @@ func (m *Members) replaceRow(at cache.ObjectName, one *v1alpha1.Delivery, revisi
 	}
 }
 
-// classMembers adds an absent class. mu is held.
+// mu is held.
 func (m *Members) classMembers(of string) *members {
 	if m.classes[of] == nil {
 		m.classes[of] = &members{rows: map[string]row{}, at: m.listed}
@@ -325,7 +322,7 @@ func (s store) notifyChanged(classes map[string]bool) {
 // versions is the number of resourceVersions in an etcd revision (subrev.Objects).
 const versions = 128
 
-// revisionOf returns the etcd revision of a resourceVersion. No transaction writes two Deliveries.
+// No transaction writes two Deliveries.
 func revisionOf(version string) (uint64, error) {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil || n < versions {

@@ -63,7 +63,6 @@ func (p Peers) dropNames(names map[string]string) Peers {
 	return p
 }
 
-// namedKey is a key and the first Secret with it.
 type namedKey struct {
 	tsig.Key
 	secret v1alpha1.SecretReference
@@ -166,7 +165,7 @@ func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error)
 	return key, err
 }
 
-// rotating are the prefixes of keys that are accepted, but do not sign, during a rotation.
+// Keys with these prefixes are accepted, but do not sign, during a rotation.
 var rotating = []string{"next-", "former-"}
 
 func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Key, others []tsig.Key, err error) {

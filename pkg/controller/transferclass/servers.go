@@ -45,7 +45,6 @@ func NewServers(all externalversions.SharedInformerFactory) *Servers {
 var errUnlisted = errors.New("the Bind9Instances are not listed yet: the APIService v1alpha1.bind9.kubi.zone has to be there, " +
 	"and the right to list them (charts/kubizone has both)")
 
-// Of returns the servers of a class with a block bind9.
 func (s *Servers) Of(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 	if s == nil || !s.instances.Informer().HasSynced() || !s.clusters.Informer().HasSynced() {
 		return nil, errUnlisted
@@ -89,7 +88,6 @@ func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	return signers
 }
 
-// Selected are the servers of a class with a block bind9.
 type Selected struct {
 	Peers
 	// Known are the servers of Peers.Secondaries, in that order.
@@ -125,7 +123,7 @@ func (s *Servers) listClasses() (all []*v1alpha1.DNSClass) {
 	return all
 }
 
-// waitForSync is bounded, because the APIService of servers may be absent.
+// The wait is bounded, because the APIService of servers may be absent.
 func (s *Servers) waitForSync(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, serversWait)
 	defer cancel()
@@ -216,7 +214,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	return s, s.markSigners(secret)
 }
 
-// hasOwnKey reports whether no other server has the signer's key, which admits to the unsigned zone.
+// The signer's key admits to the unsigned zone, so no other server may have it.
 func hasOwnKey(signer apiclass.Server, read []keyed) bool {
 	at := slices.IndexFunc(read, func(one keyed) bool { return RowName(one.Server) == RowName(signer) })
 	return at >= 0 && !slices.ContainsFunc(read, func(other keyed) bool {

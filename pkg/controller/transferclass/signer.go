@@ -33,7 +33,7 @@ func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }
 
-// markSigners marks the signers among the peers: others transfer signed zones from these (IsBySigner).
+// markSigners marks the signers among the peers, from which others transfer signed zones (IsBySigner).
 func (s *Selected) markSigners(secret class.GetSecret) error {
 	for at, server := range s.Known {
 		if !server.Signer {
@@ -59,7 +59,6 @@ func (s *Selected) markSigners(secret class.GetSecret) error {
 	return nil
 }
 
-// Zone returns a Zone of a class by UID.
 func (m *Members) Zone(class, uid string) (cache.ObjectName, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -67,7 +66,6 @@ func (m *Members) Zone(class, uid string) (cache.ObjectName, bool) {
 	return one.of, ok
 }
 
-// Cluster returns a Bind9Cluster, nil for none.
 func (s *Servers) Cluster(namespace, name string) *bind9.Bind9Cluster {
 	cluster, err := s.clusters.Lister().Bind9Clusters(namespace).Get(name)
 	if err != nil {

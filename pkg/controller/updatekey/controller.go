@@ -37,11 +37,11 @@ import (
 
 const (
 	// lookInterval is the interval of checks of all Secrets and of the names taken by classes.
-	lookInterval = 5 * time.Second
-	// outcomeInterval is the minimum time between writes of outcomes.
+	lookInterval    = 5 * time.Second
 	outcomeInterval = 10 * time.Second
 	askTimeout      = 10 * time.Second
-	// maxKeys bounds the UpdateKeys of a namespace that may be served, the older first: each has a watched Secret.
+	// maxKeys bounds the UpdateKeys of a namespace that may be served, the older first, since each has a watched
+	// Secret.
 	maxKeys = 64
 )
 
@@ -54,7 +54,6 @@ const (
 type Config struct {
 	Primary *primary.Primary
 	Poster  *Poster
-	// Keys are started by the caller.
 	Keys    informers.UpdateKeyInformer
 	Client  versioned.Interface
 	Secrets class.Secrets
@@ -67,8 +66,7 @@ type Controller struct {
 	Config
 	synced  cache.InformerSynced
 	changed chan struct{}
-	// begun is closed after the first syncKeys.
-	begun chan struct{}
+	begun   chan struct{}
 	// read has the last keys from Secrets, by UID of the UpdateKey. recorded has the names that this process wrote into
 	// a status: the informer may lag behind. Only Run uses them.
 	read     map[types.UID]tsig.Key
@@ -108,7 +106,6 @@ func (c *Controller) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Run serves the keys until ctx ends.
 func (c *Controller) Run(ctx context.Context) {
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced) || c.WaitFirst(ctx) != nil {
 		return
@@ -133,7 +130,7 @@ func refuseName(format string, arguments ...any) verdict {
 	return verdict{v1alpha1.ReasonKeyNameTaken, fmt.Sprintf(format, arguments...)}
 }
 
-// candidate is an UpdateKey. key comes from its Secret, and is nil if none may be served.
+// key comes from the Secret, and is nil if none may be served.
 type candidate struct {
 	of  *v1alpha1.UpdateKey
 	key *updates.Key
@@ -150,7 +147,7 @@ func (k *candidate) claims() map[string]string {
 	return nil
 }
 
-// uses returns the name in the status; nil before the first use.
+// uses returns nil before the first use of the name.
 func (k *candidate) uses() []string {
 	if k.of.Status.KeyName == "" {
 		return nil
@@ -158,7 +155,7 @@ func (k *candidate) uses() []string {
 	return []string{k.of.Status.KeyName}
 }
 
-// syncKeys serves a key only once its name is in the status, where all primaries see the owner of the name.
+// A key is served only once its name is in the status, where all primaries see the owner of the name.
 func (c *Controller) syncKeys(ctx context.Context) error {
 	candidates, err := c.readCandidates(ctx)
 	if err != nil {
@@ -325,7 +322,7 @@ func makeKey(of *v1alpha1.UpdateKey, key tsig.Key) (*updates.Key, error) {
 		Reaches: scope.Reaches, Transfer: transfer}, nil
 }
 
-// writeStatus writes the outcome, except over a later outcome of another primary.
+// A later outcome of another primary stays.
 func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v verdict, o outcome) error {
 	after := of.DeepCopy()
 	status := &after.Status
@@ -349,7 +346,7 @@ func (c *Controller) writeStatus(ctx context.Context, of *v1alpha1.UpdateKey, v 
 	return err
 }
 
-// ignoreChanged drops errors for a changed or deleted UpdateKey: the informer delivers that.
+// The informer delivers a changed or deleted UpdateKey.
 func ignoreChanged(err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return nil

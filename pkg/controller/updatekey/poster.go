@@ -46,7 +46,6 @@ type outcome struct {
 
 var _ updates.Handler = (*Poster)(nil)
 
-// Connect sets the client of the API group kubi.zone.
 func (p *Poster) Connect(api rest.Interface) { p.api.Store(&api) }
 
 func idOf(key *v1alpha1.UpdateKey) string { return key.Namespace + "/" + key.Name }
@@ -63,7 +62,6 @@ func (p *Poster) post(ctx context.Context, id, subresource string, spec v1alpha1
 		Do(ctx).Into(answer)
 }
 
-// Update sends a message to the API server and returns the RCODE.
 func (p *Poster) Update(ctx context.Context, key *updates.Key, m *update.Message, from netip.Addr) uint16 {
 	answer, err := p.post(ctx, key.ID, "update", v1alpha1.UpdateRequestSpec{Zone: m.Zone.String(), From: from.String(), ID: m.ID,
 		Prerequisites: writeRecords(m.Prerequisites), Updates: writeRecords(m.Updates)})
@@ -82,7 +80,7 @@ func (p *Poster) Update(ctx context.Context, key *updates.Key, m *update.Message
 	return uint16(rcode)
 }
 
-// noteOutcome does not count an unmet prerequisite as a refusal, because clients query with prerequisites.
+// An unmet prerequisite is no refusal, because clients query with prerequisites.
 func (p *Poster) noteOutcome(id string, rcode update.RCode, status *v1alpha1.UpdateRequestStatus, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +124,6 @@ func (p *Poster) takeOutcomes(log klog.Logger) map[string]outcome {
 	return taken
 }
 
-// Share returns the RRsets made by updates of the key in a zone.
 func (p *Poster) Share(ctx context.Context, key *updates.Key, zone name.Name) ([]content.RRset, error) {
 	answer, err := p.post(ctx, key.ID, "share", v1alpha1.UpdateRequestSpec{Zone: zone.String()})
 	if err != nil {

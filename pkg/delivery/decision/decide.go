@@ -11,8 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// requestInterval is the shortest time between two accepted Zone.Requests, because any writer of the Zone can send
-// them.
+// Any writer of the Zone can send Zone.Requests, so two accepted ones are at least requestInterval apart.
 const requestInterval = 10 * time.Second
 
 const compareWithin = 10 * time.Second // bounds the delay after a change of the class's servers
@@ -102,13 +101,12 @@ func (m *Memory) nextAction(f *Facts) Action {
 		return Action{Do: DoClaim, Why: "a class delivers one zone of a name"}
 	}
 	if f.Taken {
-		m.State.Hash = "" // The removal of the other zone will remove RRsets of both.
+		m.State.Hash = "" // the removal of the other zone will remove RRsets of both
 		return Action{Do: DoFail, Err: nameTaken(fqdn), Why: "another zone has the name"}
 	}
 	return m.nextDelivery(f)
 }
 
-// WaitReason returns the message of the last failure, else the given text.
 func (m *Memory) WaitReason(otherwise string) string {
 	if m.State.Error == nil {
 		return otherwise
@@ -141,7 +139,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 		if !f.LookedUp {
 			return Action{Do: DoLookUp, Why: "the zone has no view"}
 		}
-		// After a restart the view may load late. A provider without Lists depends on it for the RRsets to remove.
+		// After a restart the view may load late. A provider without Lists needs it to find the RRsets to remove.
 		if f.Left == nil && m.awaitsView(f) {
 			return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone, which has the data to withdraw, is not loaded yet"}
 		}
@@ -155,7 +153,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	return Action{Do: DoRemove, Why: why}
 }
 
-// awaitsView reports whether a removal still waits for the zone's view. The first call sets the deadline.
+// The first call of awaitsView sets the deadline of the wait.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
 		m.due[dueView] = f.Began.Add(viewWait)
@@ -203,7 +201,7 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	return Action{Do: DoWait, Settled: true, Until: m.Wake(now), Why: m.WaitReason(delivered.Message)}
 }
 
-// takeServers reports, once for each set of servers, whether the rows in the state differ from the set: the row of a
+// takeServers reports, once for each set of servers, whether the rows in the state differ from the set. The row of a
 // former server stays until the removal is confirmed.
 func (m *Memory) takeServers(f *Facts) bool {
 	if f.Class.Servers == nil || m.servers != nil && slices.Equal(f.Class.Servers, m.servers) {
@@ -213,8 +211,7 @@ func (m *Memory) takeServers(f *Facts) bool {
 	return !slices.Equal(slices.Sorted(slices.Values(m.State.ServerNames())), m.servers)
 }
 
-// scheduleComparison sets the time of the next comparison. After a restart, overdue comparisons spread over ten
-// minutes.
+// After a restart, overdue comparisons spread over ten minutes.
 func (m *Memory) scheduleComparison(f *Facts) {
 	now, interval := f.Began, f.Class.DriftInterval
 	others := m.takeServers(f)

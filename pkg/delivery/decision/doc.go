@@ -4,9 +4,9 @@
 // Package decision decides the next action of a delivery (one zone in one class) and the state after the action. An
 // attempt calls Next, performs the Action, adds the result to the Facts and calls Next again.
 //
-// Guarantees: (1) A decision depends on Memory and Facts alone; testdata has stories of decisions. (2) A failed
-// delivery has a retry time, or waits for a change. (3) All RRsets possibly half written are in the state recorded
-// before the first write at the provider, or follow from the stored state and the zone's changes.
+// Guarantees: (1) A decision depends on Memory and Facts alone. (2) A failed delivery has a retry time, or waits for a
+// change. (3) All RRsets possibly half written are in the state recorded before the first write at the provider, or
+// follow from the stored state and the zone's changes.
 //
 // Out of scope: stores, providers, views and clocks.
 //

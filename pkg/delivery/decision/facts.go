@@ -12,7 +12,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Do is the kind of an Action.
 type Do string
 
 const (
@@ -29,21 +28,19 @@ const (
 	DoVerify   Do = "verify"
 )
 
-// Action is the next step of an attempt, and the reason.
 type Action struct {
 	Do  Do
 	Why string
-	// Until ends DoWait; if zero, only a change does.
+	// Until ends DoWait; zero means that only a change does.
 	Until time.Time
 	// Repeat makes DoDeliver write a taken-over intent once more. Quiet means for DoTakeOver that no call of the other
 	// worker is in flight.
 	Repeat, Quiet bool
 	Err           *delivery.Error
-	// Settled: nothing is left to deliver. Notable: DoWait may need an operator.
+	// Settled is true if nothing is left to deliver. Notable is true if DoWait may need an operator.
 	Settled, Notable bool
 }
 
-// View identifies the content to deliver.
 type View struct {
 	FQDN   name.Name
 	Serial serial.Serial
@@ -52,17 +49,16 @@ type View struct {
 
 // Claims relates a delivery to the others of its class and of its zone.
 type Claims struct {
-	// Awaited: another delivery waits for a name of this delivery. Given: another delivery has precedence for the name
-	// in the state, so the RRsets there must stay.
+	// Awaited is true if another delivery waits for a name of this delivery. Given is true if another delivery has
+	// precedence for the name in the state, so that the RRsets there must stay.
 	Awaited, Given bool
 	// Leaving names the classes from which the zone is still to be removed.
 	Leaving []string
-	// Replaced: every class in force has the zone, or the zone leaves this class at once (Zone.Expelled). HandedOver: a
-	// class in force has the zone at the same target.
+	// Replaced is true if every class in force has the zone, or the zone leaves this class at once (Zone.Expelled).
+	// HandedOver is true if a class in force has the zone at the same target.
 	Replaced, HandedOver bool
 }
 
-// Facts is the input of Next beside the Memory.
 type Facts struct {
 	// Began is the start of the attempt, Now the end of the last call.
 	Began, Now time.Time
@@ -77,36 +73,38 @@ type Facts struct {
 	Class    delivery.Class
 	Revision int
 	Woken    bool
-	// Changed is when the oldest undelivered change was seen.
-	Changed time.Time
-	Removed bool
+	Changed  time.Time
+	Removed  bool
 	// Lost is when a server was found to have lost a zone. Zones confirmed before are compared.
 	Lost   time.Time
 	View   *View // nil if the zone has no settled content in this process
 	Claims Claims
 
-	// Results of this attempt. Inherited: the states of other classes were searched. Taken: another zone has the name.
-	// LookedUp: Left has the RRsets of a zone without a view, nil if unknown. unconfirmed: RRsets unconfirmed before
-	// the comparison.
+	// Results of this attempt:
+	//   - Inherited: the states of other classes were searched
+	//   - Taken: another zone has the name
+	//   - LookedUp: Left has the RRsets of a zone without a view; nil if unknown
+	//   - unconfirmed: RRsets unconfirmed before the comparison
 	Inherited, Claimed, Taken bool
 	LookedUp                  bool
 	Left                      []delivery.RRsetKey
 	compared, Repair          bool
 	unconfirmed               map[delivery.RRsetKey]bool
 
-	// Results for the Loop. Settled: nothing is left to deliver. Worked: the provider made a change or comparison.
-	// Again: another attempt follows at once. Pause makes all zones of the class wait.
+	// Results for the Loop:
+	//   - Settled: nothing is left to deliver
+	//   - Worked: the provider made a change or comparison
+	//   - Again: another attempt follows at once
+	//   - Pause: all zones of the class wait
 	Settled, Worked, Again     bool
 	Pause                      *delivery.Error
 	Missing, Differing, Others int
 }
 
-// Wanted reports whether the class has to deliver the zone.
 func (f *Facts) Wanted() bool {
 	return slices.Contains(f.Zone.Classes, f.Class.Name) && !f.Zone.Remove
 }
 
-// retains reports whether the provider keeps the removed zone (S8.4).
 func (f *Facts) retains() bool { return f.Zone.Retain && f.Class.AllowRetain }
 
 func (f *Facts) jitter(d time.Duration) time.Duration { return delivery.Jitter(d, f.Random) }

@@ -12,8 +12,8 @@ import (
 
 // Memory is the stored state of a delivery, with findings of this process. Only one worker at a time uses it.
 type Memory struct {
-	// Loaded: Stored is the state in the Store, State that state with the changes of this process. Known: the state was
-	// loaded once.
+	// Loaded is true if Stored is the state in the Store, and State that state with the changes of this process. Known
+	// is true after the first load.
 	Loaded, Known bool
 	Stored, State delivery.State
 	Leaving       bool
@@ -24,11 +24,10 @@ type Memory struct {
 	viewed   bool
 	due      times
 	failures int
-	// blocked: the delivery waits for another serial than blockedAt.
-	blocked   bool
-	blockedAt serial.Serial
-	refused   refused
-	// pending is the serial that some servers have not fetched yet.
+	// blocked is true if the delivery waits for another serial than blockedAt.
+	blocked    bool
+	blockedAt  serial.Serial
+	refused    refused
 	pending    serial.Serial
 	polls      int
 	cannotList bool
@@ -61,8 +60,8 @@ type takeover struct {
 	taken delivery.Intent
 	// idleHolder is the last State.Holder seen with nothing to deliver.
 	idleHolder string
-	// oneSerial: all calls of the other worker were of one serial. whole: the takeover wrote the whole zone, so the
-	// repeat does too.
+	// oneSerial is true if all calls of the other worker were of one serial, whole if the takeover wrote the whole
+	// zone, so that the repeat does, too.
 	whole, oneSerial bool
 }
 
@@ -76,7 +75,7 @@ const (
 	// dueRepeat is the second write of a taken-over intent.
 	dueRepeat
 	dueView
-	// dueRequest is the time from which the next Zone.Request is accepted. It wakes no attempt.
+	// dueRequest is the time from which the next Zone.Request is accepted. It starts no attempt.
 	dueRequest
 	causes
 )
@@ -93,7 +92,6 @@ func (t *times) isSet(c cause) bool { return !t[c].IsZero() }
 
 func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
 
-// Fails reports whether the last attempt failed or RRsets are refused.
 func (m *Memory) Fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
 
 // LoadState sets the stored state, and adds the unsaved intent of this process, named me, unless another worker has
@@ -112,14 +110,12 @@ func (m *Memory) LoadState(state delivery.State, me string) {
 	}
 }
 
-// KeepStored sets the state after a write to the Store.
 func (m *Memory) KeepStored(state delivery.State) { m.Stored, m.State, m.unsaved = state, state, nil }
 
 // BeginUnrecorded sets the state before the first call without a stored intent. Memory keeps the intent until a state
 // is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsaved = next, next.Intent }
 
-// freeIntent returns the intent without its holder, or held by me while a repeat is due.
 func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent {
 	if intent == nil {
 		return nil
@@ -131,8 +127,8 @@ func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent
 	return &free
 }
 
-// Wake returns the time of the next attempt if nothing changes before, zero for none. Causes due before began do not
-// count: the last attempt dealt with them, or they wait for a change.
+// Wake returns the time of the next attempt if nothing changes before; zero means none. Causes due before began do not
+// count.
 func (m *Memory) Wake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

@@ -16,11 +16,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Result is a state to store and an event to report.
 type Result struct {
 	State delivery.State
 	Event delivery.Event
-	// Unsaved: nothing is stored. Untold: nothing is stored or reported. IfNew: both only for a changed State.
+	// Unsaved results are not stored, Untold results neither stored nor reported, and IfNew results both only for a
+	// changed State.
 	Unsaved, Untold, IfNew bool
 }
 
@@ -34,7 +34,6 @@ func confirmedBy(c *delivery.Class) delivery.Condition {
 	return ready
 }
 
-// BeginState returns the state to record before the first call.
 func BeginState(s delivery.State, now time.Time) delivery.State {
 	intent := *s.Intent
 	intent.Time = now
@@ -49,7 +48,6 @@ const onTheirWay = "servers have not confirmed the serial yet"
 const remains = "; RRsets removed from the zone may still be there, since the journal no longer has the changes after the last " +
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
 
-// RecordAnswer returns the result of a delivery from the provider's answer.
 func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err error) Result {
 	if t.Repeat && err == nil {
 		m.due.clear(dueRepeat)
@@ -71,7 +69,6 @@ func (m *Memory) RecordAnswer(f *Facts, t Tried, report delivery.Report, err err
 	return m.RecordFailure(f, plan.Serial, report, e)
 }
 
-// RecordFailure returns the result of a failed attempt and schedules the retry.
 func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Report, e *delivery.Error) Result {
 	next := m.State
 	first := next.Error == nil
@@ -143,7 +140,6 @@ func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report del
 	return Result{State: next, Event: event}
 }
 
-// maxRefusedOctets bounds the names and messages of State.Refused.
 const maxRefusedOctets = 32 << 10
 
 // The order is stable across attempts, so that a retry writes nothing.
@@ -176,7 +172,7 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 	m.failures = 0
 	next.Intent = m.freeIntent(next.Intent, f.Identity)
 	next.Ready = newCondition(delivery.Unknown, delivery.ReasonPending, onTheirWay)
-	if i := slices.IndexFunc(servers, hasOtherData); i >= 0 { // a serial mends it, so the Zone has to say it (S6.11)
+	if i := slices.IndexFunc(servers, hasOtherData); i >= 0 { // a new serial repairs it, so the Zone reports it (S6.11)
 		describeFailure(next, servers[i].Err, f.Now)
 		return
 	}
@@ -303,7 +299,7 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	differs := slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Content == delivery.ContentDiffers })
 	behind := differs || slices.ContainsFunc(drift.Servers, func(s delivery.Server) bool { return s.Err != nil || s.Serial != at })
 	keys := keysOf(drift.Missing, drift.Differing)
-	// Ready reports a refused RRset. It is drift only if it was drift before.
+	// The condition Ready reports a refused RRset, so it is drift only if it was drift before.
 	unconfirmed := m.listUnconfirmed()
 	refused := func(set delivery.RRset) bool {
 		return unconfirmed[set.Key()] && !slices.Contains(m.State.Drift, set.Key())
@@ -379,7 +375,7 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	return m.reportComparison(f)
 }
 
-// reportComparison stores the end of a comparison only after a request or a finding.
+// The end of a comparison is stored only after a request or a finding.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike)
@@ -410,7 +406,6 @@ func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
 	return since != nil && sameReason(since, e) && f.Began.Sub(since.Time) >= absentTime && m.absent >= absentAttempts
 }
 
-// ForgetDelivery resets the memory of a delivery with nothing at the provider.
 func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
 	f.Settled, f.Again = true, f.Wanted()
 	event := delivery.Event{Outcome: delivery.OutcomeRemoved, Serial: m.State.Serial, Absent: absent}
@@ -420,7 +415,6 @@ func (m *Memory) ForgetDelivery(f *Facts, absent name.Name) Result {
 	return Result{Event: event, Unsaved: true}
 }
 
-// StateRemoving returns the state to record before a removal.
 func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	next := m.State
 	intent := delivery.Intent{Serial: at, From: cmp.Or(m.State.Earliest(), at), Holder: f.Identity, Unlisted: true}
@@ -453,10 +447,8 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.due[dueRetry] = f.Now.Add(f.jitter(wait))
 }
 
-// AwaitClass schedules a retry after another class's attempt at the zone.
 func (m *Memory) AwaitClass(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
-// InheritState continues from the state of another class with the same target.
 func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
 	// Unrecorded changes of the other class are among those of the zone since inherited.Serial.
 	intent := delivery.Intent{Serial: inherited.Serial, From: inherited.Serial, Time: f.Began, Unlisted: true}
@@ -498,7 +490,7 @@ func hasOtherData(s delivery.Server) bool {
 	return s.Err != nil && s.Err.Reason == delivery.ReasonContentDiffers
 }
 
-// describeDrift is told whether a server has other data, in the RRsets of keys or elsewhere.
+// differs is true if a server has other data, in the RRsets of keys or elsewhere.
 func describeDrift(s *delivery.State, keys []delivery.RRsetKey, differs bool) {
 	s.Drift = keys[:min(len(keys), maxListed):min(len(keys), maxListed)]
 	if differs {

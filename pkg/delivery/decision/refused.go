@@ -14,15 +14,14 @@ import (
 // A provider may refuse more RRsets of a zone than an Intent lists (attack 8). The rest of the zone is confirmed
 // nevertheless. If the provider may have earlier data in place of each unlisted RRset, those RRsets are among the
 // changes since From (Unlisted). Otherwise From is 0, and a worker that loads the state writes the whole zone once. The
-// worker with all refused RRsets in memory retries maxPerAttempt of them in an attempt, so that a change of the zone
-// waits for no more calls.
+// worker with all refused RRsets in memory retries at most maxPerAttempt of them in an attempt, so that a change of the
+// zone need not wait for all.
 
 // maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
 
 const maxPerAttempt = 64
 
-// hasUnlisted reports whether this process has all refused RRsets in memory.
 func (m *Memory) hasUnlisted() bool {
 	return m.refused.unlisted != nil && m.State.Serial != 0 && m.State.Intent != nil
 }
@@ -41,7 +40,7 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	return unconfirmed
 }
 
-// roundState returns the state to plan from. Its intent lists the refused RRsets to retry next.
+// The intent of the returned state lists the refused RRsets to retry next.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.hasUnlisted() {
@@ -66,8 +65,8 @@ func (m *Memory) retryFirst(lost []delivery.RRsetKey) {
 	m.refused.remaining = slices.Concat(lost, others)
 }
 
-// addUnlisted returns failed with the refused RRsets that the attempt did not retry. carriedOut: the provider answered
-// for the planned RRsets.
+// addUnlisted returns failed with the refused RRsets that the attempt did not retry. carriedOut is true if the provider
+// answered for the planned RRsets.
 func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, carriedOut bool) []delivery.Failure {
 	if !m.hasUnlisted() || slices.ContainsFunc(plans, func(plan delivery.Plan) bool { return plan.Changes == nil }) {
 		return failed
@@ -93,7 +92,6 @@ func (m *Memory) addUnlisted(plans []delivery.Plan, failed []delivery.Failure, c
 	return failed
 }
 
-// newRefusal returns an error for all refusals: permanent if all are, with the shortest RetryAfter.
 func newRefusal(failed []delivery.Failure) *delivery.Error {
 	sum := &delivery.Error{Permanent: true}
 	for _, failure := range failed {

@@ -9,7 +9,6 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// nextForeign takes over another worker's intent. mine is true without such an intent.
 func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	intent := m.foreignIntent(f)
 	if intent == nil {
@@ -29,8 +28,8 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns the intent of another worker, nil for none. A worker that confirmed the last serial records no
-// intent. Then the result is an intent from State.Serial on, and TakeOver adds the RRsets.
+// foreignIntent returns the intent of another worker; nil means none. A worker that confirmed the last serial records
+// no intent. Then the result is an intent from State.Serial on, and TakeOver adds the RRsets.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {
@@ -48,7 +47,7 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 
 // TakeOver makes another worker's intent the current intent, and schedules a repeat to overwrite calls that arrive
 // late. It returns the intent, or nil if it was taken over before, or if no call is in flight (quiet). touched has the
-// RRsets changed since the confirmation, if no intent was recorded; nil if unknown. If once is set, late calls write
+// RRsets changed since the confirmation, if no intent was recorded; nil if unknown. If once is true, late calls write
 // the present content, and no repeat is needed.
 func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
 	intent := m.foreignIntent(f)

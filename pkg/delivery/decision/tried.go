@@ -13,14 +13,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Tried is the planned delivery of an attempt.
 type Tried struct {
-	Plans  []delivery.Plan
-	Intent delivery.Intent
-	Repeat bool
-	// unconfirmed are the RRsets refused before.
+	Plans       []delivery.Plan
+	Intent      delivery.Intent
+	Repeat      bool
 	before      delivery.State
-	unconfirmed map[delivery.RRsetKey]bool
+	unconfirmed map[delivery.RRsetKey]bool // refused before
 }
 
 // PlanDelivery plans a delivery. makePlans returns the plans that lead from a state to the zone.
@@ -57,8 +55,8 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	return t, nil
 }
 
-// StateDelivering returns the state during the delivery. If covered, the state need not be stored: another worker finds
-// the half-written RRsets among the changes since the stored serial.
+// StateDelivering returns the state during the delivery. If covered is true, the state need not be stored: another
+// worker finds the half-written RRsets among the changes since the stored serial.
 func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
 	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
@@ -119,7 +117,7 @@ func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery
 	return earlier, fresh
 }
 
-// splitZoneless returns the error of a provider that refuses every RRset because it lacks the zone, nil if only RRsets
+// splitZoneless returns the error of a provider that refuses every RRset because it lacks the zone; nil if only RRsets
 // refused before were sent.
 func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	if len(failures) == 0 {

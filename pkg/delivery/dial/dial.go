@@ -41,13 +41,11 @@ func New(allowLocal bool) *net.Dialer {
 	return dialer
 }
 
-// AsLocal returns the refusal in err, if any.
 func AsLocal(err error) (*LocalAddressError, bool) {
 	var local *LocalAddressError
 	return local, errors.As(err, &local)
 }
 
-// metadata has addresses of metadata services, which hand out cloud credentials.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("fd20:ce::254"),    // Google Cloud
 	netip.MustParseAddr("100.100.100.200"), // Alibaba Cloud

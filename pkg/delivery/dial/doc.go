@@ -4,9 +4,8 @@
 // Package dial connects to the servers named in classes, but not to addresses of this machine or of its cloud's
 // metadata services.
 //
-// Guarantees: (1) The checked address is the connected address, for each address of a name and each connection: a name
-// that resolves differently later gains nothing. (2) An IPv4 address is found in every IPv6 form. (3) A refusal is a
-// *LocalAddressError, and no packet is sent.
+// Guarantees: (1) The checked address is the connected address, for each address of a name and each connection. (2) An
+// IPv4 address is found in every IPv6 form. (3) A refusal is a *LocalAddressError, and no packet is sent.
 //
 // Out of scope: classes, protocols and networks. Addresses inside a cluster are ordinary.
 //

@@ -33,7 +33,6 @@ type Store interface {
 	Delete(ctx context.Context, key delivery.Key) error
 }
 
-// Lease is the right of an attempt to write a delivery: the intent, and the fence.
 type Lease struct {
 	Key    delivery.Key
 	Store  Store
@@ -46,13 +45,12 @@ type Lease struct {
 	mu       sync.Mutex
 	next     delivery.State
 	recorded bool
-	// covered: the stored state permits only this worker to begin. begun: the fence has confirmed that.
+	// covered is true if the stored state permits only this worker to begin; begun if the fence has confirmed that.
 	covered, begun bool
 	err            error
 	watch          *time.Timer
 }
 
-// PrepareFence sets the state that the first PassFence stores, unless covered.
 func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,7 +176,6 @@ func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	return nil
 }
 
-// ReadState returns the stored state of this delivery or of another class of the zone.
 func (l *Lease) ReadState(ctx context.Context, key delivery.Key) (delivery.State, error) {
 	storing, cancel := l.boundStoring(ctx)
 	defer cancel()
@@ -194,7 +191,7 @@ func (l *Lease) DeleteState(ctx context.Context) error {
 	return l.Store.Delete(storing, l.Key)
 }
 
-// boundStoring outlives the Loop's stop by Grace, because results must be stored.
+// The bound outlives the Loop's stop by Grace, because results must be stored.
 func (l *Lease) boundStoring(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), l.Grace)
 }

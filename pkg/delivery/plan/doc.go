@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package plan computes the plans for a provider: the writes that lead from the state of a delivery to the zone's
-// content, or remove a zone.
+// content, or that remove a zone.
 //
 // Guarantees: (1) A plan without changes covers the whole zone. A plan with changes names all differences, or is marked
 // Plan.Forgotten. (2) After a partial write, the plan names all RRsets to remove, as far as the history reaches.

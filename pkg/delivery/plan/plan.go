@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Source reads the content and history of zones for plans.
 type Source struct {
 	// Views has the zones of this process, whose settled content is delivered (S7.2).
 	Views *zoneview.Set
@@ -27,7 +26,7 @@ type Source struct {
 	Left func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
-// FindDeliverable returns the zone's settled content, or the content at zone.Frozen; nil for none.
+// FindDeliverable returns the zone's content, settled or at zone.Frozen, or nil.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
@@ -176,8 +175,8 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 }
 
 // FindTouched returns the RRsets changed since a worker confirmed state without an intent; nil after an intent, or if
-// unknown. once: no RRset was changed more than once. That worker writes differences from the state's serial, so its
-// write of an RRset changed once is the present content.
+// unknown. once is true if no RRset was changed more than once. That worker writes differences from the state's serial,
+// so its write of an RRset changed once is the present content.
 func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
 	if state.Intent != nil {
@@ -277,7 +276,6 @@ func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.Stat
 	return plan, nil
 }
 
-// ReadLeft returns the RRsets of an ended zone, nil if unknown.
 func (s Source) ReadLeft(ctx context.Context, uid string, of delivery.State) []delivery.RRsetKey {
 	since := of.Earliest()
 	if s.Left == nil || since == 0 {

@@ -30,7 +30,7 @@ type contents struct {
 	names map[name.Name][]rdata.Type
 }
 
-// fetchZone transfers the zone, without records outside it and those made by a signing server.
+// The result lacks records outside the zone and those made by a signing server.
 func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
 		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Most: maxTransfer,
@@ -174,8 +174,8 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	return w.dropAliasConflicts(todo, held)
 }
 
-// failKnownConflicts sets aside the changes that still conflict with the foreign data of the last comparison. A single
-// message of prerequisites checks that data: otherwise each change of a zone with a conflict would cost a transfer.
+// failKnownConflicts sets aside the changes that still conflict with the foreign data of the last comparison. A message
+// of prerequisites checks that data, which saves a transfer.
 func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
@@ -255,7 +255,6 @@ func (w *work) isUnconfirmed(key delivery.RRsetKey) bool {
 	return w.plan.Uncertain && (w.plan.Unconfirmed == nil || slices.Contains(w.plan.Unconfirmed, key))
 }
 
-// listVersions returns the earlier versions of a changed RRset that the server may have.
 func (w *work) listVersions(change delivery.Change) []delivery.RRset {
 	var versions []delivery.RRset
 	add := func(set delivery.RRset) {

@@ -142,7 +142,6 @@ func (v version) planFull(at serial.Serial) delivery.Plan {
 	return delivery.Plan{Zone: zoneName, UID: "u", Serial: at, SOA: soa, All: v.iterateRRsets(), CallTimeout: 10 * time.Second}
 }
 
-// planSince returns the plan from an earlier version to v.
 func (v version) planSince(before version, from, at serial.Serial) delivery.Plan {
 	plan := v.planFull(at)
 	plan.Since, plan.Changes = from, []delivery.Change{}

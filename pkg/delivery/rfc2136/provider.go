@@ -27,7 +27,7 @@ import (
 type Config struct {
 	// Server receives the updates: HOST or HOST:PORT, default port 53.
 	Server string
-	// TransferServer is the source of transfers; empty means Server.
+	// TransferServer is the source of transfers; "" means Server.
 	TransferServer string
 	Key            transfer.Key
 	// Replace permits to replace foreign RRsets in the place of the zone's. Otherwise they are a Conflict.
@@ -36,7 +36,6 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Provider writes zones to a server.
 type Provider struct {
 	config Config
 
@@ -116,7 +115,6 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// Remove removes our records from the RRsets of the zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
@@ -153,7 +151,6 @@ func (w *work) explainMissingZone(ctx context.Context, err error) error {
 		"create it there, or name another server", w.config.Server, w.plan.Zone, w.config.TransferServer)
 }
 
-// Verify transfers and compares the zone.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	w := p.begin(plan, nil)
 	defer w.end()
@@ -226,12 +223,11 @@ func (p *Provider) Close() error { return nil }
 
 type work struct {
 	*Provider
-	plan   delivery.Plan
-	fence  delivery.Fence
-	wait   time.Duration
-	conn   net.Conn
-	proven bool
-	// failed has the reason for each RRset set aside; alone has the RRsets refused alone.
+	plan            delivery.Plan
+	fence           delivery.Fence
+	wait            time.Duration
+	conn            net.Conn
+	proven          bool
 	failed          map[delivery.RRsetKey]*delivery.Error
 	accepted, alone map[delivery.RRsetKey]bool
 	foreign         map[delivery.RRsetKey][]delivery.RRset

@@ -26,15 +26,15 @@ const (
 	// maxIsolating bounds the updates in search of refused records: for records not refused before, and again for the
 	// others.
 	maxIsolating = 64
-	// soon is the delay before the search goes on.
+	// soon is the delay before the search continues.
 	soon = 5 * time.Second
 )
 
 type written struct {
 	delivery.Change
-	// blind: Before is not checked, and any data there counts as ours.
+	// blind is true if Before is not checked, and any data there counts as ours.
 	blind bool
-	// asks: only a query shows whether the server accepted the CNAME.
+	// asks is true if only a query shows whether the server accepted the CNAME.
 	asks                               bool
 	prerequisites, removals, additions []mdns.RR
 }
@@ -58,7 +58,7 @@ type write struct {
 	held     *contents
 }
 
-// writeAll sends changes. seen: their Before is the server's content, not our last delivery.
+// seen is true if Before of the changes is the server's content, not our last delivery.
 func (w *write) writeAll(ctx context.Context, changes []delivery.Change, seen bool, reviews int) error {
 	for _, batch := range w.divideIntoBatches(changes, seen) {
 		if err := w.sendUpdate(ctx, batch, reviews); err != nil {
@@ -142,7 +142,7 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 }
 
 // isBlind reports whether a change is written without prerequisites. If the class replaces foreign data, all writes of
-// an uncertain plan are blind, and without a history its removals too.
+// an uncertain plan are blind, and without a history its removals, too.
 func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
@@ -231,7 +231,7 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 	return w.isolateRefused(ctx, batch, answer.Rcode, reviews)
 }
 
-// newUpdate puts removals first, because a CNAME replaces other data only after their removal.
+// Removals come first, because a CNAME replaces other data only after their removal.
 func (w *work) newUpdate(batch []written) *mdns.Msg {
 	m := new(mdns.Msg)
 	m.SetUpdate(w.plan.Zone.String())
@@ -318,8 +318,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation sets the batch aside: refused records of a tenant must not block the confirmation of another tenant's.
-// If the server has accepted nothing yet, the cause may be the key, and the attempt fails.
+// endIsolation sets the batch aside, so that refused records of a tenant do not block those of another. If the server
+// has accepted nothing yet, the cause may be the key, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)

@@ -29,11 +29,11 @@ type attempt struct {
 	others   othersOf
 	memory   *decision.Memory
 	provider delivery.Provider
-	// snapshot is the content to deliver or remove, nil if unknown. last is the last content of an ended zone (S3.7).
+	// snapshot is the content to deliver or remove; nil if unknown. last is the last content of an ended zone (S3.7).
 	snapshot, last *zoneview.Snapshot
 	facts          decision.Facts
 	lease          lease.Lease
-	// removing is set during a removal, which a pause does not stop.
+	// removing is true during a removal, which a pause does not stop.
 	removing bool
 }
 
@@ -138,7 +138,7 @@ func (a *attempt) performAction(ctx context.Context, act decision.Action) (more 
 	return false
 }
 
-// storeOutcome stores the state after an action. A retry with the same failure writes nothing.
+// A retry with the same failure writes nothing.
 func (a *attempt) storeOutcome(ctx context.Context, done decision.Result) {
 	m := a.memory
 	switch {
@@ -166,7 +166,7 @@ func (a *attempt) observe(event delivery.Event) {
 	a.config.Observer.Observe(event)
 }
 
-// storeFailed plans another try of the Store, without an event, because the provider is not at fault.
+// storeFailed schedules a retry of the Store, without an event, because the provider is not at fault.
 func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -187,7 +187,7 @@ func (a *attempt) checkStopped(ctx context.Context, returned error) bool {
 		return false
 	case errors.Is(err, errStopping), errors.Is(err, errSuperseded), ctx.Err() != nil:
 		if next, store := a.memory.StateStopped(&a.facts); began && store {
-			_ = a.lease.SaveState(ctx, next) // otherwise another worker takes the intent over
+			_ = a.lease.SaveState(ctx, next) // on an error, another worker takes the intent over
 		}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return false // ended while waiting for the rate limit
@@ -357,7 +357,7 @@ func (c *Config) guardCall(class delivery.Class, method string, f func() error) 
 	return f()
 }
 
-// callProvider lets the call run for the grace period when the Loop stops, so that fewer calls arrive late.
+// When the Loop stops, the call may run for the grace period, so that fewer calls arrive late.
 func (a *attempt) callProvider(ctx context.Context, method string, f func(context.Context) error) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

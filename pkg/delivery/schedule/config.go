@@ -15,7 +15,7 @@ import (
 
 // Config configures a Loop. Fields without a default are required.
 type Config struct {
-	// Identity is unique to this process: the fence tells workers apart by it.
+	// Identity is unique to this process: the fence distinguishes workers by it.
 	Identity string
 	plan.Source
 	Store    lease.Store
@@ -25,7 +25,7 @@ type Config struct {
 	// Lease is how long a process may act on a lost lease. When Run stops, a call in flight ends within half of Lease.
 	// 0 means 15 s.
 	Lease time.Duration
-	// CallTimeout bounds a call to a provider. 0 means half of Lease.
+	// CallTimeout of 0 means half of Lease.
 	CallTimeout time.Duration
 	// Workers bounds the simultaneous attempts of a class; 0 means 16. A tenant has at most half, a second tenant half
 	// of the rest, and so on.

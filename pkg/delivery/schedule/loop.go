@@ -44,7 +44,7 @@ type knownZone struct {
 // knownClass is guarded by Loop.mu.
 type knownClass struct {
 	spec     delivery.Class
-	known    bool // SetClass was called; until then items wait
+	known    bool // true after SetClass; until then items wait
 	provider *shared
 	limiter  *rate.Limiter
 	queue    queue
@@ -56,8 +56,8 @@ type item struct {
 	class *knownClass
 	zone  *knownZone
 
-	// Guarded by Loop.mu, up to behind. withdrawn: the class has nothing of the zone. delivered: the class has
-	// confirmed a serial. The zone leaves former classes after all classes in force have delivered it.
+	// The fields up to behind are guarded by Loop.mu. withdrawn is true if the class has nothing of the zone, delivered
+	// if the class has confirmed a serial. The zone leaves former classes after all classes in force have delivered it.
 	job
 	withdrawn, delivered bool
 	// changed is the time of the oldest undelivered change, since that of the oldest unconfirmed change.
@@ -76,7 +76,6 @@ type shared struct {
 	closed bool
 }
 
-// New returns a Loop that is idle until Run.
 func New(config Config) *Loop {
 	return &Loop{config: config.withDefaults(), classes: map[string]*knownClass{}, zones: map[string]*knownZone{}, names: newNames()}
 }
@@ -196,7 +195,6 @@ func (l *Loop) RemoveClass(name string) bool {
 	return true
 }
 
-// SetZone adds a zone, or replaces its desired state.
 func (l *Loop) SetZone(desired delivery.Zone) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -269,8 +267,8 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	return err
 }
 
-// lostInterval is the shortest time between two rounds of comparisons after AskLast: several machines at an address may
-// answer in turns.
+// lostInterval is the shortest time between two rounds of comparisons after AskLast, since several machines at an
+// address may answer in turns.
 const lostInterval = time.Minute
 
 // AskLast calls Provider.AskLast. If a server has lost a zone, each zone of the class is compared at once.
@@ -302,20 +300,16 @@ func (l *Loop) AskLast(ctx context.Context, class string) {
 	}
 }
 
-// ClassStatus is the status of a class.
 type ClassStatus struct {
 	Name string
 	// Zones counts the zones to deliver or remove, Waiting those without a worker yet, Failing those that failed last.
 	Zones, Waiting, Failing int
-	// Oldest is when the oldest unconfirmed change was seen, zero for none.
-	Oldest time.Time
-	// Behind names the failed servers, and those without the settled serial of a zone at the last question.
-	Behind []string
-	// PausedUntil is the end of the provider's pause, zero for none.
+	Oldest                  time.Time
+	// Behind names the failed servers, and those without the settled serial of a zone when last asked.
+	Behind      []string
 	PausedUntil time.Time
 }
 
-// Status returns the status of every class, in no order.
 func (l *Loop) Status() []ClassStatus {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -355,8 +349,8 @@ func (l *Loop) Status() []ClassStatus {
 	return statuses
 }
 
-// readProgress returns the confirmed serial and the servers behind, of a paused delivery those of Hold: no attempt
-// loads its state.
+// readProgress returns the confirmed serial and the servers behind. For a paused delivery they are those of Hold, since
+// no attempt loads its state.
 func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) {
 	if held := l.names.rights[i.key]; !i.Loaded && held != nil {
 		return held.confirmed, held.behind
@@ -364,7 +358,6 @@ func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) 
 	return i.confirmed, i.behind
 }
 
-// findLag returns the time since which a change waits, zero for none.
 func (l *Loop) findLag(z *knownZone, i *item, confirmed serial.Serial) time.Time {
 	if !slices.Contains(z.Classes, i.key.Class) || z.Remove || !l.lacks(z, confirmed) {
 		return time.Time{}

@@ -101,7 +101,6 @@ func TestLoop_pendingChangesBecomeOne(t *testing.T) {
 	})
 }
 
-// An idle Loop makes scheduled checks only.
 func TestLoop_idle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const zones = 1000

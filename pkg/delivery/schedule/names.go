@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names records the deliveries with a right to each name in a class: the name in the state, and the claimed name. A
-// provider has a single zone of a name for all views, so two deliveries would mix their records. Guarded by Loop.mu.
+// names records the deliveries with a right to each name in a class: the name in the state, and the claimed name. Two
+// deliveries of a name, of different views, would mix their records at the provider. Guarded by Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
 	// holders are in order of precedence: the first may deliver. The others had the name before this process began.
@@ -37,7 +37,7 @@ type right struct {
 	// confirmed and behind are of the stored state, for Status until the Loop has loaded it.
 	confirmed serial.Serial
 	behind    []string
-	// owned: the Loop works on this delivery, and ignores Hold.
+	// owned is true if the Loop works on this delivery, and ignores Hold.
 	owned bool
 }
 
@@ -109,7 +109,7 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 }
 
 // updateNames sets the names of a delivery of this Loop from states and claim, and returns the same as setNames. A
-// leaving delivery claims and awaits no name; if over is set, the delivery has none.
+// leaving delivery claims and awaits no name; if over is true, the delivery has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.owned = true

@@ -148,7 +148,6 @@ func twoOfAName(t *testing.T, secondGoes bool) {
 	})
 }
 
-// listening records the plans to remove.
 type listening struct {
 	*deliverytest.Memory
 	mu        sync.Mutex

@@ -45,7 +45,7 @@ func (l *Loop) wakeAll(keys []delivery.Key) {
 	}
 }
 
-// mu is held. updateNames is called by the worker of the item or while there is none.
+// mu is held. Only the worker of the item calls updateNames, while there is one.
 func (l *Loop) updateNames(i *item) {
 	over := i.gone || i.withdrawn
 	if !i.Known && !over {
@@ -113,8 +113,8 @@ func (o othersOf) atWork(class string) bool {
 }
 
 // replaced reports whether a former class may drop the zone. Until every class in force has the zone, former classes
-// keep it, to leave no gap. An expelled class loses it at once: otherwise a tenant could keep the zone there by naming
-// a class that never works. mu is held.
+// keep it, to leave no gap. An expelled class loses it at once, so that a tenant cannot keep it there by naming a class
+// that never works. mu is held.
 func (l *Loop) replaced(i *item) bool {
 	if slices.Contains(i.zone.Expelled, i.key.Class) {
 		return true

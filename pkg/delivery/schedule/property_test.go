@@ -191,7 +191,6 @@ func runConvergence(t *testing.T, seed uint64) {
 			w.SetZone(zoneOf(zone.UID, "lists", "blind"))
 		}
 	}
-	// follow updates a worker's view.
 	follow := func(w *worker) {
 		for snapshot := range master.All() {
 			uid := snapshot.Zone().UID

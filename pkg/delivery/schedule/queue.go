@@ -17,7 +17,7 @@ type job struct {
 	tenant string
 	// start begins a run with the mutex held; endRun ends it.
 	start func()
-	// again: enqueued during the run. gone: never to run again. woken: to retry at once.
+	// again is true if enqueued during the run, gone if the job never runs again, woken if it retries at once.
 	queued, running, again, gone, woken bool
 	timer                               *time.Timer
 }
@@ -27,7 +27,7 @@ type queue struct {
 	mu      *sync.Mutex
 	workers int
 	backoff delivery.Backoff
-	// probe starts a health check of a paused class, without blocking (endPause).
+	// probe starts a health check of a paused class, without blocking.
 	open  func() bool
 	probe func()
 
@@ -41,25 +41,24 @@ type queue struct {
 	until     time.Time
 	failures  int
 	timer     *time.Timer
-	// down: a job failed because of the class, and none succeeded since; failed has those jobs.
+	// down is true if a job failed because of the class, and none succeeded since; failed has those jobs.
 	down    bool
 	failed  map[*job]bool
 	health  health
 	probeAt time.Time
 }
 
-// health determines whether a successful Provider.Health ends the pause of a class.
 type health int
 
 const (
 	healthAsked health = iota
-	// healthTrusted: good health ended a pause, and no job has succeeded since.
+	// healthTrusted means that good health ended a pause, and no job has succeeded since.
 	healthTrusted
-	// healthIgnored: the provider named the end of the pause, or jobs failed despite good health.
+	// healthIgnored means that the provider named the end of the pause, or jobs failed despite good health.
 	healthIgnored
 )
 
-// enqueueJob queues a job. A running job runs once more after the present run.
+// A running job runs once more after the present run.
 func (q *queue) enqueueJob(j *job) {
 	switch {
 	case j.gone || j.queued:
@@ -95,8 +94,8 @@ func (q *queue) startNext() {
 	}
 }
 
-// dequeueJob returns the next job, nil for none. Tenants take turns. A tenant has at most as many workers as stay free:
-// otherwise thousands of changes of a tenant could block all others.
+// dequeueJob returns the next job; nil means none. Tenants take turns. A tenant has at most as many workers as stay
+// free for others.
 func (q *queue) dequeueJob() *job {
 	free := q.workers - q.running
 	if free <= 0 {
@@ -139,8 +138,8 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// endRun ends a run of a job. pause is set if the provider asks all jobs to wait. worked: the provider made a change or
-// comparison.
+// endRun ends a run of a job. pause is set if the provider asks all jobs to wait. worked is true if the provider made a
+// change or comparison.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--

@@ -20,11 +20,10 @@ import (
 
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Served is the answer of a server for a zone.
 type Served struct {
 	Keys   map[string]bool
 	Serial uint32
-	// Expires is the first end of a signature of the keys or the SOA, zero without signatures.
+	// Expires is the first end of a signature of the keys or the SOA; zero without signatures.
 	Expires time.Time
 }
 
@@ -62,16 +61,14 @@ func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name
 	return got, nil
 }
 
-// ServedDS is the parent's answer for the DS of a zone.
 type ServedDS struct {
 	// Data has the DS records, TTL the longest among them.
 	Data []string
 	TTL  time.Duration
-	// NoName: the name does not exist. A parent may remove the delegation with the DS.
+	// NoName is true if the name does not exist. A parent may remove the delegation with the DS.
 	NoName bool
 }
 
-// AskDS asks a server of the parent zone for the DS records of a zone, until ctx ends.
 func AskDS(ctx context.Context, connect Dial, at netip.AddrPort, zone name.Name) (ServedDS, error) {
 	var got ServedDS
 	answer, err := askRRset(ctx, connect, at, nil, zone, mdns.TypeDS)
@@ -101,7 +98,7 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	}
 	question := transfer.NewQuestion(zone, of)
 	if of != mdns.TypeDS {
-		question.SetEdns0(mdns.DefaultMsgSize, true) // with signatures
+		question.SetEdns0(mdns.DefaultMsgSize, true)
 	}
 	answer, err := transfer.Exchange(ctx, conn, question, key)
 	switch {
@@ -115,8 +112,7 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	return answer, nil
 }
 
-// withoutPorts removes the addresses from a connection's error: the local port differs each time, so a status with the
-// error would be written each time.
+// The local port differs each time, so a status with the addresses would be written each time.
 func withoutPorts(err error) error {
 	var failed *net.OpError
 	if errors.As(err, &failed) {

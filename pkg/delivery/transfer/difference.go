@@ -32,12 +32,10 @@ const (
 	maxFound = 1000
 )
 
-// errOtherSerial: the server has changed its serial since it was asked.
 var errOtherSerial = errors.New("it has another serial now")
 
-// difference is what a server has at the zone's serial in place of its data, each list cut after maxFound.
+// difference is the data that a server has at the zone's serial in place of the zone's. Each list ends after maxFound.
 type difference struct {
-	// ours are RRsets of the zone, foreign those of the server alone; both may be unknown.
 	ours, foreign []delivery.RRsetKey
 }
 
@@ -111,7 +109,7 @@ func (c *comparison) takeRecord(rr mdns.RR) {
 	if c.digest.subtract(sum); c.sets == nil {
 		return
 	}
-	owner, _ := name.Parse(header.Name) // zero: no name of the zone
+	owner, _ := name.Parse(header.Name) // zero means no name of the zone
 	key := delivery.RRsetKey{Name: owner, Type: rdata.Type(header.Rrtype)}
 	left := c.sets[key]
 	switch left.subtract(sum); {
@@ -122,7 +120,6 @@ func (c *comparison) takeRecord(rr mdns.RR) {
 	}
 }
 
-// endComparison returns nil if the data are equal.
 func (c *comparison) endComparison() *difference {
 	if c.digest == (digest{}) && !c.soa {
 		return nil
@@ -177,7 +174,6 @@ func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.P
 	return c.endComparison(), got.Octets, nil
 }
 
-// askContent asks for the SOA and RRsets of the zone over one connection.
 func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, sets []delivery.RRset) (_ *difference, octets int,
 	err error) {
 	conn, err := p.config.Dial(ctx, "tcp", s.Addr.String())
@@ -195,7 +191,7 @@ func (p *Provider) askContent(ctx context.Context, s Secondary, c *comparison, s
 	return c.endComparison(), octets, nil
 }
 
-// askRRset leaves out an RRset below a zone cut: the server answers with a referral.
+// An RRset below a zone cut is left out, since the server answers with a referral.
 func (c *comparison) askRRset(ctx context.Context, conn net.Conn, s Secondary, set delivery.RRset) (octets int, err error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		if err := conn.SetDeadline(deadline); err != nil {
@@ -229,7 +225,6 @@ func (c *comparison) askRRset(ctx context.Context, conn net.Conn, s Secondary, s
 	return octets, nil
 }
 
-// joinDifferences returns the RRsets of all differences, each once.
 func joinDifferences(found []*difference) (differing, foreign []delivery.RRset) {
 	join := func(listed func(*difference) []delivery.RRsetKey) (sets []delivery.RRset) {
 		var keys []delivery.RRsetKey

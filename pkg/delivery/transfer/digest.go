@@ -18,9 +18,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// digest is the sum of the hashes of a zone's records, without the SOA and the records of signers, so it does not
-// depend on the order. The hashes are keyed with random octets of this process, because collisions of unkeyed sums can
-// be constructed. So digests are never stored.
+// digest is the sum of the hashes of a zone's records in any order, without the SOA and the records of signers. The
+// hashes are keyed with random octets of this process, because collisions of unkeyed sums can be constructed. So
+// digests are never stored.
 type digest [4]uint64
 
 var digestKey = func() []byte {

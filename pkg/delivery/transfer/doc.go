@@ -8,12 +8,11 @@
 // has a key, signed. (2) A secondary with a later serial than the stored zone is SerialBehind, with the code TSIG after
 // two signed answers: only then may the zone's serial be raised (S6.11). (3) A silent secondary delays no other, and
 // has its own row. (4) Serials of a signing secondary, and of its own secondaries, are never taken for the zone's:
-// their content is compared by transfers, bounded in octets and time for each zone and for the class (S6.14).
-// (5) Of other secondaries, the data of each zone are compared once a day, a zone a second, bounded in octets, time and
-// memory; a secondary with other data at the zone's serial confirms nothing until its data are the zone's (S6.11).
+// their content is compared by transfers, bounded in octets and time for each zone and for the class (S6.14). (5) Of
+// other secondaries, the data of each zone are compared once a day, a zone a second, bounded in octets, time and
+// memory. A secondary with other data at the zone's serial confirms nothing until its data are the zone's (S6.11).
 //
-// Out of scope: primaries, and the content of zones. The package writes nothing itself: the fence stores the intent
-// that makes a zone a member.
+// Out of scope: primaries, and the content of zones.
 //
 // Read first: provider.go, sample.go, difference.go. Then probe.go, last.go; for signers signer.go, digest.go.
 package transfer

@@ -34,7 +34,7 @@ type seen struct {
 	serial serial.Serial
 	err    *delivery.Error
 	note   string
-	// passing: the problem may be over in a moment.
+	// passing is true if the problem may be over in a moment.
 	passing bool
 }
 

@@ -24,29 +24,29 @@ import (
 // Members are the zones stored as members of a class, served by every primary. A zone is a member from the fence's
 // first intent until its Delivery is deleted, so a fenced worker can neither show nor hide a zone.
 type Members interface {
-	// Name returns the name of a member, zero for any other zone.
 	Name(uid string) name.Name
-	// Holder returns the UID of the member with the name, "" for none.
+	// Holder returns the UID of the member with the name; "" means none.
 	Holder(zone name.Name) (uid string)
 }
 
 type Config struct {
 	Members     Members
 	Secondaries []Secondary
-	// Catalog is the class's catalog zone, used by Health; zero for none.
+	// Catalog is the class's catalog zone, used by Health; zero means none.
 	Catalog name.Name
 	// Claims maps names of TSIG keys to their use (delivery.Abilities): a primary has one key of each name.
 	Claims map[string]string
 	// Served returns the zone's serial in this process, 0 for none, possibly later than a plan's. Latest reads the
-	// stored serial: a secondary may learn of a change before this process.
+	// stored serial, since a secondary may learn of a change before this process.
 	Served func(uid string) serial.Serial
 	Latest func(ctx context.Context, uid string) (serial.Serial, error)
 	// Changes returns the changes of each serial after since up to until, to recognise a signer's content, or an error
 	// if they are not kept. May be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Raised reports whether a server with since transferred the zone whole to have until (zoneview.Set). Nil: always.
+	// Raised reports whether a server with since transferred the zone whole to have until (zoneview.Set). Nil means
+	// always.
 	Raised func(uid string, since, until serial.Serial) bool
-	// SampleInterval is the time between comparisons of the data; 0 means a day.
+	// SampleInterval of 0 means a day.
 	SampleInterval time.Duration
 	// DriftInterval is the class's interval of comparisons, for AskLast; 0 means the default.
 	DriftInterval time.Duration
@@ -54,7 +54,6 @@ type Config struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Provider delivers zones to the secondaries of a class.
 type Provider struct {
 	config Config
 	*signedZones
@@ -163,7 +162,6 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 	return delivery.Report{}, err
 }
 
-// Verify asks each secondary for its serial, and compares the data of those whose sample is due.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	if len(p.config.Secondaries) == 0 {
 		return delivery.Drift{}, delivery.ErrCannotList
@@ -227,8 +225,8 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	all.Wait()
 }
 
-// wait: each secondary is asked until followTimeout is over or it has the serial. A transfer from a signer may take
-// longer.
+// If wait is true, each secondary is asked until followTimeout is over or it has the serial. A transfer from a signer
+// may take longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {

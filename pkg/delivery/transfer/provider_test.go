@@ -49,7 +49,6 @@ type world struct {
 	changes serial.Serial
 }
 
-// Name and Holder implement Members.
 func (w *world) Name(uid string) name.Name {
 	w.mu.Lock()
 	defer w.mu.Unlock()

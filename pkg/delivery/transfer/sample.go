@@ -23,8 +23,7 @@ const (
 	// such time of a zone that differs or is asked for.
 	sampleInterval, recheckInterval = 24 * time.Hour, time.Minute
 	// A server is sampled once in samplePause at most, for a fifth of the time, with zonePace octets a second.
-	samplePause = time.Second
-	// sampleTimeout bounds a sample.
+	samplePause   = time.Second
 	sampleTimeout = 20 * time.Second
 )
 
@@ -37,12 +36,11 @@ type samples struct {
 type sampled struct {
 	busy bool
 	pace pace
-	// zones by UID. sweepAt is the number of zones at which those removed by other processes are dropped.
+	// zones are by UID. Above sweepAt, those removed by other processes are dropped.
 	zones   map[string]sample
 	sweepAt int
 }
 
-// sample is the last comparison of a zone with a server, zero for none.
 type sample struct {
 	at     time.Time
 	serial serial.Serial
@@ -51,8 +49,8 @@ type sample struct {
 	failed bool
 }
 
-// isDue reports whether to compare a zone at this serial: routinely after the interval; a server that had other data,
-// before a later serial of it counts.
+// isDue reports whether to compare a zone at this serial: routinely after the interval, and for a server that had other
+// data before a later serial of it counts.
 func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, interval time.Duration) bool {
 	age := now.Sub(s.at)
 	switch {
@@ -111,7 +109,7 @@ func (a *samples) forgetZone(uid string) {
 }
 
 // compareContent completes the rows of servers at the plan's serial by the comparison of their data. Without routine,
-// only servers that had other data are compared. A zone signed there is compared as of S6.14 instead.
+// only servers that had other data are compared. A zone signed there is compared by S6.14 instead.
 func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
 	found := make([]*difference, len(rows))
 	of := sync.OnceValue(func() measured { return measureZone(plan) })
@@ -155,7 +153,7 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 }
 
 // takeSample returns zero if the server got another serial meanwhile, or ctx ended. It writes into the row why the data
-// could not be compared: a server that refuses does not differ.
+// could not be compared. A server that refuses does not differ.
 func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Plan, of measured, row *delivery.Server) sample {
 	limit := sampleTimeout
 	if plan.CallTimeout != 0 {

@@ -11,18 +11,17 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// Secondary is a name server that transfers zones.
 type Secondary struct {
 	Name string
 	Addr netip.AddrPort
-	// Key signs questions and answers; nil for unsigned.
+	// Key signs questions and answers; nil means unsigned.
 	Key       *transfer.Key
 	NoCatalog bool
-	// Signs: the secondary signs the zone, with own serials. Signer names the signing secondary from which it
-	// transfers; empty for our primaries.
+	// Signs is true if the secondary signs the zone, with its own serials. Signer names the signing secondary from
+	// which it transfers; "" means our primaries.
 	Signs  bool
 	Signer string
-	// Unsigned: the secondary may also transfer from our primaries, while a signer begins to sign the zone.
+	// Unsigned is true if the secondary may also transfer from our primaries, while a signer begins to sign the zone.
 	Unsigned bool
 }
 

@@ -26,13 +26,13 @@ const (
 	// from it may lag by several serials.
 	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
-	// firstShare is the lag of the class's pace that the first transfer of a zone ignores: after a start every zone
-	// needs a first transfer, and a signer that times out for each would occupy all workers of the class.
+	// firstShare is the lag of the class's pace that the first transfer of a zone ignores. After a start every zone
+	// needs a first transfer, and a silent signer would occupy all workers of the class.
 	firstShare = 5 * time.Minute
 )
 
 // Limits of transfers: a zone has zonePace octets per second and a fifth of the time, a class classPace octets per
-// second and two workers. A tenant's writes into a large zone cost no more, even if the signer has no IXFR.
+// second and two workers. So a tenant's writes into a large zone cost no more, even without IXFR.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5
@@ -60,7 +60,7 @@ type version struct {
 }
 
 type signer struct {
-	// serial is the signer's own serial, 0 before the first transfer.
+	// serial is the signer's own; 0 before the first transfer.
 	serial serial.Serial
 	digest digest
 	soa    string
@@ -84,7 +84,7 @@ func (p *Provider) findSigned(plan delivery.Plan) *signedZone {
 	key := signedKey{plan.UID, plan.Zone}
 	z := p.zones[key]
 	if z == nil {
-		if len(p.zones) >= p.sweepAt { // Zones may be removed by other processes.
+		if len(p.zones) >= p.sweepAt { // zones may be removed by other processes
 			maps.DeleteFunc(p.zones, func(key signedKey, _ *signedZone) bool { return p.config.Members.Name(key.uid) != key.zone })
 			p.sweepAt = 2*len(p.zones) + 1024
 		}

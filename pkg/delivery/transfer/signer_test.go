@@ -29,7 +29,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// signingServer is a scripted signer.
 type signingServer struct {
 	addr netip.AddrPort
 

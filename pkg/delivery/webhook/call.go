@@ -30,8 +30,7 @@ const (
 	// maxRetryAfter bounds the delay that a server can impose on a class.
 	maxRetryAfter = time.Hour
 	quotaRetry    = 10 * time.Minute
-	// maxForeign bounds a quote of a server's answer, in characters.
-	maxForeign = 200
+	maxForeign    = 200
 )
 
 type answer struct {
@@ -123,7 +122,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	if p.config.HMAC != nil {
 		secret := p.config.HMAC.Secret
 		var nonce [32]byte
-		rand.Read(nonce[:]) // never fails
+		rand.Read(nonce[:])
 		signed := protocol.Signed{Method: method, Path: path, Timestamp: protocol.Timestamp(time.Now()),
 			Nonce: hex.EncodeToString(nonce[:]), Body: body}
 		request.Header.Set(protocol.HeaderTimestamp, signed.Timestamp)
@@ -138,7 +137,7 @@ func (p *Provider) newRequest(ctx context.Context, method, path string, body []b
 	return request, secrets, nil
 }
 
-// explainUnreachable returns the error of a request without an answer. Its message has no foreign text.
+// The message has no foreign text.
 func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout time.Duration, secrets []string) *delivery.Error {
 	var known *delivery.Error
 	if errors.As(err, &known) {
@@ -211,7 +210,7 @@ func quoteServer(refusal *protocol.Error, secrets []string) string {
 	return cleanForeign(text, secrets)
 }
 
-// readResponse parses an answer. failure is nil for success, and set for a 404.
+// failure is nil for success, and set for a 404.
 func (got answer) readResponse() (response protocol.Response, isProtocol bool, failure *delivery.Error) {
 	isProtocol = json.Unmarshal(got.body, &response) == nil && response.Success != nil
 	if isProtocol && *response.Success && got.status/100 == 2 {
@@ -294,7 +293,7 @@ func isProtocolCode(code string) bool {
 	return false
 }
 
-// retryAfter returns the delay in Retry-After, 0 for none (RFC 9110 §10.2.3).
+// retryAfter returns the delay in Retry-After; 0 means none (RFC 9110 §10.2.3).
 func (got answer) retryAfter() time.Duration {
 	text := got.header.Get("Retry-After")
 	wait := time.Duration(0)

@@ -27,12 +27,12 @@ type Config struct {
 	Server string
 	// Timeout bounds a request; 0 means 30 s.
 	Timeout time.Duration
-	// HMAC signs requests; nil means unsigned.
+	// HMAC is nil for unsigned requests.
 	HMAC *HMAC
 	// CABundle has PEM certificates to verify the server's certificate; empty means those of the system.
 	CABundle          []byte
 	ClientCertificate *tls.Certificate
-	// BearerToken is sent over https only; empty for none.
+	// BearerToken is sent over https only; "" means none.
 	BearerToken         string
 	AllowLocalAddresses bool
 	OwnApexNS           bool
@@ -41,7 +41,6 @@ type Config struct {
 	VerifyAtMost int
 }
 
-// HMAC is the secret shared with the server.
 type HMAC struct {
 	Algorithm protocol.Algorithm
 	Secret    []byte

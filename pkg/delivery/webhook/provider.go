@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Provider delivers zones to a webhook server.
 type Provider struct {
 	config    Config
 	base      *url.URL
@@ -95,7 +94,7 @@ func (w *writer) beginBehind(ctx context.Context, behind int) error {
 	return err
 }
 
-// writeNames writes the removals of a name first, because a CNAME and other types exclude each other.
+// Removals of a name come first, because a CNAME and other types exclude each other.
 func (w *writer) writeNames(ctx context.Context, changes []delivery.Change) error {
 	for len(changes) > 0 {
 		end := 1
@@ -229,7 +228,6 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, nil
 }
 
-// Health calls GET /health.
 func (p *Provider) Health(ctx context.Context) error {
 	_, err := p.askHealth(ctx, 0)
 	return err

@@ -48,9 +48,10 @@ type writer struct {
 	streak, failed, silent int
 	timeout, slowest       time.Duration
 	full                   *delivery.Error // the used-up quota: new RRsets are not written
-	// last: only RRsets that failed earlier are left. spent: too many of them failed again, and the rest is skipped.
+	// last is true if only RRsets that failed earlier are left, spent if too many of them failed again, and the rest is
+	// skipped.
 	last, spent bool
-	// refused are permanently refused items; helped: a write succeeded after a refusal.
+	// refused are permanently refused items; helped is true if a write succeeded after a refusal.
 	refused []item
 	helped  bool
 	mayStay map[delivery.RRsetKey]bool
@@ -60,7 +61,7 @@ type item struct {
 	key     delivery.RRsetKey
 	request protocol.Request
 	path    string // for a Delete
-	fresh   bool   // a new RRset
+	fresh   bool
 }
 
 func (w *writer) set(key delivery.RRsetKey) protocol.RRset {
@@ -305,8 +306,8 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
-// recordOutcome records the result of an item. An error ends the attempt. isProtocol: the answer was of the protocol,
-// or there was none.
+// recordOutcome records the result of an item. An error ends the attempt. isProtocol is true if the answer was of the
+// protocol, or there was none.
 func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, isProtocol bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:

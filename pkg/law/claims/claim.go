@@ -16,7 +16,6 @@ import (
 // Wildcards, CAA, policies, challenges, glue and cookies act across names. So claims of two tenants nest only by a
 // literal or shared rule (S4.7 to S4.15).
 
-// Claimant is a tenant that asks for a name.
 type Claimant struct {
 	*law.Reading
 	Zone      *law.Zone
@@ -36,7 +35,7 @@ func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
-// joins reports whether the claim x admits the Claimant: a claim of the same namespace, or by shared rules alone of a
+// joins reports whether the claim x admits the Claimant: x is of the same namespace, or made only by shared rules, of a
 // namespace to which Rule gives the name, too (S4.13).
 func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
@@ -70,7 +69,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	case mine == nil:
 	case mine.Plain > 0, mine.Shared > 0 && c.Admission == rules.AdmittedShared && !c.Widens(base),
 		mine.Literal > 0 && c.Admission == rules.AdmittedLiteral:
-		return nil // claimed already
+		return nil
 	case mine.Shared > 0 && c.Admission == rules.AdmittedShared,
 		mine.Literal > 0 && c.Zone.RuleSet().NamesFor(at, c.Namespace): // the new record would claim all below, too
 		return c.refuseBelow(base, c.othersBelow)
@@ -106,8 +105,8 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	return c.refuseBelow(base, c.ownBelow)
 }
 
-// Widens reports whether the request may extend a shared claim at base to all names below: that claim may come from a
-// literal pattern, the request does not.
+// Widens reports whether the request may extend a shared claim at base to all names below. The claim may come from a
+// literal pattern, unlike the request.
 func (c *Claimant) Widens(base name.Rel) bool {
 	return !c.Literal && c.Zone.RuleSet().NamesSharedFor(base, c.Namespace)
 }
@@ -128,7 +127,6 @@ func (c *Claimant) RefuseData(owner name.Rel) *law.Refusal {
 	return nil
 }
 
-// RefuseOthers refuses a name claimed by another tenant.
 func (c *Claimant) RefuseOthers(n name.Rel) *law.Refusal {
 	if _, others := c.claimsAt(n); !others {
 		return nil
@@ -158,8 +156,8 @@ func (c *Claimant) NameOf(n name.Rel) name.Name {
 	return at
 }
 
-// RefuseGlue refuses a name at or below NS records, unless the tenant alone claims their name (S4.11): an address there
-// would answer for all delegated names.
+// RefuseGlue refuses a name at or below NS records, unless the tenant alone claims their name (S4.11). An address there
+// would answer for all names below.
 func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
@@ -168,7 +166,7 @@ func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 		}
 		claims := slices.DeleteFunc(slices.Clone(o.Claims), func(x law.Claim) bool { return !x.Names() })
 		if len(claims) > 0 && !slices.ContainsFunc(claims, func(x law.Claim) bool { return !slices.Contains(c.Yielding, x.Namespace) }) {
-			continue // the NS records go
+			continue
 		}
 		if len(claims) == 0 || slices.ContainsFunc(claims, func(x law.Claim) bool {
 			return !c.joins(x, func(r *rules.Rule) bool { return r.SharesName(up, c.Zone.FQDN()) })
@@ -208,8 +206,8 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips a name with none
-// but claims that the Claimant shares, if no rule names it; above that, others' claims by literal rules do not count.
+// FindAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips names where the
+// Claimant shares every claim, if no rule names them; above those, others' claims by literal rules do not count.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
@@ -272,7 +270,7 @@ func (c *Claimant) ownNamesIn(of func(name.Rel) bool) bool {
 		slices.ContainsFunc(services, func(n name.Rel) bool { return of(n) && c.isService(n) })
 }
 
-// zonesBelow reports whether "which" selects another namespace's zone at or below a name. Zones below other zones do
+// zonesBelow reports whether "which" selects a zone of another namespace at or below a name. Zones below other zones do
 // not count.
 func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (others bool) {
 	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, at))
@@ -292,8 +290,11 @@ func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (ot
 }
 
 // CutsOff reports whether a tenant's zone, DNAME or NS (not at the apex) at owner would cut off data of others (S4.15):
-// a record, except by an underscore rule, a zone, an own name or, without a literal rule, a reserved name. A claim at
-// the base of an underscore name counts only with data at or below owner.
+//   - a record, unless admitted by an underscore rule
+//   - a zone or an own name
+//   - a reserved name, if literal is false
+//
+// A claim at the base of an underscore name counts only with data at or below owner.
 func (c *Claimant) CutsOff(owner name.Rel, literal bool) bool {
 	z, at := c.Zone, c.NameOf(owner)
 	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, owner), law.ZonesBelowKey(z.View, at)})

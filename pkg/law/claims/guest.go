@@ -12,18 +12,19 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest's record (S4.14) makes the names above exist, where wildcards answered before (RFC 4592 §2.2.2).
+// A guest's record (a tenant's at an underscore name, S4.14) makes the names above exist, where wildcards answered
+// before (RFC 4592 §2.2.2).
 
-// Answer is the wildcard for a name without data.
+// Answer describes the wildcard that answers for a name without data.
 type Answer struct {
 	Wildcard name.Rel
-	// Top is the ancestor of the name, or the name, right below the wildcard's parent. The wildcard answers if nothing
-	// is at or below Top.
+	// Top is the ancestor of the name, or the name, right below the wildcard's parent. The wildcard answers while Top
+	// and all names below are empty.
 	Top name.Rel
 }
 
-// FindWildcard returns the wildcard that answers for n if no records are at or below Answer.Top (RFC 4592 §3.3.1).
-// OwnerAt must know n and the names above.
+// FindWildcard returns the wildcard that answers for n while Answer.Top and all names below have no records (RFC 4592
+// §3.3.1). OwnerAt must know n and the names above.
 func (c *Claimant) FindWildcard(n name.Rel) (a Answer, ok bool) {
 	var keys []law.Key
 	for at := n; !at.IsApex() && !c.hasData(at); {
@@ -47,7 +48,7 @@ func (c *Claimant) hasData(n name.Rel) bool {
 	return o != nil && len(o.Values)+len(o.Cut) > 0 || slices.Contains(c.Zone.MadeNames, n)
 }
 
-// FindHidden returns the wildcard that answers for n as long as no name below n exists.
+// FindHidden returns the wildcard that answers for n while no name below n exists.
 func (c *Claimant) FindHidden(n name.Rel) (a Answer, ok bool) {
 	if a, ok = c.FindWildcard(n); !ok {
 		return a, false
@@ -56,7 +57,7 @@ func (c *Claimant) FindHidden(n name.Rel) (a Answer, ok bool) {
 	return a, below == nil || below.Names+below.Cuts == 0
 }
 
-// FindHolder reports whether a name belongs to the namespace (mine) or to another, by the nearest claimed, own or
+// FindHolder reports whether a name belongs to the namespace (mine) or to another: that of the nearest claimed, own or
 // reserved name at or above. Only the apex itself belongs to the apex.
 func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	found := c.findRules(n)
@@ -75,8 +76,8 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	return false, false
 }
 
-// RefuseExcluding refuses a guest's zone, or type that admits no other data, if the base belongs to another (S4.24).
-// needs describes a rule that would allow it.
+// RefuseExcluding refuses a guest's zone, or type that admits no other data, if the base belongs to another namespace
+// (S4.24). needs describes a rule that would allow it.
 func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *law.Refusal {
 	base := rules.Base(owner)
 	if _, others := c.FindHolder(base); !others {

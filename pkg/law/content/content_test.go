@@ -256,7 +256,7 @@ func TestResolve_canonicalRdataOrder(t *testing.T) {
 	equalLines(t, showEntries(entries), "www.example.org. 360 IN A 192.0.2.9", "www.example.org. 360 IN A 192.0.2.10")
 }
 
-// Resolve fails for a record that the law would refuse, Entries omits and Check names the record, and the others
+// Resolve fails for a record that package law would refuse, Entries omits and Check names the record, and the others
 // are served.
 func TestResolve_tooLongIsLeftOut(t *testing.T) {
 	h := makeHeader()

@@ -10,7 +10,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// MaxGlue bounds the addresses of a delegation in its parent (S6.3) and of nameServers (S6.2): a transaction of the
+// MaxGlue bounds the addresses of a delegation in its parent (S6.3) and of nameServers (S6.2). A transaction of the
 // parent, of 128 operations by default, replaces all, each at its own name.
 const MaxGlue = 48
 

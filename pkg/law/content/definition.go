@@ -24,9 +24,8 @@ type NameServer struct {
 // Header is the Zone's part of a definition. Durations and ttl are seconds.
 type Header struct {
 	FQDN name.Name `json:"fqdn"`
-	// TTL is that of the SOA (S6.5) and of RRsets that inherit.
-	TTL uint32 `json:"ttl"`
-	// SOA (RFC 1035 §3.3.13).
+	// TTL is the TTL of the SOA (S6.5), and the default of RRsets.
+	TTL     uint32 `json:"ttl"`
 	Refresh uint32 `json:"refresh"`
 	Retry   uint32 `json:"retry"`
 	Expire  uint32 `json:"expire"`
@@ -39,15 +38,14 @@ type Header struct {
 	NameServers []NameServer `json:"nameServers,omitempty"`
 }
 
-// Row is a value of an RRset, the unit of steps and content state.
+// Row is a value of an RRset.
 type Row struct {
 	Owner name.Rel   `json:"o"`
 	Type  rdata.Type `json:"t"`
-	// Data is rdata.Value.Text: canonical presentation, with relative names still relative.
+	// Data is the canonical presentation (rdata.Value.Text). Relative names stay relative.
 	Data string `json:"d"`
 }
 
-// RRset has the values of an owner and type.
 type RRset struct {
 	Owner name.Rel
 	Type  rdata.Type
@@ -56,8 +54,8 @@ type RRset struct {
 	Data []string
 }
 
-// The first part of an element, the hash input, separates rows from TTLs. Types are hashed by number: a new mnemonic
-// must not change the hash of a stored TYPE123.
+// The first part of an element, the hash input, separates rows from TTLs. Types are hashed by number, so that a new
+// mnemonic does not change the hash of a stored TYPE123.
 const (
 	rowElement = "row"
 	ttlElement = "ttl"
@@ -68,7 +66,7 @@ func (r Row) Element() sethash.Element {
 	return sethash.NewElement(rowElement, r.Owner.String(), typeNumber(r.Type), r.Data)
 }
 
-// AppendTTL appends the element of an RRset's TTL (S6.7), unless all values inherit: the header has the zone's ttl.
+// AppendTTL appends the element of an RRset's TTL (S6.7), unless every value inherits the zone's ttl.
 func AppendTTL(to []sethash.Element, owner name.Rel, t rdata.Type, ttl TTL) []sethash.Element {
 	if !ttl.Explicit {
 		return to
@@ -78,12 +76,12 @@ func AppendTTL(to []sethash.Element, owner name.Rel, t rdata.Type, ttl TTL) []se
 
 func typeNumber(t rdata.Type) string { return strconv.FormatUint(uint64(t), 10) }
 
-// Compare orders by owner in canonical order (RFC 4034 §6.1), type number, text.
+// Compare orders by owner in canonical order (RFC 4034 §6.1), type number and text.
 func (r Row) Compare(other Row) int {
 	return cmp.Or(compareKey(r.Owner, r.Type, other.Owner, other.Type), cmp.Compare(r.Data, other.Data))
 }
 
-// Compare orders by owner in canonical order (RFC 4034 §6.1), then type number.
+// Compare orders by owner in canonical order (RFC 4034 §6.1), then by type number.
 func (s RRset) Compare(other RRset) int { return compareKey(s.Owner, s.Type, other.Owner, other.Type) }
 
 func compareKey(owner name.Rel, t rdata.Type, otherOwner name.Rel, otherType rdata.Type) int {
@@ -93,7 +91,6 @@ func compareKey(owner name.Rel, t rdata.Type, otherOwner name.Rel, otherType rda
 	return owner.Compare(otherOwner)
 }
 
-// Elements appends the elements of values and TTL.
 func (s RRset) Elements(to []sethash.Element) []sethash.Element {
 	for _, data := range s.Data {
 		to = append(to, Row{s.Owner, s.Type, data}.Element())
@@ -105,7 +102,7 @@ func (s RRset) Equal(other RRset) bool {
 	return s.Owner == other.Owner && s.Type == other.Type && s.TTL == other.TTL && slices.Equal(s.Data, other.Data)
 }
 
-// Merge returns the RRset of both, with the smaller TTL (S5.2).
+// Merge returns the RRset with the values of both, and the smaller TTL (S5.2).
 func (s RRset) Merge(other RRset) RRset {
 	data := slices.Concat(s.Data, other.Data)
 	slices.Sort(data)

@@ -12,9 +12,9 @@
 //     their addresses and the case of names (S1.2) do not.
 //  3. Entries yields the SOA, then canonical order (RFC 4034 §6.1, §6.3), types by number, without repetition. Pack
 //     yields the same in wire form.
-//  4. Equal cuts are equal slices: a parent changes exactly when Cut returns another value.
-//  5. No function fails on data that package law admits. Other data is an error of Resolve and Check, and absent from
-//     Entries.
+//  4. Equal cuts are equal slices.
+//  5. No function fails on data that package law admits. Resolve and Check return an error for other data, and Entries
+//     omits it.
 //
 // Out of scope: Records, namespaces and time.
 //

@@ -54,7 +54,7 @@ func canonicalOrAsIs(text string, canonical func(string) (string, error)) string
 	return text
 }
 
-// Equal reports whether h and other contribute the same to Hash.
+// Equal reports whether h and other give the same Hash for equal states.
 func (h Header) Equal(other Header) bool { return h.hashFields() == other.hashFields() }
 
 // Hash returns status.hash (S6.7): hex SHA-256 over algorithm number, header and state.
@@ -80,7 +80,7 @@ func (h Header) hashFields() [sha256.Size]byte {
 	return sha256.Sum256(sethash.NewElement(parts...))
 }
 
-// Check returns an error for each field that cannot become entries.
+// Check returns an error for each field without a valid entry.
 func (h Header) Check() error {
 	var errs []error
 	if h.FQDN.IsZero() {
@@ -137,7 +137,7 @@ func (h Header) NameServerRRsets() []RRset {
 		}
 		owner, ok := host.Rel(h.FQDN)
 		if !ok {
-			continue // addresses of hosts elsewhere belong to other zones
+			continue
 		}
 		for _, address := range server.Addresses {
 			if value, err := addressValue(address); err == nil {
@@ -149,7 +149,6 @@ func (h Header) NameServerRRsets() []RRset {
 	return sets
 }
 
-// MakesAt reports whether NameServerRRsets has an RRset at fqdn.
 func (h Header) MakesAt(fqdn name.Name) bool {
 	owner, inside := fqdn.Rel(h.FQDN)
 	return inside && slices.ContainsFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner == owner })
@@ -164,8 +163,7 @@ func HostName(text string, origin name.Name) (string, error) {
 	return rdata.Value{Type: rdata.NS, Text: canonical}.Resolve(origin)
 }
 
-// canonicalHost parses by the rules of owner names, else of rdata: a name server elsewhere may have a name that no
-// Record could.
+// canonicalHost accepts owner names and names in rdata: a name server elsewhere may have a name that no Record could.
 func canonicalHost(text string) (string, error) {
 	if name.IsAbsolute(text) {
 		if absolute, err := name.Parse(text); err == nil {

@@ -24,8 +24,8 @@ type Packed struct {
 	Rdata [][]byte
 }
 
-// Pack returns Entries in wire form, by RRset (S6.1). An entry without wire form gives an error and ends the sequence:
-// no incomplete transfer looks complete.
+// Pack returns Entries in wire form, by RRset (S6.1). An entry without wire form ends the sequence with an error, so
+// that no incomplete transfer looks complete.
 func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, error] {
 	return func(yield func(Packed, error) bool) {
 		p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
@@ -44,7 +44,7 @@ func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, err
 	}
 }
 
-// PackSOA returns SOA in wire form. Rdata belongs to the caller.
+// PackSOA returns SOA in wire form, in memory that the caller may keep.
 func (h Header) PackSOA(s serial.Serial, firstApexNS string) (Packed, error) {
 	entry := h.SOA(s, firstApexNS)
 	wire, err := rdata.Value{Type: rdata.SOA, Text: entry.Data}.Pack(h.FQDN)
@@ -54,7 +54,7 @@ func (h Header) PackSOA(s serial.Serial, firstApexNS string) (Packed, error) {
 	return Packed{Owner: name.Apex, Type: rdata.SOA, TTL: entry.TTL, Rdata: [][]byte{wire}}, nil
 }
 
-// PackRRset packs an RRset. Rdata belongs to the caller, and is empty without entries.
+// PackRRset packs an RRset, in memory that the caller may keep. Rdata is empty without entries.
 func PackRRset(h Header, set RRset) (Packed, error) {
 	p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
 	err := p.packRRset(&set)
@@ -74,7 +74,7 @@ func (p *packing) packRRset(set *RRset) error {
 	p.packed.Owner, p.packed.Type, p.packed.TTL = set.Owner, set.Type, set.TTL.Resolve(p.header.TTL)
 	p.octets, p.ends, p.rdata, p.packed.Rdata = p.octets[:0], p.ends[:0], p.rdata[:0], nil
 	if fqdn := p.header.FQDN; !set.Owner.IsApex() && (len(set.Owner.String())+1+fqdn.WireLen() > 255 || fqdn.IsWildcard()) {
-		return nil // Rel.In refuses the name, and Check reports it
+		return nil
 	}
 	for _, data := range set.Data {
 		var err error
@@ -90,7 +90,7 @@ func (p *packing) packRRset(set *RRset) error {
 	}
 	if len(p.rdata) > 1 {
 		slices.SortFunc(p.rdata, bytes.Compare)
-		p.rdata = slices.CompactFunc(p.rdata, bytes.Equal) // S6.7: two spellings, one entry
+		p.rdata = slices.CompactFunc(p.rdata, bytes.Equal) // two spellings are one entry (S6.7)
 	}
 	p.packed.Rdata = p.rdata
 	return nil

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Condense merges consecutive steps, at least one, and drops changes that cancel out (RFC 1995 §5). Lists are in
-// canonical order, so the result depends only on the content before and after.
+// Condense merges consecutive steps, at least one, and drops changes that cancel out (RFC 1995 §5). The result, in
+// canonical order, depends only on the content before and after.
 func Condense(steps []Step) Step {
 	type rrset struct {
 		owner name.Rel
@@ -96,18 +96,18 @@ type TTLChange struct {
 	After  *TTL       `json:"a,omitempty"`
 }
 
-// Step leads from a definition to that at the next serial (I3), and back, without other data.
+// Step is the change from a definition to that at the next serial (I3), and back.
 type Step struct {
-	// N numbers the steps of a zone from 1, without gaps. A condensed step has that of its last.
+	// N numbers the steps of a zone from 1, without gaps. A condensed step has the N of its last.
 	N uint64 `json:"n"`
-	// From is the serial before; 0 if the step creates the zone.
+	// From is the serial before the step; 0 if the step creates the zone.
 	From   serial.Serial `json:"f,omitzero"`
 	Serial serial.Serial `json:"s"`
 	State  sethash.State `json:"h,omitzero"`
-	// HeaderBefore and HeaderAfter are set if the header changed; HeaderBefore is nil if the step creates the zone.
+	// HeaderBefore and HeaderAfter are set if the header changed. HeaderBefore is nil if the step creates the zone.
 	HeaderBefore *Header `json:"hb,omitempty"`
 	HeaderAfter  *Header `json:"ha,omitempty"`
-	// Removed rows were there, Added rows were not. No row is in both lists, or twice.
+	// Removed are rows of the former definition, Added new ones. No row is in both lists, or twice.
 	Removed []Row `json:"r,omitempty"`
 	Added   []Row `json:"a,omitempty"`
 	// TTLs has at most a change for each RRset.
@@ -122,7 +122,6 @@ type Step struct {
 	Time int64 `json:"at,omitempty"`
 }
 
-// Creates reports whether the step creates the zone.
 func (s Step) Creates() bool { return s.HeaderBefore == nil && s.HeaderAfter != nil }
 
 // Raises reports whether the step changes the serial alone (S6.11).
@@ -130,7 +129,6 @@ func (s Step) Raises() bool {
 	return s.HeaderAfter == nil && len(s.Removed)+len(s.Added)+len(s.TTLs) == 0
 }
 
-// Elements returns the elements that the step removes and adds.
 func (s Step) Elements() (removed, added []sethash.Element) {
 	for _, row := range s.Removed {
 		removed = append(removed, row.Element())

@@ -13,7 +13,7 @@ import (
 const MaxTTL = 1<<31 - 1
 
 // TTL is the TTL of an RRset as defined: explicit seconds, inherited from the zone, or the smaller of these if Records
-// differ (S5.2). It stays symbolic, so that a change of the zone's ttl is a single step. No RRset has the zero value.
+// differ (S5.2). Since it stays symbolic, a change of the zone's ttl is a single step. No RRset has the zero value.
 type TTL struct {
 	// Inherit is true if a value takes the zone's ttl.
 	Inherit bool
@@ -22,13 +22,12 @@ type TTL struct {
 	Seconds  uint32
 }
 
-// InheritTTL is the TTL of values without ttl (S5.5).
+// InheritTTL returns the TTL of values without ttl (S5.5).
 func InheritTTL() TTL { return TTL{Inherit: true} }
 
-// ExplicitTTL is the TTL of values with a ttl.
 func ExplicitTTL(seconds uint32) TTL { return TTL{Explicit: true, Seconds: seconds} }
 
-// Merge returns the TTL of an RRset with both (S5.2). It is commutative, associative and idempotent.
+// Merge returns the TTL of an RRset with values of both TTLs (S5.2). It is commutative, associative and idempotent.
 func (t TTL) Merge(other TTL) TTL {
 	merged := TTL{Inherit: t.Inherit || other.Inherit, Explicit: t.Explicit || other.Explicit}
 	switch {
@@ -91,7 +90,7 @@ func ParseTTL(text string) (TTL, error) {
 	return ttl, nil
 }
 
-// MarshalText writes String; the zero value is an error.
+// MarshalText returns String; the zero value is an error.
 func (t TTL) MarshalText() ([]byte, error) {
 	if t == (TTL{}) {
 		return nil, fmt.Errorf("ttl: neither inherited nor explicit, an RRset has one of them")

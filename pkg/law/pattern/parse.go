@@ -22,8 +22,9 @@ var mapping = idna.New(
 // maxText bounds the text for IDNA: its decoder is quadratic. A pattern that can match is shorter.
 const maxText = 1024
 
-// Parse reads a pattern (S4.6): absolute with a trailing dot, "@" alone or as last label for the zone's name, else
-// relative. U-labels are mapped. "*" inside an internationalised label is refused: the A-label has other letters.
+// Parse reads a pattern (S4.6): absolute with a trailing dot, "@" (alone or as the last label) for the zone's name,
+// otherwise relative. U-labels become A-labels. "*" inside an internationalised label is refused, since the A-label has
+// other letters.
 func Parse(text string) (Pattern, error) {
 	fail := func(format string, args ...any) (Pattern, error) {
 		return Pattern{}, fmt.Errorf("pattern %.100q: %s", text, fmt.Sprintf(format, args...))
@@ -118,7 +119,6 @@ func notInLabel(r rune) bool {
 	return true
 }
 
-// MarshalText writes String.
 func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.text), nil }
 
 // UnmarshalText is Parse; empty text is the zero value.

@@ -24,7 +24,7 @@ type Pattern struct {
 	absolute bool
 	// many is true if a leading "*" takes at least one label.
 	many bool
-	// star is true with "*": such a pattern never matches the apex (S4.6).
+	// star is true with "*". Such a pattern never matches the apex (S4.6).
 	star bool
 	// labels are from left to right, without the leading "*".
 	labels []label
@@ -43,8 +43,7 @@ func (l label) minLen() int {
 	return max(length, 1)
 }
 
-// matchText reports whether the label matches text. The leftmost place of each part is enough, and leaves the most text
-// for later parts.
+// matchText tries each part at its leftmost place alone, which leaves the most text for later parts.
 func (l label) matchText(text string) bool {
 	if l.literal() {
 		return text == l[0]
@@ -75,8 +74,8 @@ func (p Pattern) Match(n, zone name.Name) bool {
 	return ok
 }
 
-// NamesUnderscore reports whether p matches n and names all of its underscore labels below the zone literally (S4.14),
-// as "_acme-challenge.*" does for _acme-challenge.www, but not "*._tcp.www" for _443._tcp.www.
+// NamesUnderscore reports whether p matches n and names all underscore labels of n below the zone literally (S4.14).
+// "_acme-challenge.*" does for _acme-challenge.www; "*._tcp.www" does not for _443._tcp.www.
 func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 	underscore, ok := p.matchName(n, zone)
 	return ok && underscore == named
@@ -88,10 +87,9 @@ func (p Pattern) SpeaksForMany() bool {
 	return p.star && !p.many && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
 }
 
-// Names reports whether p matches n and no other name.
 func (p Pattern) Names(n, zone name.Name) bool { return !p.star && p.Match(n, zone) }
 
-// Only returns the name that a p without "*" matches; else false.
+// Only returns the single name that a pattern without "*" matches; otherwise false.
 func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 	if p.star || p.IsZero() || zone.IsZero() {
 		return name.Name{}, false
@@ -100,7 +98,6 @@ func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 	return n, err == nil && p.Match(n, zone)
 }
 
-// IsLiteral reports whether p has no "*".
 func (p Pattern) IsLiteral() bool { return !p.star && !p.IsZero() }
 
 // Tail returns the number of labels after the last label with "*" (S4.20), or of all without "*". Labels of the zone's
@@ -115,8 +112,8 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether the single name that p matches is at or above n, below the zone's name, and without
-// underscore labels. labels counts its labels below the zone's name.
+// IsAbove reports whether p matches a single name, at or above n, below the zone's name and without underscore labels.
+// labels counts its labels below the zone's name.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false
@@ -137,7 +134,6 @@ func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	return strings.Count(text, ".") + 1, ok && (above == "" || strings.HasSuffix(above, "."))
 }
 
-// MayMatchBelow reports whether p may match a name at or below n.
 func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	labels := p.labels
 	if p.absolute {
@@ -158,13 +154,12 @@ func (p Pattern) MayMatchBelow(n name.Rel, zone name.Name) bool {
 	return true
 }
 
-// MatchBelow reports whether p matches every name below n, by its leading "*".
 func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	child, err := name.ParseIn("x", n)
 	return p.many && err == nil && p.Match(child, zone)
 }
 
-// NamesAbove returns the names strictly between the zone's name and every match.
+// NamesAbove returns the names that are below the zone's name and above every match.
 func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	labels := p.labels
 	if p.absolute {
@@ -205,8 +200,8 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	if !ok || p.IsZero() || p.star && below.IsApex() {
 		return none, false
 	}
-	// The last label of a relative pattern meets the label right below the zone, of an absolute pattern that right
-	// below the root. "_" in the zone's own labels does not count.
+	// The last label of a relative pattern meets the label right below the zone, that of an absolute pattern the label
+	// right below the root. "_" in the zone's own labels does not count.
 	rest, toCompare := strings.TrimSuffix(n.String(), "."), n.NumLabels()
 	free := toCompare - zone.NumLabels()
 	if !p.absolute {
@@ -251,12 +246,11 @@ func cutLast(text string) (rest, label string) {
 	return text[:at], text[at+1:]
 }
 
-// CanMatch reports whether any legal name in zone matches p.
 func (p Pattern) CanMatch(zone name.Name) bool {
 	if p.IsZero() || zone.IsZero() {
 		return false
 	}
-	least := 1 // the root's octet
+	least := 1
 	for _, label := range p.labels {
 		least += 1 + label.minLen()
 	}
@@ -267,7 +261,6 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 		return least+zone.WireLen()-1 <= maxWire
 	}
 
-	// From the right, each label must match the zone's. Labels beyond are free.
 	labels, zoneLabels := p.labels, zone.Labels()
 	for len(labels) > 0 && len(zoneLabels) > 0 {
 		last := labels[len(labels)-1]
@@ -291,7 +284,7 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	return least <= maxWire
 }
 
-// Warning describes a probable mistake in a pattern (S4.6): it repeats the zone's name, or matches no name; "" for
+// Warning describes a probable mistake in a pattern (S4.6): it repeats the zone's name, or matches no name. "" means
 // none.
 func (p Pattern) Warning(zone name.Name) string {
 	if meant := p.withoutZone(zone); meant != "" {

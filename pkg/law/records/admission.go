@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// admitRecord checks added by S4, S5.6 and S5.9. It sets admission and rule, or awaits if tenants must give way first.
+// admitRecord checks S4, S5.6 and S5.9 for added. It sets admission and rule, or awaits if tenants must give way first.
 func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal
@@ -25,7 +25,6 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal == nil && ns == z.Namespace {
 		x.yielding, x.yieldsAt = x.findYielding(false, x.added.Type == rdata.DNAME)
 	} else if refusal != nil && refusal.Reason == law.ReasonNameHeld {
-		// Others lose the name only if that admits the record.
 		for _, below := range []bool{false, true} {
 			if x.yielding, x.yieldsAt = x.findYielding(true, below); len(x.yielding) == 0 {
 				continue
@@ -99,8 +98,8 @@ func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	return by, baseNotDelegated(z, n, added.Owner, added.Type, ns)
 }
 
-// findKind returns the first admitting kind of rule, else the refusal of an underscore rule or of the last applicable
-// kind; nil if no kind applies.
+// findKind tries the kinds in order. It returns the first admitting kind; otherwise the refusal by an underscore rule
+// or by the last applicable kind. Both are zero if no kind applies.
 func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refusal *law.Refusal) {
 	added, ns := x.added, x.ask.Namespace
 	grants := set.FindGrants(x.place.fqdn, added.Type, ns)
@@ -135,7 +134,7 @@ func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refu
 	return by, cmp.Or(asGuest, refusal)
 }
 
-// findBar returns the bar at base. For a record with a claim there already, only reservations count.
+// findBar returns the bar at base. Only reservations bar a record with a claim there.
 func (x *delta) findBar(base name.Rel) claims.Bar {
 	c := x.claimant(rules.AdmittedPlain, nil)
 	if x.keepsPlace() || x.removed != nil && rules.Base(x.removed.Owner) == base && x.ask.Before.Admission != rules.AdmittedUnderscore {
@@ -207,8 +206,8 @@ func (x *delta) refuseOverLimit() *law.Refusal {
 		"(delete some, or ask the zone's owner for more)", ns, x.records, z.FQDN(), most)
 }
 
-// refuseCutOff refuses a DNAME or NS that cuts off names of others (S4.15). In a cascade, records in the zone pass: own
-// may have added such names later.
+// refuseCutOff refuses a DNAME or NS that cuts off names of others (S4.15). In a cascade, records in the zone pass: the
+// zone's own namespace may have added such names later.
 func (x *delta) refuseCutOff() *law.Refusal {
 	p, added := x.place, x.added
 	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || x.keepsPlace() {
@@ -232,7 +231,7 @@ func (x *delta) refuseSigning() *law.Refusal {
 }
 
 // signsAnother reports whether added is a tenant's DS at another namespace's zone (S4.16). Validating resolvers would
-// reject that zone, so a DS older than the zone gets no grace period.
+// reject that zone, so there is no grace period.
 func (x *delta) signsAnother() bool {
 	if x.added.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
 		return false

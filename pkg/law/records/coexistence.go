@@ -92,7 +92,7 @@ func (x *delta) checkBelow() *law.Refusal {
 	below := law.Get[law.OwnersBelow](x.Reading, law.OwnersBelowKey(z.UID, owner))
 	blocked := below != nil && below.Names > 0 ||
 		slices.ContainsFunc(z.MadeNames, func(m name.Rel) bool { return m != owner && rules.Encloses(owner, m) })
-	// A rule may list the zone later and add NS below the DNAME: no server loads that (S5.11).
+	// A rule may list the zone later and so add NS below the DNAME, which no server loads (S5.11).
 	if blocked || x.hasZonesBelow() {
 		return x.refuseConflict("there are names below %s, which a DNAME there would replace (S5.7; remove them first)", fqdn)
 	}
@@ -158,7 +158,7 @@ func refuseSeveral(t rdata.Type, fqdn name.Name, n int) *law.Refusal {
 		"value)", t, fqdn, n)
 }
 
-// refuseManyTypes: BIND rejects a transfer with more than law.MaxTypesAtName.
+// BIND rejects a transfer with more than law.MaxTypesAtName.
 func refuseManyTypes(fqdn name.Name) *law.Refusal {
 	return law.NewInvalid("spec.values", nil, law.ReasonValidationFailed, "%s would have more than %d types, including those of the "+
 		"zone itself (S5.8; use another name, or remove a type first)", fqdn, law.MaxTypesAtName)
@@ -217,7 +217,7 @@ func (x *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
 
 // otherSpelling returns a value of others that differs from v only in spelling a name absolute or relative.
 func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
-	spellings, _ := v.Spellings(x.zone.FQDN()) // too long a value is not in the zone
+	spellings, _ := v.Spellings(x.zone.FQDN())
 	i := slices.IndexFunc(spellings, func(text string) bool { return text != v.Text && x.others.HasValue(v.Type, law.DigestOf(text)) })
 	if i < 0 {
 		return "", false
@@ -225,7 +225,7 @@ func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 	return spellings[i], true
 }
 
-// checkLimits applies S5.8. A name above a limit may stay and shrink, but for the limit of types, above which servers
+// checkLimits applies S5.8. A name above a limit may stay and shrink, except above the limit of types, where servers
 // refuse the zone.
 func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	z, added := x.zone, x.added

@@ -13,22 +13,23 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CutAsk is the request to count the cut of a child in the parent.
+// CutAsk is the input of DecideCut.
 type CutAsk struct {
 	Parent  *law.Zone
 	Pending law.PendingCut
-	// Holding, Cut (NS and glue) and DS are the child's; nil if the parent does not delegate it.
+	// Holding, Cut (NS and glue) and DS are the child's; nil if not delegated.
 	Holding *law.Holding
 	Cut     *law.CountedCut
 	DS      []string
 	Now     time.Time
 	By      string
-	// Work is the id of the cascade of moves to the child, which unsettles the parent (S7.2), caused by WorkBy.
+	// Work is the id of the cascade of moves to the child, which unsettles the parent (S7.2). WorkBy is the namespace
+	// that caused the cascade.
 	Work, WorkBy string
 	Own          bool
 }
 
-// DecideCut decides the step by which the parent counts the cut. Plan.Zone is nil if nothing changes.
+// DecideCut plans the step by which the parent counts the cut. Plan.Zone is nil if nothing changes.
 func DecideCut(seen *law.Seen, ask CutAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) { return decideCut(r, ask) })
 }
@@ -81,7 +82,7 @@ func findTaken(d *law.Reading, p *law.Zone, child name.Name) []law.Notice {
 	return noticesOfTaken(p, hosts)
 }
 
-// cutFact returns an untyped nil for nil, to delete.
+// An untyped nil deletes the key.
 func cutFact(c *law.CountedCut) any {
 	if c == nil {
 		return nil

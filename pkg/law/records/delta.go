@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// delta is the change of a zone by the write of a Record, which changeZone fills.
+// delta is the change of a zone by the write of a Record.
 type delta struct {
 	*recordDecision
 	zone    *law.Zone
@@ -20,15 +20,16 @@ type delta struct {
 	// place is nil if the record leaves the zone.
 	place          *place
 	removed, added *law.Contribution
-	// owners are the changed owners, each once: first those of removed and added (named), then base names and hosts.
+	// owners are the changed owners, each once: the "named" owners of removed and added first, then base names and
+	// hosts.
 	owners ownerChanges
 	named  int
-	// count is the stored number of the namespace's records, records the number afterwards.
+	// count is the stored number of the namespace's records, records the number after the write.
 	count     *law.Count
 	records   int64
 	admission rules.Admission
 	rule      string
-	// others is the owner of added without the record, until admitAdded adds its data.
+	// others is the owner of added without the record, until admitAdded adds the data.
 	others *law.Owner
 	// yielding are tenants that give way to added at and below yieldsAt (S2.13). If awaits is true, added waits for
 	// this.
@@ -38,7 +39,7 @@ type delta struct {
 	notices  []law.Notice
 
 	conflicts bool
-	// claimedBy is the namespace, tenants first, whose claim on the base name refuses added (S2.14).
+	// claimedBy is the namespace whose claim on the base name refuses added (S2.14).
 	claimedBy string
 
 	diff Diff
@@ -63,7 +64,7 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	for _, o := range x.owners {
 		owner := o.at
 		ks = append(ks, law.OwnerKey(z.UID, owner))
-		if addsCut && x.added.Owner == owner { // the names occluded by a cut
+		if addsCut && x.added.Owner == owner { // names occluded by a cut
 			ks = append(ks, law.ZonesBelowKey(z.View, x.nameOf(owner)), law.OwnersBelowKey(z.UID, owner))
 		}
 		for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
@@ -92,13 +93,13 @@ func (x *delta) countRemoved() {
 	}
 	by := x.ask.Before.Admission
 	if !x.owners.after(x.removed.Owner).RemoveContribution(x.removed, x.countGuest(by)) || !x.countClaim(x.removed, by, -1) {
-		x.Reread() // by the record's status all is counted: facts of two moments
+		x.Reread() // the record's status says that all is counted, so the facts are of two revisions
 	}
 	x.records--
 }
 
-// countClaim adds n to the claim at the base name and, for own records at underscore names, to Own at the name itself.
-// It returns false if a removed contribution was not counted.
+// countClaim adds n to the claim at the base name and, for own records at underscore names, to Own at the name. It
+// returns false if a removed contribution was not counted.
 func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	own, counted := x.ask.Namespace == x.zone.Namespace, true
 	if own && a == rules.AdmittedUnderscore {
@@ -120,7 +121,7 @@ func (x *delta) writeKeys() {
 	}
 	x.keys.put(law.CountKey(uid, x.ask.Namespace), count)
 	if x.keepsOwner() {
-		return // the member key stays
+		return
 	}
 	if x.removed != nil {
 		x.keys.put(law.MemberKey(uid, x.removed.Owner, x.ask.Namespace, x.ask.Name), nil)
@@ -188,7 +189,6 @@ func (x *delta) refuseLocked() *law.Refusal {
 	return law.RefuseMoving(p.fqdn, z.FQDN())
 }
 
-// speaksAbove reports whether added affects names below base.
 func (x *delta) speaksAbove(base name.Rel, grants []rules.Grant) bool {
 	own := x.ask.Namespace == x.zone.Namespace
 	switch t := x.added.Type; {
@@ -237,7 +237,8 @@ func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
 }
 
 // isOwnStep reports whether the step counts for mass deletion, as an act of the zone's own namespace (S7.7). In a
-// cascade of own, Records that move from or to another zone do not count, nor others' that waited for a free name.
+// cascade of this namespace, neither Records that move between zones count, nor Records of others that waited for a
+// free name.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {

@@ -53,7 +53,6 @@ func (l ownerChanges) after(at name.Rel) *law.Owner {
 	return nil
 }
 
-// Diff changes a definition.
 type Diff struct {
 	removed, added []content.Row
 	ttls           []content.TTLChange

@@ -16,7 +16,6 @@ import (
 // maxHostLabels bounds the labels of hosts looked up for a Record: each takes two facts.
 const maxHostLabels = 2 * law.MaxPointed
 
-// RepeatsOrigin reports whether a relative name ends in its zone's name.
 func RepeatsOrigin(written name.Rel, origin name.Name) bool {
 	labels, end := written.Labels(), origin.Labels()
 	return len(end) > 0 && len(labels) >= len(end) && slices.Equal(labels[len(labels)-len(end):], end)
@@ -55,7 +54,7 @@ func (x *delta) listTargets() (all []target) {
 	return all
 }
 
-// targetKeys returns facts of the zone alone, which need no compares in a change set.
+// These facts are of the zone alone, so a change set needs no compares for them.
 func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	for _, t := range named {
 		for at, ok := t.host, true; ok && !at.IsApex(); {
@@ -100,7 +99,6 @@ func (x *delta) warnOfTargets(plan *law.Plan) {
 	}
 }
 
-// warnsOfHolder reports whether the writer is warned of the holder of the target's host (S4.18).
 func (x *delta) warnsOfHolder(t target) bool {
 	if !slices.Contains(law.PointerTypes, t.Type) {
 		return false
@@ -108,7 +106,6 @@ func (x *delta) warnsOfHolder(t target) bool {
 	return x.ask.Namespace == x.zone.Namespace || x.added.Owner.IsApex() || t.Type == rdata.NS
 }
 
-// findHolder reports whether a target's host belongs to the writer (mine) or to another tenant.
 func (x *delta) findHolder(t target) (mine, another bool) {
 	z, ns := x.zone, x.ask.Namespace
 	isAnother := func(of string) bool { return of != z.Namespace && of != ns }
@@ -128,8 +125,8 @@ func (x *delta) findHolder(t target) (mine, another bool) {
 	return false, false
 }
 
-// leavesToTenants reports whether a tenant may take the target's host, other than glue, which the writer of the cut
-// has.
+// leavesToTenants reports whether a tenant may take the target's host, other than glue, which belongs to the writer of
+// the cut.
 func (x *delta) leavesToTenants(t target) bool {
 	z, added := x.zone, x.added
 	glue := t.Type == rdata.NS && !added.Owner.IsApex() && rules.Encloses(added.Owner, t.host)
@@ -144,7 +141,7 @@ func (x *delta) leavesToTenants(t target) bool {
 }
 
 // SeemsUndotted reports whether a relative host of two labels or more looks absolute. A host with the owner's last
-// label does not, since Records below a label may come in any order.
+// label does not.
 func SeemsUndotted(host string, owner name.Rel) bool {
 	written, err := name.ParseRel(host)
 	return err == nil && len(written.Labels()) >= 2 && lastLabel(written) != lastLabel(owner)

@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// excluding types admit no other data at, or below, their name.
 var excluding = []rdata.Type{rdata.CNAME, rdata.NS, rdata.DNAME}
 
 func (x *delta) countGuest(a rules.Admission) int {
@@ -111,7 +110,7 @@ func (x *delta) noteLeftName(n name.Rel, plan *law.Plan) {
 		return
 	}
 	names := below.Names
-	if n != a.Top { // below counts n as before the write
+	if n != a.Top {
 		names--
 	}
 	if below.Guests == 0 || below.Guests < names || below.Cuts > 0 {

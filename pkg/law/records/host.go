@@ -14,7 +14,7 @@ import (
 )
 
 // By default BIND loads no zone file with A, AAAA or MX at a name that is no host name, or with such a name in some
-// rdata (check-names, RFC 952, RFC 1123 §2.1): one record would stop the zone for all (S5.11).
+// rdata (check-names, RFC 952, RFC 1123 §2.1). A single record would stop the zone for all (S5.11).
 
 func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
 
@@ -63,7 +63,7 @@ func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 	for _, v := range c.Values {
 		text, err := v.Resolve(zone)
 		if err != nil {
-			continue // packValues refuses it
+			continue
 		}
 		fields := strings.Fields(text)
 		at, mailbox := hostField(c.Type, fqdn, fields)
@@ -85,7 +85,6 @@ func checkHosts(c *law.Contribution, zone, fqdn name.Name) *law.Refusal {
 	return nil
 }
 
-// IsAddress reports whether a host is written as an IP address.
 func IsAddress(host string) bool {
 	_, err := netip.ParseAddr(strings.TrimSuffix(host, "."))
 	return err == nil

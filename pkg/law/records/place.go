@@ -10,22 +10,20 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// RecordAsk is the input of DecideRecord.
 type RecordAsk struct {
 	Namespace, Name, UID string
 	// Before is the present contribution; nil if the record is in no zone.
 	Before *law.Adopted
 	Waits  *law.Waiting
-	// After is the record after the write; nil if deleted.
+	// After is nil for a deletion.
 	After *law.Record
-	// Cascade is true without a client. A refusal becomes the reason to wait (S2.5, S2.7).
+	// Cascade is true for a decision without a client. A refusal becomes the reason to wait (S2.5, S2.7).
 	Cascade bool
-	// Existed marks a record that moves and has left its zone (S2.9), in a cascade also a record in a zone.
+	// Existed is true for a record that moves and has left its zone (S2.9), and in a cascade for any record in a zone.
 	Existed bool
-	// Came marks, in a cascade, a record that waits under its name in a removed zone.
-	Came bool
-	Now  time.Time
-	// By is the user, for the journal.
+	// Came is true, in a cascade, for a record that waits under its name in a removed zone.
+	Came   bool
+	Now    time.Time
 	By     string
 	WorkID string
 	// Work is the id of the cascade; "" for a client's write or an unmarked cascade.
@@ -33,11 +31,11 @@ type RecordAsk struct {
 	// WorkBy is the namespace that caused the cascade, Cause is Work.Cause.
 	WorkBy, Cause string
 	Yields        name.Rel
-	// Uncounted is true if the step counts for no mass deletion (S7.7): after a period, in a deleted namespace, or in
+	// Uncounted is true if the step never counts as mass deletion (S7.7): after a period, in a deleted namespace, or in
 	// an upgrade.
 	Uncounted bool
 	ByRules   bool
-	// SamePlace is true for an update that leaves domainName, view, zoneRef, and whether the type is DS.
+	// SamePlace is true for an update that changes neither domainName, view and zoneRef, nor whether the type is DS.
 	SamePlace bool
 	// Set is the zone before the earlier writes of the change set (S10.1); nil for none.
 	Set *law.Zone
@@ -57,7 +55,7 @@ type place struct {
 	zone    *law.Zone
 	holding *law.Holding
 	owner   name.Rel
-	// reason and message tell why zone is nil. A condition with message cites rule, unless "".
+	// reason and message explain a nil zone. A condition with message cites rule, unless "".
 	reason, rule, message string
 }
 
@@ -107,7 +105,7 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	return z, nil
 }
 
-// findZone returns the record's present zone; nil if the zone is gone, whose cascade purges the keys.
+// findZone returns the record's present zone; nil if the zone is gone: its cascade removes the keys.
 func (d *recordDecision) findZone() (*law.Zone, *law.Holding) {
 	b := d.ask.Before
 	if b == nil {

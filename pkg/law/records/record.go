@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// DecideRecord decides the write of a Record (S1–S5).
+// DecideRecord checks and plans the write of a Record (S1–S5).
 func DecideRecord(seen *law.Seen, ask RecordAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan, refusal := (&recordDecision{Reading: r, ask: ask}).decideRecord()
@@ -70,7 +70,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		if p.holding.HasLocked(p.fqdn) && !p.holding.IsLockedBy(ask.Work) {
 			return nil, law.RefuseMoving(p.fqdn, p.zone.FQDN())
 		}
-		// A transaction changes one zone (I1). The next step adds the record to the other zone.
+		// A transaction changes one zone (I1). The next decision adds the record to the other zone.
 		plan.Orphan = ask.waitingAt(p)
 		plan.Orphan.Moves = true
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonMoving, Message: fmt.Sprintf("moves to zone %s",
@@ -102,8 +102,8 @@ func (d *recordDecision) leaveZone(plan *law.Plan, current *law.Zone, holding *l
 	return d.changeZone(plan, current, holding, nil, nil)
 }
 
-// leaveUnadopted plans that the record waits. If p is nil, the place is unknown. awaited is the namespace of the data
-// in the way (S2.14).
+// leaveUnadopted lets the record wait. A nil p means an unknown place. awaited is the namespace of the data in the way
+// (S2.14).
 func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, why *law.Refusal,
 	awaited string) (*law.Plan,
 	*law.Refusal) {
@@ -127,12 +127,11 @@ func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, curre
 	return d.leaveZone(plan, current, currentHolding)
 }
 
-// changeZone plans a step of z that replaces the record's contribution by the contribution at p. If p is nil, the
-// record leaves z.
+// changeZone replaces the record's contribution to z by the contribution at p; nil if the record leaves z.
 func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, current *law.Zone) (
 	*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
-	if b := d.ask.Before; b != nil && (p == nil || current != nil) { // else in no zone, or in a removed one
+	if b := d.ask.Before; b != nil && (p == nil || current != nil) {
 		x.removed = &b.Contribution
 		x.owners = append(x.owners, ownerChange{at: x.removed.Owner})
 	}
@@ -308,7 +307,6 @@ func (x *delta) updateNameServers(plan *law.Plan, change *law.ZoneChange) {
 	change.Servable = JudgeServable(x.Reading, z, change.Holding, x.owners)
 }
 
-// locateRecord finds the zone (S2.1), or the reason to wait (S2.3).
 func (d *recordDecision) locateRecord(r *law.Record) (*place, *law.Refusal) {
 	p := &place{view: r.View}
 	target, refusal := d.resolveName(p, r)

@@ -16,8 +16,7 @@ import (
 
 // Requirement is a prerequisite of a change set: the state of an RRset before the set (S10.5).
 type Requirement struct {
-	Name name.Name
-	// Type is that of the RRset; 0 for any.
+	Name   name.Name
 	Type   rdata.Type
 	Exists bool
 	// Values has all values of the RRset, in any spelling of names; nil for any.
@@ -26,8 +25,8 @@ type Requirement struct {
 
 func fieldOfRequirement(index int) string { return fmt.Sprintf("spec.prerequisites[%d]", index) }
 
-// DecideRequirements decides about the prerequisites of a change set for the zone "in". A name closed to the namespace
-// is Forbidden, whatever is there. The first unmet prerequisite is Unmet.
+// DecideRequirements checks the prerequisites of a change set for the zone "in". A name closed to the namespace is
+// Forbidden, whatever its data. The first unmet prerequisite is Unmet.
 func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requirement) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		z := law.Get[law.Zone](r, law.ZoneKey(in.Namespace, in.Name))
@@ -126,7 +125,7 @@ func (q *Requirement) isMet(z *law.Zone, owner name.Rel, o *law.Owner) bool {
 			met = met || there[d]
 			delete(there, d)
 		}
-		if err != nil || !met { // a value too long for the zone is not there
+		if err != nil || !met { // a value too long for the zone is absent
 			return false
 		}
 	}

@@ -14,18 +14,17 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Review is the answer to a NameReview.
 type Review struct {
-	// Zone would take the record; nil if none with a rule for the namespace encloses the name.
+	// Zone would take the record; nil if no zone with a rule for the namespace encloses the name.
 	Zone    *law.Zone
 	Allowed bool
-	// Rule is the pattern that allows the record, Reason the message of the refusal.
+	// Rule is the allowing pattern, Reason the message of the refusal.
 	Rule, Reason string
 	Claimed      Claimed
 	Warnings     []law.Warning
 }
 
-// Claimed tells whose claim a name has; "" if the namespace may not know.
+// Claimed says whose claim a name has; "" if the namespace must not know.
 type Claimed string
 
 const (
@@ -34,8 +33,8 @@ const (
 	Unclaimed      Claimed = "Unclaimed"
 )
 
-// ReviewName decides like the creation of a record without data (S14.1). Without a rule for the namespace, it answers
-// as for a name without zone, and reads no more facts (S14.2).
+// ReviewName answers like the creation of a record without data (S14.1). Without a rule for the namespace, it answers
+// as for a name without zone (S14.2).
 func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) {
 	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &recordDecision{Reading: r, ask: ask}
@@ -66,8 +65,8 @@ func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) 
 	return review, out
 }
 
-// findClaim returns whose claim has the record's base name; "" without a rule for that name, of which an underscore
-// rule reveals nothing (S4.14). The namespace's claim above is Mine (S4.8).
+// findClaim returns whose claim has the record's base name. It returns "" without a rule for the base name, since an
+// underscore rule must not reveal it (S4.14). The namespace's claim above is Mine (S4.8).
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Claimed {
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())
@@ -78,7 +77,7 @@ func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Clai
 	c := &claims.Claimant{Reading: d.Reading, Zone: z, Holding: p.holding, Namespace: namespace,
 		OwnerAt: func(n name.Rel) *law.Owner { return law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, n)) }}
 	if c.FindNamed(base).Least > 0 {
-		claimed = ClaimedAnother // reserved for others
+		claimed = ClaimedAnother
 	}
 	for up, ok := base, true; ok; up, ok = up.Parent() {
 		o := law.Get[law.Owner](d.Reading, law.OwnerKey(z.UID, up))

@@ -11,8 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// awaitedClaim returns the namespace that keeps a new record out, if the record waits for it by annotation (S2.14);
-// else "". Records do not wait for rules, or for data below the name.
+// awaitedClaim returns the namespace whose claim refuses a new record that waits for it by annotation (S2.14);
+// otherwise "".
 func (x *delta) awaitedClaim(why *law.Refusal) string {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || why.Kind == law.Later {
@@ -28,7 +28,7 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 }
 
 // lockReplaced locks the name of a removed Record until a cascade has decided the Records of its namespace and own that
-// wait there (S2.14). Else any tenant's next write could take the name. It returns nil if there are too many such
+// wait there (S2.14). Otherwise any tenant's next write could take the name. It returns nil if there are too many such
 // locks.
 func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
@@ -37,7 +37,7 @@ func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 		return h // a set may write at this name
 	}
 	if c := x.ownerAt(rules.Base(x.removed.Owner)).ClaimOf(ns); c != nil && c.Names() {
-		return h // the namespace keeps the name
+		return h
 	}
 	at, first := x.nameOf(x.removed.Owner), slices.Compact(slices.Sorted(slices.Values([]string{z.Namespace, ns})))
 	var ks []law.Key
@@ -69,7 +69,7 @@ func (x *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law
 	return &out, waits
 }
 
-// refuseHeld has a message that stays true when the holder leaves: no waiting record is rewritten at each replacement.
+// The message stays true without the holder, so no replacement rewrites waiting records.
 func (x *delta) refuseHeld() *law.Refusal {
 	return law.NewForbidden(law.ReasonNameHeld, "%s (S2.15)", x.describeHeld())
 }

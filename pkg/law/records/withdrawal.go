@@ -20,15 +20,17 @@ const DefaultGrace = 24 * 60 * 60
 type Withdrawing struct {
 	Zone      *law.Zone
 	Namespace string
-	// Child is true for a zone, Newly if it was allowed until now, Taken after a write by own. Grace is in seconds.
+	// Child is true for a zone, Newly if it was allowed until now, Taken after a write by the zone's own namespace.
+	// Grace is in seconds.
 	Child, Newly, Taken bool
 	Grace               int64
 	Cause               string
 	Now                 time.Time
 }
 
-// NoteWithdrawal returns the namespace's withdrawal, nil without a period, and plans its change. release is true if the
-// period is over. A period begins again when own withdraws more, or after rules came back for everything.
+// NoteWithdrawal returns the namespace's withdrawal, and plans its change; nil without a period. release is true if the
+// period is over. A period begins again when the zone's own namespace withdraws more, or after rules came back for
+// everything.
 func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withdrawal, release bool) {
 	if x.Newly && x.Grace == 0 {
 		return nil, true
@@ -43,7 +45,7 @@ func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withd
 	}
 	next := *was
 	if was.Since == 0 || x.Taken && was.Cause != x.Cause || x.Newly && was.IsCancelled(z, x.Namespace) {
-		// A shorter period does not cut short the rest of an earlier one (S3.6).
+		// A shorter period leaves the rest of an earlier one (S3.6).
 		next.Since, next.Grace, next.Passed, next.Cause = x.Now.Unix(), max(x.Grace, was.Grace-was.Passed), 0, x.Cause
 	}
 	if met := z.DigestRules(x.Namespace, x.Child); x.Child {
@@ -57,7 +59,7 @@ func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withd
 	return &next, next.Over()
 }
 
-// ReleaseWork returns the cascade that releases records and zones of namespaces from z, each step delivered as it comes
+// ReleaseWork returns the cascade that releases records and zones of namespaces from z, each step delivered at once
 // (S7.2).
 func ReleaseWork(z *law.Zone, namespaces []string, id string, now int64) *law.Work {
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("zone %s releases records and zones that its rules no longer "+
@@ -92,9 +94,9 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 // MaxReleases bounds the withdrawals ended in a transaction.
 const MaxReleases = 16
 
-// findYielding returns the tenants that give way to a new record, and the name at and below which they do (S2.13). A
-// rule must name it without "*": else neighbours would get names whose rule was lost by accident. refused is true if
-// claims refuse the record, and below if claims below are in the way, too.
+// findYielding returns the tenants that give way to a new record at and below the name "at" (S2.13). A rule must name
+// it without "*", so that neighbours do not get names whose rule was lost by accident. refused is true if claims refuse
+// the record, and below if claims below are in the way, too.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.MadeNames, base) {
@@ -121,15 +123,15 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 
 func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
 
-// YieldWork returns the outbox item by which namespaces give way at and below n, and waiting Records are decided. It is
-// the same for all who want the name.
+// YieldWork returns the outbox item by which the namespaces in "from" give way at and below n, and waiting Records are
+// decided. All tenants that want the name get the same item.
 func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.Time) *law.Work {
 	id := yieldWorkID(z.UID, n)
 	existing := law.Get[law.Work](r, law.WorkKey(id))
 	at, _ := n.In(z.FQDN())
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("names of zone %s go to another namespace", z.FQDN()), View: z.View, By: z.Namespace,
 		Since: now.Unix(), Unmarked: true, Yields: n}
-	if existing != nil { // the runner begins again
+	if existing != nil {
 		w.Times, w.Runner = existing.Times+1, existing.Runner
 		for i := range existing.Scans {
 			from = append(slices.Clone(from), existing.Scans[i].Namespaces...)
@@ -144,7 +146,7 @@ func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.
 	return w
 }
 
-// awaitEviction has added wait, since a transaction changes one record (I1).
+// A transaction changes one record (I1), so added waits.
 func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	ask, p := &x.ask, x.place
 	plan.Orphan = ask.waitingAt(p)

@@ -23,7 +23,6 @@ func Base(owner name.Rel) name.Rel {
 	return owner
 }
 
-// Unstarred cuts a leading "*" off.
 func Unstarred(owner name.Rel) name.Rel {
 	if owner.IsWildcard() {
 		owner, _ = owner.Parent()
@@ -33,12 +32,10 @@ func Unstarred(owner name.Rel) name.Rel {
 
 func IsUnderscore(label string) bool { return strings.HasPrefix(label, "_") }
 
-// HasUnderscore reports whether a label begins with "_".
 func HasUnderscore(owner name.Rel) bool {
 	return IsUnderscore(owner.String()) || strings.Contains(owner.String(), "._")
 }
 
-// WildcardAt returns "*" right below up.
 func WildcardAt(up name.Rel) name.Rel {
 	if up.IsApex() {
 		return name.MustRel("*")
@@ -46,7 +43,6 @@ func WildcardAt(up name.Rel) name.Rel {
 	return name.MustRel("*." + up.String())
 }
 
-// PatternFor returns the pattern for a single name.
 func PatternFor(owner name.Rel) string {
 	if owner.IsApex() {
 		return "@"

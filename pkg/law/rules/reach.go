@@ -72,7 +72,6 @@ func (s *Set) ListNamed() []Named {
 	return out
 }
 
-// Named is a reserved name.
 type Named struct {
 	Name       name.Rel
 	Namespaces []string
@@ -130,7 +129,6 @@ func (s *Set) reaches(p pattern.Pattern, namespace string) bool {
 	return s.least == 0 || namespace == s.Own || reaches(p, s.least, s.Zone)
 }
 
-// MayAllowBelow reports whether a pattern may give the namespace a record at or below n.
 func (s *Set) MayAllowBelow(n name.Rel, namespace string) bool {
 	for _, list := range s.Lists {
 		for i := range list {

@@ -17,7 +17,7 @@ import (
 type Rule struct {
 	Records []RecordRule
 	Zones   []pattern.Pattern
-	// Namespaces of the rule; none: any.
+	// Namespaces is empty if the rule is for any namespace.
 	Namespaces []string
 	// DS is true if the zone contains the DS of child zones of the rule (S6.16).
 	DS bool
@@ -61,19 +61,16 @@ func MustName(t rdata.Type, own bool) bool {
 	return t.ByNumber() || !own && slices.Contains(namedOnly, t)
 }
 
-// NamesShared reports whether a shared pattern names owner literally.
 func (r *Rule) NamesShared(owner name.Rel, zone name.Name) bool {
 	at, err := owner.In(zone)
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Names(at, zone) })
 }
 
-// SharesName reports whether a shared pattern matches owner.
 func (r *Rule) SharesName(owner name.Rel, zone name.Name) bool {
 	at, err := owner.In(zone)
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.Match(at, zone) })
 }
 
-// SharesBelow reports whether a shared pattern matches all names below owner.
 func (r *Rule) SharesBelow(owner name.Rel, zone name.Name) bool {
 	at, err := owner.In(zone)
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })

@@ -17,10 +17,8 @@ type Admission string
 const (
 	// AdmittedUnderscore: a rule that names every underscore label literally; own records at such names.
 	AdmittedUnderscore Admission = "Underscore"
-	// AdmittedShared: a rule with shared: true.
-	AdmittedShared Admission = "Shared"
-	// AdmittedLiteral: a rule that names the name.
-	AdmittedLiteral Admission = "Literal"
+	AdmittedShared     Admission = "Shared"
+	AdmittedLiteral    Admission = "Literal"
 	// AdmittedPlain: any other rule; all other own records.
 	AdmittedPlain Admission = "Plain"
 )
@@ -34,13 +32,12 @@ type Set struct {
 	least int
 }
 
-// Grant is a pattern that allows a record.
 type Grant struct {
 	Text       string
 	Rule       *Rule
 	Shared     bool
 	underscore bool // names each underscore label literally (S4.14)
-	Literal    bool // names the name literally
+	Literal    bool
 }
 
 // FindGrants returns the patterns that allow the namespace a record of type t at n (S4.1–S4.6); if t is 0, of any type.
@@ -109,7 +106,6 @@ func (s *Set) ListSharedNames() []name.Rel {
 	return out
 }
 
-// NamesSharedFor reports whether a shared rule names a name literally for the namespace.
 func (s *Set) NamesSharedFor(owner name.Rel, namespace string) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.CoversNamespace(namespace) && r.NamesShared(owner, s.Zone) })
 }
@@ -143,7 +139,6 @@ func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	return false
 }
 
-// NamesZone reports whether a rule for the namespace names the zone literally.
 func (s *Set) NamesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Names(n, s.Zone) })
 }
@@ -157,7 +152,6 @@ func (s *Set) zoneRule(namespace string, matches func(pattern.Pattern) bool) boo
 	return false
 }
 
-// AllowsName reports whether a rule allows the namespace some type at n.
 func (s *Set) AllowsName(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -170,7 +164,6 @@ func (s *Set) AllowsName(n name.Name, namespace string) bool {
 	return false
 }
 
-// GivesTenants reports whether a rule of the Zone gives n to other namespaces.
 func (s *Set) GivesTenants(n name.Name) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool {
 		gives := func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, "") }
@@ -193,7 +186,6 @@ func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	return false
 }
 
-// Admitted is the admitting kind of rule, and the pattern.
 type Admitted struct {
 	Admission Admission
 	Text      string

@@ -15,7 +15,6 @@ import (
 // hashToGroupTag needs another number.
 const Algorithm = 1
 
-// Size is the length of an encoded State in octets.
 const Size = 32
 
 // hashToGroupTag is the domain separation tag of RFC 9380 §3.1: without a tag an element could be chosen to collide
@@ -26,7 +25,6 @@ const hashToGroupTag = "kubi.zone/contentState/1 with ristretto255_XMD:SHA-512_R
 // value is the empty set.
 type State [Size]byte
 
-// Element is a hash input of NewElement, never modified.
 type Element []byte
 
 // NewElement encodes each part after its length (four octets, big endian), so that different lists give different
@@ -63,7 +61,7 @@ func (s State) Update(removed, added []Element) (State, error) {
 	return state, err
 }
 
-// Leads reports whether Update would return the state "to".
+// Leads reports whether Update would return "to".
 func (s State) Leads(removed, added []Element, to State) (bool, error) {
 	if known := sums.get(to); known != nil {
 		sum, err := s.sumElements(removed, added)
@@ -166,10 +164,8 @@ func ParseState(text string) (State, error) {
 	return state, nil
 }
 
-// MarshalText writes String.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText is ParseState.
 func (s *State) UnmarshalText(text []byte) error {
 	state, err := ParseState(string(text))
 	if err != nil {

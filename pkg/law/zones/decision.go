@@ -11,7 +11,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// ZoneSpec is the desired state of a Zone.
 type ZoneSpec struct {
 	law.Ref
 	DomainName string
@@ -22,7 +21,6 @@ type ZoneSpec struct {
 	law.ZoneSettings
 }
 
-// Waiting returns the index entry of a pending zone.
 func (s *ZoneSpec) Waiting() *law.Waiting {
 	w := &law.Waiting{View: s.View, Zone: s.ZoneRef}
 	if s.ZoneRef == nil {
@@ -31,13 +29,12 @@ func (s *ZoneSpec) Waiting() *law.Waiting {
 	return w
 }
 
-// ZoneAsk is the input of DecideZone.
 type ZoneAsk struct {
-	// Before is nil if the write creates the zone.
+	// Before is nil for a creation.
 	Before *law.Zone
 	Waits  *law.Waiting
 	After  *ZoneSpec
-	// Renames is the path of a changed field that determines the name, as "spec.domainName".
+	// Renames is the path of a changed field behind the name, as "spec.domainName".
 	Renames string
 	// MayEstablish is the result of the review for zones/establish (S3.3).
 	MayEstablish bool
@@ -54,7 +51,7 @@ type ZoneAsk struct {
 type zoneDecision struct {
 	*law.Reading
 	ask ZoneAsk
-	// by is the namespace that caused the decision; "" for own.
+	// by is the namespace that caused the decision; "" for the zone's own.
 	by string
 }
 
@@ -80,7 +77,7 @@ type zonePlace struct {
 	// yieldsAt go first (S2.13).
 	yielding []string
 	yieldsAt name.Rel
-	// taken counts the names at or below the zone's with records of the parent.
+	// taken counts the parent's names with records at or below the zone's name.
 	taken int
 	zones bool
 }

@@ -29,14 +29,12 @@ func delegationWorkID(namespace, name string) string {
 	return DelegationWorkPrefix + namespace + "." + name
 }
 
-// DelegationSpec is the desired state of a Delegation. The zone is in its namespace.
 type DelegationSpec struct {
 	Zone       string
 	Rule       rules.Rule
 	ReleaseNow []string
 }
 
-// DelegationAsk is the input of DecideDelegation.
 type DelegationAsk struct {
 	law.Ref
 	// Before is nil for a new Delegation. In is the uid of the zone where its rules are in force.

@@ -234,7 +234,8 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, 
 
 const maxKeeping = 8
 
-// isKept reports whether a namespace outside the rule still has the name by rules: else its records give way (S2.13).
+// isKept reports whether a namespace outside the rule still has the name by rules: otherwise its records give way
+// (S2.13).
 func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
 	fqdn, err := n.at.In(z.FQDN())
 	if o == nil || err != nil {

@@ -19,7 +19,7 @@ import (
 type ParentAsk struct {
 	Zone *law.Zone
 	Spec *ZoneSpec
-	// Message is that of the present condition Delegated.
+	// Message is from the present condition Delegated.
 	Message string
 	Work    *law.Work
 	Now     time.Time
@@ -53,7 +53,6 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 			}
 		}
 		// If the same parent delegated the zone until now, its namespace withdrew the zone, whichever cascade is first.
-		// After the removal of a zone between, no such write did.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
 		w, release := records.NoteWithdrawal(d.Reading, plan, records.Withdrawing{Zone: x.parent, Namespace: z.Namespace,
 			Child: true, Newly: newly,
@@ -137,7 +136,7 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
-// appendRenamed adds to cond that the zone of zoneRef has a new name, if the namespace may know that zone (S1.8).
+// appendRenamed adds to cond the new name of the zone of zoneRef, if the namespace may know that zone (S1.8).
 func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return

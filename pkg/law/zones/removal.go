@@ -13,7 +13,7 @@ import (
 )
 
 // checkForeign refuses the deletion of a zone with data of others, unless annotated (S8.1, S2.16). Only the request
-// that sets deletionTimestamp is checked: afterwards the zone takes in nothing.
+// that sets deletionTimestamp is checked.
 func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 	z := d.ask.Before
 	if z.Terminating {
@@ -92,7 +92,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	return plan, nil
 }
 
-// recountParent has the parent of h count the cut again: addresses of name servers may now be another zone's (S6.1).
+// The cut is counted again, since addresses of name servers may now be another zone's (S6.1).
 func recountParent(plan *law.Plan, view string, fqdn name.Name, h *law.Holding) {
 	if h != nil && h.Parent != nil {
 		plan.AddPendingCut(h.Parent, h.Ref, view, fqdn)

@@ -15,8 +15,8 @@ import (
 const (
 	// maxRepairJump bounds a repair without annotation (S6.11): a wrong repair costs at most a year of serials.
 	maxRepairJump = 1 << 24
-	// repairInterval is the least time between two repairs of a zone (S6.11): a repeatedly lying secondary does not use
-	// up the serials.
+	// repairInterval is the least time between two repairs of a zone (S6.11), so that a lying secondary does not use up
+	// the serials.
 	repairInterval = 24 * time.Hour
 )
 
@@ -66,8 +66,8 @@ func Remember(z *law.Zone) *law.LastSerial {
 }
 
 // findLastSerial returns the last serial of a name, and the serial from which a new zone goes on; 0 for none. Without a
-// last serial, that is the floor of a restored store, whose backup may lack zones. The floor's Jump raises a minimum
-// ahead of the floor: a missing zone may have begun there.
+// last serial, the floor of a restored store counts, whose backup may lack zones. A missing zone may have begun at a
+// minimum ahead of the floor, so the floor's Jump raises the minimum.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.AskAll(keys)

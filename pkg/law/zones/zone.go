@@ -142,7 +142,6 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	return d.finishPlan(plan, change)
 }
 
-// touchesAny reports whether a new zone needs a cascade.
 func (d *zoneDecision) touchesAny(s *zonePlace, last *law.LastSerial, touched []law.Key) bool {
 	return s.taken > 0 || last != nil && len(last.From) > 0 || slices.ContainsFunc(touched, func(k law.Key) bool {
 		found := law.Get[law.Awaited](d.Reading, k)
@@ -217,7 +216,7 @@ func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.
 	return plan, nil
 }
 
-// maxScanned bounds the names scanned after a change of rules. Above that, the cascade scans the whole zone.
+// maxScanned bounds the names scanned after a change of rules. With more, the cascade scans the whole zone.
 const maxScanned = 64
 
 func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
@@ -297,8 +296,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 			cut.Own = cut.Own || counted
 		}
 	}
-	// The item is charged to the parent's namespace, but the mark has the child's: the amount of another namespace's
-	// data must not decide how long that zone is unsettled (S7.2).
+	// The item is charged to the parent's namespace, but the mark has the child's, since another namespace's data must
+	// not keep that zone unsettled (S7.2).
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 	plan = d.stayPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, and "+

@@ -101,7 +101,7 @@ func (b *batch) answerOvertaken(waiting []*group) []*group {
 	})
 }
 
-// The caller holds Memory.Mu.
+// Callers hold Memory.Mu.
 func (b *batch) rememberResult(rev, zoneRev int64) {
 	com := b.com
 	if c := b.change; c != nil {
@@ -143,8 +143,8 @@ func (b *batch) rememberResult(rev, zoneRev int64) {
 	}
 }
 
-// advanceHead sets a head to the zone's new revision, with the facts valid at the batch's. A pending zone keeps none:
-// its keys are purged. The caller holds Memory.Mu.
+// advanceHead sets a head (the cached zone and its facts) to the zone's new revision. A pending zone keeps no facts:
+// its keys are purged. Callers hold Memory.Mu.
 func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	facts := h.Facts
 	if h.Mod != b.Mod && h.Mod != rev || zone.Pending {
@@ -208,7 +208,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 			again = append(again, g)
 		}
 	}
-	if !explained { // a name in memory is wrong
+	if !explained {
 		com.mem.Mu.Lock()
 		for _, s := range b.sessions {
 			com.mem.Suspect(s)
@@ -219,8 +219,8 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	return again
 }
 
-// locksFor returns the zones to lock for a group's next try: locked zones, and strange zones read by the group; none in
-// the first two tries of a batch of several groups.
+// locksFor returns the zones to lock for a group's next try: locked zones, and strange zones (not locked by the batch)
+// read by the group; none in the first two tries of a batch of several groups.
 func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	if len(b.groups) > 1 && b.try <= 1 || g.preview {
 		return nil
@@ -241,7 +241,7 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	return needs
 }
 
-// reloadMoved loads and returns the zones changed since the decisions; strange are those not locked by the batch.
+// strange are the changed zones that the batch has not locked.
 func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
 	mem := b.com.mem
 	for i, z := range b.zones {

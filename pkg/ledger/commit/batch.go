@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// decideGroups decides groups in order, and returns those that do not fit. If memory lacks facts for a group, the facts
-// that it and the later groups lack are read together, and these groups are decided after the read.
+// decideGroups decides groups in order, and returns those that do not fit. If memory lacks facts for a group, its
+// missing facts and those of later groups are read together.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.takeZone(ctx)
 	for pass := 0; err == nil; pass++ {
@@ -65,7 +65,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 	return nil, err
 }
 
-// takeZone sets the batch's zone from memory, or from etcd if memory lacks it or another server writes to it too.
+// The zone comes from memory, or from etcd if memory lacks it or another server writes to it, too.
 func (b *batch) takeZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
@@ -169,7 +169,7 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 // errBoundary means that the write depends on puts of this batch, or that the batch has read enough.
 var errBoundary = errors.New("the write begins a batch")
 
-// decideMembers decides refused writes again, as others of the group may have made room, until a round admits none.
+// Refused writes are decided again, as others of the group may have made room, until a round admits none.
 func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
 	pending := g.members
 	if t := g.set; t != nil {
@@ -202,7 +202,7 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 	return d, nil
 }
 
-// judgeRequirements skips a set without a zone, which is refused anyway.
+// A set without a zone is refused anyway.
 func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d *decisions) error {
 	t := g.set
 	if len(t.Requires) == 0 || t.opening == nil {
@@ -270,8 +270,8 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 	return nil
 }
 
-// askLaw returns the decision about a write, or as cold the missing facts to be read for all groups together. Ranges,
-// deep names and facts of other zones it reads itself, for this write only.
+// askLaw returns the decision about a write, or as cold the missing facts to be read for all groups together. It reads
+// ranges, deep names and facts of other zones itself, for this write only.
 func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
 	cold []law.Key, err error) {
 	s = b.com.mem.Session(m.Guess && b.try == 0)
@@ -396,8 +396,8 @@ func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *dr
 	return taken
 }
 
-// answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again. If
-// not, a change set is decided again, maxStrange times, as its zone may have changed. Otherwise the error reports
+// answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again.
+// Otherwise a change set is decided again, maxStrange times, as its zone may have changed; then the error reports
 // damage.
 func (b *batch) answerMoved(ctx context.Context, g *group) verdict {
 	if g.preview {

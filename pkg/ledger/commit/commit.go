@@ -29,8 +29,8 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	return a.Out, com.Late(w, a.Err)
 }
 
-// Run decides and commits the change set. The error concerns all writes; SetWrite.Refusal is that of a write. If moved
-// is true, the writes of changed objects must begin again, and then the caller runs a new set.
+// Run decides and commits the change set. The error concerns all writes, SetWrite.Refusal a single write. If moved is
+// true, the writes of changed objects must begin again, in a new set.
 func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	g := t.newGroup()
 	defer t.Committer.releaseAll(g.firstWrite())
@@ -44,8 +44,8 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// commitGroup returns the final answer, with the group of the last try. A group delayed by a cascade waits outside the
-// queue, so that the cascade can proceed.
+// A group delayed by a cascade waits outside the queue, so that the cascade can proceed. The returned group is that of
+// the last try.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (Answer, *group) {
 	for postponed := time.Duration(0); ; g = g.renew() {
 		a := com.submitGroup(ctx, g)
@@ -106,7 +106,7 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 	return answers
 }
 
-// The caller holds the locks.
+// Callers hold the locks.
 func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*group) {
 	at := attempt{locks: locks, bound: MaxBatchOctets}
 	for len(groups) > 0 {

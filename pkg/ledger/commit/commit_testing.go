@@ -3,14 +3,12 @@
 
 package commit
 
-// Waiting returns the number of groups in a zone's queue.
 func (com *Committer) Waiting(zone string) int {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	return len(com.queueAt(zone).waiting)
 }
 
-// Parked returns the number of batches without a place.
 func (com *Committer) Parked() int {
 	com.gate.mu.Lock()
 	defer com.gate.mu.Unlock()

@@ -3,11 +3,11 @@
 
 // Package commit decides writes and commits them in etcd transactions. Writes wait in the queue of their zone as
 // groups. A group is a single write, or the writes of a change set, committed as a whole or not at all. A batch takes
-// groups from the queue, and decides each on the draft, the zone as the groups before leave it. A transaction commits a
+// groups from the queue, and decides each on the draft: the zone after the groups before. A transaction commits a
 // batch, or batches of several zones.
 //
-// A transaction compares all facts of its decisions, also of refusals. If a compare fails, the changed keys are read,
-// and each write is decided again. If the object of a write has changed, its caller begins again.
+// A transaction compares all facts of its decisions, also of refusals. If a compare fails, each write is decided again.
+// If the object of a write has changed, its caller begins again.
 //
 // Guarantees:
 //
@@ -18,7 +18,7 @@
 //  5. A panic fails only the write that caused it (Recover): locks are released, and other writes are decided again.
 //  6. Batches that share a transaction neither fail because of each other nor wait for each other's reads.
 //
-// Out of scope: the meaning of a plan, the clients and cascades behind writes, and the processing of outbox items.
+// Out of scope: the meaning of a plan, and the processing of outbox items.
 //
 // Read first: commit.go, whose commitGroups names the steps, then queue.go, batch.go, together.go, transaction.go,
 // answer.go, draft.go, set.go, lock.go, errors.go, items.go, write.go and types.go. A file uses only files after it,

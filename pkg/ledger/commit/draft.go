@@ -31,7 +31,7 @@ func (b *batch) restoreDraft(before draft) {
 	b.draft = before
 }
 
-// moveOn applies a write's plan to the draft, and keeps the notices, conditions, hold and end of earlier plans.
+// moveOn keeps the notices, conditions, hold and end of earlier plans.
 func (b *batch) moveOn(m *member) {
 	for _, x := range m.plan.Writes {
 		if !m.session.Holds(x) {
@@ -209,7 +209,7 @@ func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// addStep returns false if the group must begin the next batch: if the group is too long, the transaction would be too
+// addStep returns false if the group must begin the next batch: the group is too long, the transaction would be too
 // large, or the group unsettles a zone that earlier groups settled.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
@@ -269,8 +269,7 @@ func (b *batch) addProofs(g *group) {
 	}
 }
 
-// addCompare adds a compare once. Compares of a key at different revisions all stay: the transaction fails, and the
-// writes are decided again.
+// Compares of a key at different revisions all stay, so that the transaction fails, and the writes are decided again.
 func (b *batch) addCompare(c clientv3.Cmp) {
 	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
 	if len(c.GetCompare().RangeEnd) == 0 {
@@ -298,7 +297,7 @@ func countOctets(then []clientv3.Op) (octets int) {
 	return octets
 }
 
-// readCompared returns reads of the zones, then of the objects: resolveConflicts finds the responses by index.
+// The zones come first, then the objects: resolveConflicts finds the responses by index.
 func (b *batch) readCompared() (ops []clientv3.Op) {
 	for _, z := range b.zones {
 		ops = append(ops, clientv3.OpGet(z.Key))

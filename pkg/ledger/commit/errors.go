@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Late returns the API error of an unsent write if err is a timeout of the request or of etcd; else err.
+// Late returns the API error of an unsent write if err is a timeout of the request or of etcd; otherwise err.
 func (com *Committer) Late(w *Write, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -77,8 +77,7 @@ func (g *group) less() string {
 	return "change fewer values at once, or shorter ones"
 }
 
-// tooManyFacts blames the name servers of a Zone for too many compares, as the labels of a name need few
-// (facts.FlatName).
+// tooManyFacts blames the name servers of a Zone, as the labels of a name need few compares (facts.FlatName).
 func tooManyFacts(w *Write, count, most int) error {
 	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
 	if w.Resource == "zones" {
@@ -93,7 +92,7 @@ func tooManyFacts(w *Write, count, most int) error {
 
 const recommendedOps = 512
 
-// Status converts a refusal of the law to an API error, and returns other errors unchanged.
+// Status converts a refusal to an API error, and returns other errors unchanged.
 func Status(resource, object string, err error) error {
 	var refused *law.Refusal
 	if !errors.As(err, &refused) {
@@ -162,7 +161,7 @@ func TooBusy(resource, object string, cause error) error {
 // A timeout has reason ServerTimeout if nothing was written, and Timeout if the outcome is unknown, as in the
 // apiserver.
 
-// unwritten returns an error without Retry-After, because each try would take as long.
+// There is no Retry-After, because each try would take as long.
 func unwritten(what string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
@@ -219,7 +218,6 @@ func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	}
 }
 
-// User returns the user name in ctx, or "".
 func User(ctx context.Context) string {
 	if u, ok := genericapirequest.UserFrom(ctx); ok {
 		return u.GetName()

@@ -56,7 +56,7 @@ var (
 	ErrElsewhere = errors.New("another server carries the cascade out")
 )
 
-// Refresh reads the item again after a lost race. It returns ErrThrough or ErrElsewhere if this server need not
+// Refresh reads the item again after a lost race. It returns ErrThrough or ErrElsewhere if this server must not
 // continue.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
@@ -80,7 +80,6 @@ func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	return nil
 }
 
-// Own assigns an item to this process, and wakes the outbox.
 func (com *Committer) Own(id string) {
 	com.mem.Mu.Lock()
 	com.works[id] = true
@@ -95,14 +94,12 @@ func (com *Committer) Owns(id string) bool {
 	return com.works[id]
 }
 
-// Disown unmarks a processed item.
 func (com *Committer) Disown(id string) {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
 	delete(com.works, id)
 }
 
-// Owing returns the channel on which Rouse sends.
 func (com *Committer) Owing() <-chan struct{} { return com.wake }
 
 // NextFreed waits for the next name at which a client removed a value; ok is false if ctx ends.
@@ -118,7 +115,7 @@ func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 	return at, true
 }
 
-// The caller holds Memory.Mu.
+// Callers hold Memory.Mu.
 func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
 	for i := range step.Removed {
 		owner := step.Removed[i].Owner
@@ -138,7 +135,6 @@ func (com *Committer) noteFreed(z *law.Zone, step *content.Step) {
 	}
 }
 
-// Rouse wakes the outbox.
 func (com *Committer) Rouse() {
 	select {
 	case com.wake <- struct{}{}:

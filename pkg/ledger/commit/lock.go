@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// The caller holds Memory.Mu.
+// Callers hold Memory.Mu.
 func (com *Committer) queueAt(key string) *queue {
 	q := com.queues[key]
 	if q == nil {
@@ -80,7 +80,8 @@ func (com *Committer) releaseAll(w *Write) {
 	w.Locks = nil
 }
 
-// Release releases locks, at a zone to which another server writes too only after queue.yield, so that it can commit.
+// Release releases locks; at a zone to which another server writes, too, only after queue.yield, so that the other can
+// commit.
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()
@@ -96,7 +97,7 @@ func (com *Committer) Release(locks ...*queue) {
 }
 
 // missingLocks returns the unlocked zones that a plan needs locked: the changed zone, and zones whose holding (the
-// state under the name) is written, because each write to such a zone compares the holding too.
+// state under the name) is written, because each write to such a zone compares the holding, too.
 func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
 		key := com.mem.Layout.Zone(z.Namespace, z.Name)
@@ -138,7 +139,7 @@ func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
 			}
 			return nil
 		})
-		// Compacted. Older requests no longer matter.
+		// Compacted: older requests no longer matter.
 		if r, err := com.mem.Client.Get(ctx, com.mem.Layout.Asked()); err == nil {
 			rev = r.Header.Revision
 		} else {

@@ -46,7 +46,6 @@ func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*gro
 		return
 	}
 	batch := com.takeBatch(h)
-	// If all groups of the batch are the caller's:
 	if !slices.ContainsFunc(batch, func(g *group) bool { return !slices.Contains(groups, g) }) {
 		defer com.resignQueue(ctx, h)
 		defer com.Release(h)

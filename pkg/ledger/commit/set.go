@@ -50,7 +50,6 @@ func (t *Set) newGroup() *group {
 	return g
 }
 
-// Object returns the Record after the write, or the deleted Record.
 func (w *SetWrite) Object() *v1alpha1.Record {
 	if w.After != nil {
 		return w.After
@@ -58,7 +57,6 @@ func (w *SetWrite) Object() *v1alpha1.Record {
 	return w.Before
 }
 
-// Namespace returns the Record's namespace.
 func (w *SetWrite) Namespace() string { return w.Object().Namespace }
 
 func (w *SetWrite) isDecided() bool {
@@ -232,13 +230,12 @@ func (t *Set) warnOfDeletions() {
 	WarnOfDeletions(first.Ctx, &c)
 }
 
-// Zone returns the writes' zone and committed serial.
 func (t *Set) Zone() (*v1alpha1.AdoptingZone, int64) {
 	if t.change != nil {
 		z := t.change.Zone
 		return &v1alpha1.AdoptingZone{Namespace: z.Namespace, Name: z.Name, UID: types.UID(z.UID)}, int64(z.Serial)
 	}
-	for _, w := range t.Writes { // content unchanged
+	for _, w := range t.Writes {
 		if w.Before != nil && w.Before.Status.ZoneRef != nil {
 			return w.Before.Status.ZoneRef.DeepCopy(), w.Before.Status.Serial
 		}

@@ -71,7 +71,7 @@ func (b *batch) keepApart() {
 	}
 }
 
-// sendShared sends a batch with parked batches, or parks the batch until a sender takes it along.
+// sendShared parks the batch, if all places are taken, until a sender takes it along.
 func (b *batch) sendShared(ctx context.Context) outcome {
 	g, p := &b.com.gate, &parked{b: b, turn: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {
@@ -164,7 +164,7 @@ func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 }
 
 // Payers (charged namespaces) take turns, so that a namespace with many zones does not keep others from the next
-// transaction. The caller holds g.mu.
+// transaction. Callers hold g.mu.
 func (g *gate) parkBatch(p *parked) {
 	own := 0
 	for _, x := range g.parked {
@@ -202,7 +202,7 @@ func (g *gate) takeParked(first *parked) []*parked {
 	if lone {
 		return all
 	}
-	if first.payer == "" { // not parked before
+	if first.payer == "" {
 		first.lookBeyond()
 	}
 	g.mu.Lock()

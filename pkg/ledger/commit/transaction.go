@@ -54,7 +54,7 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 }
 
 // movesZone reports whether an unchanged zone is put for a new revision: after a lost race, so that the other server
-// meets a conflict too, and yields.
+// meets a conflict, too, and yields.
 func (b *batch) movesZone() bool {
 	if b.try == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.head.Key {
 		return false
@@ -126,7 +126,7 @@ func (b *batch) sendAlone(ctx context.Context) outcome {
 
 func (b *batch) sendTransaction(ctx context.Context, cmps []clientv3.Cmp, then, orelse []clientv3.Op) outcome {
 	com, fault := b.com, b.com.mem.Fault
-	if b.groups[0].preview { // nothing is committed
+	if b.groups[0].preview {
 		fault = func(string) {}
 	}
 	started := time.Now()
@@ -147,7 +147,7 @@ func (b *batch) sendTransaction(ctx context.Context, cmps []clientv3.Cmp, then, 
 	return o
 }
 
-// payerOf returns the namespace charged for a queued write: Payer, else the namespace behind the cascade, else the
+// payerOf returns the namespace charged for a queued write: Payer, or the namespace behind the cascade, or the
 // object's.
 func (w *Write) payerOf() etcd.Payer {
 	if w.Payer != "" {

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Committer decides and commits writes.
 type Committer struct {
 	mem        *facts.Memory
 	jr         *journal.Journal
@@ -83,7 +82,7 @@ type batch struct {
 	proof
 	puts
 	groups  []*group
-	members []*member // in order
+	members []*member
 	writing []*member // without groups that put nothing
 	reads   int
 	closed  bool // no further group is taken
@@ -100,14 +99,13 @@ type attempt struct {
 	bound int    // octets; a larger batch takes no further group
 }
 
-// draft is the zone after the decided groups.
 type draft struct {
 	facts.Overlay
 	change *law.ZoneChange
 	object *v1alpha1.Zone // after the batch, if a write changes the Zone's object
 	undo   []undone
 	writes int // objects
-	octets int // about, of all puts
+	octets int
 
 	touched []touched
 	states  []stateBefore
@@ -170,7 +168,7 @@ const (
 	// MaxBatchOctets keeps a transaction within the 1.5 MiB of an etcd request, even with a long last group and a Zone
 	// of 512 KiB, the limit of an older kubizone (S5.10).
 	MaxBatchOctets = 512 << 10
-	// batchTimeout bounds a batch, which serves many callers and so has no caller's deadline.
+	// A batch serves many callers, so it has no caller's deadline.
 	batchTimeout = 20 * time.Second
 	// maxEntry bounds a write's Record and journal step in a shared batch. A larger write is committed alone, so that a
 	// tenant's longest Record makes no other tenant's request too large.
@@ -223,8 +221,7 @@ func (t *latencies) note(trip time.Duration) {
 	t.n++
 }
 
-// least returns the shortest latency, 0 if unknown. Longer latencies include CPU time, which pauses of the queue do not
-// reduce.
+// Longer latencies than the shortest include CPU time, which pauses of the queue do not reduce. 0 means unknown.
 func (t *latencies) least() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -240,7 +237,6 @@ type usage struct {
 	changed map[law.Key]bool
 }
 
-// Item is an outbox item at its revision.
 type Item struct {
 	Work law.Work
 	Mod  int64
@@ -250,8 +246,7 @@ type Item struct {
 type FreedName struct {
 	View       string
 	Name, Base name.Name
-	// Apex is true if Base is the zone's apex.
-	Apex bool
+	Apex       bool
 }
 
 // maxFreed bounds the channel of freed names. Records at a dropped name wait for the next round.

@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// Object identifies the object of a write.
 type Object struct {
 	Resource, Namespace, Name string
 	Key                       string
@@ -49,7 +48,7 @@ type Write struct {
 	OutboxItem *Item
 	// Payer is the charged namespace; "" as in payerOf.
 	Payer string
-	// Hint is the key of the zone that probably changes, "" if unknown.
+	// Hint is the key of the zone that probably changes; "" if unknown.
 	Hint string
 	// Keep leaves the locks with the write when Commit returns, so that the caller's next try loses no race in this
 	// process.
@@ -59,7 +58,7 @@ type Write struct {
 	Plan  *law.Plan
 }
 
-// WriteOf returns a write of an object at its revision, 0 for a creation.
+// WriteOf returns a write of an object at its revision; 0 for a creation.
 func (com *Committer) WriteOf(resource string, o metav1.Object, expected int64) *Write {
 	return &Write{Expected: expected, Object: Object{Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName(),
 		Key: com.mem.Layout.Object(resource, o.GetNamespace(), o.GetName()),
@@ -80,8 +79,7 @@ type Set struct {
 	Committer *Committer
 	Writes    []*SetWrite
 	// Commits is false if a write was refused before Run, so that the others are decided only for their refusals.
-	Commits bool
-	// Requires has the prerequisites.
+	Commits  bool
 	Requires []records.Requirement
 
 	// Run sets the rest. Unmet is the refusal of a requirement, or nil.
@@ -100,7 +98,6 @@ type Set struct {
 	required *member
 }
 
-// SetWrite is a write of a change set.
 type SetWrite struct {
 	Ctx      context.Context
 	Index    int
@@ -112,9 +109,8 @@ type SetWrite struct {
 	Hint          string
 	Unread        error
 	// Put is the encoded object of a write without a decision (S2.4). If Same is true, nothing is written.
-	Put  []byte
-	Same bool
-	// Dry is true for a decision without a write.
+	Put      []byte
+	Same     bool
 	Dry      bool
 	Answered chan SetAnswer
 
@@ -124,7 +120,6 @@ type SetWrite struct {
 	Placed  *v1alpha1.Record
 }
 
-// SetAnswer is an outcome with the placed object, or an error.
 type SetAnswer struct {
 	Out    Outcome
 	Placed *v1alpha1.Record
@@ -189,7 +184,7 @@ func newGroup(w *Write) *group {
 	return &group{members: []*member{{Write: w}}, answer: make(chan Answer, 1)}
 }
 
-// renew returns a copy for another try, as the former batch may still read g.
+// The former batch may still read g, so renew copies it for another try.
 func (g *group) renew() *group {
 	next := &group{set: g.set, order: g.order, insists: g.insists, strange: g.strange, answer: make(chan Answer, 1)}
 	for _, m := range g.members {
@@ -206,8 +201,8 @@ func (g *group) goesAlone() bool {
 	return g.alone || g.set != nil && len(g.members) > maxJoined || g.firstWrite().Resource != "records" || g.firstWrite().Keep
 }
 
-// isSmall reports whether the group is first decided on guesses. Each guess costs a compare, while the zone's revision
-// covers facts that were read.
+// A small group is first decided on guesses. Each guess costs a compare, while the zone's revision covers facts that
+// were read.
 func (g *group) isSmall() bool {
 	return g.set == nil || len(g.members)+len(g.set.Requires) <= maxGuessed
 }

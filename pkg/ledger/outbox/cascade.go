@@ -45,8 +45,7 @@ func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 	}
 }
 
-// decideFound decides moving Records first, then unlocks the zones, so that waiting Records do not prolong the lock
-// (S2.11).
+// Moving Records are decided first, then the zones unlocked, so that waiting Records do not prolong the lock (S2.11).
 func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
@@ -169,7 +168,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 	return last, nil
 }
 
-// purgeKeys deletes keys that no decision reads any more, as no zone has the work's mark.
+// No decision reads these keys any more, as no zone has the work's mark.
 func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	if len(s.Work.Scans) > 0 { // no second scan after an interruption
 		next := s.Work

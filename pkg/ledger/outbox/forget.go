@@ -20,7 +20,6 @@ import (
 )
 
 const (
-	// SerialsEvery is the period of sweeps of last serials.
 	SerialsEvery = time.Hour
 	// KeepsFor is the time after which a server records how long it kept a last serial. A serial kept for sixty days is
 	// written 240 times.
@@ -37,10 +36,9 @@ type forgettable struct {
 	left int64
 }
 
-// sweepSerials removes last serials that no secondary can remember (S6.8). Only the running time of servers counts: a
-// clock a year ahead for a minute would remove all serials, and a new zone of the name would begin behind its
-// secondaries. The first server to keep a serial for KeepsFor subtracts that from the time left; the others then count
-// from the new revision, so no time counts twice.
+// sweepSerials removes last serials that no secondary can remember (S6.8). Only the running time of servers counts,
+// since a clock a year ahead for a minute would remove all serials. The first server to keep a serial for KeepsFor
+// subtracts that from the time left; the others then count from the new revision.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
@@ -87,8 +85,8 @@ func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool)
 	return &last, d >= KeepsFor
 }
 
-// SweepCondensed deletes the condensed steps of settled zones, also parts without a header. For removed zones the purge
-// does.
+// SweepCondensed deletes the condensed steps of settled zones, also parts without a header. The purge deletes those of
+// removed zones.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{} // last revision by uid
 	room := ob.mem.Layout.Room("condensed")

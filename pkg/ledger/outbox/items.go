@@ -45,7 +45,7 @@ func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *listed {
 	return one
 }
 
-// loadItems reads rev first, so that a watch from rev misses nothing.
+// rev is read first, so that a watch from rev misses nothing.
 func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	room := ob.mem.Layout.Room("outbox")
 	_, rev, err = etcd.ReadKey(ctx, ob.mem.Client, room)
@@ -81,7 +81,7 @@ func (ob *Outbox) beginItems(ctx context.Context) int64 {
 	}
 }
 
-// followItems wakes the outbox for each item of this server: the item's writer may have done so too early.
+// The item's writer may have waked the outbox too early, so each item of this server wakes it again.
 func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, ob.mem.Client, ob.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {

@@ -85,7 +85,7 @@ func (ob *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 }
 
 // decideZone decides a Zone for the outbox, until the decision is committed or obsolete. item is the cascade's, or nil.
-// ask returns the request to the law, or nil if there is nothing to decide.
+// ask returns the decision of package law, or nil if there is nothing to decide.
 func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error)) error {
 	for {
@@ -127,8 +127,7 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 	}
 }
 
-// dropUnchanged removes the zone from a plan that changes nothing. Otherwise the batch would put the object from
-// memory, which the decision has not read.
+// A plan that changes nothing must not put the object from memory, which the decision has not read.
 func (ob *Outbox) dropUnchanged(plan *law.Plan, o *v1alpha1.Zone) {
 	if plan == nil || plan.Zone == nil || len(plan.Writes) > 0 {
 		return

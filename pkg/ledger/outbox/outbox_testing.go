@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// ProcessOutbox processes the outbox once, without the rest of Run.
 func (ob *Outbox) ProcessOutbox(ctx context.Context) {
 	if _, err := ob.loadItems(ctx); err != nil {
 		return
@@ -24,5 +23,4 @@ func (ob *Outbox) TryWaiting(ctx context.Context) error {
 	return err
 }
 
-// SetLanes sets the number of lanes and the slice.
 func (ob *Outbox) SetLanes(n int, slice time.Duration) { ob.lanes = newLanes(n, slice) }

@@ -28,14 +28,13 @@ import (
 )
 
 // A cascade decides records in order, each on the result of the last, but submits many at once to the zone's queue. All
-// moving Records leave their zones before the first comes in (S2.8, S2.9), so that a record's former zone does not
-// decide which record takes a name.
+// moving Records leave their zones before the first comes in (S2.8, S2.9), so that their former zones do not matter.
 
 const (
 	// About maxSteps records fit into a transaction.
 	maxSteps = 16
 	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for queued steps.
-	// Each stepsGrow since the cascade's begin raises the bound by 1, so that names do not stay locked for long.
+	// Each stepsGrow since the cascade's begin raises the bound by 1, since names stay locked.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond

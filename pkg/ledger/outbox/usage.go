@@ -17,12 +17,11 @@ import (
 // counts/ key.
 
 const (
-	// UsageEvery is the period of the sweep.
 	UsageEvery  = 10 * time.Second
 	usageAtOnce = 500
 )
 
-// sweepUsage counts all zones in the first sweep, as earlier writes may not be noted.
+// The first sweep counts all zones, as earlier writes may not be noted.
 func (ob *Outbox) sweepUsage(ctx context.Context, last sightings) sightings {
 	delegated := map[string]*law.Holding{}
 	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return h.Delegations > 0 }) {

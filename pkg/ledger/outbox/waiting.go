@@ -28,11 +28,9 @@ import (
 
 // A write that frees a name does not look for waiting objects. About every minute a round decides all waiting objects
 // without a write (a trial); when a client removes a value, objects waiting at the name are tried at once (S2.7). If a
-// zone would adopt an object, a cascade decides all objects waiting at the name. So rounds of an idle cluster write
-// nothing.
+// zone would adopt an object, a cascade decides all objects waiting at the name.
 
 const (
-	// TryEvery is the time between two rounds.
 	TryEvery = time.Minute
 	// maxTried bounds a namespace's objects in a round, chosen by lot, so that they do not delay other namespaces.
 	maxTried = 100

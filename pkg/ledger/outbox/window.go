@@ -107,8 +107,8 @@ func (w *window) cutToSize() []candidate {
 	return w.found
 }
 
-// findWindow searches waiting objects for moving Records only if the work may have been interrupted, which leaves
-// Records between two zones: other namespaces may have many waiting objects there (S2.11).
+// Waiting objects are searched for moving Records only if the work may have been interrupted, which leaves Records
+// between two zones: other namespaces may have many waiting objects there (S2.11).
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
@@ -154,7 +154,7 @@ func (ob *Outbox) scannedKeys(scan law.Scan) string {
 	return ""
 }
 
-// candidateAt decodes a scanned key; ok is false if no decision is needed.
+// ok is false if no decision is needed.
 func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
 	if scan.Kind != law.ScanMembers {
 		var w layout.Waiter
@@ -195,7 +195,7 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 	return c, true, nil
 }
 
-// scanNamespaces finds candidates among the objects of the scan's namespaces, without reading all members of the zone.
+// The members of the zone are not read, only the objects of the scan's namespaces.
 func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Scan, found func(candidate)) error {
 	var rev int64
 	for _, namespace := range scan.Namespaces {

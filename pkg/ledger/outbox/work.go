@@ -22,8 +22,7 @@ type workState struct {
 	commit.Item
 	// cursor is the progress, stored by each renewal of the lease. It is reset if the item was extended.
 	cursor law.Cursor
-	// again is true if the work may have been interrupted.
-	again bool
+	again  bool
 	// damaged has the Records left out, stored with the cursor.
 	damaged []law.Ref
 	place   *place
@@ -41,7 +40,6 @@ func (s *workState) beginWork() {
 	}
 }
 
-// hasBegun reports whether candidates were decided.
 func (s *workState) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cursor.Times} }
 
 // rewriteItem replaces the item, or reads it again if another server has changed it.
@@ -65,8 +63,8 @@ const (
 	beatEvery    = time.Second
 )
 
-// renewLease renews this server's lease, once in beatEvery. If two servers begin a work, the first to renew continues.
-// A lost lease costs only time, as each step is compared.
+// Each server renews its lease once in beatEvery. If two servers begin a work, the first to renew continues. A lost
+// lease costs only time, as each step is compared.
 func (s *workState) renewLease(ctx context.Context, ob *Outbox) error {
 	if time.Since(s.beaten) < beatEvery {
 		return nil
@@ -90,10 +88,10 @@ const maxPause = 20 * time.Millisecond
 // betweenGoes is called after steps that started at began; clients is the time of the last client write then.
 //
 //   - It renews the lease.
-//   - It pauses if clients have written since, in any zone, or each of their writes would wait for steps. The pause
-//     grows with the number of cascades.
-//   - After a slice of time it gives its place to another lane. Then it returns true, and another server may have
-//     taken over.
+//   - It pauses if clients have written since, in any zone, as their writes would wait for steps. The pause grows with
+//     the number of cascades.
+//   - After a slice of time it gives its place to another lane. Then it returns true, and another server may have taken
+//     over.
 func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, ob); err != nil {
 		return false, err
@@ -114,12 +112,11 @@ func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time
 	return true, s.noteProgress(ctx, ob)
 }
 
-// A cascade notes a damaged record in the item, and ends as if the record had been decided. Then the item has only
-// damaged records, until a server can read them again or finds them gone. A trial drops them, as the next round tries
-// again.
+// A cascade notes a damaged record in the item, and ends as if the record had been decided. The item then stays until a
+// server can read them again or finds them gone. A trial drops them, as the next round tries again.
 
-// MaxDamaged bounds an item's damaged records. With more, the store is damaged or the encryption configuration wrong,
-// and the cascade waits for a repair.
+// With more damaged records in an item, the store is damaged or the encryption configuration wrong, and the cascade
+// waits for a repair.
 const MaxDamaged = 100
 
 func (s *workState) leaveOut(ctx context.Context, record law.Ref, cause error) error {

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// askPending returns the request to establish a pending zone as a new child (S3.2), nil if there is nothing to decide.
+// askPending returns the request to establish a pending zone as a new child (S3.2); nil if there is nothing to decide.
 // No zone adopts an object that terminates (S2.6).
 func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || ob.Terminates(o.Namespace) {

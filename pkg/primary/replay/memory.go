@@ -45,7 +45,6 @@ func New(clock func() time.Time, valid time.Duration) *Memory {
 // Opens returns the first second whose signatures are accepted.
 func (m *Memory) Opens() time.Time { return time.Unix(m.began+1, 0) }
 
-// Answer is the RCODE of a message, pending until End.
 type Answer struct {
 	of     *Memory
 	tenant string
@@ -55,7 +54,7 @@ type Answer struct {
 	rcode  uint16
 }
 
-// Begin returns the Answer of message id of a tenant, nil for a possible replay. If first is true, the caller applies
+// Begin returns the Answer of message id of a tenant; nil for a possible replay. If first is true, the caller applies
 // the message and calls End; otherwise it calls Wait.
 func (m *Memory) Begin(of, id string, signed int64) (a *Answer, first bool) {
 	m.mu.Lock()
@@ -123,7 +122,6 @@ func (a *Answer) End(rcode uint16, known bool) {
 	close(a.done)
 }
 
-// Wait returns the RCODE, or false if ctx ends first.
 func (a *Answer) Wait(ctx context.Context) (rcode uint16, ok bool) {
 	select {
 	case <-a.done:

@@ -42,7 +42,6 @@ func beginMessage(t *testing.T, m *Memory, tenant, id string, signed int64) (fir
 	return first
 }
 
-// An equal message waits for the answer of the first.
 func TestMemory_equalMessagesHaveOneAnswer(t *testing.T) {
 	c := newClock()
 	m := New(c.readTime, valid)

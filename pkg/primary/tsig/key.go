@@ -18,7 +18,6 @@ import (
 	mdns "github.com/miekg/dns"
 )
 
-// Algorithm is the canonical name of a TSIG algorithm (RFC 8945 §6).
 type Algorithm string
 
 const (
@@ -69,14 +68,13 @@ func CanonicalName(text string) string { return mdns.CanonicalName(text) }
 
 func (k Key) String() string { return strings.TrimSuffix(k.Name, ".") }
 
-// Labels returns the labels of the name without the root.
 func (k Key) Labels() []string { return mdns.SplitDomainName(k.Name) }
 
 func (k Key) GoString() string { return fmt.Sprintf("tsig.Key(%q)", k.Name) }
 
 const maxKeyFile = 1 << 20
 
-// ReadKeyFile reads a file with ParseKeys. A warning names a file that others can read or the group can write.
+// ReadKeyFile parses a file by ParseKeys. A warning names a file that others can read or the group can write.
 func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -234,7 +232,7 @@ func (p *keyParser) parseKey() (Key, error) {
 	return NewKey(keyName, algorithm, secret)
 }
 
-// between matches white space and comments. Neither pattern matches unclosed comments or strings.
+// Neither pattern matches unclosed comments or strings.
 var (
 	between = regexp.MustCompile(`^(?:[ \t\r\n]|#[^\n]*|//[^\n]*|(?s:/\*.*?\*/))*`)
 	word    = regexp.MustCompile(`^(?:[{};]|"[^"\n]*"|[^ \t\r\n{};"]+)`)

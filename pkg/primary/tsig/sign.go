@@ -21,14 +21,12 @@ const (
 	classANY  = 255
 )
 
-// SigningKey is a Key with names in wire format.
 type SigningKey struct {
 	Key
 	nameWire      []byte
 	algorithmWire []byte
 }
 
-// NewSigningKey returns a SigningKey.
 func NewSigningKey(k Key) (*SigningKey, error) {
 	s := &SigningKey{Key: k}
 	var err error
@@ -39,7 +37,6 @@ func NewSigningKey(k Key) (*SigningKey, error) {
 	return s, err
 }
 
-// SameAs reports whether both keys make the same signatures.
 func (k *SigningKey) SameAs(other *SigningKey) bool {
 	return k.Name == other.Name && k.Algorithm == other.Algorithm && hmac.Equal(k.secret, other.secret)
 }
@@ -54,12 +51,11 @@ func (k Key) newMAC() hash.Hash { return hmac.New(k.Algorithm.hash(), k.secret) 
 
 func (k *SigningKey) macLen() int { return k.Algorithm.hash()().Size() }
 
-// RecordLen returns the length in octets of a TSIG record with the full MAC and no other data.
+// RecordLen returns the octets of a TSIG record with the full MAC and no other data.
 func (k *SigningKey) RecordLen() int {
 	return len(k.nameWire) + 10 + len(k.algorithmWire) + 16 + k.macLen()
 }
 
-// Stamp has the variables of a TSIG record, except key and MAC.
 type Stamp struct {
 	Time  uint64 // unix seconds, 48 bits
 	Fudge uint16 // seconds
@@ -73,7 +69,6 @@ func (p Stamp) appendTimers(b []byte) []byte {
 	return binary.BigEndian.AppendUint16(b, p.Fudge)
 }
 
-// StampAt returns the Stamp of a message signed now.
 func StampAt(now time.Time) Stamp {
 	return Stamp{Time: uint64(now.Unix()) & (1<<48 - 1), Fudge: uint16(Fudge / time.Second)}
 }
@@ -108,7 +103,7 @@ func (k *SigningKey) computeMAC(prior []byte, msg []byte, id, arcount uint16, p 
 }
 
 // Sign appends a TSIG record, and returns the message and the MAC. prior is the MAC of the request or of the previous
-// message of the stream, nil for a request.
+// message of the stream; nil for a request.
 func (k *SigningKey) Sign(msg, prior []byte, p Stamp, timersOnly bool) (signed, mac []byte) {
 	id := binary.BigEndian.Uint16(msg)
 	arcount := binary.BigEndian.Uint16(msg[10:])

@@ -18,10 +18,8 @@ const (
 	BadTrunc = 22
 )
 
-// ErrorNames are the mnemonics of TSIG errors.
 var ErrorNames = map[uint16]string{BadSig: "BADSIG", BadKey: "BADKEY", BadTime: "BADTIME", BadTrunc: "BADTRUNC"}
 
-// Signature is a received TSIG record (RFC 8945 §4.2).
 type Signature struct {
 	At             int // offset in the message
 	Key, Algorithm string
@@ -33,16 +31,14 @@ type Signature struct {
 	Other          []byte
 }
 
-// Verdict is the result of Verify.
 type Verdict struct {
-	Key       *SigningKey // nil: unknown
+	Key       *SigningKey // nil if unknown
 	Malformed bool        // RFC 8945 §5.2.2.1 cases 1 and 3: FORMERR
 	// OtherAlgorithm is the key of the signature's name, if its algorithm differs.
 	OtherAlgorithm *SigningKey
-	Err            uint16 // zero: valid
+	Err            uint16 // zero means valid
 }
 
-// Keyring finds keys by canonical name.
 type Keyring map[string]*SigningKey
 
 // NewKeyring returns the valid keys. The error has all faults.
@@ -69,7 +65,7 @@ func NewKeyring(list []Key) (Keyring, error) {
 }
 
 // Verify checks in the order of RFC 8945 §5.2: key, MAC, time, truncation. prior is the request's MAC for a response,
-// else nil.
+// or nil.
 func (r Keyring) Verify(msg []byte, s *Signature, prior []byte, now time.Time) Verdict {
 	k, ok := r[s.Key]
 	if !ok {

@@ -8,8 +8,7 @@
 // Handler gets a message once, and copies get the first answer (package replay); (3) a message is parsed only in a slot
 // of its tenant, and a panic of the Handler fails only that message.
 //
-// Out of scope: the transport, signature and wire form of the answer, and the changes: the Handler posts the message to
-// the API server, whose package registry/updatekey writes Records.
+// Out of scope: the answer's transport and signature, and the changes: the Handler posts the message to the API server.
 //
 // Read key.go, then queue.go.
 package updates

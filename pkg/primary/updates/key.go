@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Handler decides about messages: the Handler of package controller/updatekey posts them to the API server. A Handler
-// must be safe for concurrent use.
+// Handler executes messages: that of package controller/updatekey posts them to the API server. A Handler must be safe
+// for concurrent use.
 type Handler interface {
 	// Update returns the RCODE of a message, 0 if all changes are stored in the zone. A message without updates asks
 	// whether the zone has rules for the key's tenant; with a prerequisite, whether the tenant may write that name. If
@@ -24,26 +24,21 @@ type Handler interface {
 	Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error)
 }
 
-// Transfer is the part of a zone that a key may transfer.
 type Transfer int
 
 const (
 	TransferNone Transfer = iota
 	// TransferOwn allows the RRsets of Handler.Share, sent between the zone's SOAs.
 	TransferOwn
-	// TransferZone allows the tenant's own zones as a whole.
 	TransferZone
 )
 
-// Key is a TSIG key for updates, with its rights.
 type Key struct {
 	tsig.Key
-	// ID identifies the key for the Handler.
 	ID string
-	// Tenant is the namespace that writes with the key. View is the view of its zones.
+	// Tenant is the namespace that writes with the key, View the view of its zones.
 	Tenant, View string
 	Covers       func(fqdn name.Name) bool
-	// Reaches reports whether the key may write any name in a zone.
-	Reaches  func(zone name.Name) bool
-	Transfer Transfer
+	Reaches      func(zone name.Name) bool
+	Transfer     Transfer
 }

@@ -26,11 +26,9 @@ import (
 	"kubi.zone/kubizone/pkg/update/wire"
 )
 
-// Message is an UPDATE or question signed by a Key.
 type Message struct {
 	Key  *Key
 	From netip.Addr
-	// Zone is for the log.
 	Zone name.Name
 	// MAC and Signed (unix seconds) are those of the signature.
 	MAC    []byte
@@ -57,8 +55,8 @@ const (
 )
 
 // Queue passes messages to the Handler, and answers a repeated message with the first answer. A client without an
-// answer repeats its message, whose first copy may have invalidated the prerequisites (RFC 2136 §2.4). An attacker
-// could replay it after later messages.
+// answer repeats its message, whose first copy may have invalidated the prerequisites (RFC 2136 §2.4), and an attacker
+// could replay it.
 type Queue struct {
 	handler          Handler
 	log              klog.Logger
@@ -67,16 +65,14 @@ type Queue struct {
 
 	mu       sync.Mutex
 	octets   int
-	octetsOf map[string]int // by tenant
+	octetsOf map[string]int
 }
 
-// NewQueue returns an empty queue.
 func NewQueue(handler Handler, clock func() time.Time, log klog.Logger) *Queue {
 	return &Queue{handler: handler, log: log, running: slots.New(maxRunning, MaxRunningOfTenant).WithSpare(Spare),
 		waiting: slots.New(maxWaiting, MaxWaitingOfTenant), answered: replay.New(clock, tsig.Fudge), octetsOf: map[string]int{}}
 }
 
-// Share calls Handler.Share.
 func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error) {
 	return q.handler.Share(ctx, key, zone)
 }
@@ -153,7 +149,7 @@ func (q *Queue) callWhenFree(ctx context.Context, m *Message) uint16 {
 	return q.callHandler(ctx, m)
 }
 
-// callHandler also parses the message. A panic becomes SERVFAIL.
+// A panic becomes SERVFAIL.
 func (q *Queue) callHandler(ctx context.Context, m *Message) (rcode uint16) {
 	defer func() {
 		if why := recover(); why != nil {

@@ -12,10 +12,10 @@
 //  2. Transactions of a zone wait for a proof in flight. The number of proofs in flight is bounded.
 //  3. A zone that cannot be proven is frozen: it stays in the Set as last proven, or absent, until a proof succeeds. No
 //     other zone waits for it.
-//  4. The feed is in sync only when every zone of the first listing is in the Set or frozen: a reader of all zones
-//     never takes a slow zone for a deleted zone.
+//  4. The feed is in sync only when every zone of the first listing is in the Set or frozen, so that a reader takes no
+//     slow zone for a deleted zone.
 //
-// Out of scope: the reads of sources, their schedule, and the readers of the Set.
+// Out of scope: the reads of sources, and the readers of the Set.
 //
 // Read feed.go first, then proof.go.
 package feed

@@ -37,7 +37,7 @@ type Feed struct {
 	// mutex guards the fields below, and is held during writes to the Set, not during proofs.
 	mutex sync.Mutex
 	zones map[string]*zone
-	// listing numbers the source's listings. listed is true after the end of the present listing.
+	// listing numbers the source's listings; listed is true after the end of the present one.
 	listing         int
 	listed          bool
 	pending, frozen int
@@ -60,7 +60,6 @@ type zone struct {
 	misfits         int
 }
 
-// New returns a feed with at most that many proofs in flight.
 func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), changed: make(chan struct{})}
 }
@@ -169,7 +168,7 @@ func (f *Feed) Expect(key string) {
 }
 
 // Report ends the reading of a zone. If err is nil, the zone is in the Set as at the source, or does not belong there.
-// An error keeps a pending zone pending. For a zone in the Set, or a frozen zone, the feed stays in sync. With freeze,
+// An error keeps a pending zone pending; for a zone in the Set, or a frozen zone, the feed stays in sync. With freeze,
 // the zone is frozen.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
@@ -185,7 +184,7 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// freezeZone marks a zone as frozen by err. It drops a proof in flight, which would unfreeze the zone.
+// A proof in flight would unfreeze the zone, so it is dropped.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozen == nil {
@@ -303,7 +302,6 @@ func (f *Feed) Wait(ctx context.Context) error {
 	}
 }
 
-// FrozenBy returns why a zone is frozen, or nil.
 func (f *Feed) FrozenBy(key string) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -313,13 +311,12 @@ func (f *Feed) FrozenBy(key string) error {
 	return nil
 }
 
-// Frozen returns the frozen zones.
 func (f *Feed) Frozen() []cache.ObjectName {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	frozen := make([]cache.ObjectName, 0, f.frozen)
 	if f.frozen == 0 {
-		return frozen // called every second
+		return frozen
 	}
 	for _, z := range f.zones {
 		if z.frozen != nil {
@@ -329,7 +326,6 @@ func (f *Feed) Frozen() []cache.ObjectName {
 	return frozen
 }
 
-// Counts returns the number of frozen zones, and all failed proofs.
 func (f *Feed) Counts() (frozen int, proofsFailed int64) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

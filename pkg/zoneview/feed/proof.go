@@ -13,10 +13,9 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Base is a zone as read, before the proof.
 type Base struct {
 	Snapshot *zoneview.Snapshot
-	// Hash is the status.hash that the zone claims; empty if the source has compared it.
+	// Hash is the status.hash that the zone claims; "" if the source has compared it.
 	Hash string
 	// Settled is true if the snapshot may be delivered. Otherwise the steps Since lead from the delivered state to the
 	// snapshot (S7.2, S7.5); without steps, that state is unknown.
@@ -26,7 +25,6 @@ type Base struct {
 	Final bool
 }
 
-// Proof is the proof of a base.
 type Proof struct {
 	feed *Feed
 	key  string
@@ -57,7 +55,7 @@ func (f *Feed) Base(key string, base Base) *Proof {
 }
 
 // Run proves the zone, which takes long, puts it into the Set and applies the transactions that arrived meanwhile. The
-// error is a failed proof or misfit, or nil if the zone was removed or read again meanwhile.
+// error is a failed proof or misfit; nil if the zone was removed or read again meanwhile.
 func (p *Proof) Run(ctx context.Context) error {
 	select {
 	case p.feed.slots <- struct{}{}:
@@ -88,15 +86,14 @@ func (p *Proof) Run(ctx context.Context) error {
 	return p.finishProof(ctx, delivered, err)
 }
 
-// isOvertaken reports whether the zone was removed or read again: old proofs must not delay new ones.
+// Old proofs, of a zone removed or read again, must not delay new ones.
 func (p *Proof) isOvertaken() bool {
 	p.feed.mutex.Lock()
 	defer p.feed.mutex.Unlock()
 	return p.zone.proof != p
 }
 
-// finishProof freezes the zone if the proof of a final base failed. delivered is the settled snapshot, or nil if
-// unknown.
+// finishProof freezes the zone if the proof of a final base failed. delivered is the settled snapshot; nil if unknown.
 func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
 	f, z, snapshot := p.feed, p.zone, p.base.Snapshot
 	f.mutex.Lock()

@@ -9,13 +9,15 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
 // arrivals records when expected data arrives. Simultaneous changes have different data.
 type arrivals struct {
 	mu      sync.Mutex
-	waiting []*arrival // in order of expectation
+	waiting []*arrival
 	came    sync.Cond
 }
 
@@ -61,7 +63,7 @@ func (a *arrivals) waitForAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
-		a.mu.Lock() // a caller that checks ctx below waits already, or checks after this
+		a.mu.Lock() // so that a caller that checks ctx below waits already, or checks after this
 		defer a.mu.Unlock()
 		a.came.Broadcast()
 	})()
@@ -84,7 +86,7 @@ type arm struct {
 	made   int
 }
 
-// sample has each change's duration, from due time to arrival.
+// sample has the duration of each change, from due time to arrival.
 type sample struct{ elapsed []time.Duration }
 
 var quantiles = []struct {
@@ -96,27 +98,41 @@ func (s sample) computeQuantile(q float64) float64 {
 	return figures.Quantile(append([]time.Duration(nil), s.elapsed...), q)
 }
 
-// breath precedes a lone change, longer than a pause between NOTIFYs or transfers.
-const breath = 300 * time.Millisecond
+// gap is between lone changes of an arm: two within a second, as Knot's timer has whole seconds.
+const gap = 500 * time.Millisecond
 
 func (a *arm) changeSingly(ctx context.Context, hosts, n int) (s sample, err error) {
 	for range n {
-		select {
-		case <-ctx.Done():
-			return s, ctx.Err()
-		case <-time.After(breath):
-		}
 		began := time.Now()
 		one, err := a.makeChange(ctx, hosts)
 		if err != nil {
-			return s, err
+			return s, fmt.Errorf("%s: %w", a.name, err)
 		}
 		if err := a.came.waitForAll(ctx); err != nil {
-			return s, err
+			return s, fmt.Errorf("%s: %w", a.name, err)
 		}
 		s.elapsed = append(s.elapsed, one.at.Sub(began))
+		if !sleepUntil(ctx, began.Add(gap)) {
+			return s, ctx.Err()
+		}
 	}
 	return s, nil
+}
+
+// changeAllSingly has the arms take turns within the gap.
+func changeAllSingly(ctx context.Context, arms []*arm, hosts, n int) ([]sample, error) {
+	all := make([]sample, len(arms))
+	group, ctx := errgroup.WithContext(ctx)
+	began := time.Now()
+	for i, a := range arms {
+		group.Go(func() (err error) {
+			if sleepUntil(ctx, began.Add(gap*time.Duration(i)/time.Duration(len(arms)))) {
+				all[i], err = a.changeSingly(ctx, hosts, n)
+			}
+			return err
+		})
+	}
+	return all, group.Wait()
 }
 
 func (a *arm) makeNext(hosts int) (int, string) {

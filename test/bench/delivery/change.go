@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The ways of changes: two zones of kubizone, two of a Knot by signed dynamic update, a webhook's, and kubizone's by
-// signed dynamic update.
+// The ways of changes: Kubizone to two secondaries, Knot to the same by signed dynamic update, a webhook, and Kubizone
+// by signed dynamic update.
 const (
 	toKnot      = "kubizone → Knot"
 	toBIND      = "kubizone → BIND"
@@ -39,7 +39,7 @@ const (
 
 var pairs = [][2]string{{toKnot, knotToKnot}, {toBIND, knotToBIND}, {updateBIND, knotToBIND}}
 
-// Keys of the secondaries by class; ownKey is an UpdateKey's.
+// Keys of the secondaries by class; ownKey is of an UpdateKey.
 var (
 	knotKey = rig.TSIGKey{Name: "knot.key", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 	ownKey  = rig.TSIGKey{Name: "own.default", Algorithm: "hmac-sha256", Secret: "YSB0aGlyZCBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
@@ -64,7 +64,6 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	sink := newSink()
 	defer sink.Close()
 
-	// All ports must be known at the start.
 	var ports [3]netip.AddrPort
 	for i := range ports {
 		if ports[i], err = rig.FreePort(); err != nil {
@@ -79,7 +78,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	}{
 		{toKnot, &knotKey, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: knotAt.String()}}}}},
 		{toBIND, &bindKey, v1alpha1.DNSClassSpec{Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: bindAt.String()}}}}},
-		// The default of 50 requests a second must not be measured.
+		// The default of 50 requests a second would limit the result.
 		{toWebhook, nil, v1alpha1.DNSClassSpec{RequestsPerSecond: ptr.To[int32](10_000), Webhook: &v1alpha1.WebhookProvider{Server: sink.URL}}},
 	} {
 		if c.key != nil {
@@ -122,7 +121,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	}
 	defer master.Close()
 	knot, err := rig.StartKnot(ctx, rig.KnotConfig{
-		Addr: knotAt, Key: &knotKey, Workers: workers, Template: journalOnly,
+		Addr: knotAt, Key: &knotKey, Workers: workers, Template: journalOnly, Primary: []string{"block-notify-after-transfer: on"},
 		Secondaries: []rig.SecondaryZone{
 			{Zone: domainOf(zoneOf[toKnot]), Primary: u.dns, Key: knotKey.Name}, {Zone: domainOf(zoneOf[knotToKnot]), Primary: masterAt,
 				Key: knotKey.Name},
@@ -133,7 +132,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 	}
 	defer knot.Close()
 	bind, err := rig.StartBIND(ctx, rig.BINDConfig{
-		Addr: bindAt, Keys: []rig.TSIGKey{knotKey, bindKey},
+		Addr: bindAt, Keys: []rig.TSIGKey{knotKey, bindKey}, Options: "serial-query-rate 1000;",
 		Secondaries: []rig.SecondaryZone{
 			{Zone: domainOf(zoneOf[toBIND]), Primary: u.dns, Key: bindKey.Name}, {Zone: domainOf(zoneOf[knotToBIND]), Primary: masterAt,
 				Key: knotKey.Name},
@@ -192,10 +191,8 @@ func keepLastOctets(text string) string { return text[max(0, len(text)-3000):] }
 var journalOnly = []string{"zonefile-sync: -1"}
 
 func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Results) error {
-	for _, a := range arms {
-		if _, err := a.changeSingly(ctx, s.plan.Zone, 2); err != nil {
-			return fmt.Errorf("%s: %w", a.name, err)
-		}
+	if _, err := changeAllSingly(ctx, arms, s.plan.Zone, 2); err != nil {
+		return err
 	}
 	began := time.Now()
 	elapsed := map[string][]time.Duration{}
@@ -207,14 +204,16 @@ func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Result
 		s.printf("round %d of %d, load %s", round+1, s.plan.Rounds, figures.LoadAverage())
 		into.Header.Rounds++
 		got := map[string]sample{}
+		lone, err := changeAllSingly(ctx, arms, s.plan.Zone, s.plan.Lone)
+		if err != nil {
+			return err
+		}
+		for i, a := range arms {
+			got[a.name+"/"+atOnce] = lone[i]
+		}
 		for i := range arms {
 			a := arms[(i+round)%len(arms)]
-			lone, err := a.changeSingly(ctx, s.plan.Zone, s.plan.Lone)
-			if err == nil {
-				got[a.name+"/"+atOnce] = lone
-				got[a.name+"/"+atRate], err = a.changeSteadily(ctx, s.plan.Zone, s.plan.Steady, s.plan.Rate)
-			}
-			if err != nil {
+			if got[a.name+"/"+atRate], err = a.changeSteadily(ctx, s.plan.Zone, s.plan.Steady, s.plan.Rate); err != nil {
 				return fmt.Errorf("%s: %w", a.name, err)
 			}
 		}

@@ -6,16 +6,16 @@
 //
 // Guarantees:
 //
-// (1) The compared ways alternate within every round, and a ratio is of two figures of a round. Kubizone is compared
-// with a Knot with dynamic updates.
+// (1) Kubizone is compared with a Knot with dynamic updates, in alternation within every round. A ratio is of two
+// figures of a round.
 //
-// (2) A change is measured from the due time to the first answer with its data, without which the run ends.
+// (2) A change is measured from its due time to the first answer with its data. Without an answer, the run ends.
 //
 // (3) Every server is the shipped program.
 //
-// (4) Measurements are kept as JSON lines, compared with the last kept run, and printed as Markdown.
+// (4) Results are JSON lines, compared with the last kept run.
 //
-// Out of scope: the working of deliveries.
+// Out of scope: other systems.
 //
 // Read run.go (the measurements, in order), then change.go, then docs/performance.md for the figures.
 package main

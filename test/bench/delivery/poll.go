@@ -75,7 +75,7 @@ func pollServer(ctx context.Context, server netip.AddrPort, zone string, came *a
 			if err != nil {
 				return err
 			}
-			_, _ = conn.Write(wire) // a failed query is repeated
+			_, _ = conn.Write(wire)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 )
 
 var targets = []figures.Target{
+	{What: "a lone change to BIND's answer, p99, ms", Name: changeLabel + toBIND + "/" + atOnce + "/p99/" + pooled, Most: true, Bound: 150},
+	{What: "a lone change to Knot's answer, p99, ms", Name: changeLabel + toKnot + "/" + atOnce + "/p99/" + pooled, Most: true, Bound: 150},
 	{What: "a change to BIND's answer, 100 a second, p99, ms", Name: changeLabel + toBIND + "/" + atRate + "/p99/" + pooled, Most: true, Bound: 1000},
 	{What: "a change to Knot's answer, 100 a second, p99, ms", Name: changeLabel + toKnot + "/" + atRate + "/p99/" + pooled, Most: true, Bound: 1000},
 	{What: "update → kubizone → BIND ÷ update → Knot → BIND, lone, p50",

@@ -17,19 +17,18 @@ import (
 type plan struct {
 	Rounds int
 	Time   time.Duration
-	// Zone is the number of records in a changing zone.
-	Zone int
+	Zone   int
 	// Lone changes are sequential. Steady changes are due at Rate a second, regardless of earlier changes.
 	Lone, Steady int
 	Rate         float64
-	// Writes are a round's by each way of measureUpdates.
+	// Writes is the number of a round's writes by each way of measureUpdates.
 	Writes int
-	// Kubizone is the measured program's path; empty: build it.
+	// Kubizone is the path of the measured program; if empty, it is built.
 	Kubizone string
 }
 
 func defaultPlan() plan {
-	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 20, Steady: 500, Rate: 100, Writes: 2000}
+	return plan{Rounds: 5, Time: 10 * time.Minute, Zone: 1000, Lone: 40, Steady: 500, Rate: 100, Writes: 2000}
 }
 
 const fewestRounds = 3

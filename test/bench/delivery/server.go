@@ -48,7 +48,7 @@ func launchProgram(ctx context.Context, dir, path string, args ...string) (*prog
 	if err != nil {
 		return nil, err
 	}
-	defer out.Close() // the process has its own
+	defer out.Close()
 	p.command.Stdout, p.command.Stderr = out, out
 	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true} // Ctrl-C reaches only this process
 	if err := p.command.Start(); err != nil {

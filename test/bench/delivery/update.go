@@ -20,7 +20,6 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// The ways of measureUpdates, each with new names.
 const (
 	byApply   = "apply"          // server-side apply of a Record
 	byMessage = "message"        // DNS UPDATE of an RRset

@@ -7,7 +7,7 @@
 // Guarantees:
 //
 //  1. A median is of the rounds' values: the median of ratios, not the ratio of medians.
-//  2. A run reads another run's file: a header, then a line of JSON for each series.
+//  2. The file of a run has a header, then a line of JSON for each series.
 //  3. Two runs differ in a figure only if their rounds' values do not overlap.
 //
 // Out of scope: the measured program.

@@ -50,7 +50,7 @@ func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i 
 	return elapsed, total, nil
 }
 
-// Quantile returns a quantile in milliseconds, and sorts elapsed.
+// Quantile returns a quantile in milliseconds. It sorts elapsed.
 func Quantile(elapsed []time.Duration, q float64) float64 {
 	slices.Sort(elapsed)
 	return elapsed[min(len(elapsed)-1, int(q*float64(len(elapsed))))].Seconds() * 1e3
@@ -74,7 +74,7 @@ func Resident(pid int, what string) (uint64, error) {
 // clockTicks is the unit of proc_pid_stat(5), on every Linux of Go.
 const clockTicks = 100
 
-// CPU reads a process's CPU time, to a hundredth of a second.
+// CPU returns a process's CPU time, to a hundredth of a second.
 func CPU(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -97,7 +97,6 @@ func CPU(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * time.Second / clockTicks, nil
 }
 
-// FetchOverSocket returns the page of a server on a unix socket.
 func FetchOverSocket(ctx context.Context, socket, page string) ([]byte, error) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer

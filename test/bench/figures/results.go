@@ -44,7 +44,6 @@ func (s *Series) Median() float64 {
 	return (v[len(v)/2-1] + v[len(v)/2]) / 2
 }
 
-// Results of a run.
 type Results struct {
 	Header Header
 	Series []*Series
@@ -95,7 +94,7 @@ func (r *Results) Write(file string) error {
 }
 
 func roundDigits(v float64) float64 {
-	out, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // always parses
+	out, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64)
 	return out
 }
 
@@ -124,7 +123,7 @@ func Read(file string) (*Results, error) {
 	}
 }
 
-// Finish prints the differences from dir/kept.jsonl, and writes the run to dir/last.jsonl, if keep is true also to
+// Finish prints the differences from dir/kept.jsonl, and writes the run to dir/last.jsonl; with keep also to
 // dir/kept.jsonl.
 func (r *Results) Finish(dir string, keep bool, out io.Writer) error {
 	kept := filepath.Join(dir, "kept.jsonl")

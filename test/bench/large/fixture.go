@@ -66,7 +66,7 @@ func (f fixture) keepSnapshot(ctx context.Context, dir string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
 		return "", err
 	}
-	// Memory of a separate process is not measured.
+	// A separate process keeps this work out of the measured memory.
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -151,7 +151,7 @@ func (f fixture) fillStore(ctx context.Context, dir, kept string) error {
 		return err
 	}
 	printLine("%s: written in %s", f.nameOf(), time.Since(began).Round(time.Second))
-	// A store that has run for a while has no pending work.
+	// Wait for pending work, as in a store that has run for a while.
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(time.Second) {
 		pending := int64(0)
 		for _, room := range []string{"outbox", "debts"} {

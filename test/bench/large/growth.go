@@ -128,7 +128,6 @@ var masses = []struct{ what, patch string }{
 	{"withdraw", `{"spec":{"withdrawalGracePeriod":"0s","delegations":[]}}`},
 }
 
-// measureMass changes all records of a zone, and measures delay and rate, and a neighbour's writes.
 func (p *plan) measureMass(ctx context.Context, r *figures.Results, n int, s *server, what, patch string) error {
 	if err := s.waitForRecords(ctx, n, p.Rest); err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// idleRecords is the size of the zone beside the server with the examples.
 const idleRecords = 3500
 
 // idleTargets are in MB.

@@ -19,20 +19,20 @@ import (
 )
 
 type plan struct {
-	// Sizes are those of the big zone, ascending.
+	// Sizes are the record counts of the big zone, ascending.
 	Sizes []int
-	// Zones have ten records, in up to a thousand namespaces; 0: none.
+	// Zones is the number of zones of ten records, in up to a thousand namespaces; 0 means none.
 	Zones int
-	// Rounds are of writes, each with Writes by a lone caller and Burst by many.
+	// A round has Writes by a lone caller and Burst by many.
 	Rounds, Writes, Burst int
-	// Rest precedes the measurement of memory, Idle that of memory at rest; 0: none.
+	// Rest precedes the measurement of memory, Idle that of memory at rest; 0 means none.
 	Rest, Idle time.Duration
-	// Mass is the number of records of a withdrawn delegation; 0: none.
+	// Mass is the number of records of a withdrawn delegation; 0 means none.
 	Mass    int
 	Program string
 	// Fixtures keeps filled stores; Dir has servers' files.
 	Fixtures, Dir string
-	// Profiles is the directory of heap profiles after each start; empty: none.
+	// Profiles is the directory of heap profiles after each start; empty means none.
 	Profiles string
 }
 
@@ -78,7 +78,6 @@ func main() {
 	defer stop()
 	began := time.Now()
 	r := figures.New(p.Sizes[len(p.Sizes)-1])
-	// A report follows a failure too.
 	failed := p.runPlan(ctx, r)
 	r.Header.Seconds = int(time.Since(began).Seconds())
 	report{r, p}.printReport(os.Stdout)

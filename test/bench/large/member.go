@@ -20,7 +20,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// member is an etcd to fill a store, without fsync: after a power failure, the store is filled again.
+// member is an etcd without fsync, to fill a store: after a power failure, the store is filled again.
 type member struct {
 	server *embed.Etcd
 	client *kubernetes.Client

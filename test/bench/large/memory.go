@@ -44,7 +44,6 @@ func (s *server) measureMemory(ctx context.Context) (m memory, err error) {
 	return m, nil
 }
 
-// writeHeapProfile collects garbage first.
 func (s *server) writeHeapProfile(ctx context.Context, dir, name string) error {
 	profile, err := s.client.Discovery().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").DoRaw(ctx)
 	if err != nil {
@@ -56,7 +55,7 @@ func (s *server) writeHeapProfile(ctx context.Context, dir, name string) error {
 	return os.WriteFile(filepath.Join(dir, name+".heap"), profile, 0o644)
 }
 
-// measureCPU returns µs and a count, divided by n.
+// measureCPU returns µs and allocations of f, divided by n.
 func (s *server) measureCPU(ctx context.Context, n int, f func() error) (cpu, mallocs float64, err error) {
 	before, err := s.measureMemory(ctx)
 	if err != nil {

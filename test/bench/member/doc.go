@@ -3,12 +3,9 @@
 
 // Package member runs an etcd for a benchmark in a process of its own, with the settings of Kubizone's embedded member.
 //
-// Guarantees:
+// Guarantees: (1) The member waits for the disk at each commit.
 //
-//  1. The member waits for the disk at each commit.
-//  2. Arms of a benchmark have equal members: only their writes differ.
-//
-// Out of scope: the process, which each benchmark starts in its own way.
+// Out of scope: the process.
 //
 // Read member.go.
 package member

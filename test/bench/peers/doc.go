@@ -7,20 +7,19 @@
 // Guarantees:
 //
 // (1) A system runs alone, on a new kube-apiserver, etcd and BIND. The systems alternate within every round, and a
-// ratio is of two figures of a round. external-dns with its defaults runs in the first round only, without the largest
-// size, for which its five writes a second need minutes.
+// ratio is of two figures of a round. external-dns with its defaults, five writes a second, runs in the first round
+// only, without the largest size.
 //
-// (2) A change is measured from the sent request: until the user knows the outcome (by the answer, the status, or only
-// the DNS), and until BIND answers with the data. A change never answered ends the run.
+// (2) A change is measured from the sent request until the user can know the outcome (by the answer, the status, or
+// only the DNS), and until BIND answers with the data. A change never answered ends the run.
 //
-// (3) Every etcd waits for the disk, and has equal settings. CPU time lacks BIND's, the client's, and that of the same
-// processes at rest. It includes some seconds after the last answer.
+// (3) Every etcd waits for the disk. CPU time excludes BIND, the client, and the system's use at rest.
 //
 // (4) Peers have advantages over their defaults: external-dns has --events, the CRD's controller no limits.
 //
-// (5) Measurements are kept as JSON lines, compared with the last kept run, and printed as Markdown.
+// (5) Results are JSON lines, compared with the last kept run.
 //
-// Out of scope: what a system checks before it publishes, and its behaviour under faults.
+// Out of scope: checks before publication, and behaviour under faults.
 //
 // Read run.go (the measurements, in order), then system.go, then docs/performance.md for the figures.
 package main

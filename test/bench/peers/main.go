@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/bench/member"
 )
 
-// memberVariable has the directory of an etcd, which this process is then.
+// memberVariable makes this process the etcd of the directory in its value.
 const memberVariable = "KUBIZONE_BENCH_PEERS_MEMBER"
 
 func serveIfAsked() (served bool, err error) {

@@ -23,14 +23,14 @@ const (
 	callers = 8
 	// breath precedes a lone change. It is longer than a program's pause between NOTIFYs or transfers.
 	breath = 300 * time.Millisecond
-	// askLone and askBulk are the pauses between questions for data that are not there yet.
+	// askLone and askBulk are the pauses between queries for missing data.
 	askLone, askBulk = time.Millisecond, 10 * time.Millisecond
-	// askStatus and askStatuses are those for statuses. A list is some thousandths of the measured CPU time.
+	// askStatus and askStatuses are the pauses between reads of statuses. A list takes some thousandths of the measured
+	// CPU time.
 	askStatus, askStatuses = 2 * time.Millisecond, 200 * time.Millisecond
 	firstRecords           = 10
 )
 
-// wanted is an answer that BIND will give.
 type wanted struct{ host, data string }
 
 func (s *stack) wantNext() wanted {
@@ -49,7 +49,6 @@ func (s *stack) createObject(ctx context.Context, w wanted) error {
 	return err
 }
 
-// makeFirst creates the records of lone changes.
 func (s *stack) makeFirst(ctx context.Context) error {
 	var first []wanted
 	for range firstRecords {
@@ -62,7 +61,6 @@ func (s *stack) makeFirst(ctx context.Context) error {
 	return s.waitForAnswers(ctx, first, askBulk)
 }
 
-// measureLone changes one object after another.
 func (s *stack) measureLone(ctx context.Context, n int, into map[string]figure) error {
 	var known, confirmed, answered []time.Duration
 	for i := range n {
@@ -159,7 +157,6 @@ func (s *stack) measureIdle(ctx context.Context, rest time.Duration, into map[st
 	return nil
 }
 
-// measureBulk creates n objects by callers at the same time.
 func (s *stack) measureBulk(ctx context.Context, n int, rest time.Duration, into map[string]figure) error {
 	names := make([]wanted, n)
 	for i := range names {
@@ -214,7 +211,6 @@ func (s *stack) measureBulk(ctx context.Context, n int, rest time.Duration, into
 
 func sizedRow(n int, row string) string { return fmt.Sprintf("%d/%s", n, row) }
 
-// waitForAnswers asks BIND for each name until all answers have come.
 func (s *stack) waitForAnswers(ctx context.Context, all []wanted, pause time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
@@ -232,7 +228,8 @@ func (s *stack) waitForAnswers(ctx context.Context, all []wanted, pause time.Dur
 	return err
 }
 
-// askForAll asks one question at a time: the next at once after the wanted answer, else after a pause, another name.
+// askForAll asks one question at a time. After a wanted answer, the next follows at once; otherwise another name, after
+// a pause.
 func (s *stack) askForAll(ctx context.Context, own []wanted, pause time.Duration) (lacking []wanted, err error) {
 	client := &mdns.Client{Timeout: time.Second}
 	conn, err := client.DialContext(ctx, s.bind.Addr.String())

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// Figures. Those of bulk follow the number of records.
+// Names of figures. The names in bulk get the number of records as a prefix.
 const (
 	loneKnown     = "lone/known"
 	loneConfirmed = "lone/confirmed"
@@ -30,7 +30,6 @@ const (
 	bulkHighest   = "highest"
 )
 
-// bulk lists the figures of each number of records.
 var bulk = []string{bulkCreated, bulkAnswered, bulkConfirmed, bulkRequests, bulkCPU, bulkAddedCPU, bulkLive, bulkWAL,
 	bulkResident, bulkHighest}
 
@@ -39,7 +38,6 @@ type row struct {
 	figures []string
 }
 
-// listRows are those of the table in docs/performance.md.
 func (p plan) listRows() []row {
 	few, many := p.Sizes[0], p.Sizes[len(p.Sizes)-1]
 	of := func(n int, figures ...string) (names []string) {

@@ -24,10 +24,9 @@ type plan struct {
 	Sizes []int
 	// Rest follows the last answer, as status writes and a second synchronization belong to the cost.
 	Rest time.Duration
-	// Kubizone is the measured program's path; empty means built first.
+	// Kubizone is the path of the measured program; if empty, it is built.
 	Kubizone string
-	// Systems are names.
-	Systems []string
+	Systems  []string
 }
 
 func defaultPlan() plan {
@@ -80,7 +79,6 @@ type figure struct {
 	value float64
 }
 
-// addRound adds each figure, and its ratio to Kubizone's of the same round.
 func addRound(into *figures.Results, got map[string]map[string]figure) {
 	for _, s := range systems {
 		for _, row := range sortedKeys(got[s.name]) {

@@ -29,26 +29,25 @@ const (
 	namespace = "default"
 	domain    = "bench.example."
 	readyLine = "ready: "
-	// waitTimeout is for a step of a busy machine.
+	// waitTimeout is long enough for a busy machine.
 	waitTimeout = 5 * time.Minute
 )
 
 var updateKey = rig.TSIGKey{Name: "bench.key", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 
-// stack is a system with the control plane and the name server below it.
 type stack struct {
 	*system
 	programs programs
 	dir      string
 	etcd     *rig.Process // kube-apiserver's
 	kube     *kuberig.Kube
-	server   *kuberig.Server // an aggregated API server, nil for none
+	server   *kuberig.Server // nil without an aggregated API server
 	bind     *rig.BIND
-	added    []*rig.Process // beside server
-	members  []string       // endpoints of every etcd
+	added    []*rig.Process
+	members  []string // endpoints of every etcd
 	objects  dynamic.ResourceInterface
 	made     int
-	// idle and addedIdle are processors used at rest, of all processes and of those that the user adds.
+	// idle and addedIdle are the processors used at rest, by all processes and by those that the user adds.
 	idle, addedIdle float64
 }
 
@@ -117,7 +116,6 @@ func waitForLine(ctx context.Context, p *rig.Process, line *regexp.Regexp) (stri
 	}
 }
 
-// startPrimary starts a BIND that takes updates of the zone with updateKey.
 func (s *stack) startPrimary(ctx context.Context) (err error) {
 	s.bind, err = rig.StartBIND(ctx, rig.BINDConfig{Keys: []rig.TSIGKey{updateKey}, Primaries: []rig.PrimaryZone{{
 		Zone: domain, UpdateKey: updateKey.Name,
@@ -128,7 +126,7 @@ func (s *stack) startPrimary(ctx context.Context) (err error) {
 }
 
 func (s *stack) startSecondary(ctx context.Context, at, primary netip.AddrPort) (err error) {
-	s.bind, err = rig.StartBIND(ctx, rig.BINDConfig{Addr: at, Keys: []rig.TSIGKey{updateKey},
+	s.bind, err = rig.StartBIND(ctx, rig.BINDConfig{Addr: at, Keys: []rig.TSIGKey{updateKey}, Options: "serial-query-rate 1000;",
 		Secondaries: []rig.SecondaryZone{{Zone: domain, Primary: primary, Key: updateKey.Name}}})
 	return err
 }
@@ -165,12 +163,11 @@ func (s *stack) readLogs() string {
 	return out.String()
 }
 
-// usage has counters since the start.
 type usage struct {
 	requests          float64 // at API servers
 	wal, live         float64 // octets of every etcd
 	all, added        time.Duration
-	resident, highest uint64 // of what the user adds
+	resident, highest uint64 // of the processes that the user adds
 }
 
 func (s *stack) readUsage(ctx context.Context) (u usage, err error) {
@@ -227,8 +224,8 @@ func (s *stack) readUsage(ctx context.Context) (u usage, err error) {
 	return u, nil
 }
 
-// ofSystems matches requests for the systems' kinds, for Events, and for reviews by which an aggregated server asks
-// kube-apiserver: not what kube-apiserver asks itself.
+// ofSystems matches requests for the systems' kinds, for Events, and for reviews by an aggregated server. It does not
+// match kube-apiserver's requests to itself.
 var ofSystems = regexp.MustCompile(`group="([a-z0-9.]*kubi\.zone|minimal\.example|externaldns\.k8s\.io)"|` +
 	`group="(events|authentication|authorization)\.k8s\.io"|resource="(events|secrets)"`)
 

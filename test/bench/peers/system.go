@@ -39,11 +39,11 @@ type system struct {
 	name     string
 	resource schema.GroupVersionResource
 	kind     string
-	// spec returns the spec of an object with an A record.
-	spec func(host, data string) map[string]any
-	// answered returns an error unless the write's answer reports that BIND will get the data. nil: no answer does.
+	spec     func(host, data string) map[string]any
+	// answered returns an error unless the write's answer promises that BIND gets the data. If nil, no answer promises
+	// it.
 	answered func(object *unstructured.Unstructured) error
-	// confirmed reports whether the status reports that BIND has the data. nil: no status does.
+	// confirmed reports whether the status says that BIND has the data. If nil, no status says so.
 	confirmed func(object *unstructured.Unstructured) bool
 	// once is true for a system that runs in the first round only.
 	once  bool
@@ -86,7 +86,6 @@ func specOfEndpoint(host, data string) map[string]any {
 	}}}
 }
 
-// hasCondition reports whether the condition is True for the object's generation.
 func hasCondition(object *unstructured.Unstructured, name string) bool {
 	all, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, one := range all {
@@ -99,8 +98,8 @@ func hasCondition(object *unstructured.Unstructured, name string) bool {
 	return false
 }
 
-// startKubizone starts a server with controller and primary, with the memory and the budget of the chart's mode
-// embedded, and a BIND as secondary.
+// startKubizone starts a server with controller and primary, with the memory and budget of the chart's mode embedded,
+// and a BIND as secondary.
 func startKubizone(ctx context.Context, s *stack) error {
 	account, err := s.kube.Delegate(ctx)
 	if err != nil {
@@ -116,7 +115,7 @@ func startKubizone(ctx context.Context, s *stack) error {
 	}
 	args := []string{"--namespace-budget=written=512Ki"}
 	for _, section := range [][]string{{"controller"}, {"primary", "--dns-listen", at.String()}} {
-		// The rights of the chart's roles are the same cost.
+		// All rights cost as much as those of the chart's roles.
 		user := "system:serviceaccount:" + kuberig.InstallNamespace + ":kubizone-" + section[0]
 		all := []string{"*"}
 		if err := s.kube.Grant(ctx, "", user, rbacv1.PolicyRule{APIGroups: all, Resources: all, Verbs: all}); err != nil {
@@ -147,7 +146,6 @@ func startKubizone(ctx context.Context, s *stack) error {
 	return s.startSecondary(ctx, bindAt, at)
 }
 
-// makeZone makes the zone, with a class for a secondary.
 func (s *stack) makeZone(ctx context.Context, secondary netip.AddrPort) error {
 	core, err := s.kube.Clients()
 	if err != nil {
@@ -225,7 +223,6 @@ func startExternalDNS(further ...string) func(context.Context, *stack) error {
 	}
 }
 
-// readEndpointKind returns the CustomResourceDefinition in external-dns' module.
 func readEndpointKind(ctx context.Context) ([]byte, error) {
 	root, err := rig.Root()
 	if err != nil {

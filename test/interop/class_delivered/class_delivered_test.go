@@ -45,7 +45,6 @@ func listSecondaries(at ...netip.AddrPort) []v1alpha1.Secondary {
 	return all
 }
 
-// findMember returns a zone's member label, or "".
 func findMember(catalog, zone string) string {
 	found := regexp.MustCompile(`(?m)^(\S+)\.zones\.\S+\s.*\sPTR\s+` + regexp.QuoteMeta(zone) + `$`).FindStringSubmatch(catalog)
 	if found == nil {

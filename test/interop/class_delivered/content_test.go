@@ -44,7 +44,6 @@ func (s *server) readSeen(t *testing.T) (now seen, err error) {
 	return now, err
 }
 
-// hasCondition reports whether a condition has this status and reason.
 func hasCondition(conditions []metav1.Condition, kind string, status metav1.ConditionStatus, reason string) bool {
 	of := meta.FindStatusCondition(conditions, kind)
 	return of != nil && of.Status == status && of.Reason == reason

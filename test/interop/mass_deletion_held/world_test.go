@@ -176,7 +176,6 @@ func (p place) transferZone() (uint32, []string, error) {
 	return serial, all, err
 }
 
-// compareZone returns the difference of the place from the wanted content; "" if none.
 func (p place) compareZone(serial int64, want []string) string {
 	at, has, err := p.transferZone()
 	switch {

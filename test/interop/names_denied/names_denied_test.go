@@ -1,9 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package names_denied proves: if a Knot lets the class's key update only some names of a zone, Records at other
-// names report the refusal, and everything else is delivered. A Record never delivered delays neither the Record's
-// deletion nor the Zone's. If Knot refuses to remove a Record, the removal is owed until Knot permits it.
+// Package names_denied proves: if a Knot lets the class's key update only some names of a zone, Records at other names
+// report the refusal, and everything else is delivered. A Record never delivered delays neither the Record's deletion
+// nor the Zone's. If Knot refuses to remove a Record, the removal stays pending until Knot permits it.
 package names_denied
 
 import (

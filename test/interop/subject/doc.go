@@ -8,7 +8,7 @@
 //  1. A zone has exactly its master file's records.
 //  2. A server from Start ends before the test.
 //
-// Out of scope: right answers. The servers of test/rig give these, without code of this package.
+// Out of scope: right answers, which the servers of test/rig give.
 //
 // Read subject.go.
 package subject

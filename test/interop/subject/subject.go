@@ -27,14 +27,12 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Loopback has the addresses that may transfer.
 var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/16")}
 
-// Outside is a loopback address not in Loopback.
 var Outside = netip.MustParseAddr("127.99.0.1")
 
-// Zone makes a zone of the default view from a master file. The name is the uid: new text replaces the old zone in a
-// Set.
+// Zone makes a zone of the default view from a master file. Its name is the uid, so that new text replaces the old zone
+// in a Set.
 func Zone(t testing.TB, text string) *zoneview.Snapshot {
 	t.Helper()
 	header, s, sets, err := parseZone(text)
@@ -165,7 +163,7 @@ func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving 
 	return StartClasses(t, c, zones...)
 }
 
-// StartClasses is Start for peers from classes, and keeps a configured address.
+// StartClasses is Start for peers from classes. It keeps a configured address.
 func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
 	t.Helper()
 	set := zoneview.NewSet(zoneview.Config{})

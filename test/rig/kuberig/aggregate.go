@@ -24,7 +24,6 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Names in the install manifests.
 const (
 	InstallNamespace = "kubizone-system"
 	ServerName       = "kubizone-apiserver"
@@ -35,7 +34,6 @@ var groups = []string{"kubi.zone", "bind9.kubi.zone"}
 
 var apiServices = schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 
-// Namespace creates a missing namespace.
 func (k *Kube) Namespace(ctx context.Context, name string) error {
 	clients, err := k.Clients()
 	if err != nil {
@@ -52,7 +50,7 @@ func allowExisting(err error) error {
 	return err
 }
 
-// ServiceAccount returns a kubeconfig with a token for a day, and creates a missing account or namespace.
+// ServiceAccount returns a kubeconfig with a token for a day. It creates a missing account or namespace.
 func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kubeconfig string, err error) {
 	clients, err := k.Clients()
 	if err != nil {
@@ -117,7 +115,8 @@ func (k *Kube) Bind(ctx context.Context, namespace, user, clusterRole string) er
 	return err
 }
 
-// delegated are rights beside extension-apiserver-authentication-reader and system:auth-delegator.
+// delegated are rights of an aggregated server beside extension-apiserver-authentication-reader and
+// system:auth-delegator.
 var delegated = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"namespaces", "resourcequotas"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{""}, Resources: []string{"resourcequotas/status"}, Verbs: []string{"update"}},
@@ -130,7 +129,7 @@ var delegated = []rbacv1.PolicyRule{
 	{APIGroups: []string{"flowcontrol.apiserver.k8s.io"}, Resources: []string{"flowschemas/status"}, Verbs: []string{"patch"}},
 }
 
-// Delegate creates an aggregated server's service account, and returns a kubeconfig for --kubeconfig,
+// Delegate creates an aggregated server's service account. It returns a kubeconfig for --kubeconfig,
 // --authentication-kubeconfig and --authorization-kubeconfig.
 func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 	clients, err := k.Clients()
@@ -225,8 +224,7 @@ func (k *Kube) Unaggregate(ctx context.Context) error {
 	return nil
 }
 
-// WaitAvailable waits until the APIService is available, or unavailable, and returns the condition's reason and
-// message.
+// WaitAvailable waits until the APIService is available (want) or not, and returns the condition's reason and message.
 func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message string, err error) {
 	services, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
@@ -259,7 +257,8 @@ func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message st
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// WaitDefinitions waits until clients discover the kinds of all CustomResourceDefinitions, later than Established.
+// WaitDefinitions waits until clients discover the kinds of all CustomResourceDefinitions, which is later than
+// Established.
 func (k *Kube) WaitDefinitions(ctx context.Context) error {
 	client, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
@@ -318,7 +317,7 @@ func checkDefinitions(ctx context.Context, client dynamic.Interface, found disco
 	return nil
 }
 
-// ServingHosts returns the hosts of an aggregated server's certificate: kube-apiserver verifies the Service's name,
+// ServingHosts returns the hosts of an aggregated server's certificate. kube-apiserver verifies the Service's name,
 // direct clients the address.
 func ServingHosts() []string {
 	return []string{ServerName + "." + InstallNamespace + ".svc", "localhost", "127.0.0.1"}

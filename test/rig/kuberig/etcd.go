@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// Etcd is a sole member inside this process.
 type Etcd struct {
 	Endpoint string
 
@@ -27,7 +26,7 @@ type Etcd struct {
 	once   sync.Once
 }
 
-// StartEtcd runs a member on dir until Close, without TLS and without fsync, because a killed process loses nothing.
+// StartEtcd runs a member on dir until Close, without TLS, and without fsync, since a killed process loses nothing.
 func StartEtcd(ctx context.Context, dir string) (*Etcd, error) {
 	return startEtcd(ctx, dir, transport.TLSInfo{})
 }
@@ -92,5 +91,4 @@ func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etc
 	return nil, fmt.Errorf("etcd on %s: %w", dir, err)
 }
 
-// Close keeps the directory.
 func (e *Etcd) Close() { e.once.Do(e.server.Close) }

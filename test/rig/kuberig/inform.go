@@ -22,7 +22,7 @@ import (
 type Informer struct {
 	mu      sync.Mutex
 	objects map[string]string // by namespace and name
-	last    int64             // of the last event
+	last    int64
 	synced  chan struct{}
 	once    sync.Once
 	counts  Informed
@@ -30,13 +30,12 @@ type Informer struct {
 
 type Informed struct {
 	Lists, Watches, Events int
-	// Whole counts watches that begin with all objects (KEP-3157), in place of a list.
+	// Whole counts watches that begin with all objects (KEP-3157) and replace a list.
 	Whole int
 	// Disorder counts events whose version is not above the last.
 	Disorder int
 }
 
-// Inform follows a resource until ctx ends.
 func Inform(ctx context.Context, of cache.ListerWatcherWithContext, object runtime.Object) *Informer {
 	i := &Informer{objects: map[string]string{}, synced: make(chan struct{})}
 	counted := &cache.ListWatch{
@@ -58,7 +57,6 @@ func Inform(ctx context.Context, of cache.ListerWatcherWithContext, object runti
 	return i
 }
 
-// Synced is closed after the first full list.
 func (i *Informer) Synced() <-chan struct{} { return i.synced }
 
 func (i *Informer) Has() map[string]string {

@@ -28,15 +28,14 @@ import (
 // FrontProxyName is the common name of kube-apiserver's front-proxy certificate.
 const FrontProxyName = "front-proxy-client"
 
-// controllers handle aggregated resources, and need no node.
+// controllers are those for aggregated resources, without need of a node.
 const controllers = "namespace-controller,garbage-collector-controller,serviceaccount-controller,serviceaccount-token-controller," +
 	"resourcequota-controller,clusterrole-aggregation-controller,root-ca-certificate-publisher-controller"
 
-// Garbage would take a tenth of the CPU time.
 var sparing = []string{"GOGC=400"}
 
 type KubeConfig struct {
-	// Etcd is the endpoint of a member. If empty, kube-apiserver has a member inside this process.
+	// Etcd is the endpoint of a member. If empty, kube-apiserver gets a member inside this process.
 	Etcd string
 	// ControllerManager starts kube-controller-manager at once. Garbage collector and quota see an aggregated API
 	// registered later within half a minute.
@@ -54,8 +53,8 @@ type Kube struct {
 	FrontProxyCA *rig.Authority // signs kube-apiserver's client certificate for aggregated servers
 
 	dir       string
-	etcd      *Etcd  // nil with KubeConfig.Etcd
-	endpoint  string // of etcd
+	etcd      *Etcd // nil with KubeConfig.Etcd
+	endpoint  string
 	apiserver *rig.Process
 	manager   *rig.Process
 	further   []string
@@ -63,7 +62,6 @@ type Kube struct {
 	admin     *rest.Config
 }
 
-// StartKube returns when etcd and kube-apiserver are ready.
 func StartKube(ctx context.Context, dir string, c KubeConfig) (_ *Kube, err error) {
 	if _, err := rig.KubeProgram("kube-apiserver"); err != nil {
 		return nil, err
@@ -170,7 +168,6 @@ func (k *Kube) writeCertificates() error {
 	return nil
 }
 
-// StartControllerManager also starts the Controllers of KubeConfig.
 func (k *Kube) StartControllerManager(ctx context.Context) error {
 	program, err := rig.KubeProgram("kube-controller-manager")
 	if err != nil {
@@ -195,7 +192,6 @@ func (k *Kube) StartControllerManager(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The certificate is self-signed.
 	health := &rest.Config{Host: "https://" + at.String(), TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 	if err := waitReady(ctx, k.manager, health, "/healthz", time.Minute); err != nil {
 		return fmt.Errorf("kube-controller-manager: %w", err)
@@ -239,7 +235,7 @@ func portOf(at netip.AddrPort) string { return strconv.Itoa(int(at.Port())) }
 
 func (k *Kube) URL() string { return "https://" + k.Addr.String() }
 
-// Admin returns a new configuration of group system:masters, without rate limits.
+// Admin returns a copy of the configuration for group system:masters, without rate limits.
 func (k *Kube) Admin() *rest.Config { return rest.CopyConfig(k.admin) }
 
 func (k *Kube) AdminKubeconfig() string { return filepath.Join(k.dir, "admin.kubeconfig") }
@@ -292,17 +288,16 @@ func ClientConfig(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-// FrontProxy returns the certificate by which an aggregated server trusts kube-apiserver's identity headers.
+// FrontProxy returns kube-apiserver's client certificate for aggregated servers.
 func (k *Kube) FrontProxy() (tls.Certificate, error) {
 	return tls.LoadX509KeyPair(filepath.Join(k.dir, "front-proxy.crt"), filepath.Join(k.dir, "front-proxy.key"))
 }
 
-// Pause stops kube-apiserver, with open connections.
+// Pause stops kube-apiserver, and keeps connections open.
 func (k *Kube) Pause() error { return k.apiserver.Pause() }
 
 func (k *Kube) Resume() error { return k.apiserver.Signal(syscall.SIGCONT) }
 
-// Log returns at least the last megabyte.
 func (k *Kube) Log() string { return k.apiserver.Log() }
 
 func (k *Kube) ControllerManagerLog() string { return k.manager.Log() }

@@ -20,15 +20,14 @@ import (
 
 // ServerConfig configures a replica of `kubizone apiserver`.
 type ServerConfig struct {
-	Program string
-	Kube    *Kube
-	// Kubeconfig is that of Kube.Delegate.
+	Program    string
+	Kube       *Kube
 	Kubeconfig string
 	// Etcd is the replicas' endpoint. If empty, the server runs a member in its directory.
 	Etcd string
 	// Addr is a free loopback port if zero.
 	Addr netip.AddrPort
-	// Serving is the certificate; zero: one of the cluster's authority, for ServingHosts.
+	// Serving is the certificate; zero means a certificate of the cluster's authority for ServingHosts.
 	Serving rig.Pair
 	Args    []string
 	Env     []string // KEY=value, beside this process's
@@ -92,14 +91,12 @@ func (s *Server) Rotate(serving rig.Pair) error {
 	return err
 }
 
-// URL is the server's, not the aggregator's.
 func (s *Server) URL() string { return "https://" + s.Addr.String() }
 
 func (s *Server) makeAnonymousConfig() *rest.Config {
 	return &rest.Config{Host: s.URL(), TLSClientConfig: rest.TLSClientConfig{CAData: s.kube.ClusterCA.PEM}}
 }
 
-// Direct returns a configuration that bypasses the aggregator.
 func (s *Server) Direct(kubeconfig string) (*rest.Config, error) {
 	config, err := ClientConfig(kubeconfig)
 	if err == nil {
@@ -114,10 +111,9 @@ func (s *Server) Pid() int { return s.process.Pid() }
 
 func (s *Server) Ended() <-chan struct{} { return s.process.Ended() }
 
-// Signal sends SIGSTOP, a pause with open connections, SIGCONT or another.
+// Signal sends a signal; SIGSTOP is a pause with open connections.
 func (s *Server) Signal(signal syscall.Signal) error { return s.process.Signal(signal) }
 
-// Stop sends SIGTERM, and kills the process when ctx ends.
 func (s *Server) Stop(ctx context.Context) error {
 	if err := s.process.Signal(syscall.SIGTERM); err != nil {
 		return err

@@ -42,7 +42,7 @@ type container struct {
 	since          metav1.Time
 	started, ready bool
 	restarts       int
-	former         string // output of former processes
+	former         string
 	mounted        []string
 }
 
@@ -173,7 +173,7 @@ func (c *container) makeCommand(arguments []string) (*exec.Cmd, error) {
 		return nil, err
 	}
 	program := arguments[0]
-	if !path.IsAbs(program) { // a program of this machine
+	if !path.IsAbs(program) {
 		if program, err = rig.Find(program, "the image "+c.spec.Image); err != nil {
 			return nil, err
 		}

@@ -8,12 +8,11 @@
 // Guarantees, beside those of package rig:
 //
 //  1. Tests run in their own namespaces (Main), which end with all processes, mounts and files, however the test ended.
-//     Any number of packages may run at the same time.
 //  2. A pod has the properties of its spec: user and groups, no capability, a read-only root, bound ServiceAccount
 //     tokens, volumes updated atomically, probes, preStop and grace. A spec with any other property visible to
 //     processes fails the test.
-//  3. A Service has a name and an address that is translated to ready pods. NetworkPolicies, resource limits and
-//     seccomp profiles are not enforced.
+//  3. A Service has a name, and an address that leads to ready pods. NetworkPolicies, resource limits and seccomp
+//     profiles are not enforced.
 //
 // Out of scope: the programs in the pods.
 //

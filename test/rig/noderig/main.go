@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// nodeEnv marks the namespaces' first process, with a furniture in JSON.
+	// nodeEnv marks the first process of the namespaces; its value is a furniture in JSON.
 	nodeEnv = "KUBIZONE_TEST_NODE"
 	// hostAddress is the node's in the pod network.
 	hostAddress = "10.0.0.1"
@@ -44,7 +44,7 @@ var (
 	errAbsent = errors.New("noderig: TestMain does not call noderig.Main")
 )
 
-// Main runs a package's tests in new namespaces and returns the exit code. find, called with network access, returns
+// Main runs a package's tests in new namespaces and returns the exit code. find runs with network access. It returns
 // the containers' programs, some perhaps built into dir.
 func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, error)) int {
 	if reported := os.Getenv(nodeEnv); reported != "" && os.Getpid() == 1 {
@@ -102,7 +102,7 @@ func enterNamespaces(find func(ctx context.Context, dir string) (Programs, error
 		}
 		return 0, err
 	}
-	// go test sends SIGQUIT beyond the time limit, for a dump of goroutines.
+	// go test sends SIGQUIT after the time limit, to dump the goroutines.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	go func() {

@@ -53,7 +53,7 @@ type Node struct {
 	mu      sync.Mutex
 	running map[types.UID]*pod
 	placed  int
-	all     []*pod // ended too
+	all     []*pod
 }
 
 // StartNode runs a cluster's pods until ctx ends. The cluster needs KubeConfig. fail is called for failures.
@@ -163,7 +163,7 @@ func (n *Node) Logs(namespace, prefix string) map[string]string {
 	return logs
 }
 
-// Execute, like `kubectl exec`, uses the newest pod with a name prefix.
+// Execute runs a command in the newest pod with a name prefix, like `kubectl exec`.
 func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, arguments ...string) (string, error) {
 	found := n.findPods(namespace, prefix)
 	if len(found) == 0 {
@@ -208,7 +208,7 @@ func (n *Node) Processes(namespace, prefix, name string) ([]int, error) {
 			for _, thread := range threads {
 				children, err := os.ReadFile(thread)
 				if err != nil {
-					continue // the thread has ended
+					continue
 				}
 				for _, child := range strings.Fields(string(children)) {
 					id, err := strconv.Atoi(child)

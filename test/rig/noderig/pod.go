@@ -26,17 +26,17 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// look is the interval of comparisons with the objects.
+// look is the interval between comparisons of pods with their objects.
 const look = 200 * time.Millisecond
 
 type pod struct {
 	node             *Node
-	object           *corev1.Pod // as created
+	object           *corev1.Pod
 	network, ip, dir string
 	containers       []*container
 	volumes          map[string]string // by volume
 	tokens           map[string]string // by volume and path
-	shown            corev1.PodStatus  // last status written
+	shown            corev1.PodStatus
 }
 
 func (p *pod) runPod() error {
@@ -81,7 +81,7 @@ func (p *pod) runPod() error {
 	}
 }
 
-// checkSpec refuses fields that the node ignores but processes would see.
+// checkSpec refuses fields that the node ignores but processes would notice.
 func (p *pod) checkSpec() error {
 	spec := &p.object.Spec
 	if len(spec.InitContainers)+len(spec.EphemeralContainers)+len(spec.HostAliases) > 0 || spec.HostNetwork || spec.HostPID || spec.HostIPC || spec.DNSConfig != nil {
@@ -161,7 +161,7 @@ func (p *pod) inNetwork(do func() error) error {
 	}
 	failed := do()
 	if err := unix.Setns(int(original.Fd()), unix.CLONE_NEWNET); err != nil {
-		return errors.Join(failed, err) // the thread ends with the goroutine: no other gets it
+		return errors.Join(failed, err) // the thread ends with the goroutine, so that no other gets its namespace
 	}
 	runtime.UnlockOSThread()
 	return failed

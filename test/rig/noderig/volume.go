@@ -21,7 +21,6 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// missing is an absent object, or key of an object.
 type missing struct{ what string }
 
 func (m *missing) Error() string { return m.what + " is missing" }
@@ -166,7 +165,6 @@ func chooseKeys(into map[string]file, data map[string][]byte, items []corev1.Key
 	return nil
 }
 
-// A token outlives every test.
 func (p *pod) readToken(volume string, of *corev1.ServiceAccountTokenProjection) (string, error) {
 	at := volume + "/" + of.Path
 	if token, ok := p.tokens[at]; ok {

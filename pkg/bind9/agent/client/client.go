@@ -43,14 +43,14 @@ const (
 	// maxWait bounds the waits for slot and rate, because the caller has other servers. It exceeds the interval of the
 	// slowest dialect.
 	maxWait = 1500 * time.Millisecond
-	// pauseTime is the pause after a 429 without Retry-After.
+	// pauseTime follows a 429 without Retry-After.
 	pauseTime = 2 * time.Second
 	// dialectAge is the lifetime of the known dialect: another server may come to the same address.
 	dialectAge = time.Minute
 )
 
-// New returns a client for a URL without a path, such as "https://192.0.2.1:8443". The transport adds the credentials;
-// nil means http.DefaultTransport. New sends nothing.
+// New returns a client for a URL without a path, such as "https://192.0.2.1:8443", and sends nothing. The transport
+// adds the credentials; nil means http.DefaultTransport.
 func New(address string, transport http.RoundTripper) (*Client, error) {
 	at, err := url.Parse(address)
 	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" || at.Path != "" && at.Path != "/" || at.RawQuery != "" ||
@@ -62,14 +62,11 @@ func New(address string, transport http.RoundTripper) (*Client, error) {
 		slot: make(chan struct{}, 1), speaks: slowest, pace: rate.NewLimiter(slowest.rate, slowest.burst)}, nil
 }
 
-// Error is a failed request.
 type Error struct {
-	// Status is the HTTP status, 0 without an answer.
-	Status  int
-	Message string
-	// RetryAfter is the pause that the server or the rate demands.
-	RetryAfter time.Duration
-	// Unsupported: the dialect cannot express the request.
+	// Status is the HTTP status; 0 means no answer.
+	Status      int
+	Message     string
+	RetryAfter  time.Duration
 	Unsupported bool
 	Err         error // the cause, for the log
 }
@@ -132,7 +129,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 
 const zonesPath = "/zones"
 
-// zonePath escapes the root, whose dot would be the directory itself.
+// The dot of the root would be the directory itself.
 func zonePath(zone name.Name) string {
 	if zone == name.Root {
 		return "/zones/%2E"
@@ -147,7 +144,6 @@ func orEmpty(list []string) *[]string {
 	return &list
 }
 
-// Remove removes a zone if it exists.
 func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error {
 	leave, speaks, err := c.acquireSlot(ctx)
 	if err != nil {
@@ -191,7 +187,7 @@ func (c *Client) Retransfer(ctx context.Context, zone name.Name, fence Fence) er
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/retransfer", nil, nil)
 }
 
-// Health checks that the server accepts the credentials.
+// Health returns an error unless the server accepts the credentials.
 func (c *Client) Health(ctx context.Context) error {
 	leave, _, err := c.acquireSlot(ctx)
 	if err != nil {
@@ -215,7 +211,7 @@ func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
 	case http.StatusNotFound:
 		return false, nil
 	case http.StatusInternalServerError:
-		// bindcar answers 500 for a secondary before its first transfer: the zone exists if named answers at all.
+		// bindcar answers 500 for a secondary before its first transfer. The zone exists if named answers at all.
 		if c.sendRequest(ctx, http.MethodGet, "/server/status", nil, nil) == nil {
 			return true, nil
 		}
@@ -282,7 +278,7 @@ func (c *Client) waitPace(ctx context.Context) error {
 	}
 }
 
-// sendRequest does not count /health for the rate.
+// /health does not count for the rate.
 func (c *Client) sendRequest(ctx context.Context, method, path string, body, into any) error {
 	if path != "/health" {
 		if err := c.waitPace(ctx); err != nil {
@@ -328,7 +324,7 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	return c.readRefusal(method, path, response)
 }
 
-// readRefusal omits the text of the server, which is untrusted.
+// The text of the server is untrusted.
 func (c *Client) readRefusal(method, path string, response *http.Response) error {
 	refusal := &Error{Status: response.StatusCode, Message: fmt.Sprintf("%s answers %s %s%s with %d; its log says why", c.url,
 		method, protocol.Base, path, response.StatusCode)}

@@ -17,9 +17,9 @@ import (
 )
 
 type dialect struct {
-	// agent: Kubizone's agent, whose requests may be repeated.
+	// agent is true for Kubizone's agent, whose requests may be repeated.
 	agent bool
-	rate  rate.Limit // requests a second
+	rate  rate.Limit
 	burst int
 }
 
@@ -30,7 +30,7 @@ var (
 	slowest   = bindcar07
 )
 
-// readDialect returns the dialect for the version in /health. Images of bindcar 0.7.1 and 0.7.2 report 0.7.0.
+// Images of bindcar 0.7.1 and 0.7.2 report 0.7.0.
 func readDialect(health protocol.Health) (dialect, error) {
 	if health.Agent == "kubizone" {
 		return kubizone, nil
@@ -55,7 +55,6 @@ func showName(zone name.Name) string {
 	return strings.TrimSuffix(zone.String(), ".")
 }
 
-// translateZone rejects a zone that the dialect cannot express.
 func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (protocol.CreateZone, error) {
 	asked.ZoneName = showName(zone)
 	if d.agent {

@@ -14,21 +14,20 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Signing is the signing state of a zone.
 type Signing struct {
 	Present bool
 	// Status is nil before the zone is signed.
 	Status *protocol.DNSSECStatus
-	// KeyOwner is the owner of the keys, "" for keys added by hand.
+	// KeyOwner is the owner of the keys; "" for keys added by hand.
 	KeyOwner string
-	// DS are the DS of published key signing keys.
+	// DS are those of published key signing keys.
 	DS []protocol.DSRecord
 }
 
 // maxKeys bounds the keys of a zone; a rollover has two or three.
 const maxKeys = 64
 
-// acquireAgent rejects a bindcar, which does not report the states of keys.
+// A bindcar does not report the states of keys.
 func (c *Client) acquireAgent(ctx context.Context) (leave func(), err error) {
 	leave, speaks, err := c.acquireSlot(ctx)
 	if err == nil && !speaks.agent {
@@ -38,7 +37,7 @@ func (c *Client) acquireAgent(ctx context.Context) (leave func(), err error) {
 	return leave, err
 }
 
-// ReadSigning returns the signing state of a zone, zero if the server lacks the zone.
+// ReadSigning returns the signing state of a zone; zero if the server lacks the zone.
 func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, error) {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {
@@ -79,7 +78,6 @@ func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, sta
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/dnssec/checkds", protocol.CheckDS{KeyTag: keyTag, DS: state}, nil)
 }
 
-// Notify has the server send NOTIFY to secondaries.
 func (c *Client) Notify(ctx context.Context, zone name.Name) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {
@@ -89,7 +87,6 @@ func (c *Client) Notify(ctx context.Context, zone name.Name) error {
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/notify", nil, nil)
 }
 
-// ListZones lists all zones of the server.
 func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {

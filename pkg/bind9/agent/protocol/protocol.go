@@ -3,7 +3,6 @@
 
 package protocol
 
-// Base is the prefix of all paths.
 const Base = "/api/v1"
 
 const (
@@ -11,7 +10,6 @@ const (
 	Secondary = "secondary"
 )
 
-// SOA is the SOA of a new primary zone. The agent requires every number; bindcar has defaults.
 type SOA struct {
 	PrimaryNS   string  `json:"primaryNs"`
 	AdminEmail  string  `json:"adminEmail"` // as a name, "hostmaster.example.org."
@@ -22,7 +20,6 @@ type SOA struct {
 	NegativeTTL *uint32 `json:"negativeTtl,omitempty"`
 }
 
-// Record is a record of a new primary zone, in zone file format.
 type Record struct {
 	Name  string  `json:"name"`
 	Type  string  `json:"type"`
@@ -74,7 +71,6 @@ type ZoneResponse struct {
 	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
-// DNSSECStatus is the state of a zone that named signs.
 type DNSSECStatus struct {
 	Policy string      `json:"policy"`
 	Signed bool        `json:"signed"`
@@ -83,7 +79,6 @@ type DNSSECStatus struct {
 	UnsignedSerial *uint32 `json:"unsignedSerial,omitempty"`
 }
 
-// DNSSECKey is a key of a zone.
 type DNSSECKey struct {
 	Tag  uint16 `json:"tag"`
 	Role string `json:"role"`
@@ -97,21 +92,20 @@ type ZoneList struct {
 	Count int      `json:"count"`
 }
 
-// DS is the response of GET /zones/{name}/ds.
 type DS struct {
 	Success bool       `json:"success"`
 	Zone    string     `json:"zone"`
 	Records []DSRecord `json:"dsRecords"`
 }
 
-// DSRecord is the DS of a key signing key.
 type DSRecord struct {
 	KeyTag     uint16 `json:"keyTag"`
 	Algorithm  uint8  `json:"algorithm"`
 	DigestType uint8  `json:"digestType"`
 	Digest     string `json:"digest"`
 	RR         string `json:"rr"`
-	// CDS: the key was published for long enough, so named requests this DS from the parent (RFC 7344). Agent.
+	// CDS is true if the key was published for long enough, so that named requests this DS from the parent (RFC 7344).
+	// Agent.
 	CDS bool `json:"cds"`
 }
 
@@ -139,17 +133,15 @@ type Members struct {
 	Some    string `json:"some,omitempty"`
 }
 
-// Health is the response of GET /health.
 type Health struct {
 	Status  string `json:"status"`
 	Version string `json:"version"`
-	// Agent is "kubizone", missing from a bindcar. Agent.
+	// Agent is "kubizone"; a bindcar omits it. Agent.
 	Agent string `json:"agent,omitempty"`
 	// ConfigHash identifies named's loaded configuration; missing before a load, or without watched files. Agent.
 	ConfigHash string `json:"configHash,omitempty"`
 }
 
-// Ready is the response of GET /ready.
 type Ready struct {
 	Ready  bool     `json:"ready"`
 	Checks []string `json:"checks"`

@@ -18,7 +18,6 @@ import (
 	"time"
 )
 
-// Key is a key of named's controls block.
 type Key struct {
 	// Algorithm is "hmac-sha256", "hmac-sha384" or "hmac-sha512".
 	Algorithm string
@@ -28,7 +27,7 @@ type Key struct {
 
 var algorithms = map[string]byte{"hmac-sha256": 163, "hmac-sha384": 164, "hmac-sha512": 165}
 
-// Failure is the error of a refused command. Nothing has changed unless Text says so.
+// Failure is a refused command. Nothing has changed unless Text says so.
 type Failure struct {
 	Command string // first word
 	Err     string // as "not found"
@@ -46,7 +45,7 @@ func (f *Failure) Error() string {
 // Client sends commands to named. It is safe for concurrent use.
 type Client struct {
 	Address string // in the controls block: "127.0.0.1:953"
-	// Keys returns at least one key. If named refuses a key, the next is tried: both ends may change keys at different
+	// Keys returns at least one key. Each is tried until named accepts one: both ends may change keys at different
 	// times.
 	Keys func() ([]Key, error)
 	// Timeout bounds a command; 0 means 30 s.

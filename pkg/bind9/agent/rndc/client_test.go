@@ -111,7 +111,6 @@ func startFakeServer(t *testing.T, reply func(question table, n int) []byte) *Cl
 	return &Client{Address: listener.Addr().String(), Keys: fixKeys(testKey), Timeout: 5 * time.Second}
 }
 
-// answerAsNamed returns named's answer.
 func answerAsNamed(question table, data table) table {
 	serial, _ := question.find("_ctrl").text("_ser")
 	return table{{"_ctrl", table{{"_ser", []byte(serial)}, {"_rpl", []byte("1")}, {"_nonce", []byte("4711")}}}, {"_data", data}}

@@ -8,10 +8,10 @@
 //	R1. A command is sent once, with a nonce that named has issued for it: a recorded command cannot be replayed.
 //	R2. An answer is accepted only with named's signature, and the serial and the nonce of the command.
 //	R3. Messages are bounded in octets, in nesting and in time.
-//	R4. An error tells whether named refused the command (*Failure) or the outcome is unknown.
+//	R4. A *Failure means that named refused the command; after any other error the outcome is unknown.
 //
 // A message is a 32-bit length, a 32-bit version, and a table of named values: octets or tables. The first value,
-// _auth, is an HMAC over all octets after it. No Go library of the protocol is maintained.
+// _auth, is an HMAC over all octets after it.
 //
 // Out of scope: zones, HTTP, and the words of commands.
 //

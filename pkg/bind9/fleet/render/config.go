@@ -40,7 +40,9 @@ const (
 // maxUDP bounds UDP messages in octets, to avoid fragmentation (DNS flag day 2020).
 const maxUDP = 1232
 
-const serialQueries = 1000
+// zoneRate bounds SOA queries and NOTIFYs a second. By BIND's default of 20 both go in steps of half a second, and a
+// server without a disk loads 10,000 zones in ten minutes.
+const zoneRate = 1000
 
 // Files returns the files of ConfigDir without keys, by name, for a ConfigMap.
 func (s *Server) Files() (map[string]string, error) {
@@ -70,7 +72,8 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 			return nil, fmt.Errorf("transfer key of the cluster: %w", err)
 		}
 	}
-	// controls is in the file of the keys: a volume updates the files of one source at once, but each source by itself.
+	// controls is in the file of the keys, because a volume updates the files of one source at once, but each source by
+	// itself.
 	controls := fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys { %q; };\n};\n", RNDCPort, s.Control.Name)
 	return map[string]string{
 		keysFile: s.Control.statement() + peers + controls,
@@ -79,7 +82,6 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 	}, nil
 }
 
-// Mounted returns all files of ConfigDir.
 func (s *Server) Mounted() (map[string]string, error) {
 	files, err := s.Files()
 	if err != nil {
@@ -174,6 +176,10 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tserver-id none;")
 	// The primary, or the agent, notifies the servers. The servers notify only servers named in a zone.
 	c.line("\tnotify explicit;")
+	// BIND's default is five seconds. After a delayed NOTIFY of a signer, a server would also answer with former
+	// signatures beside new keys.
+	c.line("\tnotify-delay 0;")
+	c.line("\tnotify-rate %d;", zoneRate)
 	c.line("\tallow-notify { %s };", s.Transfer.formatList())
 	c.line("\tallow-update { none; };")
 	if len(config.UpdateForwarding) > 0 {
@@ -190,8 +196,7 @@ func (s *Server) namedConf() (string, error) {
 		query = fmt.Sprintf("{ 127.0.0.1; %s%s }", s.Transfer.formatList(), peers)
 	}
 	c.line("\tallow-query %s;", query)
-	// By BIND's default of 20 a second, a server without a disk loads 10,000 zones in ten minutes.
-	c.line("\tserial-query-rate %d;", serialQueries)
+	c.line("\tserial-query-rate %d;", zoneRate)
 	transfer := c.formatAddresses("allowTransfer", config.AllowTransfer)
 	c.line("\tallow-transfer { %s%s%s;", s.Transfer.formatList(), peers, strings.TrimPrefix(transfer, "{"))
 	c.line("\trecursion no;")
@@ -211,10 +216,6 @@ func (s *Server) namedConf() (string, error) {
 		}
 		c.line("\t};")
 	}
-	if s.Role == bind9.RoleSigner {
-		// After a delayed NOTIFY, a server would answer with former signatures beside new keys.
-		c.line("\tnotify-delay 0;")
-	}
 	s.writeCatalogs(c)
 	c.line("};")
 	s.writeCatalogZones(c)
@@ -231,7 +232,7 @@ func (s *Server) namedConf() (string, error) {
 	return c.String(), c.err
 }
 
-// writeCatalogs stores members in StateDir, so that a restarted server answers without a primary.
+// Members are stored in StateDir, so that a restarted server answers without a primary.
 func (s *Server) writeCatalogs(c *conf) {
 	if len(s.Catalogs) == 0 {
 		return
@@ -257,7 +258,7 @@ func (s *Server) writeCatalogZones(c *conf) {
 	}
 }
 
-// formatPrimaries returns the primaries of a catalog; with a signer, of the catalog's members. BIND tries the next
+// formatPrimaries returns the primaries of a catalog or, with a signer, of the catalog's members. BIND tries the next
 // primary after a refusal.
 func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort) string {
 	if len(catalog.Primaries) == 0 {

@@ -8,12 +8,12 @@
 //
 //	R1. The objects are a function of Server: equal servers have equal objects, octet by octet.
 //	R2. User input is parsed and formatted anew before it reaches named.conf: addresses, names, keys. Invalid input
-//	    gives an error with the name of the field.
+//	 gives an error with the name of the field.
 //	R3. The pods satisfy the Pod Security Standard "restricted", and have no token of a ServiceAccount.
 //	R4. Kubernetes objects have no ownerReferences to objects of our API: a rebuilt store answers 404 for the owner,
-//	    and the garbage collector would remove running DNS. Labels and annotations name the owner.
+//	 and the garbage collector would remove running DNS. Labels and annotations name the owner.
 //
-// Out of scope: requests to the cluster, and the decision when a key changes.
+// Out of scope: requests to the cluster, and the time of a new key.
 //
 // Read server.go first, then config.go (named.conf) and workload.go (pods).
 package render

@@ -27,9 +27,9 @@ type Key struct {
 	Secret    []byte
 }
 
-// TransferKeys are the TSIG keys of a group of servers. Key signs. Servers and the hidden primary read keys
-// at different times, so a rotation has three steps: Next is accepted beside Key; Next becomes Key and the old Key
-// Former; Former is removed.
+// TransferKeys are the TSIG keys of a group of servers. Key signs. Servers and the hidden primary read keys at
+// different times, so a rotation has three steps: Next is accepted beside Key; Next becomes Key and the old Key Former;
+// Former is removed.
 type TransferKeys struct {
 	Key
 	Next, Former *Key
@@ -37,10 +37,9 @@ type TransferKeys struct {
 	Made, Stepped time.Time
 }
 
-// Other returns the key accepted beside Key, nil without a rotation.
+// Other returns the key accepted beside Key; nil without a rotation.
 func (k *TransferKeys) Other() *Key { return cmp.Or(k.Next, k.Former) }
 
-// Both returns the keys' names, for comparison.
 func (k *TransferKeys) Both() string {
 	if other := k.Other(); other != nil {
 		return k.Name + " " + other.Name
@@ -65,7 +64,7 @@ func (k *TransferKeys) annotations() map[string]string {
 
 const keyOctets = 32
 
-// NewKey generates a key from random. A hash of the secret replaces the "*" in name.
+// NewKey generates a key. A hash of the secret replaces the "*" in name.
 func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, error) {
 	secret := make([]byte, keyOctets)
 	if _, err := io.ReadFull(random, secret); err != nil {
@@ -92,7 +91,6 @@ var (
 
 const minSecret = 16
 
-// ErrKey is the error of a Secret without a usable key.
 var ErrKey = errors.New("no usable key")
 
 // The error does not contain the secret.
@@ -122,7 +120,6 @@ func readKey(data map[string][]byte, nameKey, prefix string) (Key, error) {
 	return key, key.check()
 }
 
-// ReadControlKey reads the key of a control channel from a Secret.
 func ReadControlKey(data map[string][]byte) (Key, error) { return readKey(data, dataKeyName, "") }
 
 // ReadTransferKeys reads the TSIG keys of a group from a Secret. An unusable key is an ErrKey.
@@ -150,7 +147,6 @@ func ReadTransferKeys(annotations map[string]string, data map[string][]byte) (Tr
 	return keys, nil
 }
 
-// ReadAccess reads the Secret of an agent.
 func ReadAccess(data map[string][]byte) (Access, error) {
 	a := Access{
 		Token: strings.TrimSpace(string(data[dataToken])), Certificate: data[corev1.TLSCertKey], PrivateKey: data[corev1.TLSPrivateKeyKey],

@@ -39,7 +39,6 @@ var (
 	RoleBindings = rbacv1.SchemeGroupVersion.WithResource("rolebindings")
 )
 
-// Object is the desired state of a Kubernetes object.
 type Object struct {
 	Resource schema.GroupVersionResource
 	Name     string
@@ -56,9 +55,9 @@ const (
 	// AnnotationOwner is KIND/NAME of the owner in our API, AnnotationOwnerUID its UID.
 	AnnotationOwner    = labelPrefix + "owner"
 	AnnotationOwnerUID = labelPrefix + "owner-uid"
-	// annotationControl names the control key. A new key replaces the pod.
+	// A new control key replaces the pod.
 	annotationControl = labelPrefix + "control-key"
-	// annotationConfig is a hash that replaces the pods if their agent cannot reload BIND.
+	// annotationConfig replaces the pods, by a hash, if their agent cannot reload BIND.
 	annotationConfig = labelPrefix + "config-hash"
 	// AnnotationTemplate is the TemplateHash of an applied workload.
 	AnnotationTemplate = labelPrefix + "template-hash"
@@ -89,11 +88,9 @@ func (s *Server) owner() map[string]string {
 	return Owner{KindInstance, s.Name, s.UID}.annotations()
 }
 
-// RNDCSecretName and AgentSecretName name the Secrets of a server.
 func RNDCSecretName(instance string) string  { return instance + "-rndc-key" }
 func AgentSecretName(instance string) string { return instance + "-agent" }
 
-// TransferSecretName names the Secret with the TSIG keys of a group.
 func TransferSecretName(group string) string { return group + "-tsig" }
 
 // Objects returns all objects of a server but the Secret of its group, the workload last.
@@ -126,7 +123,7 @@ func (s *Server) Objects() ([]Object, error) {
 	return append(objects, s.renderWorkload(files)), nil
 }
 
-// controlSecret has the TSIG keys too, so pods mount no Secret of the group.
+// With the TSIG keys here, pods need not mount the Secret of the group.
 func (s *Server) controlSecret(files map[string]string) Object {
 	data := s.Control.data(dataKeyName, "")
 	for file, text := range files {
@@ -169,7 +166,7 @@ func (s *Server) agentReaders() []Object {
 	return renderReaders(s.Namespace, AgentSecretName(s.Name), s.labels(), s.owner(), s.Platform.AgentReaders)
 }
 
-// To grant the permission, the fleet needs it too.
+// The fleet can grant only permissions that it has.
 func renderReaders(namespace, secret string, labels, annotations map[string]string, readers []types.NamespacedName) []Object {
 	if len(readers) == 0 {
 		return nil
@@ -202,7 +199,7 @@ func (s *Server) dnsService() Object {
 	return Object{Services, s.Name, service}
 }
 
-// agentService is separate, because the DNS Service may be a load balancer.
+// The agent has a separate Service, since the DNS Service may be a load balancer.
 func (s *Server) agentService() Object {
 	name := s.Name + "-agent"
 	spec := coreac.ServiceSpec().WithType(corev1.ServiceTypeClusterIP).WithSelector(s.selector()).WithIPFamilyPolicy(
@@ -229,7 +226,6 @@ func (s *Server) networkPolicy() Object {
 		s.owner()).WithSpec(spec)}
 }
 
-// Owner is the owner of Kubernetes objects in our API.
 type Owner struct {
 	Kind, Name string
 	UID        types.UID

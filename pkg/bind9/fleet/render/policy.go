@@ -29,7 +29,7 @@ const signaturesJitter = 12 * time.Hour
 var signingAlgorithms = []bind9.DNSSECAlgorithm{bind9.DNSSECRSASHA256, bind9.DNSSECECDSAP256SHA256, bind9.DNSSECECDSAP384SHA384,
 	bind9.DNSSECED25519}
 
-// writePolicy always writes keys, because named 9.18 aborts on an empty list of keys.
+// named 9.18 aborts on an empty list of keys.
 func (c *conf) writePolicy(field string, policy *bind9.DNSSECPolicy) {
 	if len(validation.IsDNS1123Label(policy.Name)) > 0 {
 		c.fail(field+".name", "is no name of a policy: use lower case letters, digits and hyphens, at most 63")

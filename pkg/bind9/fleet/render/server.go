@@ -30,7 +30,7 @@ type Server struct {
 	// Control is the key of the control channel, which a running BIND cannot replace.
 	Control  Key
 	Transfer TransferKeys
-	// Peers are the TSIG keys of a signer's cluster, else nil.
+	// Peers are the TSIG keys of a signer's cluster; nil for other roles.
 	Peers  *TransferKeys
 	Access Access
 	// Hidden are the hidden primary's addresses, for a signer.
@@ -42,7 +42,6 @@ type Server struct {
 	Platform Platform
 }
 
-// Access has an agent's token, and the certificate in PEM.
 type Access struct {
 	Token                              string
 	Certificate, PrivateKey, Authority []byte
@@ -53,14 +52,11 @@ func AgentHost(namespace, instance string) string {
 	return instance + "-agent." + namespace + ".svc"
 }
 
-// Platform has the settings of the installation.
 type Platform struct {
 	// Installation labels the objects. Objects of another installation are never touched.
-	Installation string
-	// BINDRepository and AgentImage are the default images.
+	Installation               string
 	BINDRepository, AgentImage string
-	// ClientNamespace is the namespace of the agents' clients.
-	ClientNamespace string
+	ClientNamespace            string
 	// KeyReaders may read the TSIG keys: the controller and the hidden primary.
 	KeyReaders []types.NamespacedName
 	// AgentReaders may read the tokens of signers' agents: the controller.
@@ -77,7 +73,6 @@ type Catalog struct {
 
 const bindcarImage = "ghcr.io/firestoned/bindcar:v0.9.0"
 
-// DefaultVersion is the default release series of BIND.
 const DefaultVersion = "9.20"
 
 // Merge returns the server of an instance and its cluster (or nil), without keys, catalogs and platform.
@@ -123,7 +118,6 @@ func Merge(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster) Server {
 	return s
 }
 
-// Agent returns the kind of agent beside BIND.
 func (s *Server) Agent() bind9.AgentKind {
 	if s.Settings.Agent == nil {
 		return bind9.AgentKubizone

@@ -35,7 +35,6 @@ const (
 	BINDContainer, AgentContainer = "bind9", "agent"
 )
 
-// Workload returns the resource of the workload.
 func (s *Server) Workload() schema.GroupVersionResource {
 	if storage := s.Settings.Storage; storage != nil && storage.Type == bind9.StoragePersistentVolumeClaim {
 		return StatefulSets
@@ -43,8 +42,7 @@ func (s *Server) Workload() schema.GroupVersionResource {
 	return Deployments
 }
 
-// renderWorkload returns a StatefulSet for a volume claim: the new pod of a Deployment would wait for the old pod's
-// volume.
+// A volume claim needs a StatefulSet: the new pod of a Deployment would wait for the old pod's volume.
 func (s *Server) renderWorkload(files map[string]string) Object {
 	template := s.podTemplate(files)
 	annotations := s.owner()
@@ -191,11 +189,11 @@ func (s *Server) bindContainer() *coreac.ContainerApplyConfiguration {
 		WithReadinessProbe(s.readinessProbe())
 }
 
-// The pod is ready when BIND is, so the agent's container has no probe. The startup probe asks the agent whether the
+// The agent's container has no probe, since the pod is ready when BIND is. The startup probe asks the agent whether the
 // zones are loaded (S11.25), the readiness probe the supervisor, which survives a crash of the agent. A bindcar knows
 // no zones and has no supervisor.
 
-// startupProbe gives BIND an hour to load the zones.
+// BIND has an hour to load the zones.
 func (s *Server) startupProbe() *coreac.ProbeApplyConfiguration {
 	if s.Agent() == bind9.AgentBindcar {
 		return coreac.Probe().WithTCPSocket(coreac.TCPSocketAction().WithPort(intstr.FromString("dns-tcp"))).
@@ -250,7 +248,7 @@ func (s *Server) agentContainer() *coreac.ContainerApplyConfiguration {
 	return container
 }
 
-// listVolumes puts configuration and keys into one volume, updated without a restart.
+// Configuration and keys in one volume are updated without a restart.
 func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	item := func(file string) *coreac.KeyToPathApplyConfiguration {
 		return coreac.KeyToPath().WithKey(file).WithPath(file)
@@ -280,7 +278,7 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	return append(volumes, coreac.Volume().WithName(stateVolume).WithEmptyDir(state))
 }
 
-// listSpread selects pods by role: the labels of a Deployment would select only their own pod.
+// Pods are selected by role: the labels of a Deployment would select only their own pod.
 func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpreadConstraintApplyConfiguration {
 	if s.Cluster == "" {
 		return nil
@@ -330,7 +328,7 @@ func setResources(container *coreac.ContainerApplyConfiguration, of *bind9.Resou
 	}
 }
 
-// listAmounts leaves out absent quantities, and invalid quantities, which admission refuses.
+// Admission refuses invalid quantities, so they are left out.
 func listAmounts(of map[corev1.ResourceName]bind9.Quantity) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for name, quantity := range of {

@@ -23,7 +23,6 @@ const (
 	CodeQuotaExceeded  = "QUOTA_EXCEEDED"
 )
 
-// Error is the error in an answer.
 type Error struct {
 	Code    string          `json:"code"`
 	Message string          `json:"message"`
@@ -34,7 +33,6 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
-// HTTPStatus returns the HTTP status of an answer with this error.
 func (e *Error) HTTPStatus() int {
 	if e.Status != 0 {
 		return e.Status
@@ -52,7 +50,6 @@ func (e *Error) HTTPStatus() int {
 	return http.StatusInternalServerError
 }
 
-// Refuse returns an Error.
 func Refuse(code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -85,7 +82,6 @@ type Health struct {
 	Features  []string `json:"features,omitempty"`
 }
 
-// Healthy is the Status of a working server.
 const Healthy = "healthy"
 
 // Extensions that a server announces in Health.Features.
@@ -109,7 +105,6 @@ type BatchResponse struct {
 	Results []BatchResult `json:"results"`
 }
 
-// BatchResult is the answer to an item.
 type BatchResult struct {
 	Status int `json:"status"`
 	Response
@@ -118,8 +113,7 @@ type BatchResult struct {
 const (
 	// MaxBatch bounds the items of a batch.
 	MaxBatch = 100
-	// MaxBody bounds the octets of a body, in both directions.
-	MaxBody = 1 << 20
+	MaxBody  = 1 << 20
 )
 
 // Marshal returns compact JSON without escapes of "<", ">" and "&".

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// DefaultTTL is the TTL, in seconds, of a record without ttl.
+// DefaultTTL is in seconds.
 const DefaultTTL = 300
 
 const maxTTL = 1<<31 - 1 // RFC 2181 §8
@@ -31,7 +31,6 @@ type RRset struct {
 	Data       []string
 }
 
-// Record is an RRset in the form of the protocol.
 type Record struct {
 	Type string `json:"type"`
 	// Domain is the zone without the trailing dot. Subdomain is the rest of the owner, or "@".
@@ -82,7 +81,6 @@ func (l *MetadataList) UnmarshalJSON(text []byte) error {
 // ByValue reports whether a server needs FeatureValueMetadata for the record.
 func (r Record) ByValue() bool { return len(r.Metadata) > 1 }
 
-// ErrNoForm means that the protocol cannot represent a value.
 var ErrNoForm = errors.New("the webhook protocol has no form for it")
 
 func noForm(format string, args ...any) error {
@@ -279,7 +277,6 @@ func parseKey(typeText, domain, subdomain string) (zone, owner name.Name, t rdat
 	return zone, owner, t, nil
 }
 
-// Key returns the zone, name and type. Errors are *Error.
 func (r Record) Key() (RRset, error) {
 	zone, owner, t, err := parseKey(r.Type, r.Domain, r.Subdomain)
 	return RRset{Zone: zone, Name: owner, Type: t}, err

@@ -27,7 +27,6 @@ const (
 // Window is the maximum difference between a timestamp and the server's clock. Servers remember nonces as long.
 const Window = 5 * time.Minute
 
-// Algorithm is the hash function of the HMAC, as named in classes.
 type Algorithm string
 
 const (
@@ -45,7 +44,6 @@ func (a Algorithm) hash() (func() hash.Hash, error) {
 	return nil, fmt.Errorf("algorithm %q: use SHA256 or SHA512", string(a))
 }
 
-// Validate rejects unknown algorithms.
 func (a Algorithm) Validate() error {
 	_, err := a.hash()
 	return err
@@ -55,17 +53,15 @@ func (a Algorithm) Validate() error {
 type Signed struct {
 	Method string
 	// Path is the path as sent: escaped, with the base path, without a query.
-	Path string
-	// Timestamp is the result of the function Timestamp.
+	Path      string
 	Timestamp string
 	Nonce     string
 	Body      []byte
 }
 
-// Timestamp returns a time as RFC 3339 in UTC with seconds.
 func Timestamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// MAC returns the signature. It panics for an invalid algorithm.
+// MAC panics for an invalid algorithm.
 func (s Signed) MAC(algorithm Algorithm, secret []byte) []byte {
 	make, err := algorithm.hash()
 	if err != nil {

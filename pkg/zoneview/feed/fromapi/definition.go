@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// errAnother ends a read that found another Zone of the name. The watch reports that Zone, too.
+// errAnother ends a read that found another Zone of the name, which the watch reports, too.
 var errAnother = errors.New("another Zone has the name now")
 
 // Answers of the API, in parsed types such as name.Rel: their names need no further check.
@@ -58,7 +58,7 @@ type (
 	}
 )
 
-// decodeDefinition decodes RRset by RRset: a large zone is in memory only once.
+// RRsets are decoded one by one, so that a large zone is in memory only once.
 func decodeDefinition(body io.Reader, zone zoneview.Zone) (*zoneview.Snapshot, error) {
 	var (
 		meta       v1alpha1.ZoneViewMeta

@@ -14,8 +14,9 @@
 //  4. At most eight reads run at a time, one per zone. The only stream is the watch. Failures are retried with growing
 //     pauses that differ between zones.
 //
-// Out of scope: the Set's readers. The ServiceAccount needs list and watch of zones, and get of zones/entries and
-// zones/changes.
+// The ServiceAccount needs list and watch of zones, and get of zones/entries and zones/changes.
+//
+// Out of scope: the Set's readers.
 //
 // Read source.go first, then zone.go; definition.go decodes the answers.
 package fromapi

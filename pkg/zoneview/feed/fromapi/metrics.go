@@ -11,15 +11,13 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed"
 )
 
-// Metrics of a Source, without a label for zones.
 type Metrics struct {
 	restarts *metrics.CounterVec
 
-	mutex       sync.Mutex // orders updates of the gauge
+	mutex       sync.Mutex
 	frozenZones *metrics.Gauge
 }
 
-// NewMetrics registers the metrics of a Source.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	m := &Metrics{
 		restarts: metrics.NewCounterVec(&metrics.CounterOpts{Namespace: "kubizone", Subsystem: "feed", Name: "restarts_total",

@@ -42,11 +42,9 @@ type Config struct {
 	// Zones is the informer, which the caller starts. Only names, labels and status are read: a transform may drop the
 	// rest.
 	Zones informers.ZoneInformer
-	// Set is written by this source alone.
-	Set *zoneview.Set
-	// Interest reports whether a zone, after the transform of Zones, belongs in the Set; nil: every zone.
+	Set   *zoneview.Set
+	// Interest reports whether a zone, after the transform of Zones, belongs in the Set; nil means every zone.
 	Interest func(*v1alpha1.Zone) bool
-	// Registry, if not nil, gets the metrics.
 	Registry metrics.KubeRegistry
 }
 

@@ -118,7 +118,7 @@ func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1
 			return err
 		}
 		if now == nil || now.UID != zone.UID {
-			return nil // the event is in the queue
+			return nil
 		}
 		settled := serial.Serial(now.Status.SettledSerial)
 		switch {

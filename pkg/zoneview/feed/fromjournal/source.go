@@ -21,8 +21,7 @@ import (
 
 const (
 	failurePause = time.Second
-	// firstRetry is the time until frozen zones are read again, doubled up to longestRetry: a repaired zone needs no
-	// restart.
+	// Frozen zones are read again after firstRetry, doubled up to longestRetry: a repaired zone needs no restart.
 	firstRetry   = time.Minute
 	longestRetry = time.Hour
 )
@@ -36,12 +35,10 @@ type Source struct {
 	pause, retry time.Duration
 }
 
-// New returns a source that writes the Set.
 func New(from *ledger.Ledger, set *zoneview.Set) *Source {
 	return &Source{Feed: feed.New(set, runtime.GOMAXPROCS(0)), follow: from.Follow, pause: failurePause, retry: firstRetry}
 }
 
-// Run follows the journal until ctx ends.
 func (s *Source) Run(ctx context.Context) error {
 	for retry := s.retry; ctx.Err() == nil; {
 		err := s.runPass(ctx, retry)
@@ -102,10 +99,8 @@ func (p *pass) Reset() {
 	p.BeginListing(p.listings == 1)
 }
 
-// Unreadable records an unreadable zone.
 func (p *pass) Unreadable(namespace, name string, err error) { p.unreadable[namespace+"/"+name] = err }
 
-// Base proves a zone in the background.
 func (p *pass) Base(base ledger.Base) {
 	uid, z := base.Zone.UID, base.Zone
 	proof := p.Feed.Base(uid, feed.Base{
@@ -118,7 +113,6 @@ func (p *pass) Base(base ledger.Base) {
 
 func (p *pass) Ready() { p.EndListing(p.ctx, p.unreadable) }
 
-// Apply applies a transaction of the journal.
 func (p *pass) Apply(uid string, tx content.Transaction) {
 	var first zoneview.Zone
 	if tx.Zone != nil {
@@ -127,7 +121,6 @@ func (p *pass) Apply(uid string, tx content.Transaction) {
 	p.restartUnlessFrozen(uid, p.Feed.Apply(p.ctx, uid, tx, first))
 }
 
-// restartUnlessFrozen ends the pass after an error that another read may resolve.
 func (p *pass) restartUnlessFrozen(uid string, err error) {
 	if err != nil && p.FrozenBy(uid) == nil {
 		p.fail(err)

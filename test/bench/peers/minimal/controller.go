@@ -24,7 +24,7 @@ type controller struct {
 	client  rest.Interface
 	server  string // address and port
 	zone    string
-	key     string // name of the TSIG key
+	key     string
 	dns     *mdns.Client
 	store   cache.Store
 	queue   workqueue.TypedRateLimitingInterface[string]
@@ -127,7 +127,7 @@ func (c *controller) reconcileKey(ctx context.Context, key string) error {
 		Body(patch).Do(ctx).Error()
 }
 
-// writeName replaces the data at a name by the object's, or removes it if r is nil.
+// writeName replaces the data at a name by the object's; a nil r removes it.
 func (c *controller) writeName(ctx context.Context, key, name string, r *Record) error {
 	if name == "" {
 		return nil

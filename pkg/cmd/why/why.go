@@ -1,0 +1,209 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package why
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/cmd/program"
+	"kubi.zone/kubizone/pkg/reasons"
+	"kubi.zone/kubizone/pkg/verify"
+	"kubi.zone/kubizone/pkg/why"
+)
+
+const (
+	resolverFile = "/etc/resolv.conf"
+	noResolver   = "none"
+	// maxCompletions bounds the proposed objects, completionSeconds the wait for them.
+	maxCompletions    = 500
+	completionSeconds = 2
+)
+
+// Results are the results of the command by their kinds.
+func Results() map[string]any { return map[string]any{"Chain": why.Chain{}} }
+
+// NewCommand returns the sub-command.
+func NewCommand() *cobra.Command {
+	cluster := kubeconfig.NewOptions()
+	resolver := ""
+	command := &cobra.Command{
+		Use:   "why NAME|ADDRESS|OBJECT [TYPE]",
+		Short: "say why a name does not resolve, and who can mend it",
+		Long: `Follow a DNS name, an address or an object from the rule that admits it, by Record, zone, serial and classes, to the
+live answers of name servers, and to NS and DS at the parent. The first link that fails is printed first, with the role that can
+mend it and the next step; the exit code is 1 then, or if a link waits.
+
+NAME is a DNS name, and TYPE a type there. OBJECT is record/NAME, zone/NAME or NAMESPACE/NAME, or a name without a dot: a Record,
+else a Zone. A name with a dot is a DNS name if a Record or zone has it, else an object's name; with a final dot it is always a
+DNS name. A line tells of another reading. Records of
+all namespaces are searched if you may list them, else those of -n. Servers of a class are asked if you may get the DNSClass, else
+the zone's NS names.`,
+		Example: "  kubectl kubizone why www.example.org\n  kubectl kubizone why 192.0.2.1\n" +
+			"  kubectl kubizone why -n team-a record/www --resolver 192.0.2.53",
+		Args: cobra.RangeArgs(1, 2),
+	}
+	cluster.AddFlagsWithNamespace(command.Flags())
+	command.Flags().StringVar(&resolver, "resolver", resolver, "recursive server that finds the parent's servers and the zone's NS names, "+
+		"ADDRESS[:PORT]; none: only servers of classes are asked (default: the first of "+resolverFile+")")
+	format := output.AddFormat(command)
+	connect := func() (versioned.Interface, string, error) {
+		config, namespace, err := cluster.Client()
+		if err != nil {
+			return nil, "", err
+		}
+		config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
+		api, err := versioned.NewForConfig(config)
+		return api, namespace, err
+	}
+	command.RunE = func(command *cobra.Command, arguments []string) error {
+		address, err := findResolver(resolver)
+		if err != nil {
+			return err
+		}
+		api, namespace, err := connect()
+		if err != nil {
+			return err
+		}
+		question := why.Question{Text: arguments[0], Namespace: namespace, Resolver: address}
+		if len(arguments) > 1 {
+			question.Type = arguments[1]
+		}
+		chain, err := why.Ask(command.Context(), why.Clients{API: api, Ask: verify.Ask}, question)
+		if err != nil {
+			return err
+		}
+		if err := format.Print(command.OutOrStdout(), "Chain", &chain, func(text *output.Text) { printChain(text, &chain) }); err != nil {
+			return err
+		}
+		return judgeChain(&chain)
+	}
+	command.ValidArgsFunction = func(command *cobra.Command, arguments []string, _ string) (all []string, _ cobra.ShellCompDirective) {
+		api, namespace, err := connect()
+		if len(arguments) == 0 && err == nil {
+			seconds := int64(completionSeconds)
+			options := metav1.ListOptions{Limit: maxCompletions, TimeoutSeconds: &seconds}
+			if list, err := api.KubizoneV1alpha1().Records(namespace).List(command.Context(), options); err == nil {
+				for i := range list.Items {
+					all = append(all, list.Items[i].Name, list.Items[i].Status.FQDN)
+				}
+			}
+		}
+		slices.Sort(all)
+		return slices.Compact(all), cobra.ShellCompDirectiveNoFileComp
+	}
+	return command
+}
+
+// findResolver returns HOST:PORT, or "" for none.
+func findResolver(asked string) (string, error) {
+	switch asked {
+	case noResolver:
+		return "", nil
+	case "":
+		file, err := os.Open(resolverFile)
+		if err != nil {
+			return "", nil // the link says that no resolver is known
+		}
+		defer file.Close()
+		lines := bufio.NewScanner(file)
+		for lines.Scan() {
+			if fields := strings.Fields(lines.Text()); len(fields) > 1 && fields[0] == "nameserver" {
+				return net.JoinHostPort(fields[1], "53"), nil
+			}
+		}
+		return "", nil
+	}
+	if at, err := netip.ParseAddr(strings.Trim(asked, "[]")); err == nil {
+		return netip.AddrPortFrom(at, 53).String(), nil
+	}
+	if at, err := netip.ParseAddrPort(asked); err == nil {
+		return at.String(), nil
+	}
+	return "", fmt.Errorf("--resolver %q: write 192.0.2.53, 192.0.2.53:5353, [2001:db8::53]:53 or %s", asked, noResolver)
+}
+
+var (
+	stateNames = map[why.State]string{why.OK: "ok", why.Fails: "FAILS", why.Waits: "waits", why.Unknown: "?", why.NotAsked: "not asked"}
+	roleNames  = map[reasons.Role]string{reasons.You: "you", reasons.ZoneOwner: "the zone's owner", reasons.Platform: "the platform"}
+)
+
+// judgeChain returns the error of a link that fails or waits: its cause and the next step.
+func judgeChain(c *why.Chain) error {
+	if c.First == nil {
+		return nil
+	}
+	verb := map[why.State]string{why.Fails: "fails", why.Waits: "waits"}[c.State]
+	text := fmt.Sprintf("%s: %s %s", c.Question, describeLink(c.First), verb)
+	if c.First.Reason != "" {
+		text += " (" + c.First.Reason + ")"
+	}
+	if step := describeStep(c.First); step != "" {
+		text += "; " + step
+	}
+	return program.No(text)
+}
+
+func describeLink(l *why.Link) string {
+	return strings.TrimSpace(strings.ToLower(string(l.Kind)) + " " + l.Of)
+}
+
+func describeStep(l *why.Link) string {
+	role := roleNames[l.Mends]
+	if role == "" || l.Step == "" {
+		return cmp.Or(role, l.Step)
+	}
+	return role + ": " + l.Step
+}
+
+func printChain(text *output.Text, c *why.Chain) {
+	if c.First != nil {
+		text.Table(nil, [][]string{rowOf(c.First, false)})
+		if step := describeStep(c.First); step != "" {
+			text.Paragraph("       "+step, "       ")
+		}
+		text.Line("")
+	}
+	for _, note := range c.Notes {
+		text.Line("%s", note)
+	}
+	for i := range c.Paths {
+		p := &c.Paths[i]
+		if i > 0 {
+			text.Line("")
+		}
+		text.Line("%s:", p.Subject.Describe())
+		rows := make([][]string, len(p.Links))
+		for n := range p.Links {
+			rows[n] = rowOf(&p.Links[n], text.IsWide())
+		}
+		text.Table(nil, rows)
+	}
+}
+
+// rowOf returns the cells of a link; wide adds the role and the step.
+func rowOf(l *why.Link, wide bool) []string {
+	said := l.Text
+	if l.Reason != "" {
+		said = l.Reason + ": " + said
+	}
+	row := []string{stateNames[l.State], describeLink(l), said}
+	if wide {
+		row = append(row, roleNames[l.Mends], l.Step)
+	}
+	return row
+}

@@ -1,0 +1,14 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package find searches Records by name or address, with the rights of a user.
+//
+// Guarantees:
+//
+//	F1. All namespaces are searched if the user may list them, else the user's namespace; Where names the scope.
+//	F2. A search by name asks the server by field selector, and reads no other Records.
+//
+// Out of scope: the decisions about a Record, which its status has.
+//
+// Read find.go.
+package find

@@ -1,0 +1,104 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package reasons
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"kubi.zone/kubizone/docs"
+)
+
+// Role can mend a fault.
+type Role string
+
+const (
+	// None: no fault, or a fault that ends by itself.
+	None Role = ""
+	// You: a writer of the object with the reason.
+	You Role = "You"
+	// ZoneOwner: a writer of the Zone.
+	ZoneOwner Role = "ZoneOwner"
+	// Platform: an operator of Kubizone, its classes and servers.
+	Platform Role = "Platform"
+)
+
+var roles = map[string]Role{"–": None, "you": You, "owner": ZoneOwner, "platform": Platform}
+
+// Explanation is a row of docs/reasons.md, as plain text.
+type Explanation struct {
+	Reason string `json:"reason"`
+	// Of are the conditions and kinds with the reason, a heading of the page.
+	Of      string `json:"of"`
+	Meaning string `json:"meaning"`
+	Mends   Role   `json:"mends,omitempty"`
+	Step    string `json:"step"`
+	// Rules are numbers, such as S4.8.
+	Rules []string `json:"rules,omitempty"`
+}
+
+// Headings of docs/reasons.md.
+const (
+	OfRecord = "Adopted, of a Record"
+	OfZone   = "Delegated, Servable and Settled, of a Zone"
+	OfReady  = "Ready, of Zones, Records, Deliveries and classes"
+)
+
+var (
+	link   = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	rule   = regexp.MustCompile(`S\d+\.\d+`)
+	quoted = regexp.MustCompile("`([A-Za-z0-9]+)`")
+	cites  = regexp.MustCompile(` \(S\d+\.\d+(, S\d+\.\d+| to S\d+\.\d+)*\)$`)
+)
+
+// All returns the explanations in the order of the page.
+var All = sync.OnceValue(func() (all []Explanation) {
+	of := ""
+	for line := range strings.Lines(docs.Reasons) {
+		line = strings.TrimSpace(line)
+		if heading, is := strings.CutPrefix(line, "## "); is {
+			of = heading
+		}
+		cells := strings.Split(strings.Trim(line, "| "), " | ")
+		role, known := None, false
+		if len(cells) == 4 {
+			role, known = roles[cells[2]]
+		}
+		if !known {
+			continue
+		}
+		for _, m := range quoted.FindAllStringSubmatch(cells[0], -1) {
+			all = append(all, Explanation{Reason: m[1], Of: of, Meaning: plain(cites.ReplaceAllString(cells[1], "")), Mends: role,
+				Step: strings.Replace(plain(cells[3]), "–", "nothing", 1), Rules: rule.FindAllString(cells[1], -1)})
+		}
+	}
+	return all
+})
+
+func plain(text string) string { return strings.ReplaceAll(link.ReplaceAllString(text, "$1"), "`", "") }
+
+// Find returns the explanations of a reason, in any case of letters.
+func Find(reason string) (found []Explanation) {
+	for _, one := range All() {
+		if strings.EqualFold(one.Reason, reason) {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
+// FindOf returns the explanation of a reason under a heading, or else the first, or else one without a role.
+func FindOf(reason, of string) Explanation {
+	found := Find(reason)
+	for _, one := range found {
+		if one.Of == of {
+			return one
+		}
+	}
+	if len(found) > 0 {
+		return found[0]
+	}
+	return Explanation{Reason: reason}
+}

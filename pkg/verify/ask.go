@@ -1,0 +1,83 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package verify
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	mdns "github.com/miekg/dns"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/transfer"
+)
+
+// repeatAfter is the wait for an answer over UDP before the question is sent again.
+const repeatAfter = 900 * time.Millisecond
+
+// Question is a single question to a name server or a resolver.
+type Question struct {
+	// Server is HOST:PORT.
+	Server string
+	Name   name.Name
+	Type   rdata.Type
+	// Recursive asks a resolver for an answer of other servers.
+	Recursive bool
+}
+
+// Answer is an answer of any RCODE. Records that cannot be parsed are left out.
+type Answer struct {
+	RCode                         string
+	Authoritative                 bool
+	Answer, Authority, Additional []zonefile.RR
+}
+
+// Ask sends a question over UDP, again after a lost answer, and over TCP after a truncated one, until ctx ends.
+func Ask(ctx context.Context, q Question) (*Answer, error) {
+	message := transfer.NewQuestion(q.Name, uint16(q.Type))
+	message.RecursionDesired = q.Recursive
+	message.SetEdns0(payload, false)
+	network := "udp"
+	for {
+		wait := repeatAfter
+		if network == "tcp" {
+			wait = answerTimeout
+		}
+		message.Id = mdns.Id()
+		got, err := exchangeOnce(ctx, network, q.Server, wait, message, nil)
+		switch {
+		case err == nil && got.Truncated && network == "udp":
+			network = "tcp"
+		case err == nil:
+			return &Answer{RCode: mdns.RcodeToString[got.Rcode], Authoritative: got.Authoritative, Answer: readRRs(got.Answer),
+				Authority: readRRs(got.Ns), Additional: readRRs(got.Extra)}, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case !isTimeout(err):
+			return nil, err
+		}
+	}
+}
+
+func isTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+func readRRs(section []mdns.RR) (all []zonefile.RR) {
+	var text strings.Builder
+	for _, rr := range section {
+		text.WriteString(rr.String() + "\n")
+	}
+	for row, err := range zonefile.Read(strings.NewReader(text.String()), zonefile.ReadOptions{Origin: name.Root}) {
+		if err == nil {
+			all = append(all, row)
+		}
+	}
+	return all
+}

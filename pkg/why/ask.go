@@ -1,0 +1,57 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package why
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/find"
+)
+
+// readTime bounds the requests to the API server, dnsTime the questions to name servers.
+const (
+	readTime = 10 * time.Second
+	dnsTime  = 5 * time.Second
+)
+
+// Ask answers a question. An error is that of the question, or of a request that failed for another reason than a
+// missing right.
+func Ask(ctx context.Context, clients Clients, q Question) (Chain, error) {
+	q.Type = strings.ToUpper(q.Type)
+	if q.Type != "" {
+		if _, err := rdata.ParseType(q.Type); err != nil {
+			return Chain{}, fmt.Errorf("type %s: %w", q.Type, err)
+		}
+	}
+	i := &inquiry{Clients: clients, Question: q, zones: map[zoneKey]*ZoneFacts{},
+		search: &find.Search{API: clients.API.KubizoneV1alpha1(), Namespace: q.Namespace, Everywhere: true}}
+	i.chain = Chain{Question: q.Text, Type: q.Type, Paths: []Path{}}
+	reading, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	if err := i.findSubjects(reading); err != nil {
+		return Chain{}, err
+	}
+	if err := i.readZones(reading); err != nil {
+		return Chain{}, err
+	}
+	if clients.Ask != nil {
+		asking, cancel := context.WithTimeout(ctx, dnsTime)
+		defer cancel()
+		i.askServers(asking)
+	}
+	if ctx.Err() != nil {
+		return Chain{}, context.Cause(ctx)
+	}
+	for at, f := range i.facts {
+		path := Path{Subject: i.subjects[at], Links: Judge(f)}
+		path.settle()
+		i.chain.Paths = append(i.chain.Paths, path)
+	}
+	i.chain.settle()
+	return i.chain, nil
+}

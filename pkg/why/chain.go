@@ -1,0 +1,162 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package why
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"kubi.zone/kubizone/pkg/reasons"
+)
+
+// State of a link, a path or a chain.
+type State string
+
+const (
+	OK      State = "OK"
+	Fails   State = "Fails"
+	Waits   State = "Waits"
+	Unknown State = "Unknown"
+	// NotAsked: no question was sent, or the user lacks the right to send it.
+	NotAsked State = "NotAsked"
+)
+
+// IsBad reports whether a link of the state is a fault.
+func (s State) IsBad() bool { return s == Fails || s == Waits }
+
+// Kind of a link, in the order of a path. Server and Parent may occur several times.
+type Kind string
+
+const (
+	KindRule   Kind = "Rule"
+	KindRecord Kind = "Record"
+	KindZone   Kind = "Zone"
+	KindSerial Kind = "Serial"
+	KindClass  Kind = "Class"
+	KindServer Kind = "Server"
+	KindParent Kind = "Parent"
+)
+
+// Reading of a question.
+type Reading string
+
+const (
+	ReadingName    Reading = "Name"
+	ReadingAddress Reading = "Address"
+	ReadingRecord  Reading = "Record"
+	ReadingZone    Reading = "Zone"
+)
+
+// Chain is the answer to a question.
+type Chain struct {
+	Question string  `json:"question"`
+	Type     string  `json:"type,omitempty"`
+	Reading  Reading `json:"reading"`
+	// Notes describe other readings, the scope of a search, and omitted subjects.
+	Notes []string `json:"notes,omitempty"`
+	// State is the worst of the paths.
+	State State `json:"state"`
+	// First is the first link that fails, or else waits, in the first such path; absent for none.
+	First *Link  `json:"first,omitempty"`
+	Paths []Path `json:"paths"`
+}
+
+// Path has the links of a Record, a zone or a name.
+type Path struct {
+	Subject Subject `json:"subject"`
+	State   State   `json:"state"`
+	Links   []Link  `json:"links"`
+}
+
+// Subject of a path. Kind is Record, Zone or Name; a name has no object.
+type Subject struct {
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	FQDN      string `json:"fqdn,omitempty"`
+	View      string `json:"view,omitempty"`
+	Type      string `json:"type,omitempty"`
+}
+
+// Link is a step of a path.
+type Link struct {
+	Kind Kind `json:"kind"`
+	// Of is the zone, class or server of the link.
+	Of    string `json:"of,omitempty"`
+	State State  `json:"state"`
+	// Reason of a condition, explained in docs/reasons.md; absent for none.
+	Reason string `json:"reason,omitempty"`
+	Text   string `json:"text"`
+	// Mends is the role for the next Step; both are absent for a link without fault.
+	Mends reasons.Role `json:"mends,omitempty"`
+	Step  string       `json:"step,omitempty"`
+}
+
+const (
+	// maxText and maxData, of values in a text, are in runes.
+	maxText = 400
+	maxData = 120
+	// maxPaths and maxLinks bound a chain.
+	maxPaths = 20
+	maxLinks = 100
+)
+
+// shorten cuts a text of others.
+func shorten(text string, limit int) string {
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit-1]) + "…"
+}
+
+// firstBad returns the first link that fails, or else waits; nil for none.
+func firstBad(links []Link) *Link {
+	for _, state := range []State{Fails, Waits} {
+		for i := range links {
+			if links[i].State == state {
+				return &links[i]
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Path) settle() {
+	for i := range p.Links {
+		l := &p.Links[i]
+		l.Text, l.Step, l.Of = shorten(l.Text, maxText), shorten(l.Step, maxText), shorten(l.Of, maxText)
+	}
+	p.State = OK
+	if bad := firstBad(p.Links); bad != nil {
+		p.State = bad.State
+	}
+}
+
+// settle sets State and First.
+func (c *Chain) settle() {
+	c.State = OK
+	for _, state := range []State{Fails, Waits} {
+		for i := range c.Paths {
+			if c.Paths[i].State == state {
+				c.State, c.First = state, firstBad(c.Paths[i].Links)
+				return
+			}
+		}
+	}
+}
+
+// Describe returns a subject as a heading.
+func (s *Subject) Describe() string {
+	text := s.FQDN
+	if s.Name != "" {
+		text = strings.ToLower(s.Kind) + " " + s.Namespace + "/" + s.Name + " " + s.FQDN
+	}
+	if s.Type != "" {
+		text += " " + s.Type
+	}
+	if s.View != "" {
+		text += " (view " + s.View + ")"
+	}
+	return text
+}

@@ -1,0 +1,20 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package why follows a DNS name, an address or an object from the rule to the answers of name servers and of the
+// parent's: a chain of links, of which the first that fails is the cause.
+//
+// Guarantees:
+//
+//	W1. Requests have the rights of the clients. A missing right is named in a link with state Unknown or NotAsked.
+//	W2. A chain is decided by Judge, a pure function of Facts.
+//	W3. A question to a server takes at most two seconds, all of a chain five, and 256 are sent. Without Clients.Ask
+//	    none is sent: a process decides whether its users may cause packets.
+//	W4. Texts and lists of a chain are bounded. A printer has to escape octets of tenants and servers.
+//
+// Out of scope: printing, and decisions about Records.
+//
+// Read first: ask.go answers a question, subject.go finds Records and zones, read.go reads objects, live.go asks
+// servers, judge.go decides the links of objects and answers.go the links of servers; inquiry.go has the
+// shared state, facts.go the input of the judgement, chain.go the result.
+package why

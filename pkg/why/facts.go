@@ -1,0 +1,146 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package why
+
+import (
+	"fmt"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/reasons"
+)
+
+// judgement builds the links of a path.
+type judgement struct {
+	*Facts
+	links []Link
+}
+
+func (j *judgement) add(kind Kind, of string, state State, format string, args ...any) *Link {
+	j.links = append(j.links, Link{Kind: kind, Of: of, State: state, Text: fmt.Sprintf(format, args...)})
+	return &j.links[len(j.links)-1]
+}
+
+// because sets the reason of a link, and role and step by docs/reasons.md.
+func (l *Link) because(reason, heading string) *Link {
+	l.Reason = reason
+	if l.State.IsBad() {
+		of := reasons.FindOf(reason, heading)
+		l.Mends, l.Step = of.Mends, of.Step
+	}
+	return l
+}
+
+func (l *Link) setStep(role reasons.Role, format string, args ...any) {
+	l.Mends, l.Step = role, fmt.Sprintf(format, args...)
+}
+
+// Facts are the input of Judge for a path.
+type Facts struct {
+	// Record is nil for a zone or for a name without a Record.
+	Record *v1alpha1.Record
+	// Asked is the name in questions to servers, Type their type.
+	Asked name.Name
+	Type  rdata.Type
+	// Expected are canonical values of the RRset; Exact is true if the list is complete.
+	Expected []string
+	Exact    bool
+	// Zone is nil without an enclosing zone, or without the right to list zones.
+	Zone *ZoneFacts
+	// Absent has the facts of a name without a Record; nil for others.
+	Absent *AbsentFacts
+	// Answers of Zone.Servers, in that order; nil if no server was asked.
+	Answers []ServerAnswer
+}
+
+// AbsentFacts describe a name without a Record of the type.
+type AbsentFacts struct {
+	Namespace string
+	// Review is the answer to a NameReview; nil if Lacks names a missing right.
+	Review *v1alpha1.NameReviewStatus
+	Lacks  string
+	// Others are types of Records at the name.
+	Others []string
+	// Cut is an NS or DNAME Record above the name; "" for none.
+	Cut string
+}
+
+// ZoneFacts describe a zone, shared by the paths of its Records.
+type ZoneFacts struct {
+	Namespace, Name string
+	FQDN            name.Name
+	View            string
+	// Object is nil if Lacks names the right to read it.
+	Object *v1alpha1.Zone
+	Lacks  string
+	// Deliveries of the Zone, unless DeliveriesLack names the right to list them.
+	Deliveries     []v1alpha1.Delivery
+	DeliveriesLack string
+	// Classes are the readable DNSClasses, by name.
+	Classes map[string]*v1alpha1.DNSClass
+	// ClassesLack is the missing right to read other classes; "" for none.
+	ClassesLack string
+	// Servers of the zone's classes, or else its NS names.
+	Servers []Server
+	Parents []ParentFacts
+}
+
+// Server is a name server to ask.
+type Server struct {
+	// Of is shown: the class and its row, or the name of the server.
+	Of string
+	// Address is HOST:PORT; "" if unknown.
+	Address string
+	// OwnSerial: the server signs, or is another operator's primary, with other serials than the zone's.
+	OwnSerial bool
+	// Row of the Delivery; nil for none.
+	Row *v1alpha1.DeliveryServer
+	// Confirmed is the zone's serial by the Delivery.
+	Confirmed int64
+}
+
+// ServerAnswer combines the answers for the zone's SOA and for the name.
+type ServerAnswer struct {
+	// Asked is false beyond the bounds, or without an address.
+	Asked bool
+	// Err is a failure of the exchange; "" for none.
+	Err           string
+	RCode         string
+	Authoritative bool
+	// HasSOA: the server answers for the zone, at Serial.
+	HasSOA bool
+	Serial serial.Serial
+	// Data are the values of the RRset, Alias the target of a CNAME, Referral the cut of a referral.
+	Data     []string
+	Alias    string
+	Referral string
+}
+
+// ParentFacts are the delegation of a zone by the zone above.
+type ParentFacts struct {
+	// Zone is the delegated one, Above the zone above; zero if unknown.
+	Zone, Above name.Name
+	// Ours: the zone above is a Zone here with readable entries. Lacks is the missing right to read them.
+	Ours  bool
+	Lacks string
+	// Asked is false without a resolver. Err is a failure to find or ask the servers of Above.
+	Asked bool
+	Err   string
+	// Server answered for a zone above that is not ours.
+	Server string
+	// NS are the hosts in the zone above, Want the hosts at the zone's own apex; nil if unknown.
+	NS, Want []string
+	// DS are key tags in the zone above, WantDS those of status.dnssec; Signed: WantDS is not empty.
+	DS, WantDS []string
+	Signed     bool
+	// Phase of signing; "" for an unsigned zone.
+	Phase v1alpha1.DNSSECPhase
+	// Keyless: a server answers without DNSKEY of the zone.
+	Keyless bool
+	// Resolved: the resolver has the zone's SOA.
+	Resolved bool
+	Resolver string
+}

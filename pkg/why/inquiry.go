@@ -1,0 +1,80 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package why
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/pkg/find"
+	"kubi.zone/kubizone/pkg/verify"
+)
+
+// atOnce bounds the concurrent requests to the API server.
+const atOnce = 8
+
+// Clients send requests and questions.
+type Clients struct {
+	API versioned.Interface
+	// Ask asks a name server, as verify.Ask does. Nil: no server is asked. Tenants choose the addresses of NS names
+	// and of a Bind9Cluster's external instances, so a process that answers others must bound which addresses it asks.
+	Ask func(context.Context, verify.Question) (*verify.Answer, error)
+}
+
+// Question of a user.
+type Question struct {
+	// Text is a DNS name, an address, record/NAME, zone/NAME, NAMESPACE/NAME or the name of an object.
+	Text string
+	// Type is the type at a DNS name; "" for all.
+	Type string
+	// Namespace of objects and of a NameReview. It is searched alone if the user may not list all namespaces.
+	Namespace string
+	// Resolver is HOST:PORT of a recursive server. "": only servers of classes are asked.
+	Resolver string
+}
+
+// inquiry is a question under way.
+type inquiry struct {
+	Clients
+	Question
+	search *find.Search
+	chain  Chain
+	facts  []*Facts
+	// subjects are those of facts.
+	subjects []Subject
+	zones    map[zoneKey]*ZoneFacts
+}
+
+type zoneKey struct{ namespace, name string }
+
+func (i *inquiry) note(format string, args ...any) {
+	i.chain.Notes = append(i.chain.Notes, shorten(fmt.Sprintf(format, args...), maxText))
+}
+
+// addressOf returns HOST:PORT of a host or address with an optional port.
+func addressOf(text string) string {
+	if at, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
+		return net.JoinHostPort(at.String(), "53")
+	}
+	if _, _, err := net.SplitHostPort(text); err == nil {
+		return text
+	}
+	return net.JoinHostPort(text, "53")
+}
+
+func keyTags(ds []string) (tags []string) {
+	for _, data := range ds {
+		tag, _, _ := strings.Cut(data, " ")
+		tags = append(tags, tag)
+	}
+	return tags
+}
+
+func isAbsent(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsForbidden(err) }

@@ -1,0 +1,278 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/class"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/find"
+	"kubi.zone/kubizone/pkg/reasons"
+)
+
+// Judge returns the links of a path, from the rule to the parent. It stops at the rule for a Record without a zone.
+func Judge(f *Facts) []Link {
+	j := &judgement{Facts: f}
+	switch {
+	case f.Absent != nil:
+		j.judgeAbsent()
+	case f.Record != nil && !j.judgeRule():
+		return j.links
+	}
+	if f.Zone != nil {
+		j.judgeZone()
+		j.judgeSerial()
+		j.judgeClasses()
+		j.placeReady()
+		j.judgeServers()
+		j.judgeParents()
+	}
+	return j.links
+}
+
+func (j *judgement) addLack(kind Kind, of, right string) {
+	j.add(kind, of, Unknown, "not shown: you lack the right to %s", right).setStep(reasons.Platform, "grant it, or ask who has it")
+}
+
+func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }
+
+// judgeAbsent adds the rule for a name, and the objects that answer. A missing rule for the user's namespace is no
+// fault: other namespaces may write the name.
+func (j *judgement) judgeAbsent() {
+	a := j.Absent
+	role, step := reasons.You, "create a Record in namespace "+a.Namespace
+	switch {
+	case a.Review == nil && a.Lacks == "": // an address
+		step = "create a Record"
+	case a.Review == nil:
+		j.addLack(KindRule, "", a.Lacks)
+		step = "create a Record in a namespace that the zone's rules allow the name"
+	case a.Review.Allowed:
+		j.add(KindRule, "", OK, "namespace %s may write %s by the rule %q of zone %s", a.Namespace, j.Type, a.Review.Rule, a.Review.Zone)
+	default:
+		j.add(KindRule, "", Unknown, "namespace %s may not write %s: %s", a.Namespace, j.Type, a.Review.Reason)
+		role, step = reasons.ZoneOwner, "add a rule for the namespace that is to have the name"+contactOf(a.Review)
+	}
+	switch {
+	case a.Cut != "":
+		j.add(KindRecord, "", Unknown, "%s delegates the name to other servers", a.Cut).
+			setStep(reasons.You, "ask these servers, or remove the delegation")
+	case len(a.Others) > 0:
+		j.add(KindRecord, "", Fails, "no Record of this type: the name has %s", strings.Join(a.Others, ", ")).setStep(role, "%s", step)
+	default:
+		j.add(KindRecord, "", Fails, "no Record has it").setStep(role, "%s", step)
+	}
+}
+
+func contactOf(review *v1alpha1.NameReviewStatus) string {
+	if review.Contact == "" {
+		return ""
+	}
+	return " (contact: " + review.Contact + ")"
+}
+
+// judgeRule adds the rule and the Record, and returns false if no zone has the Record.
+func (j *judgement) judgeRule() bool {
+	r := j.Record
+	adopted := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted)
+	switch {
+	case adopted == nil:
+		j.add(KindRule, "", Unknown, "the server has not decided yet")
+		return false
+	case !isTrue(adopted):
+		state := Fails
+		if adopted.Reason == v1alpha1.ReasonMoving {
+			state = Waits
+		}
+		j.add(KindRule, "", state, "%s", adopted.Message).because(adopted.Reason, reasons.OfRecord)
+		return false
+	case r.Status.EndsAt != nil:
+		j.add(KindRule, "", Waits, "%s", adopted.Message).because(adopted.Reason, reasons.OfRecord)
+	default:
+		j.add(KindRule, "", OK, "%s", adopted.Message).because(adopted.Reason, reasons.OfRecord)
+	}
+	data := shorten(strings.Join(find.DataOf(r), ", "), maxData)
+	asked := ""
+	if !j.Asked.IsZero() && j.Asked.String() != r.Status.FQDN {
+		asked = ", a wildcard that answers for " + j.Asked.String()
+	}
+	switch {
+	case r.DeletionTimestamp != nil:
+		j.add(KindRecord, r.Namespace+"/"+r.Name, Waits, "being deleted, in the zone until its finalizers are gone: %s",
+			strings.Join(r.Finalizers, ", ")).because(v1alpha1.ReasonTerminating, reasons.OfRecord)
+	case r.Status.ObservedGeneration != 0 && r.Status.ObservedGeneration < r.Generation:
+		j.add(KindRecord, r.Namespace+"/"+r.Name, Waits, "its last change is not decided yet")
+	default:
+		j.add(KindRecord, r.Namespace+"/"+r.Name, OK, "%s %s %s%s", r.Status.FQDN, strings.ToUpper(r.Spec.Type), data, asked)
+	}
+	return r.Status.ZoneRef != nil
+}
+
+func (j *judgement) conditionsOf() []metav1.Condition {
+	if j.Record != nil {
+		return j.Record.Status.Conditions
+	}
+	if j.Zone.Object != nil {
+		return j.Zone.Object.Status.Conditions
+	}
+	return nil
+}
+
+// isDelivered reports whether every class has confirmed the Record, or the zone.
+func (j *judgement) isDelivered() bool {
+	return meta.IsStatusConditionTrue(j.conditionsOf(), v1alpha1.ConditionReady)
+}
+
+// judgeZone: a delivered Record has no fault in a zone that lacks name servers or is paused.
+func (j *judgement) judgeZone() {
+	z, o := j.Zone, j.Zone.Object
+	of := cmp.Or(z.FQDN.String(), z.Namespace+"/"+z.Name)
+	if o == nil {
+		j.addLack(KindZone, of, z.Lacks)
+		return
+	}
+	delegated := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionDelegated)
+	servable := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionServable)
+	ready := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionReady)
+	switch {
+	case o.DeletionTimestamp != nil:
+		j.add(KindZone, of, Waits, "Zone %s/%s is being deleted, and served until its classes have withdrawn it", z.Namespace, z.Name).
+			because(v1alpha1.ReasonZoneTerminating, reasons.OfRecord)
+	case delegated != nil && !isTrue(delegated):
+		j.add(KindZone, of, Fails, "%s", delegated.Message).because(delegated.Reason, reasons.OfZone)
+	case o.Status.EndsAt != nil && delegated != nil:
+		j.add(KindZone, of, Waits, "%s", delegated.Message).because(v1alpha1.ReasonDelegationWithdrawn, reasons.OfZone)
+	case servable != nil && !isTrue(servable) && ready != nil && ready.Reason == v1alpha1.ReasonNotDelegatedOrServable:
+		j.add(KindZone, of, Fails, "%s", servable.Message).because(servable.Reason, reasons.OfZone)
+	case o.Annotations[v1alpha1.AnnotationPaused] == "true" && !j.isDelivered(): // Ready names this cause only later
+		j.add(KindZone, of, Waits, "Zone %s/%s is paused: changes are not delivered", z.Namespace, z.Name).
+			because(v1alpha1.ReasonPaused, reasons.OfReady)
+	case o.Annotations[v1alpha1.AnnotationPaused] == "true":
+		j.add(KindZone, of, OK, "Zone %s/%s is paused: later changes are not delivered", z.Namespace, z.Name)
+	default:
+		j.add(KindZone, of, OK, "Zone %s/%s has its name and name servers", z.Namespace, z.Name)
+	}
+}
+
+// judgeSerial compares the serial of the Record with the delivered serial.
+func (j *judgement) judgeSerial() {
+	o := j.Zone.Object
+	has := int64(0)
+	switch {
+	case j.Record != nil:
+		has = j.Record.Status.Serial
+	case o != nil:
+		has = o.Status.Serial
+	}
+	of := fmt.Sprint(has)
+	if o == nil {
+		j.add(KindSerial, of, OK, "the zone has the Record since serial %d", has)
+		return
+	}
+	settled := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSettled)
+	isBehind := settled != nil && !isTrue(settled) && serial.Serial(has).Ahead(serial.Serial(o.Status.SettledSerial))
+	switch {
+	case isBehind && j.Absent == nil:
+		state := Waits
+		if settled.Reason == v1alpha1.ReasonMassDeletion {
+			state = Fails
+		}
+		j.add(KindSerial, of, state, "%s", settled.Message).because(settled.Reason, reasons.OfZone)
+	case settled != nil && !isTrue(settled):
+		j.add(KindSerial, of, OK, "delivered is serial %d; later changes wait: %s", o.Status.SettledSerial, settled.Message).
+			because(settled.Reason, reasons.OfZone)
+	default:
+		j.add(KindSerial, of, OK, "the zone is at serial %d, all of which is to be delivered", o.Status.Serial)
+	}
+}
+
+// judgeClasses adds a link for each Delivery.
+func (j *judgement) judgeClasses() {
+	z := j.Zone
+	ready := meta.FindStatusCondition(j.conditionsOf(), v1alpha1.ConditionReady)
+	switch {
+	case j.Absent != nil:
+		return
+	case isTrue(ready) && ready.Reason == v1alpha1.ReasonNoClass:
+		j.add(KindClass, "", Unknown, "%s", ready.Message).because(ready.Reason, reasons.OfReady).
+			setStep(reasons.ZoneOwner, "name a class in spec.dnsClassRefs, if secondaries do not transfer from the primary by themselves")
+	case z.DeliveriesLack != "" && isTrue(ready):
+		j.add(KindClass, "", OK, "%s", ready.Message)
+	case z.DeliveriesLack != "":
+		j.addLack(KindClass, "", z.DeliveriesLack)
+	}
+	for n := range z.Deliveries {
+		j.judgeDelivery(&z.Deliveries[n], isTrue(ready))
+	}
+}
+
+func (j *judgement) judgeDelivery(d *v1alpha1.Delivery, delivered bool) {
+	of, s, want := class.NameOf(d.Namespace, d.Spec.ClassRef), &d.Status, int64(0)
+	rrset := ""
+	if j.Record != nil {
+		want, rrset = j.Record.Status.Serial, j.Record.Status.FQDN+" "+strings.ToUpper(j.Record.Spec.Type)
+	} else if j.Zone.Object != nil {
+		want = j.Zone.Object.Status.SettledSerial
+	}
+	refused := slices.IndexFunc(s.Refused, func(r v1alpha1.DeliveryRefusal) bool { return strings.EqualFold(r.RRset, rrset) })
+	has := s.Serial != 0 && !serial.Serial(want).Ahead(serial.Serial(s.Serial))
+	switch {
+	case refused >= 0:
+		r := &s.Refused[refused]
+		j.add(KindClass, of, Fails, "the provider refuses the RRset: %s", r.Message).because(r.Reason, reasons.OfReady)
+	case has:
+		j.add(KindClass, of, OK, "has confirmed serial %d", s.Serial)
+	case delivered:
+		j.add(KindClass, of, Unknown, "not in force: the zone is withdrawn from it, or it is new")
+	case s.Error != nil:
+		since := s.Error.Timestamp.UTC().Format("15:04:05Z on 2 January")
+		j.add(KindClass, of, Fails, "%s, since %s; confirmed is serial %d", s.Error.Message, since, s.Serial).
+			because(s.Error.Reason, reasons.OfReady)
+	case j.Zone.Classes[of] != nil && j.Zone.Classes[of].Spec.Paused:
+		j.add(KindClass, of, Waits, "the class is paused; it has confirmed serial %d", s.Serial).
+			because(v1alpha1.ReasonClassPaused, reasons.OfReady)
+	default:
+		j.add(KindClass, of, Waits, "has confirmed serial %d, not %d yet", s.Serial, want).because(v1alpha1.ReasonPending, reasons.OfReady)
+	}
+}
+
+// linkOf has the link for a reason of Ready; others belong to a class.
+var linkOf = map[string]Kind{
+	v1alpha1.ReasonPaused: KindZone, v1alpha1.ReasonFrozen: KindZone, v1alpha1.ReasonNotDelegatedOrServable: KindZone,
+	v1alpha1.ReasonTerminating: KindZone, v1alpha1.ReasonZoneTerminating: KindZone,
+	v1alpha1.ReasonMassDeletion: KindSerial, v1alpha1.ReasonCascading: KindSerial,
+	v1alpha1.ReasonNotAdopted: KindRule,
+}
+
+// placeReady gives a link the reason and message of Ready, if Ready is not True and no link fails yet.
+func (j *judgement) placeReady() {
+	ready := meta.FindStatusCondition(j.conditionsOf(), v1alpha1.ConditionReady)
+	if j.Absent != nil || ready == nil || isTrue(ready) {
+		return
+	}
+	kind := cmp.Or(linkOf[ready.Reason], KindClass)
+	state := map[metav1.ConditionStatus]State{metav1.ConditionFalse: Fails}[ready.Status]
+	bad := firstBad(j.links)
+	if bad != nil && (ready.Reason == v1alpha1.ReasonPending || bad.State == Fails) {
+		return
+	}
+	cause := Link{Kind: kind, State: cmp.Or(state, Waits), Text: ready.Message}
+	cause.because(ready.Reason, reasons.OfReady)
+	// A class with the serial is not the cause.
+	at := slices.IndexFunc(j.links, func(l Link) bool { return l.Kind == kind && (kind != KindClass || l.State != OK) })
+	if at < 0 {
+		j.links = append(j.links, cause)
+		return
+	}
+	cause.Of = j.links[at].Of
+	j.links[at] = cause
+}

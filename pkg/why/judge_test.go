@@ -1,0 +1,290 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package why
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/reasons"
+)
+
+func setCondition(conditions *[]metav1.Condition, kind string, status metav1.ConditionStatus, reason, message string) {
+	for i := range *conditions {
+		if c := &(*conditions)[i]; c.Type == kind {
+			c.Status, c.Reason, c.Message = status, reason, message
+			return
+		}
+	}
+	*conditions = append(*conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message})
+}
+
+// goodFacts are those of a Record that is delivered to one secondary and delegated by a zone that is not ours.
+func goodFacts() *Facts {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "org", UID: "u"},
+		Status: v1alpha1.ZoneStatus{FQDN: "example.org.", Serial: 7, SettledSerial: 7}}
+	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "www"},
+		Spec: v1alpha1.RecordSpec{Type: "a", RData: "192.0.2.1"},
+		Status: v1alpha1.RecordStatus{FQDN: "www.example.org.", Serial: 7,
+			ZoneRef: &v1alpha1.AdoptingZone{Namespace: "dns", Name: "org", UID: "u"}}}
+	setCondition(&record.Status.Conditions, "Adopted", "True", "Adopted", "in zone example.org.")
+	setCondition(&record.Status.Conditions, "Ready", "True", "Delivered", "confirmed")
+	for _, kind := range []string{"Delegated", "Servable", "Settled", "Ready"} {
+		setCondition(&zone.Status.Conditions, kind, "True", kind, "")
+	}
+	row := v1alpha1.DeliveryServer{Name: "192.0.2.53", Serial: 7, State: v1alpha1.ServerCurrent}
+	return &Facts{Record: record, Asked: name.MustParse("www.example.org."), Type: rdata.A, Expected: []string{"192.0.2.1"}, Exact: true,
+		Zone: &ZoneFacts{Namespace: "dns", Name: "org", FQDN: name.MustParse("example.org."), Object: zone,
+			Deliveries: []v1alpha1.Delivery{{Spec: v1alpha1.DeliverySpec{ClassRef: v1alpha1.DNSClassReference{Name: "public"}},
+				Status: v1alpha1.DeliveryStatus{Serial: 7, Servers: []v1alpha1.DeliveryServer{row}}}},
+			Classes: map[string]*v1alpha1.DNSClass{"public": {}},
+			Servers: []Server{{Of: "192.0.2.53 of public", Address: "192.0.2.53:53", Row: &row, Confirmed: 7}},
+			Parents: []ParentFacts{{Zone: name.MustParse("example.org."), Above: name.MustParse("org."), Asked: true, Server: "a.org.",
+				NS: []string{"ns.example.org."}, Want: []string{"ns.example.org."}}}},
+		Answers: []ServerAnswer{{Asked: true, RCode: "NOERROR", Authoritative: true, HasSOA: true, Serial: 7, Data: []string{"192.0.2.1"}}},
+	}
+}
+
+// delayRecord makes the Record wait for a reason.
+func delayRecord(f *Facts, status metav1.ConditionStatus, reason, message string) {
+	f.Record.Status.Serial, f.Zone.Object.Status.Serial, f.Zone.Object.Status.SettledSerial = 8, 8, 8
+	setCondition(&f.Record.Status.Conditions, "Ready", status, reason, message)
+	setCondition(&f.Zone.Object.Status.Conditions, "Ready", status, reason, message)
+}
+
+// W2: each fault is at its link, with role and step; no earlier link fails. "ok" is no fault.
+func TestJudge_namesTheFirstFault_W2(t *testing.T) {
+	failed := &v1alpha1.DeliveryError{Reason: "AuthenticationFailed", Message: "public: its server denies the controller access",
+		Timestamp: metav1.NewTime(time.Unix(0, 0))}
+	for _, test := range []struct {
+		what   string
+		change func(*Facts)
+		want   string // kind of, state, reason, role
+		says   string
+	}{
+		{"all is well", func(*Facts) {}, "ok", ""},
+		{"no zone", func(f *Facts) {
+			f.Zone, f.Record.Status.ZoneRef = nil, nil
+			setCondition(&f.Record.Status.Conditions, "Adopted", "False", "NoEnclosingZone", "no zone")
+		}, "Rule Fails NoEnclosingZone You", "no zone"},
+		{"the name is another's", func(f *Facts) {
+			f.Zone, f.Record.Status.ZoneRef = nil, nil
+			setCondition(&f.Record.Status.Conditions, "Adopted", "False", "NameHeld", "held")
+		}, "Rule Fails NameHeld You", ""},
+		{"a rule was withdrawn", func(f *Facts) {
+			f.Record.Status.EndsAt = &metav1.Time{}
+			setCondition(&f.Record.Status.Conditions, "Adopted", "True", "DelegationWithdrawn", "until then")
+		}, "Rule Waits DelegationWithdrawn ZoneOwner", "until then"},
+		{"the Record is deleted", func(f *Facts) { f.Record.DeletionTimestamp = &metav1.Time{} },
+			"Record team/www Waits Terminating", ""},
+		{"not delegated", func(f *Facts) {
+			setCondition(&f.Zone.Object.Status.Conditions, "Delegated", "False", "NotDelegated", "no rule lists it")
+		}, "Zone example.org. Fails NotDelegated ZoneOwner", "no rule lists it"},
+		{"no name servers", func(f *Facts) {
+			delayRecord(f, "False", "NotDelegatedOrServable", "see Servable")
+			setCondition(&f.Zone.Object.Status.Conditions, "Servable", "False", "NoNameServers", "none")
+		}, "Zone example.org. Fails NoNameServers ZoneOwner", "none"},
+		{"the zone is deleted", func(f *Facts) { f.Zone.Object.DeletionTimestamp = &metav1.Time{} },
+			"Zone example.org. Waits ZoneTerminating ZoneOwner", ""},
+		{"paused", func(f *Facts) { delayRecord(f, "Unknown", "Paused", "the zone is paused") },
+			"Zone example.org. Waits Paused ZoneOwner", "the zone is paused"},
+		{"paused a moment ago", func(f *Facts) {
+			delayRecord(f, "Unknown", "Pending", "")
+			f.Zone.Object.Annotations = map[string]string{v1alpha1.AnnotationPaused: "true"}
+		}, "Zone example.org. Waits Paused ZoneOwner", "is paused"},
+		{"paused after the delivery", func(f *Facts) {
+			f.Zone.Object.Annotations = map[string]string{v1alpha1.AnnotationPaused: "true"}
+		}, "ok", ""},
+		{"frozen", func(f *Facts) { delayRecord(f, "False", "Frozen", "damage") }, "Zone example.org. Fails Frozen Platform", "damage"},
+		{"held before the Record", func(f *Facts) {
+			f.Zone.Object.Status.Serial = 9
+			setCondition(&f.Zone.Object.Status.Conditions, "Settled", "False", "MassDeletion", "held")
+			setCondition(&f.Zone.Object.Status.Conditions, "Ready", "False", "MassDeletion", "held")
+		}, "ok", ""},
+		{"held with the Record", func(f *Facts) {
+			delayRecord(f, "False", "MassDeletion", "held")
+			f.Zone.Object.Status.SettledSerial = 7
+			setCondition(&f.Zone.Object.Status.Conditions, "Settled", "False", "MassDeletion", "much was removed")
+		}, "Serial 8 Fails MassDeletion ZoneOwner", "much was removed"},
+		{"a cascade", func(f *Facts) {
+			delayRecord(f, "Unknown", "Pending", "")
+			f.Zone.Object.Status.SettledSerial = 7
+			setCondition(&f.Zone.Object.Status.Conditions, "Settled", "False", "Cascading", "moving")
+		}, "Serial 8 Waits Cascading", "moving"},
+		{"a class is paused", func(f *Facts) {
+			delayRecord(f, "Unknown", "ClassPaused", "public: the class is paused; the platform ...")
+		},
+			"Class public Waits ClassPaused Platform", "the class is paused"},
+		{"no controller", func(f *Facts) { delayRecord(f, "Unknown", "NoController", "no controller has worked since noon") },
+			"Class public Waits NoController Platform", "since noon"},
+		{"no primary", func(f *Facts) { delayRecord(f, "Unknown", "NoPrimary", "public: none has worked") },
+			"Class public Waits NoPrimary Platform", ""},
+		{"a silent class", func(f *Facts) { delayRecord(f, "Unknown", "AwaitsClass", "public: it has not confirmed") },
+			"Class public Waits AwaitsClass Platform", ""},
+		{"under way", func(f *Facts) { delayRecord(f, "Unknown", "Pending", "") }, "Class public Waits Pending", "serial 7, not 8"},
+		{"access denied", func(f *Facts) {
+			delayRecord(f, "False", "AuthenticationFailed", "public: denied")
+			f.Zone.Deliveries[0].Status.Error = failed
+		}, "Class public Fails AuthenticationFailed Platform", "denies the controller access"},
+		{"a class that is not there", func(f *Facts) {
+			delayRecord(f, "False", "DNSClassNotFound", "no class")
+			f.Zone.Deliveries = nil
+		}, "Class Fails DNSClassNotFound ZoneOwner", "no class"},
+		{"the provider refuses the RRset", func(f *Facts) {
+			setCondition(&f.Record.Status.Conditions, "Ready", "False", "ValidationFailed", "refused")
+			f.Zone.Deliveries[0].Status.Refused = []v1alpha1.DeliveryRefusal{{RRset: "www.example.org. A", Reason: "ValidationFailed",
+				Message: "no such type"}}
+		}, "Class public Fails ValidationFailed You", "no such type"},
+		{"another RRset is refused", func(f *Facts) {
+			f.Zone.Deliveries[0].Status.Refused = []v1alpha1.DeliveryRefusal{{RRset: "www.example.org. AAAA", Reason: "ValidationFailed"}}
+		}, "ok", ""},
+		{"no class", func(f *Facts) {
+			setCondition(&f.Record.Status.Conditions, "Ready", "True", "NoClass", "none")
+			f.Zone.Deliveries, f.Zone.Servers, f.Answers = nil, nil, nil
+		}, "ok", ""},
+		{"a server has other data", func(f *Facts) { f.Answers[0].Data = []string{"192.0.2.9"} },
+			"Server 192.0.2.53 of public Fails ContentDiffers Platform", "192.0.2.9 at serial 7, and the zone has 192.0.2.1"},
+		{"a server has more data", func(f *Facts) { f.Answers[0].Data = []string{"192.0.2.1", "192.0.2.9"} },
+			"Server 192.0.2.53 of public Fails ContentDiffers Platform", ""},
+		{"others may add data", func(f *Facts) { f.Exact, f.Answers[0].Data = false, []string{"192.0.2.1", "192.0.2.9"} }, "ok", ""},
+		{"a server is behind", func(f *Facts) { f.Answers[0].Serial, f.Answers[0].Data, f.Answers[0].RCode = 6, nil, "NXDOMAIN" },
+			"Server 192.0.2.53 of public Waits Pending", "NXDOMAIN at serial 6; the zone has it at serial 7"},
+		{"a server has another serial", func(f *Facts) {
+			f.Zone.Servers[0].OwnSerial, f.Answers[0].Serial = true, 1
+		}, "ok", ""},
+		{"a server denies the name", func(f *Facts) { f.Answers[0].Data, f.Answers[0].RCode = nil, "NXDOMAIN" },
+			"Server 192.0.2.53 of public Fails ContentDiffers Platform", "answers NXDOMAIN"},
+		{"a server has an alias", func(f *Facts) { f.Answers[0].Data, f.Answers[0].Alias = nil, "a.example.net." },
+			"Server 192.0.2.53 of public Fails ContentDiffers Platform", "CNAME a.example.net."},
+		{"a server of views", func(f *Facts) { f.Zone.View, f.Answers[0].Data = "inside", []string{"192.0.2.9"} }, "ok", ""},
+		{"a server does not serve the zone", func(f *Facts) {
+			f.Answers[0] = ServerAnswer{Asked: true, RCode: "REFUSED"}
+			f.Zone.Servers[0].Row = nil
+		}, "Server 192.0.2.53 of public Fails Platform", "REFUSED, without authority"},
+		{"a server serves others alone", func(f *Facts) { f.Answers[0] = ServerAnswer{Asked: true, RCode: "REFUSED"} }, "ok", ""},
+		{"a server is silent to us", func(f *Facts) { f.Answers[0] = ServerAnswer{Asked: true, Err: "no answer within 2s"} }, "ok", ""},
+		{"a server is silent to all", func(f *Facts) {
+			f.Answers[0] = ServerAnswer{Asked: true, Err: "no answer within 2s"}
+			f.Zone.Servers[0].Row = &v1alpha1.DeliveryServer{State: v1alpha1.ServerFailed, Message: "no answer"}
+		}, "Server 192.0.2.53 of public Fails ServerUnreachable Platform", "to the controller: no answer"},
+		{"a server of the zone's NS is silent", func(f *Facts) {
+			f.Zone.Servers = []Server{{Of: "ns.example.org.", Address: "192.0.2.53:53"}}
+			f.Answers[0] = ServerAnswer{Asked: true, Err: "no answer within 2s"}
+		}, "Server ns.example.org. Fails Platform", ""},
+		{"a server lacks what the class lacks", func(f *Facts) {
+			delayRecord(f, "Unknown", "NoController", "none")
+			f.Answers[0].Data = nil
+		}, "Class public Waits NoController Platform", ""},
+		{"no NS at the parent", func(f *Facts) { f.Zone.Parents[0].NS = nil },
+			"Parent org. Fails ZoneOwner", "lists no NS of example.org."},
+		{"no NS, but the resolver knows the zone", func(f *Facts) {
+			f.Zone.Parents[0].NS, f.Zone.Parents[0].Resolved = nil, true
+		}, "ok", ""},
+		{"lame", func(f *Facts) { f.Zone.Parents[0].NS = []string{"old.example.net."} }, "Parent org. Fails ZoneOwner",
+			"delegates example.org. to old.example.net. (lame), and the zone has ns.example.org."},
+		{"some NS are the same", func(f *Facts) { f.Zone.Parents[0].NS = []string{"ns.example.org.", "old.example.net."} }, "ok", ""},
+		{"DS of an unsigned zone", func(f *Facts) { f.Zone.Parents[0].DS, f.Zone.Parents[0].Keyless = []string{"1"}, true },
+			"Parent org. Fails ZoneOwner", "no DNSKEY"},
+		{"DS of other keys", func(f *Facts) {
+			p := &f.Zone.Parents[0]
+			p.DS, p.WantDS, p.Signed, p.Phase = []string{"1"}, []string{"2"}, true, v1alpha1.DNSSECSigned
+		}, "Parent org. Fails ZoneOwner", "has DS 1, and the zone has the keys 2"},
+		{"no DS of a signed zone", func(f *Facts) {
+			p := &f.Zone.Parents[0]
+			p.WantDS, p.Signed, p.Phase = []string{"2"}, true, v1alpha1.DNSSECSigned
+		}, "Parent org. Waits ZoneOwner", "not validated"},
+		{"the parent is ours and does not list it", func(f *Facts) {
+			f.Zone.Parents[0] = ParentFacts{Zone: name.MustParse("example.org."), Above: name.MustParse("org."), Ours: true}
+		}, "Parent org. Fails ZoneOwner", ""},
+		{"a class is hidden", func(f *Facts) {
+			f.Zone.ClassesLack, f.Zone.Servers, f.Answers = "get dnsclasses", nil, nil
+		}, "ok", ""},
+		{"the parent does not answer", func(f *Facts) { f.Zone.Parents[0].Err = "no answer" }, "ok", ""},
+		{"nobody is asked", func(f *Facts) { f.Zone.Parents[0].Asked, f.Answers = false, nil }, "ok", ""},
+		{"nothing may be read", func(f *Facts) {
+			f.Zone = &ZoneFacts{Namespace: "dns", Name: "org", Lacks: "get zones in namespace dns",
+				DeliveriesLack: "list deliveries in namespace dns"}
+		}, "ok", ""},
+		{"nothing may be read, and the Record waits", func(f *Facts) {
+			delayRecord(f, "False", "ServerUnreachable", "public: its server does not answer")
+			f.Zone = &ZoneFacts{Namespace: "dns", Name: "org", Lacks: "get zones", DeliveriesLack: "list deliveries"}
+		}, "Class Fails ServerUnreachable Platform", "its server does not answer"},
+	} {
+		f := goodFacts()
+		test.change(f)
+		path := Path{Links: Judge(f)}
+		path.settle()
+		got, text := "ok", ""
+		if bad := firstBad(path.Links); bad != nil {
+			got, text = strings.Join(strings.Fields(strings.Join([]string{string(bad.Kind), bad.Of, string(bad.State), bad.Reason,
+				string(bad.Mends)}, " ")), " "), bad.Text
+			if (bad.Mends == reasons.None) != (bad.Step == "" || bad.Step == "nothing") {
+				t.Errorf("%s: mended by %q, step %q", test.what, bad.Mends, bad.Step)
+			}
+		}
+		if got != test.want || !strings.Contains(text, test.says) {
+			t.Errorf("%s: %s %q, want %s %q\n%+v", test.what, got, text, test.want, test.says, path.Links)
+		}
+		if isBad := path.State.IsBad(); isBad != (test.want != "ok") {
+			t.Errorf("%s: the path is %s", test.what, path.State)
+		}
+	}
+}
+
+// A free name: the rule for the namespace, and the answering objects.
+func TestJudge_describesAFreeName(t *testing.T) {
+	for _, test := range []struct {
+		what string
+		of   AbsentFacts
+		want []string
+	}{
+		{"allowed", AbsentFacts{Namespace: "team", Review: &v1alpha1.NameReviewStatus{Allowed: true, Rule: "*", Zone: "example.org."}},
+			[]string{`OK namespace team may write A by the rule "*"`, "Fails no Record has it You create a Record in namespace team"}},
+		{"refused", AbsentFacts{Namespace: "team", Review: &v1alpha1.NameReviewStatus{Reason: "no rule", Contact: "dns@example.org"}},
+			[]string{"Unknown namespace team may not write A: no rule", "Fails no Record has it ZoneOwner add a rule for the namespace " +
+				"that is to have the name (contact: dns@example.org)"}},
+		{"unknown", AbsentFacts{Namespace: "team", Lacks: "create records"}, []string{"Unknown not shown: you lack the right to create",
+			"Fails no Record has it You"}},
+		{"another type", AbsentFacts{Namespace: "team", Review: &v1alpha1.NameReviewStatus{Allowed: true}, Others: []string{"TXT"}},
+			[]string{"OK", "Fails no Record of this type: the name has TXT"}},
+		{"delegated", AbsentFacts{Namespace: "team", Review: &v1alpha1.NameReviewStatus{}, Cut: "the NS Record a/b at dev.example.org."},
+			[]string{"Unknown", "Unknown the NS Record a/b at dev.example.org. delegates the name"}},
+	} {
+		links := Judge(&Facts{Absent: &test.of, Asked: name.MustParse("x.example.org."), Type: rdata.A})
+		if len(links) != len(test.want) {
+			t.Fatalf("%s: %+v", test.what, links)
+		}
+		for i, l := range links {
+			if got := strings.Join([]string{string(l.State), l.Text, string(l.Mends), l.Step}, " "); !strings.HasPrefix(got, test.want[i]) {
+				t.Errorf("%s: %q, want %q", test.what, got, test.want[i])
+			}
+		}
+	}
+}
+
+// W4: no text of a tenant or a server makes a chain long.
+func TestJudge_isBounded_W4(t *testing.T) {
+	f := goodFacts()
+	long := strings.Repeat("\x1b[31m\u202e", 20000)
+	f.Record.Spec.RData, f.Answers[0].Data, f.Zone.Parents[0].NS = long, []string{long}, []string{long}
+	setCondition(&f.Record.Status.Conditions, "Adopted", "True", "Adopted", long)
+	for range 3000 {
+		f.Zone.Servers = append(f.Zone.Servers, Server{Of: long, Address: "192.0.2.53:53"})
+	}
+	path := Path{Links: Judge(f)}
+	path.settle()
+	total := 0
+	for _, l := range path.Links {
+		total += len(l.Of) + len(l.Text) + len(l.Step)
+	}
+	if len(path.Links) > maxLinks+8 || total > 400_000 {
+		t.Errorf("%d links, %d octets", len(path.Links), total)
+	}
+}

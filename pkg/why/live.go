@@ -1,0 +1,351 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package why
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/verify"
+)
+
+const (
+	// serverTime bounds a question.
+	serverTime = 2 * time.Second
+	// maxQuestions bounds the questions of a chain, maxFlying the concurrent ones.
+	maxQuestions = 256
+	maxFlying    = 32
+	// maxHosts bounds the name servers found by the resolver.
+	maxHosts = 8
+)
+
+var errTooMany = errors.New("not asked: the chain has too many questions")
+
+// questions sends each question once.
+type questions struct {
+	inquiry *inquiry
+	flying  chan struct{}
+	mu      sync.Mutex
+	left    int
+	asked   map[verify.Question]func() (*verify.Answer, error)
+}
+
+func (q *questions) sendOnce(ctx context.Context, one verify.Question) (*verify.Answer, error) {
+	q.mu.Lock()
+	answer, known := q.asked[one]
+	if !known && q.left == 0 {
+		q.mu.Unlock()
+		return nil, errTooMany
+	}
+	if !known {
+		q.left--
+		answer = sync.OnceValues(func() (*verify.Answer, error) {
+			select {
+			case q.flying <- struct{}{}:
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+			defer func() { <-q.flying }()
+			ctx, cancel := context.WithTimeout(ctx, serverTime)
+			defer cancel()
+			got, err := q.inquiry.Clients.Ask(ctx, one)
+			if errors.Is(err, context.DeadlineExceeded) {
+				err = fmt.Errorf("no answer within %s", serverTime)
+			}
+			return got, err
+		})
+		q.asked[one] = answer
+	}
+	q.mu.Unlock()
+	return answer()
+}
+
+func (q *questions) resolve(ctx context.Context, at name.Name, of rdata.Type) (*verify.Answer, error) {
+	return q.sendOnce(ctx, verify.Question{Server: q.inquiry.Resolver, Name: at, Type: of, Recursive: true})
+}
+
+// askServers asks the servers of each zone and of zones above concurrently.
+func (i *inquiry) askServers(ctx context.Context) {
+	q := &questions{inquiry: i, flying: make(chan struct{}, maxFlying), left: maxQuestions,
+		asked: map[verify.Question]func() (*verify.Answer, error){}}
+	var all sync.WaitGroup
+	for _, z := range i.zones {
+		all.Go(func() {
+			q.findZone(ctx, z, i.facts)
+			var both sync.WaitGroup
+			both.Go(func() { q.askParents(ctx, z) })
+			q.findServers(ctx, z)
+			for _, f := range i.facts {
+				if f.Zone == z {
+					both.Go(func() { q.askAll(ctx, f) })
+				}
+			}
+			both.Wait()
+			q.askKeys(ctx, z)
+		})
+	}
+	all.Wait()
+}
+
+func ownersOf(rows []zonefile.RR, of rdata.Type) (names []name.Name) {
+	for _, row := range rows {
+		if row.Type == of {
+			names = append(names, row.Name)
+		}
+	}
+	return names
+}
+
+func valuesOf(rows []zonefile.RR, at name.Name, of rdata.Type) (data []string) {
+	for _, row := range rows {
+		if row.Name == at && row.Type == of {
+			data = append(data, row.Data)
+		}
+	}
+	slices.Sort(data)
+	return slices.Compact(data)
+}
+
+// enclosing returns the apex of the zone that encloses a name, by the SOA in the resolver's answer.
+func (q *questions) enclosing(ctx context.Context, at name.Name) (name.Name, error) {
+	answer, err := q.resolve(ctx, at, rdata.SOA)
+	if err != nil {
+		return name.Name{}, fmt.Errorf("resolver %s: %w", q.inquiry.Resolver, err)
+	}
+	for _, apex := range ownersOf(append(slices.Clone(answer.Answer), answer.Authority...), rdata.SOA) {
+		if apex == at || apex.Encloses(at) {
+			return apex, nil
+		}
+	}
+	return name.Name{}, fmt.Errorf("resolver %s answers %s, without the zone of %s", q.inquiry.Resolver, answer.RCode, at)
+}
+
+// findZone finds the name of an unreadable Zone.
+func (q *questions) findZone(ctx context.Context, z *ZoneFacts, all []*Facts) {
+	if !z.FQDN.IsZero() || q.inquiry.Resolver == "" {
+		return
+	}
+	for _, f := range all {
+		if f.Zone == z && !f.Asked.IsZero() {
+			if apex, err := q.enclosing(ctx, f.Asked); err == nil {
+				z.FQDN, z.View = apex, f.Record.Status.View
+				for n := range z.Parents {
+					z.Parents[n].Zone = apex
+				}
+			}
+			return
+		}
+	}
+}
+
+// findServers adds the NS names of a zone, if no class shows its servers. Tenants choose their addresses, so without a
+// resolver none is added.
+func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
+	if len(z.Servers) > 0 || z.FQDN.IsZero() || q.inquiry.Resolver == "" {
+		return
+	}
+	addresses := map[string]string{}
+	var hosts []string
+	if z.Object != nil {
+		for _, server := range z.Object.Spec.NameServers {
+			host, err := name.ParseIn(server.Name, z.FQDN)
+			if err != nil {
+				continue
+			}
+			hosts = append(hosts, host.String())
+			if len(server.Addresses) > 0 {
+				addresses[host.String()] = server.Addresses[0]
+			}
+		}
+		if len(z.Parents) > 0 {
+			hosts = append(hosts, z.Parents[0].Want...)
+		}
+	} else if answer, err := q.resolve(ctx, z.FQDN, rdata.NS); err == nil {
+		hosts = valuesOf(answer.Answer, z.FQDN, rdata.NS)
+	}
+	slices.Sort(hosts)
+	hosts = slices.Compact(hosts)
+	for _, host := range hosts[:min(len(hosts), maxHosts)] {
+		server := Server{Of: host, OwnSerial: z.Object == nil}
+		if address := addresses[host]; address != "" {
+			server.Address = addressOf(address)
+		} else {
+			server.Address = q.findAddress(ctx, host)
+		}
+		z.Servers = append(z.Servers, server)
+	}
+}
+
+// findAddress returns HOST:PORT of a host by the resolver; "" for none.
+func (q *questions) findAddress(ctx context.Context, host string) string {
+	at, err := name.Parse(host)
+	if err != nil || q.inquiry.Resolver == "" {
+		return ""
+	}
+	for _, of := range []rdata.Type{rdata.A, rdata.AAAA} {
+		if answer, err := q.resolve(ctx, at, of); err == nil {
+			for _, row := range answer.Answer {
+				if row.Type == of {
+					return net.JoinHostPort(row.Data, "53")
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// askAll asks each server of a zone for its SOA and for a name.
+func (q *questions) askAll(ctx context.Context, f *Facts) {
+	answers := make([]ServerAnswer, min(len(f.Zone.Servers), maxLinks))
+	var all sync.WaitGroup
+	for n := range answers {
+		if server := f.Zone.Servers[n].Address; server != "" && !f.Asked.IsZero() && !f.Zone.FQDN.IsZero() {
+			all.Go(func() { answers[n] = q.askServer(ctx, server, f) })
+		}
+	}
+	all.Wait()
+	f.Answers = answers
+}
+
+func (q *questions) askServer(ctx context.Context, server string, f *Facts) ServerAnswer {
+	zone := f.Zone.FQDN
+	soa, err := q.sendOnce(ctx, verify.Question{Server: server, Name: zone, Type: rdata.SOA})
+	if errors.Is(err, errTooMany) {
+		return ServerAnswer{Err: err.Error()}
+	}
+	a := ServerAnswer{Asked: true}
+	if err != nil {
+		a.Err = err.Error()
+		return a
+	}
+	a.RCode, a.Authoritative = soa.RCode, soa.Authoritative
+	for _, data := range valuesOf(soa.Answer, zone, rdata.SOA) {
+		if fields := strings.Fields(data); soa.Authoritative && len(fields) > 2 {
+			_, err := fmt.Sscan(fields[2], &a.Serial)
+			a.HasSOA = err == nil
+		}
+	}
+	if f.Asked == zone && f.Type == rdata.SOA {
+		return a
+	}
+	answer, err := q.sendOnce(ctx, verify.Question{Server: server, Name: f.Asked, Type: f.Type})
+	if err != nil {
+		a.Err = err.Error()
+		return a
+	}
+	a.RCode, a.Authoritative = answer.RCode, answer.Authoritative
+	a.Data = valuesOf(answer.Answer, f.Asked, f.Type)
+	if alias := valuesOf(answer.Answer, f.Asked, rdata.CNAME); len(alias) > 0 && f.Type != rdata.CNAME {
+		a.Alias = alias[0]
+	}
+	if !answer.Authoritative {
+		for _, cut := range ownersOf(answer.Authority, rdata.NS) {
+			if cut != zone && zone.Encloses(cut) {
+				a.Referral = cut.String()
+				if f.Type == rdata.NS && f.Asked == cut { // the answer for NS at a cut is the referral
+					a.Data = valuesOf(answer.Authority, cut, rdata.NS)
+				}
+			}
+		}
+	}
+	if len(a.Data) == 0 { // glue
+		a.Data = valuesOf(answer.Additional, f.Asked, f.Type)
+	}
+	return a
+}
+
+// askParents asks the servers of zones above that are no readable Zones here.
+func (q *questions) askParents(ctx context.Context, z *ZoneFacts) {
+	if q.inquiry.Resolver == "" {
+		return
+	}
+	for n := range z.Parents {
+		if p := &z.Parents[n]; !p.Ours && !p.Zone.IsZero() && p.Zone != name.Root {
+			p.Asked, p.Resolver = true, q.inquiry.Resolver
+			if err := q.askParent(ctx, p); err != nil {
+				p.Err = err.Error()
+			}
+			if answer, err := q.resolve(ctx, z.FQDN, rdata.SOA); err == nil && z.Object != nil {
+				p.Resolved = z.hasSerialOf(answer)
+			}
+		}
+	}
+}
+
+// hasSerialOf reports whether a resolver's answer has the serial of this zone; another zone may have the name.
+func (z *ZoneFacts) hasSerialOf(answer *verify.Answer) bool {
+	for _, data := range valuesOf(answer.Answer, z.FQDN, rdata.SOA) {
+		var at serial.Serial
+		fields := strings.Fields(data)
+		if _, err := fmt.Sscan(fields[min(2, len(fields)-1)], &at); err == nil && (at == serial.Serial(z.Object.Status.SettledSerial) ||
+			at == serial.Serial(z.Object.Status.Serial)) {
+			return true
+		}
+	}
+	return false
+}
+
+// askKeys asks whether a zone with DS has keys.
+func (q *questions) askKeys(ctx context.Context, z *ZoneFacts) {
+	if len(z.Parents) == 0 || len(z.Parents[0].DS) == 0 {
+		return
+	}
+	for _, s := range z.Servers[:min(len(z.Servers), maxHosts)] {
+		if s.Address == "" {
+			continue
+		}
+		answer, err := q.sendOnce(ctx, verify.Question{Server: s.Address, Name: z.FQDN, Type: rdata.DNSKEY})
+		if err == nil && answer.Authoritative {
+			z.Parents[0].Keyless = len(ownersOf(answer.Answer, rdata.DNSKEY)) == 0
+			return
+		}
+	}
+}
+
+func (q *questions) askParent(ctx context.Context, p *ParentFacts) error {
+	parent, _ := p.Zone.Parent()
+	above, err := q.enclosing(ctx, parent)
+	if err != nil {
+		return err
+	}
+	p.Above = above
+	answer, err := q.resolve(ctx, above, rdata.NS)
+	if err != nil {
+		return fmt.Errorf("NS of %s: resolver %s: %w", above, q.inquiry.Resolver, err)
+	}
+	hosts := valuesOf(answer.Answer, above, rdata.NS)
+	failure := fmt.Errorf("resolver %s names no server of %s", q.inquiry.Resolver, above)
+	for _, host := range hosts[:min(len(hosts), maxHosts)] {
+		server := q.findAddress(ctx, host)
+		if server == "" {
+			failure = fmt.Errorf("resolver %s has no address of %s, a server of %s", q.inquiry.Resolver, host, above)
+			continue
+		}
+		ns, err := q.sendOnce(ctx, verify.Question{Server: server, Name: p.Zone, Type: rdata.NS})
+		if err == nil && ns.RCode != "NOERROR" && ns.RCode != "NXDOMAIN" {
+			err = fmt.Errorf("it answers %s", ns.RCode)
+		}
+		if err != nil {
+			failure = fmt.Errorf("%s, a server of %s: %w", host, above, err)
+			continue
+		}
+		p.Server = host
+		p.NS = valuesOf(append(slices.Clone(ns.Answer), ns.Authority...), p.Zone, rdata.NS)
+		if ds, err := q.sendOnce(ctx, verify.Question{Server: server, Name: p.Zone, Type: rdata.DS}); err == nil {
+			p.DS = keyTags(valuesOf(ds.Answer, p.Zone, rdata.DS))
+		}
+		return nil
+	}
+	return failure
+}

@@ -1,0 +1,306 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package why
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/find"
+)
+
+var objectKinds = map[string]Reading{"record": ReadingRecord, "records": ReadingRecord, "rec": ReadingRecord,
+	"zone": ReadingZone, "zones": ReadingZone, "zn": ReadingZone}
+
+// findSubjects reads the question. Of several readings the first wins:
+//
+//  1. KIND/NAME is an object, NAMESPACE/NAME a Record or else a Zone.
+//  2. An address is an address, even if an object has that name.
+//  3. A name without a dot is a Record object, or else a Zone.
+//  4. A name with a dot is a DNS name if a Record or Zone has the name, else an object, else a free DNS name.
+func (i *inquiry) findSubjects(ctx context.Context) error {
+	before, after, hasSlash := strings.Cut(i.Text, "/")
+	if reading := objectKinds[before]; hasSlash && reading != "" {
+		return i.findObject(ctx, i.Namespace, after, reading)
+	}
+	if address, err := netip.ParseAddr(i.Text); err == nil {
+		return i.findAddress(ctx, address)
+	}
+	if _, is := find.ParsePrefix(i.Text); is {
+		return fmt.Errorf("%s is a prefix: write an address; kubectl kubizone who lists the Records of a prefix", i.Text)
+	}
+	switch {
+	case hasSlash:
+		return i.findObject(ctx, before, after, "")
+	case !strings.Contains(i.Text, "."):
+		return i.findObject(ctx, i.Namespace, i.Text, "")
+	}
+	return i.findName(ctx)
+}
+
+// findObject adds an object. An empty reading is a Record or else a Zone.
+func (i *inquiry) findObject(ctx context.Context, namespace, object string, reading Reading) error {
+	if i.Type != "" {
+		return fmt.Errorf("%s is an object, of which a TYPE says no more: leave %s out", i.Text, i.Type)
+	}
+	api := i.API.KubizoneV1alpha1()
+	record, recordErr := &v1alpha1.Record{}, error(nil)
+	zone, zoneErr := &v1alpha1.Zone{}, error(nil)
+	var group errgroup.Group
+	if reading != ReadingZone {
+		group.Go(func() error {
+			record, recordErr = api.Records(namespace).Get(ctx, object, metav1.GetOptions{})
+			return nil
+		})
+	}
+	if reading != ReadingRecord {
+		group.Go(func() error { zone, zoneErr = api.Zones(namespace).Get(ctx, object, metav1.GetOptions{}); return nil })
+	}
+	_ = group.Wait()
+	switch {
+	case reading != ReadingZone && recordErr == nil:
+		if reading == "" && zoneErr == nil {
+			i.note("A Zone has this name, too: zone/%s follows it.", object)
+		}
+		i.chain.Reading = ReadingRecord
+		i.addRecord(record, "")
+		return nil
+	case reading != ReadingRecord && zoneErr == nil && (reading == ReadingZone || isAbsent(recordErr)):
+		if apierrors.IsForbidden(recordErr) {
+			i.note("A Record may have this name, too; you may not get records in namespace %s.", namespace)
+		}
+		i.chain.Reading = ReadingZone
+		i.addZone(zone)
+		return nil
+	case reading == ReadingZone || isAbsent(recordErr) && zoneErr != nil && !isAbsent(zoneErr):
+		return fmt.Errorf("zone %s/%s: %w", namespace, object, zoneErr)
+	}
+	return fmt.Errorf("record %s/%s: %w; a DNS name has a dot, as in %s.", namespace, object, recordErr, object)
+}
+
+func (i *inquiry) findAddress(ctx context.Context, address netip.Addr) error {
+	i.chain.Reading = ReadingAddress
+	if i.Type != "" {
+		return fmt.Errorf("%s is an address, whose type is known: leave %s out", i.Text, i.Type)
+	}
+	found, err := i.search.Within(ctx, netip.PrefixFrom(address, address.BitLen()))
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		i.addPath(&Facts{Absent: &AbsentFacts{}}, Subject{Kind: "Name", Name: "", FQDN: i.Text})
+		i.note("No Record has the address %s.", i.search.Where())
+		return nil
+	}
+	if !i.search.Everywhere {
+		i.note("Searched %s.", i.search.Where())
+	}
+	i.addRecords(found, "")
+	return nil
+}
+
+// findName follows the Records at a DNS name, else the zone, else the object, else the free name.
+func (i *inquiry) findName(ctx context.Context) error {
+	fqdn, parsing := find.ParseName(i.Text)
+	var object *v1alpha1.Record
+	if !strings.HasSuffix(i.Text, ".") && i.Type == "" {
+		found, err := i.API.KubizoneV1alpha1().Records(i.Namespace).Get(ctx, i.Text, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			object = found
+		case !isAbsent(err) && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
+			return fmt.Errorf("record %s/%s: %w", i.Namespace, i.Text, err)
+		}
+	}
+	if parsing != nil {
+		if object != nil {
+			i.chain.Reading = ReadingRecord
+			i.addRecord(object, "")
+			return nil
+		}
+		return parsing
+	}
+	found, err := i.search.At(ctx, fqdn.String())
+	if err != nil {
+		return err
+	}
+	i.chain.Reading = ReadingName
+	answering := slices.DeleteFunc(slices.Clone(found), func(r v1alpha1.Record) bool { return !answersType(&r, i.Type) })
+	if len(answering) > 0 {
+		if object != nil && object.Status.FQDN != fqdn.String() {
+			i.note("Read as a DNS name, since a Record has that name; record/%s follows the object.", i.Text)
+		}
+		if !i.search.Everywhere {
+			i.note("Searched %s.", i.search.Where())
+		}
+		i.addRecords(answering, "")
+		return nil
+	}
+	above, err := i.lookAbove(ctx, fqdn)
+	switch {
+	case err != nil:
+		return err
+	case object != nil && (above.zone == nil || above.zone.Status.FQDN != fqdn.String()):
+		i.chain.Reading = ReadingRecord
+		i.note("No Record has this DNS name %s, so it is read as the object's; a final dot asks of the DNS name.", i.search.Where())
+		i.addRecord(object, "")
+		return nil
+	case i.Type == "" && len(found) == 0 && above.zone != nil && above.zone.Status.FQDN == fqdn.String():
+		i.addZone(above.zone)
+		return nil
+	}
+	return i.addAbsent(ctx, fqdn, found, above)
+}
+
+// answersType reports whether a Record is of a type, or a CNAME, which answers for every type. The type "" is every.
+func answersType(r *v1alpha1.Record, rrtype string) bool {
+	return rrtype == "" || strings.EqualFold(r.Spec.Type, rrtype) || strings.EqualFold(r.Spec.Type, "CNAME")
+}
+
+// surroundings are the objects above a name.
+type surroundings struct {
+	// zone is the nearest of a view at or above the name; nil for none, or without the right to list zones.
+	zone      *v1alpha1.Zone
+	zonesLack bool
+	wildcards []v1alpha1.Record
+	cut       string
+}
+
+// lookAbove reads the Records and zones at each name above concurrently, up to the nearest zone. The closest encloser
+// decides which wildcard answers (RFC 4592 §3.3.1).
+func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surroundings, err error) {
+	names := []name.Name{fqdn}
+	for at, more := fqdn.Parent(); more && at != name.Root; at, more = at.Parent() {
+		names = append(names, at)
+	}
+	zones, records, stars := make([][]v1alpha1.Zone, len(names)), make([][]v1alpha1.Record, len(names)), make([][]v1alpha1.Record,
+		len(names))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for n, at := range names {
+		searches := [3]find.Search{*i.search, *i.search, *i.search} // each learns for itself what the user may list
+		group.Go(func() error {
+			options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN, at.String()).String()}
+			err := find.Each(ctx, &searches[0], "zones", func(in string) find.Lister[*v1alpha1.ZoneList] {
+				return i.API.KubizoneV1alpha1().Zones(in).List
+			}, options, func(z *v1alpha1.Zone) error { zones[n] = append(zones[n], *z); return nil })
+			if apierrors.IsForbidden(err) {
+				return nil
+			}
+			return err
+		})
+		group.Go(func() (err error) { records[n], err = searches[1].At(ctx, at.String()); return err })
+		if n > 0 {
+			group.Go(func() (err error) { stars[n], err = searches[2].At(ctx, "*."+at.String()); return err })
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return above, err
+	}
+	closed := false // the closest encloser is known
+	for n, at := range names {
+		if len(zones[n]) > 0 {
+			slices.SortFunc(zones[n], func(a, b v1alpha1.Zone) int { return cmp.Compare(a.Status.View, b.Status.View) })
+			above.zone = &zones[n][0]
+		}
+		for r := range records[n] {
+			kind := strings.ToUpper(records[n][r].Spec.Type)
+			if above.zone == nil && above.cut == "" && (kind == "NS" || kind == "DNAME" && n > 0) {
+				above.cut = fmt.Sprintf("the %s Record %s/%s at %s", kind, records[n][r].Namespace, records[n][r].Name, at)
+			}
+		}
+		if !closed {
+			above.wildcards = stars[n]
+			closed = n > 0 && (len(records[n]) > 0 || len(stars[n]) > 0 || above.zone != nil)
+		}
+		if above.zone != nil {
+			break
+		}
+	}
+	return above, nil
+}
+
+// addAbsent adds the Records of an answering wildcard, or else a path for a free name.
+func (i *inquiry) addAbsent(ctx context.Context, fqdn name.Name, at []v1alpha1.Record, above surroundings) error {
+	wildcards := slices.DeleteFunc(slices.Clone(above.wildcards), func(r v1alpha1.Record) bool { return !answersType(&r, i.Type) })
+	if len(at) == 0 && above.cut == "" && len(wildcards) > 0 {
+		i.note("No Record has this name %s; a wildcard answers.", i.search.Where())
+		i.addRecords(wildcards, fqdn.String())
+		return nil
+	}
+	absent := &AbsentFacts{Namespace: i.Namespace, Cut: above.cut}
+	for r := range at {
+		absent.Others = append(absent.Others, strings.ToUpper(at[r].Spec.Type))
+	}
+	slices.Sort(absent.Others)
+	absent.Others = slices.Compact(absent.Others)
+	rrtype := cmp.Or(i.Type, "A")
+	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{Name: fqdn.String(), Type: rrtype}}
+	review, err := i.API.KubizoneV1alpha1().NameReviews(i.Namespace).Create(ctx, review, metav1.CreateOptions{})
+	switch {
+	case err == nil:
+		absent.Review = &review.Status
+	case isAbsent(err):
+		absent.Lacks = "create records in namespace " + i.Namespace
+	default:
+		return fmt.Errorf("namespace %s, name %s: %w", i.Namespace, fqdn, err)
+	}
+	i.note("No Record of %s %s.", strings.TrimSpace(i.Text+" "+i.Type), i.search.Where())
+	f := &Facts{Absent: absent, Asked: fqdn}
+	f.Type, _ = rdata.ParseType(rrtype)
+	subject := Subject{Kind: "Name", FQDN: fqdn.String(), Type: i.Type}
+	if above.zone != nil {
+		f.Zone, subject.View = i.zoneOf(above.zone.Namespace, above.zone.Name, above.zone), above.zone.Status.View
+	}
+	i.addPath(f, subject)
+	return nil
+}
+
+func (i *inquiry) addRecords(all []v1alpha1.Record, asked string) {
+	if len(all) > maxPaths {
+		i.note("%d more Records are left out: name a type or an object.", len(all)-maxPaths)
+		all = all[:maxPaths]
+	}
+	for n := range all {
+		i.addRecord(&all[n], asked)
+	}
+}
+
+// addRecord adds a Record. asked is the name in questions to servers; "" for the Record's own.
+func (i *inquiry) addRecord(r *v1alpha1.Record, asked string) {
+	f := &Facts{Record: r}
+	fqdn, err := name.Parse(cmp.Or(asked, r.Status.FQDN))
+	rrtype, typeErr := rdata.ParseType(r.Spec.Type)
+	if errors.Join(err, typeErr) == nil {
+		f.Asked, f.Type = fqdn, rrtype
+	}
+	if ref := r.Status.ZoneRef; ref != nil {
+		f.Zone = i.zoneOf(ref.Namespace, ref.Name, nil)
+	}
+	i.addPath(f, Subject{Kind: "Record", Namespace: r.Namespace, Name: r.Name, FQDN: r.Status.FQDN, View: r.Status.View,
+		Type: strings.ToUpper(r.Spec.Type)})
+}
+
+func (i *inquiry) addZone(z *v1alpha1.Zone) {
+	f := &Facts{Zone: i.zoneOf(z.Namespace, z.Name, z), Type: rdata.SOA}
+	f.Asked = f.Zone.FQDN
+	i.addPath(f, Subject{Kind: "Zone", Namespace: z.Namespace, Name: z.Name, FQDN: z.Status.FQDN, View: z.Status.View})
+}
+
+func (i *inquiry) addPath(f *Facts, subject Subject) {
+	i.facts, i.subjects = append(i.facts, f), append(i.subjects, subject)
+}
