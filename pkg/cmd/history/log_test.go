@@ -1,11 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package changes
+package history
 
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -27,7 +28,7 @@ func serveAnswer(t *testing.T, answer http.HandlerFunc) string {
 }
 
 func runCommand(ctx context.Context, kubeconfig string, arguments ...string) (string, error) {
-	command := NewCommand()
+	command := NewLogCommand()
 	command.SilenceErrors, command.SilenceUsage = true, true
 	var out bytes.Buffer
 	command.SetOut(&out)
@@ -36,53 +37,49 @@ func runCommand(ctx context.Context, kubeconfig string, arguments ...string) (st
 	return out.String(), err
 }
 
-func TestRun_printsWhatTheServerAnswers(t *testing.T) {
-	var asked []string
-	kubeconfig := serveAnswer(t, func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.String())
-		w.Write([]byte("; changes\n"))
-	})
-	for _, arguments := range [][]string{{"z"}, {"there/z", "--since", "4294967295"}} {
-		if out, err := runCommand(t.Context(), kubeconfig, arguments...); err != nil || out != "; changes\n" {
-			t.Errorf("%q: %q, %v", arguments, out, err)
-		}
-	}
-	const want = "/apis/kubi.zone/v1alpha1/namespaces/team/zones/z/changes?format=text /apis/kubi.zone/v1alpha1/namespaces/there/zones/z/changes?format=text&since=4294967295"
-	if got := strings.Join(asked, " "); got != want {
-		t.Errorf("asked for %s", got)
-	}
-	if _, err := runCommand(t.Context(), kubeconfig, "there/z", "-n", "here"); err == nil ||
-		!strings.Contains(err.Error(), "-n says here") {
-		t.Errorf("two namespaces: %v", err)
-	}
-}
-
 // A server ends each watch after a while, and reports errors in the stream.
 func TestRun_followsAcrossTheEndOfAWatch(t *testing.T) {
 	t.Parallel()
 	var asked []string
+	step := func(serial int, sign, value string) string {
+		return fmt.Sprintf(`{"fqdn":"example.org.","from":%d,"serial":%d,"contentGeneration":%d,"time":"2026-11-20T14:00:00Z","way":"Request","by":"alice",%q:[{"owner":"a","type":"A","data":%q}]}`,
+			serial-1, serial, serial, sign, value)
+	}
+	six, seven := step(6, "added", "192.0.2.1"), step(7, "removed", "192.0.2.1")
+	answer := func(w http.ResponseWriter, steps ...string) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(`{"kind":"ZoneChanges","apiVersion":"kubi.zone/v1alpha1","fqdn":"example.org.","history":[` + strings.Join(steps, ",") + `]}`))
+	}
+	event := func(until int) []byte {
+		return fmt.Appendf(nil, `{"type":"MODIFIED","object":{"since":%d,"until":%d}}`+"\n", until-1, until)
+	}
 	kubeconfig := serveAnswer(t, func(w http.ResponseWriter, r *http.Request) {
-		switch asked = append(asked, r.URL.RawQuery); len(asked) {
+		asked = append(asked, r.URL.Query().Get("form")+r.URL.Query().Get("since"))
+		switch len(asked) {
 		case 1:
 			w.Header().Set("Content-Type", "application/json")
-			w.Write([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","status":{"serial":5}}`))
+			w.Write([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","metadata":{"namespace":"team","name":"z"},"status":{"fqdn":"example.org.","serial":5}}`))
 		case 2: // ends before any change
 		case 3:
-			w.Write([]byte(`{"type":"MODIFIED","object":{"since":5,"until":6,"changes":[{"from":5,"to":6,"added":[{"fqdn":"a.example.org.","type":"A","class":"IN","ttl":60,"rdata":"192.0.2.1"}]}]}}` + "\n"))
-			w.Write([]byte(`{"type":"MODIFIED","object":{"since":6,"until":7,"changes":[{"from":6,"to":7,"removed":[{"fqdn":"a.example.org.","type":"A","class":"IN","ttl":60,"rdata":"192.0.2.1"}],"added":[{"fqdn":"b.example.org.","type":"TXT","class":"IN","ttl":0,"rdata":"\"%d\""}]}]}}` + "\n"))
+			w.Write(event(6))
+			w.Write(event(7))
+		case 4: // both changes are there already
+			answer(w, seven, six)
 		default:
 			w.Write([]byte(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","message":"serial 7 is not held","code":410}}` + "\n"))
 		}
 	})
 	out, err := runCommand(t.Context(), kubeconfig, "z", "-f")
-	if err == nil || !strings.Contains(err.Error(), "changes of zone team/z after serial 7: serial 7 is not held; --since 7 goes on there") {
+	if err == nil || !strings.Contains(err.Error(),
+		"changes of zone team/z after serial 7: serial 7 is not held; --since 7 --follow goes on there") {
 		t.Errorf("the error of the stream: %v", err)
 	}
-	const want = "; serial 5 to 6\n+ a.example.org.\t60\tIN\tA\t192.0.2.1\n; serial 6 to 7\n- a.example.org.\t60\tIN\tA\t192.0.2.1\n+ b.example.org.\t0\tIN\tTXT\t\"%d\"\n"
+	const want = "; serial 6, 2026-11-20T14:00:00Z, by alice\n+ a.example.org. A 192.0.2.1\n" +
+		"; serial 7, 2026-11-20T14:00:00Z, by alice\n- a.example.org. A 192.0.2.1\n"
 	if out != want {
 		t.Errorf("printed\n%s", out)
 	}
-	if got := strings.Join(asked, " "); got != " since=5&watch=true since=5&watch=true since=7&watch=true" {
+	if got := strings.Join(asked, " "); got != " 5 5 history 7" {
 		t.Errorf("asked for %s", got)
 	}
 }
@@ -90,6 +87,11 @@ func TestRun_followsAcrossTheEndOfAWatch(t *testing.T) {
 func TestRun_endsQuietlyWhenInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	kubeconfig := serveAnswer(t, func(w http.ResponseWriter, r *http.Request) {
+		if !r.URL.Query().Has("watch") {
+			w.Header().Set("Content-Type", "application/json")
+			w.Write([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","status":{"fqdn":"example.org.","serial":5}}`))
+			return
+		}
 		w.(http.Flusher).Flush()
 		interrupt()
 		<-r.Context().Done()

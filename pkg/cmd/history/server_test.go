@@ -1,0 +1,394 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/client"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/history"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/standalone"
+)
+
+type world struct {
+	*testing.T
+	up   *standalone.Server
+	zone *v1alpha1.Zone
+}
+
+func newWorld(t *testing.T, domain string, namespaces ...string) *world {
+	t.Helper()
+	w := &world{T: t, up: standalone.Start(t)}
+	object := strings.ReplaceAll(domain, ".", "-")
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: v1alpha1.ZoneSpec{DomainName: domain + ".",
+		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}}}
+	for _, ns := range namespaces {
+		zone.Spec.Delegations = append(zone.Spec.Delegations, v1alpha1.DelegationRule{Namespace: ns,
+			Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
+	}
+	w.zone = must.Get(w.up.KubizoneV1alpha1().Zones("platform").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
+	return w
+}
+
+func (w *world) readZone() *v1alpha1.Zone {
+	w.Helper()
+	return must.Get(w.up.KubizoneV1alpha1().Zones("platform").Get(w.Context(), w.zone.Name, metav1.GetOptions{}))(w.T)
+}
+
+// api returns a client of a user, whose requests refuse answers with 403 if it returns a text.
+func (w *world) api(user string, refuse func(r *http.Request) string) versioned.Interface {
+	w.Helper()
+	config := must.Get(clientcmd.BuildConfigFromFlags("", w.up.Kubeconfig))(w.T)
+	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
+	if user != "" {
+		config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
+	}
+	if refuse != nil {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return refusing{next, refuse} })
+	}
+	return must.Get(versioned.NewForConfig(config))(w.T)
+}
+
+type refusing struct {
+	next   http.RoundTripper
+	refuse func(r *http.Request) string
+}
+
+func (r refusing) RoundTrip(request *http.Request) (*http.Response, error) {
+	kind := r.refuse(request)
+	if kind == "" {
+		return r.next.RoundTrip(request)
+	}
+	status := apierrors.NewForbidden(v1alpha1.Resource(kind), "", fmt.Errorf("no rule allows it")).Status()
+	text := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":%q,"details":{"group":"kubi.zone","kind":%q}}`,
+		status.Message, kind)
+	return &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}}, Request: request,
+		Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text))}, nil
+}
+
+// run runs a command line of kubectl kubizone as a user.
+func (w *world) run(user, line string) (out string, code int) {
+	w.Helper()
+	var stdout, stderr bytes.Buffer
+	arguments := append(strings.Fields(line), "--kubeconfig", w.up.Kubeconfig)
+	if user != "" {
+		arguments = append(arguments, "--as", user, "--as-group", "system:masters")
+	}
+	code = client.Main(arguments, &stdout, &stderr)
+	return stdout.String() + stderr.String(), code
+}
+
+func (w *world) put(user, namespace, object, owner, address string, labels map[string]string) {
+	w.Helper()
+	records := w.api(user, nil).KubizoneV1alpha1().Records(namespace)
+	r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: object, Labels: labels}, Spec: v1alpha1.RecordSpec{
+		DomainName: owner + "." + w.zone.Status.FQDN, Type: "A", RData: address}}
+	if now, err := records.Get(w.Context(), object, metav1.GetOptions{}); err == nil {
+		now.Labels, now.Spec = r.Labels, r.Spec
+		must.Get(records.Update(w.Context(), now, metav1.UpdateOptions{FieldManager: "kubectl-edit"}))(w.T)
+		return
+	}
+	must.Get(records.Create(w.Context(), r, metav1.CreateOptions{FieldManager: "kubectl-create"}))(w.T)
+}
+
+// entries returns the zone file that the server gives now.
+func (w *world) entries() string {
+	w.Helper()
+	body := must.Get(w.up.KubizoneV1alpha1().RESTClient().Get().Namespace("platform").Resource("zones").Name(w.zone.Name).
+		SubResource("entries").Param("format", "text").DoRaw(w.Context()))(w.T)
+	return string(body)
+}
+
+var soaSerial = regexp.MustCompile(`(SOA\t\S+ \S+) \d+ `)
+
+func withoutSerial(text string) string { return soaSerial.ReplaceAllString(text, "$1 N ") }
+
+// Three people change a zone. One deletes half of it by a bad prune. Another finds who, what and when, and takes it back.
+func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
+	w := newWorld(t, "example.org", "platform", "team")
+	for i := range 6 {
+		w.put("alice", "platform", fmt.Sprint("host", i), fmt.Sprint("host", i), fmt.Sprint("192.0.2.", i+1), map[string]string{"app": "web"})
+	}
+	w.put("bob", "team", "www", "www", "192.0.2.80", nil)
+	w.put("bob", "team", "www", "www", "192.0.2.81", nil)
+	good, text := w.readZone().Status.Serial, w.entries()
+	for i := range 3 {
+		must.Succeed(t, w.api("carol", nil).KubizoneV1alpha1().Records("platform").Delete(t.Context(), fmt.Sprint("host", i), metav1.DeleteOptions{}))
+	}
+	w.put("carol", "platform", "wrong", "wrong", "192.0.2.99", nil)
+
+	log, code := w.run("dave", fmt.Sprintf("log example.org --since %d --by carol", good))
+	if code != 0 || strings.Count(log, "\n- host") != 3 || strings.Count(log, "by carol") != 4 || !strings.Contains(log, "+ wrong.example.org. A 192.0.2.99") {
+		t.Errorf("log: code %d\n%s", code, log)
+	}
+	diff, code := w.run("dave", fmt.Sprintf("diff example.org %d", good))
+	if code != 1 || strings.Count(diff, "\n- host") != 3 || strings.Count(diff, "\n+ ") != 1 {
+		t.Errorf("diff: code %d\n%s", code, diff)
+	}
+	plan, code := w.run("dave", fmt.Sprintf("revert example.org --to %d --plan", good))
+	if code != 1 || strings.Count(plan, "\n+ host") != 3 || !strings.Contains(plan, "- wrong.example.org. A 192.0.2.99 (record platform/wrong; undoes carol (kubectl-create) at ") {
+		t.Errorf("plan: code %d\n%s", code, plan)
+	}
+	if w.entries() == text {
+		t.Error("a plan wrote")
+	}
+	done, code := w.run("dave", fmt.Sprintf("revert example.org --to %d --yes", good))
+	if code != 0 || !strings.Contains(done, "4 Records written") {
+		t.Errorf("revert: code %d\n%s", code, done)
+	}
+	t.Logf("%s\n%s\n%s\n%s", log, diff, plan, done)
+	if got := w.entries(); withoutSerial(got) != withoutSerial(text) {
+		t.Errorf("after the revert\n%s\nwant\n%s", got, text)
+	}
+	back := must.Get(w.up.KubizoneV1alpha1().Records("platform").Get(t.Context(), "host0", metav1.GetOptions{}))(t)
+	if back.Labels["app"] != "web" {
+		t.Errorf("host0 came back with labels %v", back.Labels)
+	}
+	now := w.readZone().Status.Serial
+	if !serial.Serial(now).Ahead(serial.Serial(good)) {
+		t.Errorf("serial %d after %d", now, good)
+	}
+	if again, code := w.run("dave", fmt.Sprintf("revert example.org --to %d --yes", good)); code != 0 || !strings.Contains(again, "nothing to write") ||
+		w.readZone().Status.Serial != now {
+		t.Errorf("a second revert: code %d, serial %d\n%s", code, w.readZone().Status.Serial, again)
+	}
+	blame, code := w.run("dave", "blame www.example.org")
+	if code != 0 || !strings.Contains(blame, "192.0.2.81") || !strings.Contains(blame, "bob (kubectl-edit)") || !strings.Contains(blame, "team/www") {
+		t.Errorf("blame: code %d\n%s", code, blame)
+	}
+	if shown, code := w.run("dave", fmt.Sprintf("show example.org@%d", good)); code != 0 || shown != text {
+		t.Errorf("show: code %d\n%s\nwant\n%s", code, shown, text)
+	}
+	t.Log(blame)
+	for line, want := range map[string]string{
+		fmt.Sprintf("show example.org@%d", now+5):                 "has not reached serial",
+		"show example.org@1":                                      "",
+		"revert example.org --to 1 --plan":                        "",
+		"log example.org --since noon":                            "is no serial, no time",
+		"blame none.example.org":                                  "has no value in zone example.org.",
+		"revert example.org":                                      "--to is missing",
+		fmt.Sprintf("revert example.org --to %d", good+1):         "--yes does not ask",
+		fmt.Sprintf("diff example.org %d %d", now, good):          "write the older first",
+		"show example.org":                                        "write ZONE@SERIAL",
+		fmt.Sprintf("revert example.org --to %d --name %%", good): "--name",
+	} {
+		if out, code := w.run("dave", line); code == 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: code %d: %s", line, code, out)
+		}
+	}
+}
+
+type recordKey struct{ namespace, name string }
+
+// contents returns what Records of the test have.
+func (w *world) contents(namespaces ...string) map[recordKey]string {
+	w.Helper()
+	out := map[recordKey]string{}
+	for _, ns := range namespaces {
+		list := must.Get(w.up.KubizoneV1alpha1().Records(ns).List(w.Context(), metav1.ListOptions{}))(w.T)
+		for i := range list.Items {
+			r := &list.Items[i]
+			ttl := int32(0)
+			if r.Spec.TTL != nil {
+				ttl = *r.Spec.TTL
+			}
+			out[recordKey{ns, r.Name}] = fmt.Sprint(r.Spec.DomainName, ttl, r.Spec.RData, r.Spec.Values)
+		}
+	}
+	return out
+}
+
+func (w *world) subject(namespace string) history.Subject {
+	return history.Subject{Zone: w.readZone(), Namespace: namespace}
+}
+
+func (w *world) revert(ctx context.Context, api versioned.Interface, to serial.Serial) (*history.Plan, error) {
+	reader := &history.Reader{Client: api.KubizoneV1alpha1()}
+	plan, err := reader.Plan(ctx, w.subject("platform"), history.Moment{Serial: to}, history.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return plan, reader.Run(ctx, plan)
+}
+
+// After random writes, a zone goes back to any serial: Records and zone file are those of then, and a repetition
+// changes nothing.
+func TestRevert_isTheTwinOfThePast(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	w := newWorld(t, "twin.test", "one", "two")
+	api := w.api("", nil).KubizoneV1alpha1()
+	random := rand.New(rand.NewPCG(seed, 0))
+	type past struct {
+		records map[recordKey]string
+		text    string
+	}
+	pasts := map[int64]past{}
+	remember := func() {
+		pasts[w.readZone().Status.Serial] = past{w.contents("one", "two"), w.entries()}
+	}
+	remember()
+	for range 60 {
+		ns, object := []string{"one", "two"}[random.IntN(2)], fmt.Sprint("r", random.IntN(4))
+		spec := v1alpha1.RecordSpec{DomainName: fmt.Sprintf("n%d.twin.test.", random.IntN(5)), Type: "A"}
+		if random.IntN(2) == 0 {
+			spec.RData = fmt.Sprint("192.0.2.", random.IntN(5))
+		} else {
+			spec.Values = []string{fmt.Sprint("192.0.2.", random.IntN(5)), fmt.Sprint("198.51.100.", random.IntN(5))}
+		}
+		if ttl := int32(60 + random.IntN(3)); random.IntN(3) == 0 {
+			spec.TTL = &ttl
+		}
+		records := api.Records(ns)
+		now, err := records.Get(t.Context(), object, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			_, err = records.Create(t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: spec},
+				metav1.CreateOptions{FieldManager: "kubectl-create"})
+		case random.IntN(3) == 0:
+			err = records.Delete(t.Context(), object, metav1.DeleteOptions{})
+		default:
+			now.Spec = spec
+			_, err = records.Update(t.Context(), now, metav1.UpdateOptions{FieldManager: "kubectl-edit"})
+		}
+		if err != nil && !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsConflict(err) {
+			t.Fatal(err)
+		}
+		remember()
+	}
+	serials := []int64{}
+	for s := range pasts {
+		serials = append(serials, s)
+	}
+	slices.Sort(serials)
+	reader := &history.Reader{Client: api}
+	for range 12 {
+		to := serials[random.IntN(len(serials))]
+		plan, err := w.revert(t.Context(), w.up, serial.Serial(to))
+		if err != nil {
+			t.Fatalf("to %d: %v, %+v", to, err, plan)
+		}
+		want := pasts[to]
+		if got := w.contents("one", "two"); fmt.Sprint(got) != fmt.Sprint(want.records) {
+			t.Fatalf("to %d: %v\nwant %v\nplan %+v", to, got, want.records, plan)
+		}
+		if got := w.entries(); withoutSerial(got) != withoutSerial(want.text) {
+			t.Fatalf("to %d:\n%s\nwant\n%s", to, got, want.text)
+		}
+		before := w.readZone().Status.Serial
+		if plan, err := w.revert(t.Context(), w.up, serial.Serial(to)); err != nil || len(plan.Changes) > 0 || w.readZone().Status.Serial != before {
+			t.Fatalf("again to %d: %v, %+v", to, err, plan)
+		}
+		content := must.Get(reader.ReadContent(t.Context(), w.readZone()))(t)
+		past := must.Get(reader.Read(t.Context(), w.subject("platform"), nil))(t)
+		at := serials[random.IntN(len(serials))]
+		must.Succeed(t, content.UndoAll(must.Get(past.Since(history.Moment{Serial: serial.Serial(at)}))(t)))
+		var text bytes.Buffer
+		must.Get(zonefile.Write(&text, content.Entries()))(t)
+		if text.String() != pasts[at].text {
+			t.Fatalf("the content at %d:\n%s\nwant\n%s", at, text.String(), pasts[at].text)
+		}
+	}
+}
+
+// Reverts at once, a missing right, and a tenant.
+func TestRevert_withinRights(t *testing.T) {
+	w := newWorld(t, "rights.test", "platform", "team", "other")
+	w.put("alice", "platform", "a", "a", "192.0.2.1", nil)
+	w.put("alice", "team", "b", "b", "192.0.2.2", nil)
+	w.put("alice", "team", "c", "c", "192.0.2.3", nil)
+	good := w.readZone().Status.Serial
+	deleteAll := func() {
+		t.Helper()
+		for _, x := range []recordKey{{"platform", "a"}, {"team", "b"}, {"team", "c"}} {
+			must.Succeed(t, w.up.KubizoneV1alpha1().Records(x.namespace).Delete(t.Context(), x.name, metav1.DeleteOptions{}))
+		}
+	}
+	text := w.entries()
+
+	deleteAll()
+	// A missing right in one namespace: nothing begins in the other.
+	noTeam := w.api("eve", func(r *http.Request) string {
+		if r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/namespaces/team/changesets") {
+			return "changesets"
+		}
+		return ""
+	})
+	before := w.readZone().Status.Serial
+	plan, err := w.revert(t.Context(), noTeam, serial.Serial(good))
+	if err == nil || plan == nil || plan.Refused != 2 || plan.Written != 0 || w.readZone().Status.Serial != before {
+		t.Errorf("without a right: %v, %+v", err, plan)
+	} else if c := plan.Changes[1]; c.Namespace != "team" || !strings.Contains(strings.Join(c.Refused, ""), "changesets.kubi.zone is forbidden") {
+		t.Errorf("the plan does not name the right: %+v", c)
+	}
+
+	// Two at once: both end, and the zone is as it was.
+	var wait sync.WaitGroup
+	for _, user := range []string{"dave", "erin"} {
+		wait.Go(func() {
+			plan, err := w.revert(t.Context(), w.api(user, nil), serial.Serial(good))
+			if err != nil {
+				t.Errorf("%s: %v, %+v", user, err, plan)
+			}
+		})
+	}
+	wait.Wait()
+	if got := w.entries(); withoutSerial(got) != withoutSerial(text) {
+		t.Errorf("after two reverts at once\n%s\nwant\n%s", got, text)
+	}
+
+	// A tenant may read no zone, and reverts its own Records alone. A name that is another's by now is refused.
+	deleteAll()
+	w.put("oscar", "other", "taken", "b", "192.0.2.66", nil)
+	tenant := w.api("tina", func(r *http.Request) string {
+		switch {
+		case strings.Contains(r.URL.Path, "/zones"):
+			return "zones"
+		case strings.Contains(r.URL.Path, "/records") && !strings.Contains(r.URL.Path, "/namespaces/team/"):
+			return "records"
+		}
+		return ""
+	})
+	reader := &history.Reader{Client: tenant.KubizoneV1alpha1()}
+	subject := history.Subject{Name: w.zoneName(), Namespace: "team"}
+	own := must.Get(reader.Plan(t.Context(), subject, history.Moment{Serial: serial.Serial(good)}, history.Options{}))(t)
+	if len(own.Changes) != 2 || own.Refused != 1 || len(own.Changes[0].Refused) != 1 || own.Changes[0].FQDN != "b.rights.test." {
+		t.Errorf("a tenant's plan: %+v", own)
+	}
+	if err := reader.Run(t.Context(), own); err == nil {
+		t.Error("it ran")
+	}
+	one := must.Get(reader.Plan(t.Context(), subject, history.Moment{Serial: serial.Serial(good)},
+		history.Options{Name: name.MustParse("c.rights.test.")}))(t)
+	if len(one.Changes) != 1 || one.Refused != 0 {
+		t.Errorf("a tenant's plan of a name: %+v", one)
+	}
+	must.Succeed(t, reader.Run(t.Context(), one))
+	if got := w.entries(); !strings.Contains(got, "192.0.2.3") || !strings.Contains(got, "192.0.2.66") || strings.Contains(got, "192.0.2.1\n") {
+		t.Errorf("after the tenant's revert\n%s", got)
+	}
+}
+
+func (w *world) zoneName() name.Name { return name.MustParse(w.zone.Status.FQDN) }

@@ -1,0 +1,191 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/rrsets"
+)
+
+// fewRecords of a namespace are read one by one.
+const fewRecords = 20
+
+// ReadPresent reads the Records that steps wrote. unreadable has the refusals by namespace.
+func (r *Reader) ReadPresent(ctx context.Context, undone []v1alpha1.HistoryStep) (now Present, unreadable map[string]string, err error) {
+	now, unreadable = Present{}, map[string]string{}
+	for namespace, names := range Namespaces(undone) {
+		records := r.Client.Records(namespace)
+		add := func(x *v1alpha1.Record) error {
+			now[types.NamespacedName{Namespace: x.Namespace, Name: x.Name}] = x
+			return nil
+		}
+		if len(names) > fewRecords {
+			err = load.EachItem(ctx, func(ctx context.Context, options metav1.ListOptions) (*v1alpha1.RecordList, error) {
+				return rrsets.Retry(ctx, func() (*v1alpha1.RecordList, error) { return records.List(ctx, options) })
+			}, metav1.ListOptions{}, add)
+		} else {
+			for _, object := range names {
+				var x *v1alpha1.Record
+				x, err = rrsets.Retry(ctx, func() (*v1alpha1.Record, error) { return records.Get(ctx, object, metav1.GetOptions{}) })
+				if apierrors.IsNotFound(err) {
+					err = nil
+					continue
+				}
+				if err != nil {
+					break
+				}
+				_ = add(x)
+			}
+		}
+		if apierrors.IsForbidden(err) {
+			unreadable[namespace] = err.Error()
+		} else if err != nil {
+			return nil, nil, fmt.Errorf("records of namespace %s: %w", namespace, err)
+		}
+	}
+	return now, unreadable, nil
+}
+
+// Judge has the server decide about the changes of a plan, and adds the refusals. It writes nothing.
+func (r *Reader) Judge(ctx context.Context, p *Plan) error {
+	if p.Refused > 0 {
+		return nil
+	}
+	for _, set := range p.sets() {
+		if _, err := r.writeSet(ctx, set, []string{metav1.DryRunAll}); err != nil {
+			return err
+		}
+	}
+	for i := range p.Changes {
+		if len(p.Changes[i].Refused) > 0 {
+			p.Refused++
+		}
+	}
+	return nil
+}
+
+// ErrStopped means that a revert stopped at a refusal. What it wrote stays, and a repetition goes on.
+type ErrStopped struct{ Reason string }
+
+func (e ErrStopped) Error() string { return e.Reason }
+
+// Run writes the changes of a plan, which Judge has accepted, set by set. It stops at a refusal with ErrStopped.
+func (r *Reader) Run(ctx context.Context, p *Plan) error {
+	if p.Refused > 0 {
+		return ErrStopped{"the plan has refusals"}
+	}
+	for _, set := range p.sets() {
+		written, err := r.writeSet(ctx, set, nil)
+		if p.Written += written; err != nil {
+			return err
+		}
+		for _, c := range set {
+			if len(c.Refused) > 0 {
+				return ErrStopped{fmt.Sprintf("record %s/%s: %s", c.Namespace, c.Name, strings.Join(c.Refused, "; "))}
+			}
+		}
+	}
+	return nil
+}
+
+// sets returns the change sets in order: first those that free a name for another namespace.
+func (p *Plan) sets() (out [][]*Reversal) {
+	type phase struct {
+		last      bool
+		namespace string
+	}
+	passes := map[string]bool{}
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.After != "" {
+			passes[c.After+" "+c.FQDN] = true
+		}
+	}
+	groups := map[phase][]*Reversal{}
+	var order []phase
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		at := phase{namespace: c.Namespace, last: true}
+		if before := c.change.Before; before != nil && passes[c.Namespace+" "+before.Status.FQDN] {
+			at.last = false
+		}
+		if groups[at] == nil {
+			order = append(order, at)
+		}
+		groups[at] = append(groups[at], c)
+	}
+	slices.SortStableFunc(order, func(x, y phase) int {
+		switch {
+		case x.last == y.last:
+			return strings.Compare(x.namespace, y.namespace)
+		case x.last:
+			return 1
+		}
+		return -1
+	})
+	for _, at := range order {
+		out = append(out, rrsets.Pages(groups[at], func(c *Reversal) *rrsets.Change { return &c.change })...)
+	}
+	return out
+}
+
+// writeSet writes a set, and returns the number of writes. Refusals are in the changes.
+func (r *Reader) writeSet(ctx context.Context, set []*Reversal, dryRun []string) (written int, err error) {
+	writer := rrsets.Writer{Client: r.Client, Namespace: set[0].Namespace, Manager: FieldManager, Force: true, DryRun: dryRun,
+		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
+			return set[i].replan(now), nil
+		}}
+	changes := make([]rrsets.Change, len(set))
+	for i, c := range set {
+		changes[i] = c.change
+	}
+	outcomes, err := writer.Write(ctx, changes)
+	switch {
+	case err != nil && apierrors.IsForbidden(err):
+		for _, c := range set {
+			c.Refused = []string{err.Error()}
+		}
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("change set of namespace %s: %w", set[0].Namespace, err)
+	}
+	for i, o := range outcomes {
+		c := set[i]
+		if o.Operation != "" && o.Operation != v1alpha1.OperationUnchanged {
+			written++
+		}
+		if len(o.Refused) > 0 && (len(dryRun) == 0 || c.After == "") {
+			c.Refused = append(c.Refused, refusal.Messages(o.Refused))
+		}
+	}
+	return written, nil
+}
+
+// replan returns nil if a Record that was written since the plan is as wanted, as another revert was first, or if it has
+// a new content, which is refused.
+func (c *Reversal) replan(now *v1alpha1.Record) *rrsets.Change {
+	want, before := c.change.After, c.change.Before
+	switch {
+	case want == nil && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
+		return nil
+	case now != nil && before != nil && now.UID == before.UID && sameSpec(&now.Spec, &before.Spec):
+		next := c.change // status or metadata changed
+		if next.Before = now; want != nil {
+			next.Applied = applyOver(want, now)
+		}
+		return &next
+	}
+	c.Refused = append(c.Refused, "it was written since the plan: look at a new plan")
+	return nil
+}

@@ -1,0 +1,44 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// moreSteps before the moment tell who wrote a Record that is deleted now.
+const moreSteps = 5 * v1alpha1.MaxHistoryLimit
+
+// Plan reads past and present, and returns the plan of a revert with the server's refusals.
+func (r *Reader) Plan(ctx context.Context, s Subject, m Moment, options Options) (*Plan, error) {
+	beyond := 0
+	past, err := r.Read(ctx, s, func(x *v1alpha1.HistoryStep) bool {
+		if !m.IsBefore(x) {
+			beyond++
+		}
+		return beyond > moreSteps
+	})
+	if err != nil {
+		return nil, err
+	}
+	undone, err := past.Since(m)
+	if err != nil {
+		return nil, err
+	}
+	now, unreadable, err := r.ReadPresent(ctx, undone)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := PlanRevert(past, s, m, now, unreadable, options)
+	if err != nil {
+		return nil, err
+	}
+	return plan, r.Judge(ctx, plan)
+}
+
+func sameSpec(x, y *v1alpha1.RecordSpec) bool { return equality.Semantic.DeepEqual(x, y) }
