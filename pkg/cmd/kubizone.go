@@ -59,7 +59,7 @@ kubizone asks, plans, imports and verifies.`,
 }
 
 // clientWords are the commands of kubectl-kubizone, which this program does not link.
-var clientWords = []string{"apply", "blame", "changes", "diff", "doctor", "explain", "export", "import", "lint", "log", "may",
+var clientWords = []string{"apply", "blame", "diff", "doctor", "explain", "export", "import", "lint", "log", "may",
 	"names", "plan", "revert", "show", "status", "tree", "updatekey", "verify", "who", "why"}
 
 // redirectWord returns a hidden command whose error has the command line of the client.

@@ -63,7 +63,7 @@ func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return nil
 	}
-	for _, set := range p.sets() {
+	for _, set := range p.sets(false) {
 		if _, err := r.writeSet(ctx, set, []string{metav1.DryRunAll}); err != nil {
 			return err
 		}
@@ -86,13 +86,13 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return ErrStopped{"the plan has refusals"}
 	}
-	for _, set := range p.sets() {
+	for _, set := range p.sets(true) {
 		written, err := r.writeSet(ctx, set, nil)
 		if p.Written += written; err != nil {
 			return err
 		}
-		for _, c := range set {
-			if len(c.Refused) > 0 {
+		for _, w := range set {
+			if c := w.Reversal; len(c.Refused) > 0 {
 				return ErrStopped{fmt.Sprintf("record %s/%s: %s", c.Namespace, c.Name, strings.Join(c.Refused, "; "))}
 			}
 		}
@@ -100,8 +100,15 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// sets returns the change sets in order: first those that free a name for another namespace.
-func (p *Plan) sets() (out [][]*Reversal) {
+// write is a Reversal, or a half of one that frees a name for another namespace: a deletion, later a creation.
+type write struct {
+	*Reversal
+	change rrsets.Change
+	counts bool // as a written Record
+}
+
+// sets returns the change sets in order. If split, the first delete what frees a name for another namespace.
+func (p *Plan) sets(split bool) (out [][]write) {
 	type phase struct {
 		last      bool
 		namespace string
@@ -112,18 +119,27 @@ func (p *Plan) sets() (out [][]*Reversal) {
 			passes[c.After+" "+c.FQDN] = true
 		}
 	}
-	groups := map[phase][]*Reversal{}
+	groups := map[phase][]write{}
 	var order []phase
-	for i := range p.Changes {
-		c := &p.Changes[i]
-		at := phase{namespace: c.Namespace, last: true}
-		if before := c.change.Before; before != nil && passes[c.Namespace+" "+before.Status.FQDN] {
-			at.last = false
-		}
+	add := func(last bool, w write) {
+		at := phase{last, w.Namespace}
 		if groups[at] == nil {
 			order = append(order, at)
 		}
-		groups[at] = append(groups[at], c)
+		groups[at] = append(groups[at], w)
+	}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		before := c.change.Before
+		switch {
+		case before == nil || !split || !passes[c.Namespace+" "+before.Status.FQDN]:
+			add(true, write{c, c.change, true})
+		case c.change.After == nil:
+			add(false, write{c, c.change, true})
+		default:
+			add(false, write{c, rrsets.Change{Before: before}, false})
+			add(true, write{c, rrsets.Change{After: c.change.After}, true})
+		}
 	}
 	slices.SortStableFunc(order, func(x, y phase) int {
 		switch {
@@ -135,20 +151,20 @@ func (p *Plan) sets() (out [][]*Reversal) {
 		return -1
 	})
 	for _, at := range order {
-		out = append(out, rrsets.Pages(groups[at], func(c *Reversal) *rrsets.Change { return &c.change })...)
+		out = append(out, rrsets.Pages(groups[at], func(w write) *rrsets.Change { return &w.change })...)
 	}
 	return out
 }
 
 // writeSet writes a set, and returns the number of writes. Refusals are in the changes.
-func (r *Reader) writeSet(ctx context.Context, set []*Reversal, dryRun []string) (written int, err error) {
+func (r *Reader) writeSet(ctx context.Context, set []write, dryRun []string) (written int, err error) {
 	writer := rrsets.Writer{Client: r.Client, Namespace: set[0].Namespace, Manager: FieldManager, Force: true, DryRun: dryRun,
 		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
 			return set[i].replan(now), nil
 		}}
 	changes := make([]rrsets.Change, len(set))
-	for i, c := range set {
-		changes[i] = c.change
+	for i := range set {
+		changes[i] = set[i].change
 	}
 	outcomes, err := writer.Write(ctx, changes)
 	switch {
@@ -162,7 +178,7 @@ func (r *Reader) writeSet(ctx context.Context, set []*Reversal, dryRun []string)
 	}
 	for i, o := range outcomes {
 		c := set[i]
-		if o.Operation != "" && o.Operation != v1alpha1.OperationUnchanged {
+		if c.counts && o.Operation != "" && o.Operation != v1alpha1.OperationUnchanged {
 			written++
 		}
 		if len(o.Refused) > 0 && (len(dryRun) == 0 || c.After == "") {
@@ -174,18 +190,18 @@ func (r *Reader) writeSet(ctx context.Context, set []*Reversal, dryRun []string)
 
 // replan returns nil if a Record that was written since the plan is as wanted, as another revert was first, or if it has
 // a new content, which is refused.
-func (c *Reversal) replan(now *v1alpha1.Record) *rrsets.Change {
-	want, before := c.change.After, c.change.Before
+func (w *write) replan(now *v1alpha1.Record) *rrsets.Change {
+	want, before := w.change.After, w.change.Before
 	switch {
 	case want == nil && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
 		return nil
 	case now != nil && before != nil && now.UID == before.UID && sameSpec(&now.Spec, &before.Spec):
-		next := c.change // status or metadata changed
+		next := w.change // status or metadata changed
 		if next.Before = now; want != nil {
 			next.Applied = applyOver(want, now)
 		}
 		return &next
 	}
-	c.Refused = append(c.Refused, "it was written since the plan: look at a new plan")
+	w.Refused = append(w.Refused, "it was written since the plan: look at a new plan")
 	return nil
 }

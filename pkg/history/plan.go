@@ -25,6 +25,9 @@ import (
 // FieldManager of reverts.
 const FieldManager = "kubizone-revert"
 
+// serverLabel is set by the server (S6.12).
+const serverLabel = v1alpha1.GroupName + "/parent-zone"
+
 // Plan is a revert. It is a result of the command.
 type Plan struct {
 	FQDN string `json:"fqdn"`
@@ -263,7 +266,8 @@ func (p *planner) addRecord(t *touch) {
 	}
 	if want != nil {
 		want.Namespace, want.Name = t.key.Namespace, t.key.Name
-		want.Labels, want.Annotations = t.before.Labels, t.before.Annotations
+		want.Labels, want.Annotations = maps.Clone(t.before.Labels), t.before.Annotations
+		delete(want.Labels, serverLabel)
 		want.Status.FQDN = p.fqdnOf(&want.Spec, now)
 	}
 	shown := cmp.Or(want, now)
@@ -328,7 +332,9 @@ func applyOver(want, now *v1alpha1.Record) []byte {
 	clear := func(want, now map[string]string) map[string]any {
 		out := map[string]any{}
 		for key := range now {
-			out[key] = nil
+			if key != serverLabel {
+				out[key] = nil
+			}
 		}
 		for key, value := range want {
 			out[key] = value

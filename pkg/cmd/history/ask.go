@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/dns"
@@ -117,7 +119,9 @@ func (r *room) diff(ctx context.Context, arguments []string, out io.Writer) erro
 	if err != nil {
 		return err
 	}
-	past, err := r.reader.Read(ctx, s, until(moments[0]))
+	past, err := r.reader.Read(ctx, s, func(x *v1alpha1.HistoryStep) bool {
+		return !slices.ContainsFunc(moments, func(m history.Moment) bool { return m.IsBefore(x) })
+	})
 	if err != nil {
 		return err
 	}
@@ -127,11 +131,12 @@ func (r *room) diff(ctx context.Context, arguments []string, out io.Writer) erro
 		}
 	}
 	after := before.Clone()
+	if newer := moments[0]; len(moments) > 1 && (newer.Serial != 0 && newer.Serial.Ahead(after.Serial) ||
+		newer.Serial == 0 && newer.Time.After(moments[1].Time) && moments[1].Serial == 0) {
+		return errors.New("the second serial or time is before the first: write the older first")
+	}
 	if err := contentAt(past, before, moments[0]); err != nil {
 		return err
-	}
-	if before.Serial.Ahead(after.Serial) {
-		return errors.New("the second serial or time is before the first: write the older first")
 	}
 	between := past.Between(before, after)
 	v := &values{FQDN: s.Zone.Status.FQDN, Name: s.Name.String(), Since: int64(before.Serial), Serial: int64(after.Serial),

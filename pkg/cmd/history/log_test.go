@@ -89,7 +89,7 @@ func TestRun_endsQuietlyWhenInterrupted(t *testing.T) {
 	kubeconfig := serveAnswer(t, func(w http.ResponseWriter, r *http.Request) {
 		if !r.URL.Query().Has("watch") {
 			w.Header().Set("Content-Type", "application/json")
-			w.Write([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","status":{"fqdn":"example.org.","serial":5}}`))
+			w.Write([]byte(`{"kind":"Zone","apiVersion":"kubi.zone/v1alpha1","metadata":{"namespace":"team","name":"z"},"status":{"fqdn":"example.org.","serial":5}}`))
 			return
 		}
 		w.(http.Flusher).Flush()

@@ -58,7 +58,7 @@ func (r *room) findSubject(ctx context.Context, text string) (s history.Subject,
 		case err == nil && zone.Status.FQDN == "":
 			return s, fmt.Errorf("zone %s has no name yet, and so no history", at)
 		case err == nil:
-			s.Zone = zone
+			zone.Namespace, zone.Name, s.Zone = at.Namespace, at.Name, zone
 			return s, nil
 		case strings.Contains(text, "/") || !strings.Contains(text, ".") || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
 			return s, fmt.Errorf("zone %s: %w", at, err)

@@ -118,7 +118,8 @@ func (w *world) entries() string {
 	w.Helper()
 	body := must.Get(w.up.KubizoneV1alpha1().RESTClient().Get().Namespace("platform").Resource("zones").Name(w.zone.Name).
 		SubResource("entries").Param("format", "text").DoRaw(w.Context()))(w.T)
-	return string(body)
+	_, text, _ := strings.Cut(string(body), "\n") // a comment with the serial and hash
+	return text
 }
 
 var soaSerial = regexp.MustCompile(`(SOA\t\S+ \S+) \d+ `)
@@ -253,10 +254,12 @@ func TestRevert_isTheTwinOfThePast(t *testing.T) {
 	for range 60 {
 		ns, object := []string{"one", "two"}[random.IntN(2)], fmt.Sprint("r", random.IntN(4))
 		spec := v1alpha1.RecordSpec{DomainName: fmt.Sprintf("n%d.twin.test.", random.IntN(5)), Type: "A"}
+		// Each Record has values of its own: a write of values that another Record has too makes no step.
+		value := func(net int) string { return fmt.Sprintf("192.%s.%d.%d", object[1:], net, random.IntN(3)) }
 		if random.IntN(2) == 0 {
-			spec.RData = fmt.Sprint("192.0.2.", random.IntN(5))
+			spec.RData = value(1)
 		} else {
-			spec.Values = []string{fmt.Sprint("192.0.2.", random.IntN(5)), fmt.Sprint("198.51.100.", random.IntN(5))}
+			spec.Values = []string{value(1), value(2)}
 		}
 		if ttl := int32(60 + random.IntN(3)); random.IntN(3) == 0 {
 			spec.TTL = &ttl
