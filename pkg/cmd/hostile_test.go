@@ -119,7 +119,8 @@ func fillTexts(v reflect.Value, depth int) {
 
 func makeConditions(types ...string) (all []metav1.Condition) {
 	for i, kind := range types {
-		all = append(all, metav1.Condition{Type: kind, Status: []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse}[i%2]})
+		all = append(all, metav1.Condition{Type: kind, Status: []metav1.ConditionStatus{metav1.ConditionTrue,
+			metav1.ConditionFalse}[i%2]})
 	}
 	return all
 }
@@ -173,7 +174,8 @@ func hostileObjects(t *testing.T) map[string]hostileObject {
 func hostileHistory() []v1alpha1.HistoryStep {
 	step := v1alpha1.HistoryStep{}
 	fillTexts(reflect.ValueOf(&step).Elem(), 0)
-	step.FQDN, step.From, step.Serial, step.ContentGeneration, step.Way, step.Condensed = "example.org.", 5, 6, 6, v1alpha1.WayRequest, false
+	step.FQDN, step.From, step.Serial, step.ContentGeneration, step.Way, step.Condensed = "example.org.", 5, 6, 6, v1alpha1.WayRequest,
+		false
 	step.HeaderBefore, step.Zone, step.TTLs[0].Owner, step.TTLs[0].Type = nil, nil, "www", "TXT"
 	step.Added, step.Removed = []v1alpha1.Row{{Owner: "www", Type: "TXT", Data: `"one"`}}, []v1alpha1.Row{{Owner: "ftp", Type: "TXT",
 		Data: hostile}}
@@ -183,12 +185,14 @@ func hostileHistory() []v1alpha1.HistoryStep {
 }
 
 // hostileDefinition is the content of a Zone after hostileHistory.
-func hostileDefinition(zone hostileObject) hostileObject {
+func hostileDefinition(version string, zone hostileObject) v1alpha1.ZoneEntries {
 	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 60, Contact: hostile}
 	metadata, _ := zone["metadata"].(map[string]any)
-	return hostileObject{"metadata": metadata, "serial": 6, "contentGeneration": 6, "contentState": new(sethash.State).String(),
-		"hash": header.Hash(sethash.State{}), "header": header,
-		"rrsets": []map[string]any{{"owner": "www", "type": "TXT", "ttl": "inherit", "data": []string{`"one"`}}}}
+	return v1alpha1.ZoneEntries{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "ZoneEntries"},
+		Metadata: v1alpha1.ZoneViewMeta{UID: fmt.Sprint(metadata["uid"])}, FQDN: "example.org.", Serial: 6, ContentGeneration: 6,
+		ContentState: new(sethash.State).String(), Hash: header.Hash(sethash.State{}),
+		Header: &v1alpha1.ZoneHeader{FQDN: "example.org.", TTL: 60, Contact: hostile},
+		RRsets: []v1alpha1.RRset{{Owner: "www", Type: "TXT", TTL: "inherit", Data: []string{`"one"`}}}}
 }
 
 // serveHostile has hostile in every text, or in a refusal of every request, and returns a kubeconfig.
@@ -246,14 +250,14 @@ func serveHostile(t *testing.T, refuses bool) string {
 		}
 		switch {
 		case len(parts) > 2 && parts[2] == "entries" && r.URL.Query().Get("form") == v1alpha1.FormDefinition:
-			answer(http.StatusOK, hostileDefinition(object).asKind(version, "ZoneEntries"))
+			answer(http.StatusOK, hostileDefinition(version, object))
 		case len(parts) > 2 && parts[2] == "entries" && !r.URL.Query().Has("format"):
 			answer(http.StatusOK, hostileObject{"fqdn": hostile, "entries": []v1alpha1.Entry{{FQDN: "www.example.org.", Type: "TXT",
 				RData: hostile}}}.asKind(version, "ZoneEntries"))
 		case object == nil || len(parts) > 2 && strings.HasPrefix(parts[1], "owned"):
 			answer(int(refusal.Code), refusal)
 		case len(parts) > 2 && parts[2] == "changes" && r.URL.Query().Get("form") == v1alpha1.FormHistory:
-			answer(http.StatusOK, hostileObject{"fqdn": hostile, "history": hostileHistory()}.asKind(version, "ZoneChanges"))
+			answer(http.StatusOK, hostileObject{"fqdn": "example.org.", "history": hostileHistory()}.asKind(version, "ZoneChanges"))
 		case len(parts) > 2 && parts[1] == "raw":
 			_, _ = io.WriteString(w, oneLine) // line breaks are the server's
 		case len(parts) > 2 && r.URL.Query().Has("watch"):

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Author tells who made a step, when and by what.
+// Author is the user, time and means of a step.
 type Author struct {
 	Serial int64 `json:"serial,omitempty"`
 	// Time in RFC 3339.
@@ -43,7 +43,7 @@ func AuthorOf(x *v1alpha1.HistoryStep) Author {
 	return a
 }
 
-// Who returns the user and the field manager, or the cause.
+// Who returns user and field manager, or the cause.
 func (a *Author) Who() string {
 	switch {
 	case a.Serial == 0:
@@ -67,7 +67,7 @@ func (a *Author) String() string {
 
 // Value is an entry of a zone, with its author.
 type Value struct {
-	// Op is + for an added value, - for a removed one, absent for one that stands.
+	// Op is + for an added value, - for a removed value, absent for a present value.
 	Op     string `json:"op,omitempty"`
 	FQDN   string `json:"fqdn"`
 	TTL    uint32 `json:"ttl"`
@@ -79,15 +79,14 @@ type Value struct {
 // Line returns the value as in a zone file, with single spaces.
 func (v *Value) Line() string { return fmt.Sprintf("%s %d %s %s", v.FQDN, v.TTL, v.Type, v.Data) }
 
-// valueKey has the header's values under their owner and type alone.
 type valueKey struct {
 	owner name.Name
 	t     rdata.Type
 	data  string
 }
 
-// Authors returns a function that finds the newest step that added a value, or removed it.
-func (p *Past) authors(removed bool) func(dns.Entry) Author {
+// findAuthors returns a function for the author of the newest step with a value added, or removed.
+func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
 	of, header := map[valueKey]*v1alpha1.HistoryStep{}, (*v1alpha1.HistoryStep)(nil)
 	for i := range p.Steps {
 		x := &p.Steps[i]
@@ -158,7 +157,7 @@ func RowLine(row v1alpha1.Row, fqdn string) string {
 	return fmt.Sprintf("%s %s %s", row.Owner, row.Type, row.Data)
 }
 
-// OwnerLine returns the absolute owner of a row.
+// ownerOf returns the absolute owner of a row.
 func ownerOf(owner, fqdn string) string {
 	if apex, err := name.Parse(fqdn); err == nil {
 		if rel, err := name.ParseRel(owner); err == nil {
@@ -181,7 +180,7 @@ func Touches(x *v1alpha1.HistoryStep, at name.Name) bool {
 		slices.ContainsFunc(x.TTLs, func(c v1alpha1.TTLChange) bool { return is(c.Owner) })
 }
 
-// TTLLine returns a change of an RRset that stands before and after, or "".
+// TTLLine returns the change of an RRset's TTL, or "" if the RRset is new or removed.
 func TTLLine(c v1alpha1.TTLChange, fqdn string) string {
 	if c.Before == "" || c.After == "" {
 		return ""
@@ -190,5 +189,6 @@ func TTLLine(c v1alpha1.TTLChange, fqdn string) string {
 }
 
 func compareValues(x, y Value) int {
-	return cmp.Or(strings.Compare(x.FQDN, y.FQDN), strings.Compare(x.Type, y.Type), strings.Compare(x.Data, y.Data), strings.Compare(y.Op, x.Op))
+	return cmp.Or(strings.Compare(x.FQDN, y.FQDN), strings.Compare(x.Type, y.Type), strings.Compare(x.Data, y.Data),
+		strings.Compare(y.Op, x.Op))
 }

@@ -6,12 +6,13 @@
 //
 // Guarantees:
 //
-//  1. A past is whole between now and the asked moment, or an error names the oldest moment that can be asked for.
-//  2. A plan of a revert is a function of the past, the present Records and the options. A Record that it changes is in
-//     the past; one that another writer renews is left, unless the user takes it.
-//  3. A revert begins nothing if its plan has a refusal. It writes by change sets of one namespace, with the user's
-//     rights, and only over the Records that the plan has seen.
-//  4. A revert that is repeated changes nothing.
+//  1. A past is whole between now and the asked moment, or an error names the oldest possible moment.
+//  2. A plan of a revert is a function of the past, the present Records and the options. Every changed Record is in the
+//     past; Records renewed by another writer are left, unless the user includes them.
+//  3. A revert with a refusal in its plan begins nothing. A revert writes by change sets of a namespace each, with the
+//     user's rights, and only over the Records of the plan.
+//  4. A repeated revert changes nothing.
+//  5. A write of values present by another Record makes no step, so a revert does not undo that write.
 //
 // Out of scope: the store of the past, and printing.
 //

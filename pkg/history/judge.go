@@ -63,7 +63,7 @@ func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return nil
 	}
-	for _, set := range p.sets(false) {
+	for _, set := range p.orderSets(false) {
 		if _, err := r.writeSet(ctx, set, []string{metav1.DryRunAll}); err != nil {
 			return err
 		}
@@ -76,17 +76,17 @@ func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// ErrStopped means that a revert stopped at a refusal. What it wrote stays, and a repetition goes on.
+// ErrStopped means that a revert stopped at a refusal. Written changes stay, and a repetition continues.
 type ErrStopped struct{ Reason string }
 
 func (e ErrStopped) Error() string { return e.Reason }
 
-// Run writes the changes of a plan, which Judge has accepted, set by set. It stops at a refusal with ErrStopped.
+// Run writes the changes of a plan accepted by Judge, set by set. The error is ErrStopped after a refusal.
 func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return ErrStopped{"the plan has refusals"}
 	}
-	for _, set := range p.sets(true) {
+	for _, set := range p.orderSets(true) {
 		written, err := r.writeSet(ctx, set, nil)
 		if p.Written += written; err != nil {
 			return err
@@ -100,15 +100,15 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// write is a Reversal, or a half of one that frees a name for another namespace: a deletion, later a creation.
+// write is a Reversal, or half of a Reversal: a deletion to free a name for another namespace, or the later creation.
 type write struct {
 	*Reversal
 	change rrsets.Change
 	counts bool // as a written Record
 }
 
-// sets returns the change sets in order. If split, the first delete what frees a name for another namespace.
-func (p *Plan) sets(split bool) (out [][]write) {
+// orderSets returns the change sets in order. If split, the first sets delete Records to free names for other namespaces.
+func (p *Plan) orderSets(split bool) (out [][]write) {
 	type phase struct {
 		last      bool
 		namespace string
@@ -160,7 +160,7 @@ func (p *Plan) sets(split bool) (out [][]write) {
 func (r *Reader) writeSet(ctx context.Context, set []write, dryRun []string) (written int, err error) {
 	writer := rrsets.Writer{Client: r.Client, Namespace: set[0].Namespace, Manager: FieldManager, Force: true, DryRun: dryRun,
 		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
-			return set[i].replan(now), nil
+			return set[i].replanWrite(now), nil
 		}}
 	changes := make([]rrsets.Change, len(set))
 	for i := range set {
@@ -188,9 +188,8 @@ func (r *Reader) writeSet(ctx context.Context, set []write, dryRun []string) (wr
 	return written, nil
 }
 
-// replan returns nil if a Record that was written since the plan is as wanted, as another revert was first, or if it has
-// a new content, which is refused.
-func (w *write) replan(now *v1alpha1.Record) *rrsets.Change {
+// replanWrite returns nil for a Record as wanted, by another revert, and for a Record with a new spec, which is refused.
+func (w *write) replanWrite(now *v1alpha1.Record) *rrsets.Change {
 	want, before := w.change.After, w.change.Before
 	switch {
 	case want == nil && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):

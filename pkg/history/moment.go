@@ -37,7 +37,7 @@ func ParseMoment(text string, now time.Time) (Moment, error) {
 			duration = fmt.Sprint(24*n) + "h"
 		}
 	}
-	if ago, err := time.ParseDuration(duration); err == nil && ago >= 0 {
+	if ago, err := time.ParseDuration(duration); err == nil && ago > 0 {
 		return Moment{Time: now.Add(-ago)}, nil
 	}
 	return Moment{}, fmt.Errorf("%q is no serial, no time such as 2006-01-02T15:04:05Z, and no duration before now such as 90m, 24h or 2d",

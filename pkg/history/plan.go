@@ -32,46 +32,46 @@ const serverLabel = v1alpha1.GroupName + "/parent-zone"
 type Plan struct {
 	FQDN string `json:"fqdn"`
 	View string `json:"view,omitempty"`
-	// Serial is the one to which the revert goes back.
+	// Serial to which the revert goes back.
 	Serial int64 `json:"serial,omitempty"`
-	// Time to which the revert goes back, in RFC 3339, if no serial was asked.
+	// Time to which the revert goes back, in RFC 3339, without a serial.
 	Time string `json:"time,omitempty"`
 	// Changes are the writes of Records.
 	Changes []Reversal `json:"changes"`
-	// Left is what the revert does not touch.
+	// Left are the differences beyond the revert.
 	Left []Left `json:"left"`
 	// Gaps are names without values between two change sets.
 	Gaps []string `json:"gaps,omitempty"`
-	// Refused is the number of changes that the server refuses, Written of those written.
+	// Refused and Written are numbers of changes.
 	Refused int `json:"refused"`
 	Written int `json:"written"`
 }
 
 // Reversal is the write of a Record.
 type Reversal struct {
-	// Op is + for a Record that comes back, ~ for one that changes back, - for one that goes.
+	// Op is + for a restored Record, ~ for a changed Record, - for a deleted Record.
 	Op        string `json:"op"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	FQDN      string `json:"fqdn"`
 	Text      string `json:"text"`
-	// Undoes is the newest change that is undone.
+	// Undoes is the author of the newest undone change.
 	Undoes Author `json:"undoes"`
-	// Again is the writer that may write the Record again.
+	// Again is a writer expected to write the Record again.
 	Again string `json:"again,omitempty"`
-	// After is the namespace whose set comes first.
+	// After is the namespace of an earlier change set.
 	After   string   `json:"after,omitempty"`
 	Refused []string `json:"refused,omitempty"`
 
 	change rrsets.Change
 }
 
-// Left is a difference that stays.
+// Left is a remaining difference.
 type Left struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
 	Text      string `json:"text"`
-	// Writer wrote it.
+	// Writer of the difference.
 	Writer string `json:"writer"`
 	Reason string `json:"reason"`
 }
@@ -80,21 +80,21 @@ type Left struct {
 type Options struct {
 	// Name selects Records at a DNS name, if not zero.
 	Name name.Name
-	// IncludeManaged takes Records that another writer renews.
+	// IncludeManaged includes Records renewed by another writer.
 	IncludeManaged bool
 }
 
 // Present are Records by namespace and name.
 type Present map[types.NamespacedName]*v1alpha1.Record
 
-// touch is what steps did to a Record.
+// touch has the steps of a Record.
 type touch struct {
 	key types.NamespacedName
 	// newest and oldest step, and the Record before the oldest.
 	newest, oldest *v1alpha1.HistoryStep
 	before         *v1alpha1.HistoryState
 	existed        bool
-	// renewer is a writer other than a person's tool, challenge one of an ACME challenge.
+	// renewer is a writer other than a person's tool; challenge is true for an ACME challenge.
 	renewer   string
 	challenge bool
 }
@@ -180,7 +180,7 @@ type planner struct {
 	zone    types.NamespacedName // the Zone, zero if unknown
 }
 
-// Namespaces returns the namespaces whose Records undone steps wrote, with the names there.
+// Namespaces returns the names of Records in undone steps, by namespace.
 func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
 	out := map[string][]string{}
 	for _, t := range touchesOf(undone, nil) {
@@ -195,7 +195,8 @@ func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[str
 	if err != nil {
 		return nil, err
 	}
-	p := planner{Plan: &Plan{FQDN: past.FQDN, View: past.View, Serial: int64(m.Serial), Changes: []Reversal{}, Left: []Left{}}, past: past,
+	p := planner{Plan: &Plan{FQDN: past.FQDN, View: past.View, Serial: int64(m.Serial), Changes: []Reversal{}, Left: []Left{}},
+		past:    past,
 		options: options, now: now}
 	if s.Zone != nil {
 		p.zone = types.NamespacedName{Namespace: s.Zone.Namespace, Name: s.Zone.Name}
@@ -254,7 +255,7 @@ func (p *planner) leave(t *touch, r *v1alpha1.Record, writer, reason string) {
 	p.Left = append(p.Left, Left{Namespace: t.key.Namespace, Name: t.key.Name, Text: text, Writer: writer, Reason: reason})
 }
 
-// addRecord adds the change that takes a Record back, or the reason why it is left.
+// addRecord adds the change of a Record, or a Left with the reason.
 func (p *planner) addRecord(t *touch) {
 	now, by := p.now[t.key], AuthorOf(t.newest)
 	var want *v1alpha1.Record
@@ -327,7 +328,7 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 	p.Changes = append(p.Changes, r)
 }
 
-// applyOver returns the JSON for a forced apply that makes now equal to want: what want lacks is null.
+// applyOver returns the JSON for a forced apply of want over now: fields absent from want are null.
 func applyOver(want, now *v1alpha1.Record) []byte {
 	clear := func(want, now map[string]string) map[string]any {
 		out := map[string]any{}
@@ -377,7 +378,7 @@ func (p *planner) selects(records ...*v1alpha1.Record) bool {
 	})
 }
 
-// addOthers adds the net rows of steps that no Record's write made: of child zones, rules, DNSSEC and other namespaces.
+// addOthers adds the net rows of steps without a known Record: of child zones, rules, DNSSEC and other namespaces.
 func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
 	type rows struct {
 		count map[string]int
@@ -444,7 +445,7 @@ func (p *planner) addHeader(undone []v1alpha1.HistoryStep) {
 		Writer: by.Who(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values"})
 }
 
-// findGaps names what passes between namespaces: the set that removes it comes first.
+// findGaps finds names with Records of one namespace before and of another after the revert.
 func (p *planner) findGaps() {
 	from := map[string]string{}
 	for i := range p.Changes {
@@ -457,7 +458,8 @@ func (p *planner) findGaps() {
 		c := &p.Changes[i]
 		if ns := from[c.FQDN]; c.Op != "-" && ns != "" && ns != c.Namespace {
 			c.After = ns
-			p.Gaps = append(p.Gaps, fmt.Sprintf("%s passes from namespace %s to %s: it has no values between their change sets", c.FQDN, ns,
+			p.Gaps = append(p.Gaps, fmt.Sprintf("%s passes from namespace %s to %s: it has no values between their change sets", c.FQDN,
+				ns,
 				c.Namespace))
 		}
 	}

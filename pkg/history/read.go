@@ -26,7 +26,7 @@ const maxSteps = 100_000
 
 // Subject is a zone, or a name in it.
 type Subject struct {
-	// Zone is nil if the user may read no Zone of the name. Steps are then those of Namespace's own Records.
+	// Zone is nil without the right to read a Zone of the name. Steps are then those of Namespace's own Records.
 	Zone *v1alpha1.Zone
 	// Name is zero for the whole zone.
 	Name name.Name
@@ -44,15 +44,15 @@ func (s *Subject) Describe() string {
 
 // Past are the steps of a zone, newest first.
 type Past struct {
-	// FQDN and View of the zone. FQDN is "" if no step of a tenant tells them.
+	// FQDN and View of the zone; "" for a tenant without steps.
 	FQDN, View string
-	// Steps of other namespaces have no user or Records if the user may not know them.
+	// Steps of other namespaces lack user and Records without the right to list all Records.
 	Steps []v1alpha1.HistoryStep
-	// WholeSince is the time from which on no step is missing or condensed, zero if none ever is.
+	// WholeSince is the time after the last missing or condensed step, zero for none.
 	WholeSince time.Time
-	// Newest is the zone's serial, 0 if the user may not read the Zone.
+	// Newest is the zone's serial, 0 without a Zone.
 	Newest serial.Serial
-	// Ended is true if there are no older steps, Cut if there are more than are kept in memory.
+	// Ended is true without older steps, Cut with more than maxSteps.
 	Ended, Cut bool
 }
 
@@ -168,8 +168,7 @@ func (r *Reader) readZone(ctx context.Context, s Subject, next string) (*page, e
 	return p, nil
 }
 
-// readOwn reads steps of the namespace's own Records in the zone. Without a zone the name tells it: it is the zone's, or
-// one in the zone.
+// readOwn reads steps of the namespace's own Records in the zone, or without a Zone in each zone at or above the name.
 func (r *Reader) readOwn(ctx context.Context, s Subject, next string) (*page, error) {
 	answer := &v1alpha1.RecordChanges{}
 	if err := r.request(s.Namespace, "records", v1alpha1.AllRecords, next).Do(ctx).Into(answer); err != nil {
@@ -232,4 +231,28 @@ func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 		return steps, nil
 	}
 	return nil, fmt.Errorf("%s is beyond the history of zone %s: %s is the oldest that can be rebuilt", m, p.FQDN, oldest)
+}
+
+// LastOfRecord returns the newest step of a Record, nil for none or without the right to read.
+func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) *v1alpha1.HistoryStep {
+	answer := &v1alpha1.RecordChanges{}
+	return r.readLast(ctx, namespace, "records", object, answer, func() []v1alpha1.HistoryStep { return answer.History })
+}
+
+// LastOfZone returns the newest step of a zone, nil for none or without the right to read.
+func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) *v1alpha1.HistoryStep {
+	answer := &v1alpha1.ZoneChanges{}
+	return r.readLast(ctx, namespace, "zones", object, answer, func() []v1alpha1.HistoryStep { return answer.History })
+}
+
+func (r *Reader) readLast(ctx context.Context, namespace, resource, object string, into runtime.Object,
+	steps func() []v1alpha1.HistoryStep) *v1alpha1.HistoryStep {
+	request := r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").Param("limit", "1")
+	if resource == "zones" {
+		request.Param("form", v1alpha1.FormHistory)
+	}
+	if request.Do(ctx).Into(into) != nil || len(steps()) == 0 {
+		return nil
+	}
+	return &steps()[0]
 }

@@ -144,7 +144,7 @@ func (c *Content) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(c.Header, c.Serial, slices.Values(sets))
 }
 
-// entriesAt returns the entries by their text. The SOA has the serial 1, so that it differs with the header alone.
+// entriesAt returns the entries by their text. The SOA has the serial 1, and so differs with the header alone.
 func (c *Content) entriesAt(at name.Name) map[string]dns.Entry {
 	one := *c
 	one.Serial = 1
@@ -163,7 +163,7 @@ func valueOf(op string, e dns.Entry, by Author) Value {
 
 // Blame returns the values at a name, or of the whole zone, with their authors.
 func (p *Past) Blame(c *Content, at name.Name) []Value {
-	author := p.authors(false)
+	author := p.findAuthors(false)
 	var out []Value
 	for e := range c.Entries() {
 		if at.IsZero() || e.Name == at {
@@ -173,10 +173,10 @@ func (p *Past) Blame(c *Content, at name.Name) []Value {
 	return out
 }
 
-// Diff returns the values that the steps between two contents removed and added, with the authors.
+// Diff returns the values removed and added between two contents, with their authors. The steps are those in between.
 func (p *Past) Diff(before, after *Content, at name.Name) []Value {
 	had, has := before.entriesAt(at), after.entriesAt(at)
-	removed, added := p.authors(true), p.authors(false)
+	removed, added := p.findAuthors(true), p.findAuthors(false)
 	var out []Value
 	for text := range maps.Keys(had) {
 		if _, ok := has[text]; !ok {

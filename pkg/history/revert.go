@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// moreSteps before the moment tell who wrote a Record that is deleted now.
+// moreSteps before the moment have the writers of Records deleted since.
 const moreSteps = 5 * v1alpha1.MaxHistoryLimit
 
 // Plan reads past and present, and returns the plan of a revert with the server's refusals.

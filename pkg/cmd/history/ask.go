@@ -39,7 +39,7 @@ func (r *room) printValues(out io.Writer, v *values, text func(*output.Text)) er
 	return r.format.Print(out, "Values", v, text)
 }
 
-func (r *room) blame(ctx context.Context, argument string, out io.Writer) error {
+func (r *room) blameValues(ctx context.Context, argument string, out io.Writer) error {
 	s, err := r.findSubject(ctx, argument)
 	if err == nil {
 		err = needZone(&s)
@@ -81,7 +81,8 @@ func (r *room) blame(ctx context.Context, argument string, out io.Writer) error 
 		return err
 	}
 	if len(v.Values) == 0 {
-		return program.No(fmt.Sprintf("%s has no value in zone %s; kubectl kubizone log %s prints what it had", s.Describe(), v.FQDN, argument))
+		return program.No(fmt.Sprintf("%s has no value in zone %s; kubectl kubizone log %s prints what it had", s.Describe(), v.FQDN,
+			argument))
 	}
 	return nil
 }
@@ -103,7 +104,7 @@ func contentAt(past *history.Past, c *history.Content, m history.Moment) error {
 	return nil
 }
 
-func (r *room) diff(ctx context.Context, arguments []string, out io.Writer) error {
+func (r *room) diffValues(ctx context.Context, arguments []string, out io.Writer) error {
 	moments, err := parseMoments(arguments[1:]...)
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func (r *room) diff(ctx context.Context, arguments []string, out io.Writer) erro
 	return nil
 }
 
-func (r *room) show(ctx context.Context, argument string, out io.Writer) error {
+func (r *room) showContent(ctx context.Context, argument string, out io.Writer) error {
 	zone, at, ok := strings.Cut(argument, "@")
 	if !ok {
 		return fmt.Errorf("%q: write ZONE@SERIAL, or ZONE@TIME", argument)
@@ -216,7 +217,7 @@ older than the history, or of a namespace whose users you may not see.`,
 		Example: "  kubectl kubizone blame www.example.org\n  kubectl kubizone blame platform/example-org -o wide",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
-			return r.blame(command.Context(), arguments[0], command.OutOrStdout())
+			return r.blameValues(command.Context(), arguments[0], command.OutOrStdout())
 		},
 	}
 	r = newRoom(command)
@@ -234,7 +235,7 @@ such as 24h. -o wide adds who made each difference. The exit code is 1 if there 
 		Example: "  kubectl kubizone diff example.org 24h\n  kubectl kubizone diff platform/example-org 2026112014 2026112015",
 		Args:    cobra.RangeArgs(2, 3),
 		RunE: func(command *cobra.Command, arguments []string) error {
-			return r.diff(command.Context(), arguments, command.OutOrStdout())
+			return r.diffValues(command.Context(), arguments, command.OutOrStdout())
 		},
 	}
 	r = newRoom(command)
@@ -251,7 +252,7 @@ the DNS name of the zone or a name in it, or the Zone object, NAME or NAMESPACE/
 		Example: "  kubectl kubizone show example.org@2026112014\n  kubectl kubizone show platform/example-org@24h",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
-			return r.show(command.Context(), arguments[0], command.OutOrStdout())
+			return r.showContent(command.Context(), arguments[0], command.OutOrStdout())
 		},
 	}
 	r = newRoom(command)

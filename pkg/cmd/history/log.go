@@ -189,7 +189,8 @@ func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.W
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
-			return fmt.Errorf("changes of zone %s/%s after serial %d: %w; --since %d --follow goes on there", s.Zone.Namespace, s.Zone.Name,
+			return fmt.Errorf("changes of zone %s/%s after serial %d: %w; --since %d --follow goes on there", s.Zone.Namespace,
+				s.Zone.Name,
 				last, err, last)
 		}
 		select {
@@ -266,7 +267,8 @@ zone, your own namespace's changes are.`,
 	}
 	o.room = newRoom(command)
 	flags := command.Flags()
-	flags.StringVar(&o.since, "since", "", "serial, time (UTC), or duration before now after which changes are printed; absent: the last of --tail")
+	flags.StringVar(&o.since, "since", "",
+		"serial, time (UTC), or duration before now after which changes are printed; absent: the last of --tail")
 	flags.StringVar(&o.by, "by", "", "changes of users or field managers with this text in their name")
 	flags.IntVar(&o.tail, "tail", defaultTail, "number of changes without --since")
 	flags.BoolVarP(&o.follow, "follow", "f", false, "print changes as they come, until interrupted")

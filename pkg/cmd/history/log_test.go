@@ -48,7 +48,8 @@ func TestRun_followsAcrossTheEndOfAWatch(t *testing.T) {
 	six, seven := step(6, "added", "192.0.2.1"), step(7, "removed", "192.0.2.1")
 	answer := func(w http.ResponseWriter, steps ...string) {
 		w.Header().Set("Content-Type", "application/json")
-		w.Write([]byte(`{"kind":"ZoneChanges","apiVersion":"kubi.zone/v1alpha1","fqdn":"example.org.","history":[` + strings.Join(steps, ",") + `]}`))
+		w.Write([]byte(`{"kind":"ZoneChanges","apiVersion":"kubi.zone/v1alpha1","fqdn":"example.org.","history":[` + strings.Join(steps,
+			",") + `]}`))
 	}
 	event := func(until int) []byte {
 		return fmt.Appendf(nil, `{"type":"MODIFIED","object":{"since":%d,"until":%d}}`+"\n", until-1, until)

@@ -104,7 +104,8 @@ func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) 
 	if o.includeManaged {
 		next += " --include-managed"
 	}
-	text := fmt.Sprintf("stopped after %d of %d Records: %v; what was written stays, and this goes on: %s", plan.Written, len(plan.Changes),
+	text := fmt.Sprintf("stopped after %d of %d Records: %v; what was written stays, and this goes on: %s", plan.Written,
+		len(plan.Changes),
 		err, next)
 	if stopped := (history.ErrStopped{}); errors.As(err, &stopped) {
 		return program.No(text)

@@ -126,22 +126,25 @@ var soaSerial = regexp.MustCompile(`(SOA\t\S+ \S+) \d+ `)
 
 func withoutSerial(text string) string { return soaSerial.ReplaceAllString(text, "$1 N ") }
 
-// Three people change a zone. One deletes half of it by a bad prune. Another finds who, what and when, and takes it back.
+// Three users change a zone, and a prune deletes half of it. Another user finds user, values and time, and reverts it.
 func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 	w := newWorld(t, "example.org", "platform", "team")
 	for i := range 6 {
-		w.put("alice", "platform", fmt.Sprint("host", i), fmt.Sprint("host", i), fmt.Sprint("192.0.2.", i+1), map[string]string{"app": "web"})
+		w.put("alice", "platform", fmt.Sprint("host", i), fmt.Sprint("host", i), fmt.Sprint("192.0.2.", i+1),
+			map[string]string{"app": "web"})
 	}
 	w.put("bob", "team", "www", "www", "192.0.2.80", nil)
 	w.put("bob", "team", "www", "www", "192.0.2.81", nil)
 	good, text := w.readZone().Status.Serial, w.entries()
 	for i := range 3 {
-		must.Succeed(t, w.api("carol", nil).KubizoneV1alpha1().Records("platform").Delete(t.Context(), fmt.Sprint("host", i), metav1.DeleteOptions{}))
+		must.Succeed(t, w.api("carol", nil).KubizoneV1alpha1().Records("platform").Delete(t.Context(), fmt.Sprint("host", i),
+			metav1.DeleteOptions{}))
 	}
 	w.put("carol", "platform", "wrong", "wrong", "192.0.2.99", nil)
 
 	log, code := w.run("dave", fmt.Sprintf("log example.org --since %d --by carol", good))
-	if code != 0 || strings.Count(log, "\n- host") != 3 || strings.Count(log, "by carol") != 4 || !strings.Contains(log, "+ wrong.example.org. A 192.0.2.99") {
+	if code != 0 || strings.Count(log, "\n- host") != 3 || strings.Count(log, "by carol") != 4 || !strings.Contains(log,
+		"+ wrong.example.org. A 192.0.2.99") {
 		t.Errorf("log: code %d\n%s", code, log)
 	}
 	diff, code := w.run("dave", fmt.Sprintf("diff example.org %d", good))
@@ -149,7 +152,8 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 		t.Errorf("diff: code %d\n%s", code, diff)
 	}
 	plan, code := w.run("dave", fmt.Sprintf("revert example.org --to %d --plan", good))
-	if code != 1 || strings.Count(plan, "\n+ host") != 3 || !strings.Contains(plan, "- wrong.example.org. A 192.0.2.99 (record platform/wrong; undoes carol (kubectl-create) at ") {
+	if code != 1 || strings.Count(plan, "\n+ host") != 3 || !strings.Contains(plan,
+		"- wrong.example.org. A 192.0.2.99 (record platform/wrong; undoes carol (kubectl-create) at ") {
 		t.Errorf("plan: code %d\n%s", code, plan)
 	}
 	if w.entries() == text {
@@ -171,12 +175,14 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 	if !serial.Serial(now).Ahead(serial.Serial(good)) {
 		t.Errorf("serial %d after %d", now, good)
 	}
-	if again, code := w.run("dave", fmt.Sprintf("revert example.org --to %d --yes", good)); code != 0 || !strings.Contains(again, "nothing to write") ||
+	if again, code := w.run("dave", fmt.Sprintf("revert example.org --to %d --yes", good)); code != 0 || !strings.Contains(again,
+		"nothing to write") ||
 		w.readZone().Status.Serial != now {
 		t.Errorf("a second revert: code %d, serial %d\n%s", code, w.readZone().Status.Serial, again)
 	}
 	blame, code := w.run("dave", "blame www.example.org")
-	if code != 0 || !strings.Contains(blame, "192.0.2.81") || !strings.Contains(blame, "bob (kubectl-edit)") || !strings.Contains(blame, "team/www") {
+	if code != 0 || !strings.Contains(blame, "192.0.2.81") || !strings.Contains(blame, "bob (kubectl-edit)") || !strings.Contains(blame,
+		"team/www") {
 		t.Errorf("blame: code %d\n%s", code, blame)
 	}
 	if shown, code := w.run("dave", fmt.Sprintf("show example.org@%d", good)); code != 0 || shown != text {
@@ -301,7 +307,8 @@ func TestRevert_isTheTwinOfThePast(t *testing.T) {
 			t.Fatalf("to %d:\n%s\nwant\n%s", to, got, want.text)
 		}
 		before := w.readZone().Status.Serial
-		if plan, err := w.revert(t.Context(), w.up, serial.Serial(to)); err != nil || len(plan.Changes) > 0 || w.readZone().Status.Serial != before {
+		if plan, err := w.revert(t.Context(), w.up, serial.Serial(to)); err != nil || len(plan.Changes) > 0 ||
+			w.readZone().Status.Serial != before {
 			t.Fatalf("again to %d: %v, %+v", to, err, plan)
 		}
 		content := must.Get(reader.ReadContent(t.Context(), w.readZone()))(t)
@@ -343,7 +350,8 @@ func TestRevert_withinRights(t *testing.T) {
 	plan, err := w.revert(t.Context(), noTeam, serial.Serial(good))
 	if err == nil || plan == nil || plan.Refused != 2 || plan.Written != 0 || w.readZone().Status.Serial != before {
 		t.Errorf("without a right: %v, %+v", err, plan)
-	} else if c := plan.Changes[1]; c.Namespace != "team" || !strings.Contains(strings.Join(c.Refused, ""), "changesets.kubi.zone is forbidden") {
+	} else if c := plan.Changes[1]; c.Namespace != "team" || !strings.Contains(strings.Join(c.Refused, ""),
+		"changesets.kubi.zone is forbidden") {
 		t.Errorf("the plan does not name the right: %+v", c)
 	}
 
@@ -389,7 +397,8 @@ func TestRevert_withinRights(t *testing.T) {
 		t.Errorf("a tenant's plan of a name: %+v", one)
 	}
 	must.Succeed(t, reader.Run(t.Context(), one))
-	if got := w.entries(); !strings.Contains(got, "192.0.2.3") || !strings.Contains(got, "192.0.2.66") || strings.Contains(got, "192.0.2.1\n") {
+	if got := w.entries(); !strings.Contains(got, "192.0.2.3") || !strings.Contains(got, "192.0.2.66") || strings.Contains(got,
+		"192.0.2.1\n") {
 		t.Errorf("after the tenant's revert\n%s", got)
 	}
 }
