@@ -5,6 +5,7 @@ package history
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
 )
 
 // Author is the user, time and means of a step.
@@ -43,8 +45,8 @@ func AuthorOf(x *v1alpha1.HistoryStep) Author {
 	return a
 }
 
-// Who returns user and field manager, or the cause.
-func (a *Author) Who() string {
+// User returns the user with the field manager, or the cause.
+func (a *Author) User() string {
 	switch {
 	case a.Serial == 0:
 		return "before the history"
@@ -60,9 +62,9 @@ func (a *Author) Who() string {
 
 func (a *Author) String() string {
 	if a.Serial == 0 {
-		return a.Who()
+		return a.User()
 	}
-	return fmt.Sprintf("%s at %s, serial %d", a.Who(), a.Time, a.Serial)
+	return fmt.Sprintf("%s at %s, serial %d", a.User(), a.Time, a.Serial)
 }
 
 // Value is an entry of a zone, with its author.
@@ -128,6 +130,14 @@ func hasServer(x *v1alpha1.HistoryStep, e dns.Entry) bool {
 		header, err := headerOf(h)
 		return err == nil && header.MakesAt(e.Name)
 	})
+}
+
+func headerOf(h *v1alpha1.ZoneHeader) (out content.Header, err error) {
+	text, err := json.Marshal(h) // the fields have the same names
+	if err != nil {
+		return out, err
+	}
+	return out, json.Unmarshal(text, &out)
 }
 
 func keyOf(row v1alpha1.Row, apex name.Name) (k valueKey, ok bool) {

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// fewRecords of a namespace are read one by one.
+// fewRecords of a namespace are read singly.
 const fewRecords = 20
 
 // ReadPresent reads the Records that steps wrote. unreadable has the refusals by namespace.
@@ -27,14 +27,16 @@ func (r *Reader) ReadPresent(ctx context.Context, undone []v1alpha1.HistoryStep)
 	now, unreadable = Present{}, map[string]string{}
 	for namespace, names := range Namespaces(undone) {
 		records := r.Client.Records(namespace)
-		add := func(x *v1alpha1.Record) error {
-			now[types.NamespacedName{Namespace: x.Namespace, Name: x.Name}] = x
-			return nil
+		add := func(object string, x *v1alpha1.Record) {
+			now[types.NamespacedName{Namespace: namespace, Name: object}] = x
 		}
 		if len(names) > fewRecords {
 			err = load.EachItem(ctx, func(ctx context.Context, options metav1.ListOptions) (*v1alpha1.RecordList, error) {
 				return rrsets.Retry(ctx, func() (*v1alpha1.RecordList, error) { return records.List(ctx, options) })
-			}, metav1.ListOptions{}, add)
+			}, metav1.ListOptions{}, func(x *v1alpha1.Record) error {
+				add(x.Name, x)
+				return nil
+			})
 		} else {
 			for _, object := range names {
 				var x *v1alpha1.Record
@@ -46,7 +48,7 @@ func (r *Reader) ReadPresent(ctx context.Context, undone []v1alpha1.HistoryStep)
 				if err != nil {
 					break
 				}
-				_ = add(x)
+				add(object, x)
 			}
 		}
 		if apierrors.IsForbidden(err) {
@@ -107,7 +109,8 @@ type write struct {
 	counts bool // as a written Record
 }
 
-// orderSets returns the change sets in order. If split, the first sets delete Records to free names for other namespaces.
+// orderSets returns the change sets in order. If split, the first sets delete Records, to free names for other
+// namespaces.
 func (p *Plan) orderSets(split bool) (out [][]write) {
 	type phase struct {
 		last      bool
@@ -188,7 +191,7 @@ func (r *Reader) writeSet(ctx context.Context, set []write, dryRun []string) (wr
 	return written, nil
 }
 
-// replanWrite returns nil for a Record as wanted, by another revert, and for a Record with a new spec, which is refused.
+// replanWrite returns nil for a Record as wanted, by another revert, and refuses a Record with a new spec.
 func (w *write) replanWrite(now *v1alpha1.Record) *rrsets.Change {
 	want, before := w.change.After, w.change.Before
 	switch {

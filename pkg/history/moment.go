@@ -61,3 +61,5 @@ func (m Moment) IsBefore(step *v1alpha1.HistoryStep) bool {
 	}
 	return step.Time != nil && step.Time.After(m.Time)
 }
+
+func serialOf(n int64) serial.Serial { return serial.Serial(n) }

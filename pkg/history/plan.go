@@ -275,22 +275,22 @@ func (p *planner) addRecord(t *touch) {
 	switch {
 	case shown != nil && !p.selects(want, now), shown == nil && !p.options.Name.IsZero() && t.owner(p.apex) != p.options.Name.String():
 		return
-	case !t.existed && now == nil, want != nil && now != nil && equality.Semantic.DeepEqual(want.Spec, now.Spec):
+	case !t.existed && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
 		return // as it was
 	case t.existed && want == nil:
-		p.leave(t, now, by.Who(), "the history has no room for its former spec; write it by hand")
+		p.leave(t, now, by.User(), "the history has no room for its former spec; write it by hand")
 		return
 	case t.challenge:
-		p.leave(t, shown, by.Who(), "it is an ACME challenge, which its client sets and removes")
+		p.leave(t, shown, by.User(), "it is an ACME challenge, which its client sets and removes")
 		return
 	case now != nil && now.DeletionTimestamp != nil:
-		p.leave(t, now, by.Who(), "it is being deleted, and waits for its finalizers")
+		p.leave(t, now, by.User(), "it is being deleted, and waits for its finalizers")
 		return
 	case now != nil && p.isElsewhere(now):
-		p.leave(t, now, by.Who(), "it is in zone "+now.Status.ZoneRef.Namespace+"/"+now.Status.ZoneRef.Name+" now; change it there")
+		p.leave(t, now, by.User(), "it is in zone "+now.Status.ZoneRef.Namespace+"/"+now.Status.ZoneRef.Name+" now; change it there")
 		return
 	case !t.existed && t.oldest.Time != nil && now.CreationTimestamp.Time.Before(t.oldest.Time.Add(-2*time.Second)):
-		p.leave(t, now, by.Who(), "it existed already, and was in no zone")
+		p.leave(t, now, by.User(), "it existed already, and was in no zone")
 		return
 	}
 	renewer := t.renewer
@@ -392,7 +392,7 @@ func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
 			continue
 		}
 		by := AuthorOf(x)
-		who := by.Who()
+		who := by.User()
 		g := groups[who]
 		if g == nil {
 			g = &rows{count: map[string]int{}, of: x}
@@ -442,10 +442,10 @@ func (p *planner) addHeader(undone []v1alpha1.HistoryStep) {
 	}
 	by := AuthorOf(newest)
 	p.Left = append(p.Left, Left{Namespace: p.zone.Namespace, Name: p.zone.Name, Text: "the spec of the Zone (SOA, ttl or name servers)",
-		Writer: by.Who(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values"})
+		Writer: by.User(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values"})
 }
 
-// findGaps finds names with Records of one namespace before and of another after the revert.
+// findGaps finds names of a namespace before the revert, and of another after.
 func (p *planner) findGaps() {
 	from := map[string]string{}
 	for i := range p.Changes {
@@ -466,3 +466,5 @@ func (p *planner) findGaps() {
 	slices.Sort(p.Gaps)
 	p.Gaps = slices.Compact(p.Gaps)
 }
+
+func sameSpec(x, y *v1alpha1.RecordSpec) bool { return equality.Semantic.DeepEqual(x, y) }

@@ -40,7 +40,7 @@ func stateOf(r *v1alpha1.Record) *v1alpha1.HistoryState {
 	return &v1alpha1.HistoryState{Labels: r.Labels, Annotations: r.Annotations, Spec: &runtime.RawExtension{Raw: text}}
 }
 
-// makeStep returns the step with a serial, an hour later than the one before, of a Record if object is not "".
+// makeStep returns the step with a serial, an hour after the last, of a Record unless both are nil.
 func makeStep(at int64, effect v1alpha1.Effect, before, after *v1alpha1.Record) v1alpha1.HistoryStep {
 	x := v1alpha1.HistoryStep{FQDN: "example.org.", From: at - 1, Serial: at, ContentGeneration: at, Way: v1alpha1.WayRequest,
 		By:           "carol",
@@ -179,7 +179,7 @@ func TestPlanRevert(t *testing.T) {
 	}
 }
 
-// A change that frees a name and takes one that passes is a deletion first, and a creation later.
+// A change that frees a name and takes another, both passing, is a deletion first, and a creation later.
 func TestSets_freeNamesFirst(t *testing.T) {
 	one, two := makeRecord("one", "x", "a", "192.0.2.1"), makeRecord("two", "x", "b", "192.0.2.2")
 	oneBack, twoBack := makeRecord("one", "x", "b", "192.0.2.1"), makeRecord("two", "x", "a", "192.0.2.2")

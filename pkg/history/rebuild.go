@@ -5,7 +5,6 @@ package history
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -19,8 +18,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
-
-func serialOf(n int64) serial.Serial { return serial.Serial(n) }
 
 type rrset struct {
 	owner name.Rel
@@ -48,14 +45,6 @@ func (r *Reader) ReadContent(ctx context.Context, zone *v1alpha1.Zone) (*Content
 		c.sets[rrset{set.Owner, set.Type}] = &set
 	}
 	return c, nil
-}
-
-func headerOf(h *v1alpha1.ZoneHeader) (out content.Header, err error) {
-	text, err := json.Marshal(h) // the fields have the same names
-	if err != nil {
-		return out, err
-	}
-	return out, json.Unmarshal(text, &out)
 }
 
 // Undo takes the content back before a step. Steps newer than the content do nothing.

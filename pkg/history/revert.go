@@ -6,16 +6,14 @@ package history
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 // moreSteps before the moment have the writers of Records deleted since.
 const moreSteps = 5 * v1alpha1.MaxHistoryLimit
 
-// Plan reads past and present, and returns the plan of a revert with the server's refusals.
-func (r *Reader) Plan(ctx context.Context, s Subject, m Moment, options Options) (*Plan, error) {
+// MakePlan reads past and present, and returns the plan of a revert with the server's refusals.
+func (r *Reader) MakePlan(ctx context.Context, s Subject, m Moment, options Options) (*Plan, error) {
 	beyond := 0
 	past, err := r.Read(ctx, s, func(x *v1alpha1.HistoryStep) bool {
 		if !m.IsBefore(x) {
@@ -40,5 +38,3 @@ func (r *Reader) Plan(ctx context.Context, s Subject, m Moment, options Options)
 	}
 	return plan, r.Judge(ctx, plan)
 }
-
-func sameSpec(x, y *v1alpha1.RecordSpec) bool { return equality.Semantic.DeepEqual(x, y) }

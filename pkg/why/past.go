@@ -13,20 +13,22 @@ import (
 // noteLastChange notes the newest change of the Record or zone whose link is the first to fail. Without the right to
 // read the history there is no note.
 func (i *inquiry) noteLastChange(ctx context.Context) {
+	if i.History == nil {
+		return
+	}
 	for at := range i.chain.Paths {
 		if i.chain.Paths[at].State != i.chain.State {
 			continue
 		}
 		f, step := i.facts[at], (*v1alpha1.HistoryStep)(nil)
-		reader := history.Reader{Client: i.API.KubizoneV1alpha1()}
 		of := ""
 		switch {
 		case f.Record != nil:
 			of = "record " + f.Record.Namespace + "/" + f.Record.Name
-			step = reader.LastOfRecord(ctx, f.Record.Namespace, f.Record.Name)
+			step = i.History.LastOfRecord(ctx, f.Record.Namespace, f.Record.Name)
 		case f.Zone != nil && f.Zone.Object != nil:
 			of = "zone " + f.Zone.FQDN.String()
-			step = reader.LastOfZone(ctx, f.Zone.Namespace, f.Zone.Name)
+			step = i.History.LastOfZone(ctx, f.Zone.Namespace, f.Zone.Name)
 		}
 		if step != nil {
 			by := history.AuthorOf(step)

@@ -68,7 +68,7 @@ func (r *room) blameValues(ctx context.Context, argument string, out io.Writer) 
 			if x.Author.Serial > 0 {
 				at = fmt.Sprint(x.Author.Serial)
 			}
-			row := []string{x.FQDN, x.Type, x.Data, at, x.Author.Time, x.Author.Who(), strings.Join(x.Author.Records, ",")}
+			row := []string{x.FQDN, x.Type, x.Data, at, x.Author.Time, x.Author.User(), strings.Join(x.Author.Records, ",")}
 			if page.IsWide() {
 				row = append(row, fmt.Sprint(x.TTL), string(x.Author.Way), x.Author.AuditID)
 			}

@@ -120,7 +120,7 @@ func (o *logOptions) printSteps(past *history.Past, steps []v1alpha1.HistoryStep
 
 func printStep(page *output.Text, x *v1alpha1.HistoryStep) {
 	by := history.AuthorOf(x)
-	line := fmt.Sprintf("; serial %d, %s, by %s", x.Serial, by.Time, by.Who())
+	line := fmt.Sprintf("; serial %d, %s, by %s", x.Serial, by.Time, by.User())
 	if x.Way != v1alpha1.WayRequest && x.Way != v1alpha1.WayCascade {
 		line += ", " + string(x.Way)
 	}

@@ -54,7 +54,7 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 			return fmt.Errorf("--name: %w", err)
 		}
 	}
-	plan, err := o.reader.Plan(ctx, s, moments[0], options)
+	plan, err := o.reader.MakePlan(ctx, s, moments[0], options)
 	if err != nil {
 		return err
 	}

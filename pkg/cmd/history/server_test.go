@@ -57,8 +57,8 @@ func (w *world) readZone() *v1alpha1.Zone {
 	return must.Get(w.up.KubizoneV1alpha1().Zones("platform").Get(w.Context(), w.zone.Name, metav1.GetOptions{}))(w.T)
 }
 
-// api returns a client of a user, whose requests refuse answers with 403 if it returns a text.
-func (w *world) api(user string, refuse func(r *http.Request) string) versioned.Interface {
+// makeClient returns a client of a user, whose requests refuse answers with 403 if it returns a text.
+func (w *world) makeClient(user string, refuse func(r *http.Request) string) versioned.Interface {
 	w.Helper()
 	config := must.Get(clientcmd.BuildConfigFromFlags("", w.up.Kubeconfig))(w.T)
 	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
@@ -88,8 +88,8 @@ func (r refusing) RoundTrip(request *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text))}, nil
 }
 
-// run runs a command line of kubectl kubizone as a user.
-func (w *world) run(user, line string) (out string, code int) {
+// runLine runs a command line of kubectl kubizone as a user.
+func (w *world) runLine(user, line string) (out string, code int) {
 	w.Helper()
 	var stdout, stderr bytes.Buffer
 	arguments := append(strings.Fields(line), "--kubeconfig", w.up.Kubeconfig)
@@ -100,9 +100,9 @@ func (w *world) run(user, line string) (out string, code int) {
 	return stdout.String() + stderr.String(), code
 }
 
-func (w *world) put(user, namespace, object, owner, address string, labels map[string]string) {
+func (w *world) putRecord(user, namespace, object, owner, address string, labels map[string]string) {
 	w.Helper()
-	records := w.api(user, nil).KubizoneV1alpha1().Records(namespace)
+	records := w.makeClient(user, nil).KubizoneV1alpha1().Records(namespace)
 	r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: object, Labels: labels}, Spec: v1alpha1.RecordSpec{
 		DomainName: owner + "." + w.zone.Status.FQDN, Type: "A", RData: address}}
 	if now, err := records.Get(w.Context(), object, metav1.GetOptions{}); err == nil {
@@ -113,8 +113,8 @@ func (w *world) put(user, namespace, object, owner, address string, labels map[s
 	must.Get(records.Create(w.Context(), r, metav1.CreateOptions{FieldManager: "kubectl-create"}))(w.T)
 }
 
-// entries returns the zone file that the server gives now.
-func (w *world) entries() string {
+// readEntries returns the zone file that the server gives now.
+func (w *world) readEntries() string {
 	w.Helper()
 	body := must.Get(w.up.KubizoneV1alpha1().RESTClient().Get().Namespace("platform").Resource("zones").Name(w.zone.Name).
 		SubResource("entries").Param("format", "text").DoRaw(w.Context()))(w.T)
@@ -130,41 +130,41 @@ func withoutSerial(text string) string { return soaSerial.ReplaceAllString(text,
 func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 	w := newWorld(t, "example.org", "platform", "team")
 	for i := range 6 {
-		w.put("alice", "platform", fmt.Sprint("host", i), fmt.Sprint("host", i), fmt.Sprint("192.0.2.", i+1),
+		w.putRecord("alice", "platform", fmt.Sprint("host", i), fmt.Sprint("host", i), fmt.Sprint("192.0.2.", i+1),
 			map[string]string{"app": "web"})
 	}
-	w.put("bob", "team", "www", "www", "192.0.2.80", nil)
-	w.put("bob", "team", "www", "www", "192.0.2.81", nil)
-	good, text := w.readZone().Status.Serial, w.entries()
+	w.putRecord("bob", "team", "www", "www", "192.0.2.80", nil)
+	w.putRecord("bob", "team", "www", "www", "192.0.2.81", nil)
+	good, text := w.readZone().Status.Serial, w.readEntries()
 	for i := range 3 {
-		must.Succeed(t, w.api("carol", nil).KubizoneV1alpha1().Records("platform").Delete(t.Context(), fmt.Sprint("host", i),
+		must.Succeed(t, w.makeClient("carol", nil).KubizoneV1alpha1().Records("platform").Delete(t.Context(), fmt.Sprint("host", i),
 			metav1.DeleteOptions{}))
 	}
-	w.put("carol", "platform", "wrong", "wrong", "192.0.2.99", nil)
+	w.putRecord("carol", "platform", "wrong", "wrong", "192.0.2.99", nil)
 
-	log, code := w.run("dave", fmt.Sprintf("log example.org --since %d --by carol", good))
+	log, code := w.runLine("dave", fmt.Sprintf("log example.org --since %d --by carol", good))
 	if code != 0 || strings.Count(log, "\n- host") != 3 || strings.Count(log, "by carol") != 4 || !strings.Contains(log,
 		"+ wrong.example.org. A 192.0.2.99") {
 		t.Errorf("log: code %d\n%s", code, log)
 	}
-	diff, code := w.run("dave", fmt.Sprintf("diff example.org %d", good))
+	diff, code := w.runLine("dave", fmt.Sprintf("diff example.org %d", good))
 	if code != 1 || strings.Count(diff, "\n- host") != 3 || strings.Count(diff, "\n+ ") != 1 {
 		t.Errorf("diff: code %d\n%s", code, diff)
 	}
-	plan, code := w.run("dave", fmt.Sprintf("revert example.org --to %d --plan", good))
+	plan, code := w.runLine("dave", fmt.Sprintf("revert example.org --to %d --plan", good))
 	if code != 1 || strings.Count(plan, "\n+ host") != 3 || !strings.Contains(plan,
 		"- wrong.example.org. A 192.0.2.99 (record platform/wrong; undoes carol (kubectl-create) at ") {
 		t.Errorf("plan: code %d\n%s", code, plan)
 	}
-	if w.entries() == text {
+	if w.readEntries() == text {
 		t.Error("a plan wrote")
 	}
-	done, code := w.run("dave", fmt.Sprintf("revert example.org --to %d --yes", good))
+	done, code := w.runLine("dave", fmt.Sprintf("revert example.org --to %d --yes", good))
 	if code != 0 || !strings.Contains(done, "4 Records written") {
 		t.Errorf("revert: code %d\n%s", code, done)
 	}
 	t.Logf("%s\n%s\n%s\n%s", log, diff, plan, done)
-	if got := w.entries(); withoutSerial(got) != withoutSerial(text) {
+	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) {
 		t.Errorf("after the revert\n%s\nwant\n%s", got, text)
 	}
 	back := must.Get(w.up.KubizoneV1alpha1().Records("platform").Get(t.Context(), "host0", metav1.GetOptions{}))(t)
@@ -175,20 +175,24 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 	if !serial.Serial(now).Ahead(serial.Serial(good)) {
 		t.Errorf("serial %d after %d", now, good)
 	}
-	if again, code := w.run("dave", fmt.Sprintf("revert example.org --to %d --yes", good)); code != 0 || !strings.Contains(again,
+	if again, code := w.runLine("dave", fmt.Sprintf("revert example.org --to %d --yes", good)); code != 0 || !strings.Contains(again,
 		"nothing to write") ||
 		w.readZone().Status.Serial != now {
 		t.Errorf("a second revert: code %d, serial %d\n%s", code, w.readZone().Status.Serial, again)
 	}
-	blame, code := w.run("dave", "blame www.example.org")
+	blame, code := w.runLine("dave", "blame www.example.org")
 	if code != 0 || !strings.Contains(blame, "192.0.2.81") || !strings.Contains(blame, "bob (kubectl-edit)") || !strings.Contains(blame,
 		"team/www") {
 		t.Errorf("blame: code %d\n%s", code, blame)
 	}
-	if shown, code := w.run("dave", fmt.Sprintf("show example.org@%d", good)); code != 0 || shown != text {
+	if shown, code := w.runLine("dave", fmt.Sprintf("show example.org@%d", good)); code != 0 || shown != text {
 		t.Errorf("show: code %d\n%s\nwant\n%s", code, shown, text)
 	}
 	t.Log(blame)
+	if why, code := w.runLine("dave", "why none.example.org --resolver none"); code != 1 ||
+		!strings.Contains(why, "last change of zone example.org.: by dave (kubizone-revert) at ") {
+		t.Errorf("why: code %d\n%s", code, why)
+	}
 	for line, want := range map[string]string{
 		fmt.Sprintf("show example.org@%d", now+5):                 "has not reached serial",
 		"show example.org@1":                                      "",
@@ -201,7 +205,7 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 		"show example.org":                                        "write ZONE@SERIAL",
 		fmt.Sprintf("revert example.org --to %d --name %%", good): "--name",
 	} {
-		if out, code := w.run("dave", line); code == 0 || !strings.Contains(out, want) {
+		if out, code := w.runLine("dave", line); code == 0 || !strings.Contains(out, want) {
 			t.Errorf("%s: code %d: %s", line, code, out)
 		}
 	}
@@ -209,8 +213,8 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 
 type recordKey struct{ namespace, name string }
 
-// contents returns what Records of the test have.
-func (w *world) contents(namespaces ...string) map[recordKey]string {
+// listContents returns what Records of the test have.
+func (w *world) listContents(namespaces ...string) map[recordKey]string {
 	w.Helper()
 	out := map[recordKey]string{}
 	for _, ns := range namespaces {
@@ -227,13 +231,13 @@ func (w *world) contents(namespaces ...string) map[recordKey]string {
 	return out
 }
 
-func (w *world) subject(namespace string) history.Subject {
+func (w *world) makeSubject(namespace string) history.Subject {
 	return history.Subject{Zone: w.readZone(), Namespace: namespace}
 }
 
-func (w *world) revert(ctx context.Context, api versioned.Interface, to serial.Serial) (*history.Plan, error) {
+func (w *world) revertZone(ctx context.Context, api versioned.Interface, to serial.Serial) (*history.Plan, error) {
 	reader := &history.Reader{Client: api.KubizoneV1alpha1()}
-	plan, err := reader.Plan(ctx, w.subject("platform"), history.Moment{Serial: to}, history.Options{})
+	plan, err := reader.MakePlan(ctx, w.makeSubject("platform"), history.Moment{Serial: to}, history.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +250,7 @@ func TestRevert_isTheTwinOfThePast(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	w := newWorld(t, "twin.test", "one", "two")
-	api := w.api("", nil).KubizoneV1alpha1()
+	api := w.makeClient("", nil).KubizoneV1alpha1()
 	random := rand.New(rand.NewPCG(seed, 0))
 	type past struct {
 		records map[recordKey]string
@@ -254,7 +258,7 @@ func TestRevert_isTheTwinOfThePast(t *testing.T) {
 	}
 	pasts := map[int64]past{}
 	remember := func() {
-		pasts[w.readZone().Status.Serial] = past{w.contents("one", "two"), w.entries()}
+		pasts[w.readZone().Status.Serial] = past{w.listContents("one", "two"), w.readEntries()}
 	}
 	remember()
 	for range 60 {
@@ -295,24 +299,24 @@ func TestRevert_isTheTwinOfThePast(t *testing.T) {
 	reader := &history.Reader{Client: api}
 	for range 12 {
 		to := serials[random.IntN(len(serials))]
-		plan, err := w.revert(t.Context(), w.up, serial.Serial(to))
+		plan, err := w.revertZone(t.Context(), w.up, serial.Serial(to))
 		if err != nil {
 			t.Fatalf("to %d: %v, %+v", to, err, plan)
 		}
 		want := pasts[to]
-		if got := w.contents("one", "two"); fmt.Sprint(got) != fmt.Sprint(want.records) {
+		if got := w.listContents("one", "two"); fmt.Sprint(got) != fmt.Sprint(want.records) {
 			t.Fatalf("to %d: %v\nwant %v\nplan %+v", to, got, want.records, plan)
 		}
-		if got := w.entries(); withoutSerial(got) != withoutSerial(want.text) {
+		if got := w.readEntries(); withoutSerial(got) != withoutSerial(want.text) {
 			t.Fatalf("to %d:\n%s\nwant\n%s", to, got, want.text)
 		}
 		before := w.readZone().Status.Serial
-		if plan, err := w.revert(t.Context(), w.up, serial.Serial(to)); err != nil || len(plan.Changes) > 0 ||
+		if plan, err := w.revertZone(t.Context(), w.up, serial.Serial(to)); err != nil || len(plan.Changes) > 0 ||
 			w.readZone().Status.Serial != before {
 			t.Fatalf("again to %d: %v, %+v", to, err, plan)
 		}
 		content := must.Get(reader.ReadContent(t.Context(), w.readZone()))(t)
-		past := must.Get(reader.Read(t.Context(), w.subject("platform"), nil))(t)
+		past := must.Get(reader.Read(t.Context(), w.makeSubject("platform"), nil))(t)
 		at := serials[random.IntN(len(serials))]
 		must.Succeed(t, content.UndoAll(must.Get(past.Since(history.Moment{Serial: serial.Serial(at)}))(t)))
 		var text bytes.Buffer
@@ -326,9 +330,9 @@ func TestRevert_isTheTwinOfThePast(t *testing.T) {
 // Reverts at once, a missing right, and a tenant.
 func TestRevert_withinRights(t *testing.T) {
 	w := newWorld(t, "rights.test", "platform", "team", "other")
-	w.put("alice", "platform", "a", "a", "192.0.2.1", nil)
-	w.put("alice", "team", "b", "b", "192.0.2.2", nil)
-	w.put("alice", "team", "c", "c", "192.0.2.3", nil)
+	w.putRecord("alice", "platform", "a", "a", "192.0.2.1", nil)
+	w.putRecord("alice", "team", "b", "b", "192.0.2.2", nil)
+	w.putRecord("alice", "team", "c", "c", "192.0.2.3", nil)
 	good := w.readZone().Status.Serial
 	deleteAll := func() {
 		t.Helper()
@@ -336,18 +340,18 @@ func TestRevert_withinRights(t *testing.T) {
 			must.Succeed(t, w.up.KubizoneV1alpha1().Records(x.namespace).Delete(t.Context(), x.name, metav1.DeleteOptions{}))
 		}
 	}
-	text := w.entries()
+	text := w.readEntries()
 
 	deleteAll()
 	// A missing right in one namespace: nothing begins in the other.
-	noTeam := w.api("eve", func(r *http.Request) string {
+	noTeam := w.makeClient("eve", func(r *http.Request) string {
 		if r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/namespaces/team/changesets") {
 			return "changesets"
 		}
 		return ""
 	})
 	before := w.readZone().Status.Serial
-	plan, err := w.revert(t.Context(), noTeam, serial.Serial(good))
+	plan, err := w.revertZone(t.Context(), noTeam, serial.Serial(good))
 	if err == nil || plan == nil || plan.Refused != 2 || plan.Written != 0 || w.readZone().Status.Serial != before {
 		t.Errorf("without a right: %v, %+v", err, plan)
 	} else if c := plan.Changes[1]; c.Namespace != "team" || !strings.Contains(strings.Join(c.Refused, ""),
@@ -359,21 +363,21 @@ func TestRevert_withinRights(t *testing.T) {
 	var wait sync.WaitGroup
 	for _, user := range []string{"dave", "erin"} {
 		wait.Go(func() {
-			plan, err := w.revert(t.Context(), w.api(user, nil), serial.Serial(good))
+			plan, err := w.revertZone(t.Context(), w.makeClient(user, nil), serial.Serial(good))
 			if err != nil {
 				t.Errorf("%s: %v, %+v", user, err, plan)
 			}
 		})
 	}
 	wait.Wait()
-	if got := w.entries(); withoutSerial(got) != withoutSerial(text) {
+	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) {
 		t.Errorf("after two reverts at once\n%s\nwant\n%s", got, text)
 	}
 
 	// A tenant may read no zone, and reverts its own Records alone. A name that is another's by now is refused.
 	deleteAll()
-	w.put("oscar", "other", "taken", "b", "192.0.2.66", nil)
-	tenant := w.api("tina", func(r *http.Request) string {
+	w.putRecord("oscar", "other", "taken", "b", "192.0.2.66", nil)
+	tenant := w.makeClient("tina", func(r *http.Request) string {
 		switch {
 		case strings.Contains(r.URL.Path, "/zones"):
 			return "zones"
@@ -384,20 +388,20 @@ func TestRevert_withinRights(t *testing.T) {
 	})
 	reader := &history.Reader{Client: tenant.KubizoneV1alpha1()}
 	subject := history.Subject{Name: w.zoneName(), Namespace: "team"}
-	own := must.Get(reader.Plan(t.Context(), subject, history.Moment{Serial: serial.Serial(good)}, history.Options{}))(t)
+	own := must.Get(reader.MakePlan(t.Context(), subject, history.Moment{Serial: serial.Serial(good)}, history.Options{}))(t)
 	if len(own.Changes) != 2 || own.Refused != 1 || len(own.Changes[0].Refused) != 1 || own.Changes[0].FQDN != "b.rights.test." {
 		t.Errorf("a tenant's plan: %+v", own)
 	}
 	if err := reader.Run(t.Context(), own); err == nil {
 		t.Error("it ran")
 	}
-	one := must.Get(reader.Plan(t.Context(), subject, history.Moment{Serial: serial.Serial(good)},
+	one := must.Get(reader.MakePlan(t.Context(), subject, history.Moment{Serial: serial.Serial(good)},
 		history.Options{Name: name.MustParse("c.rights.test.")}))(t)
 	if len(one.Changes) != 1 || one.Refused != 0 {
 		t.Errorf("a tenant's plan of a name: %+v", one)
 	}
 	must.Succeed(t, reader.Run(t.Context(), one))
-	if got := w.entries(); !strings.Contains(got, "192.0.2.3") || !strings.Contains(got, "192.0.2.66") || strings.Contains(got,
+	if got := w.readEntries(); !strings.Contains(got, "192.0.2.3") || !strings.Contains(got, "192.0.2.66") || strings.Contains(got,
 		"192.0.2.1\n") {
 		t.Errorf("after the tenant's revert\n%s", got)
 	}
