@@ -151,10 +151,12 @@ func TestPlanRevert(t *testing.T) {
 			"left / - a.example.org. A 192.0.2.1 of another namespace: Records of another namespace"},
 		"of the Zone's spec": {[]v1alpha1.HistoryStep{with(makeStep(2, "", nil, nil), func(x *v1alpha1.HistoryStep) {
 			x.HeaderBefore, x.HeaderAfter = &v1alpha1.ZoneHeader{TTL: 60}, &v1alpha1.ZoneHeader{TTL: 61}
-		})}, nil, Options{}, "left dns/org the spec of the Zone (SOA, ttl or name servers) of carol (kubectl-edit): a revert writes Records alone"},
+		})}, nil, Options{},
+			"left dns/org the spec of the Zone (SOA, ttl or name servers) of carol (kubectl-edit): a revert writes Records alone"},
 		"that passes to another namespace": {[]v1alpha1.HistoryStep{makeStep(3, v1alpha1.EffectAdded, nil, theirs), removed},
 			[]*v1alpha1.Record{theirs}, Options{},
-			"- other/b a.example.org., + team/a a.example.org. after other, a.example.org. passes from namespace other to team: it has no values between their change sets"},
+			"- other/b a.example.org., + team/a a.example.org. after other, a.example.org. passes from namespace other to team: " +
+				"it has no values between their change sets"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			present := Present{}

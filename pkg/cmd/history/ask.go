@@ -4,10 +4,12 @@
 package history
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
@@ -196,14 +198,27 @@ func (r *room) showContent(ctx context.Context, argument string, out io.Writer) 
 		}
 	}
 	if !r.format.IsDocument() {
-		_, err := zonefile.Write(out, takes)
-		return err
+		return writeFile(out, takes)
 	}
 	v := &values{FQDN: s.Zone.Status.FQDN, Name: s.Name.String(), Serial: int64(c.Serial)}
 	for e := range takes {
 		v.Values = append(v.Values, history.Value{FQDN: e.Name.String(), TTL: e.TTL, Type: e.Type.String(), Data: e.Data})
 	}
 	return r.printValues(out, v, nil)
+}
+
+// writeFile writes a zone file. A line break within an entry, as no valid server sends, is escaped.
+func writeFile(out io.Writer, entries iter.Seq[dns.Entry]) error {
+	buffered := bufio.NewWriter(out)
+	escape := strings.NewReplacer("\n", `\010`, "\r", `\013`)
+	for e := range entries {
+		var line strings.Builder
+		if _, err := zonefile.Write(&line, slices.Values([]dns.Entry{e})); err != nil {
+			return err
+		}
+		_, _ = buffered.WriteString(escape.Replace(strings.TrimSuffix(line.String(), "\n")) + "\n")
+	}
+	return buffered.Flush()
 }
 
 func newBlameCommand() *cobra.Command {

@@ -190,7 +190,7 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 	}
 	t.Log(blame)
 	if why, code := w.runLine("dave", "why none.example.org --resolver none"); code != 1 ||
-		!strings.Contains(why, "last change of zone example.org.: by dave (kubizone-revert) at ") {
+		!strings.Contains(why, "last change of zone example.org.: by dave at ") {
 		t.Errorf("why: code %d\n%s", code, why)
 	}
 	for line, want := range map[string]string{

@@ -84,7 +84,8 @@ the zone's NS names.`,
 		if len(arguments) > 1 {
 			question.Type = arguments[1]
 		}
-		chain, err := why.Ask(command.Context(), why.Clients{API: api, Ask: verify.Ask, History: &history.Reader{Client: api.KubizoneV1alpha1()}}, question)
+		clients := why.Clients{API: api, Ask: verify.Ask, History: &history.Reader{Client: api.KubizoneV1alpha1()}}
+		chain, err := why.Ask(command.Context(), clients, question)
 		if err != nil {
 			return err
 		}
