@@ -41,7 +41,7 @@ help-all: ##- print all targets
 .PHONY: build
 build: ## build the programs into bin/, from vendor/
 	@test -x bin/kubizone || echo "building bin/kubizone: the first time takes some minutes"
-	$(COMPILE) build -ldflags '-s -w' -o bin/ ./cmd/kubizone ./cmd/kubectl-kubizone ./cmd/bind-agent ./cmd/webhook-server
+	$(COMPILE) build -overlay hack/slim/overlay.json -ldflags '-s -w' -o bin/ ./cmd/kubizone ./cmd/kubectl-kubizone ./cmd/bind-agent ./cmd/webhook-server
 
 .PHONY: run
 run: build ## start everything in one process with the examples; Ctrl-C stops it
@@ -52,6 +52,7 @@ run: build ## start everything in one process with the examples; Ctrl-C stops it
 .PHONY: test
 test: peers ## vet and every test, or those of PKG (make test PKG=./pkg/dns/...)
 	hack/build-gitops.sh && hack/build-tool.sh helm && hack/build-tool.sh crane && hack/build-tool.sh kubeconform && \
+	hack/build-tool.sh otelcol && \
 	KUBE_BIN=$$(hack/build-kube.sh $(KUBE) kubectl kube-apiserver kube-controller-manager) && \
 	export KUBE_BIN KUBIZONE_TEST_REQUIRE_ALL=1 && \
 	KUBIZONE_BIN=$$(mktemp -d) && export KUBIZONE_BIN && trap 'rm -rf "$$KUBIZONE_BIN"' EXIT && \

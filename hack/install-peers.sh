@@ -23,6 +23,7 @@ peers=(
   sqlite3:sqlite3
   nsd:nsd
   promtool:prometheus
+  prometheus-alertmanager:prometheus-alertmanager
   ip:iproute2
   nft:nftables
   pebble:pebble

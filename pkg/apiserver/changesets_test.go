@@ -156,7 +156,7 @@ func newWatched(t *testing.T, budgets *budget.Limits, change ...func(*Server)) *
 	must.Succeed(t, errors.Join(serveStandalone(&config.Config, cfg), applyStandalone(&config.Config, cfg.ClientCA)))
 	config.Authorization.Authorizer, config.AdmissionControl, config.AuditBackend, config.AuditPolicyRuleEvaluator = authorizer.AuthorizerFunc(w.Authorize), w, w, w
 	options := etcdOptions(registry, cfg.Etcd)
-	server := must.Get(connectEtcd(t.Context(), config, options, budgets, nil))(t)
+	server := must.Get(connectEtcd(t.Context(), config, options, budgets, History{}))(t)
 	for _, f := range change {
 		f(server)
 	}

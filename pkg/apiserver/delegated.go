@@ -20,9 +20,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/component-base/tracing"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/admission/delegation"
+	"kubi.zone/kubizone/pkg/admission/traced"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
@@ -45,13 +47,12 @@ type Delegated struct {
 	Features       *genericoptions.FeatureOptions
 	CoreAPI        *genericoptions.CoreAPIOptions
 	Admission      *genericoptions.AdmissionOptions
-	Traces         *genericoptions.TracingOptions
+	Traces         tracing.TracerProvider
 	Zones          *zoneview.Set
 	Fleet          validation.FleetRules
 	ACME           ACME
 	Budgets        budget.Limits
-	// HistoryRetention is that of zones without historyRetention.
-	HistoryRetention time.Duration
+	History        History
 	// PeerCertFile is the certificate of the etcd in this process among its peers; "": none.
 	PeerCertFile string
 }
@@ -83,7 +84,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	}
 	etcd := cfg.etcdOptions(registry)
 	etcd.StorageConfig.Transport.TracerProvider = config.TracerProvider
-	s, err := connectEtcd(ctx, config, etcd, &cfg.Budgets, &cfg.HistoryRetention)
+	s, err := connectEtcd(ctx, config, etcd, &cfg.Budgets, cfg.History)
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +130,9 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	if err := d.SecureServing.ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
 	}
-	if err := d.Traces.ApplyTo(nil, config); err != nil {
-		return fmt.Errorf("--tracing-config-file: %w", err)
+	if d.Traces != nil {
+		config.TracerProvider = d.Traces
+		config.LoopbackClientConfig.Wrap(tracing.WrapperFor(d.Traces))
 	}
 	return nil
 }
@@ -191,6 +193,9 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permis
 		config.EffectiveVersion,
 		delegation.NewInitializer(ledger), quotas{}); err != nil {
 		return nil, fmt.Errorf("admission: %w", err)
+	}
+	if d.Traces != nil {
+		config.AdmissionControl = traced.Chain{Interface: config.AdmissionControl}
 	}
 	rules := append(slices.Clone(namespaceRules), rulesOfAdmission(d.plugins())...)
 	if d.Features.EnablePriorityAndFairness {

@@ -110,4 +110,25 @@ func TestHistory_saysWhoAndHow_S7_14(t *testing.T) {
 			t.Errorf("%s=%s: %v", parameter, value, err)
 		}
 	}
+
+	// A removed zone has its history, with the Zone before.
+	must.Succeed(t, api.Zones("platform").Delete(ctx, "z", metav1.DeleteOptions{}))
+	var removed v1alpha1.ZoneChanges
+	for removed.FQDN == "" { // a server archives it meanwhile
+		text, err := changes("platform", "zones", "z").Param("form", "history").DoRaw(ctx)
+		if ctx.Err() != nil {
+			t.Fatal(err)
+		}
+		if err == nil {
+			must.Succeed(t, json.Unmarshal(text, &removed))
+		}
+	}
+	last := removed.History[0]
+	if len(removed.History) != 5 || last.Zone == nil || last.Zone.Name != "z" || last.By == "" || removed.FQDN != "example.org." ||
+		!strings.Contains(string(last.Zone.Before.Spec.Raw), `"domainName":"example.org."`) || last.Serial != removed.Until {
+		t.Errorf("%d changes of the removed zone, the last %+v", len(removed.History), last)
+	}
+	if _, err := changes("team", "zones", "z").Param("form", "history").DoRaw(ctx); !apierrors.IsNotFound(err) {
+		t.Errorf("of another namespace: %v", err)
+	}
 }

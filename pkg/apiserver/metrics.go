@@ -32,18 +32,24 @@ type Metrics struct {
 	feed   *fromjournal.Source
 	set    *zoneview.Set
 	// countGone counts deleted namespaces with objects here; false if unknown.
-	countGone        func() (float64, bool)
-	certificates     inventory.Certificates
-	backlog, journal atomic.Int64
+	countGone    func() (float64, bool)
+	certificates inventory.Certificates
+	// rooms have the keys of each room, -1 if unknown.
+	rooms map[string]*atomic.Int64
 }
+
+// rooms of keys to count have the kind of work that waits in them, or "".
+var rooms = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "withdrawn": "withdrawal", "orphans": "adoption"}
 
 var _ metrics.StableCollector = (*Metrics)(nil)
 
 // NewMetrics registers and returns the metrics of a ledger and its zones in memory.
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
-	m := &Metrics{ledger: of, feed: feed, set: set, certificates: inventory.Certificates{}}
-	m.backlog.Store(-1)
-	m.journal.Store(-1)
+	m := &Metrics{ledger: of, feed: feed, set: set, certificates: inventory.Certificates{}, rooms: map[string]*atomic.Int64{}}
+	for room := range rooms {
+		m.rooms[room] = new(atomic.Int64)
+		m.rooms[room].Store(-1)
+	}
 	registry.CustomMustRegister(m)
 	return m
 }
@@ -79,9 +85,9 @@ var serverMetrics = []metric{
 	counter("kubizone_cascade_steps_total", "Records and zones decided anew by a cascade of this server.",
 		func(m *Metrics) int64 { return m.ledger.Stats().CascadeSteps.Load() }),
 	gauge("kubizone_cascade_backlog", "Consequences of writes that are not carried out yet, of all servers on this etcd.",
-		func(m *Metrics) (float64, bool) { return measured(&m.backlog) }),
+		func(m *Metrics) (float64, bool) { return measured(m.rooms["outbox"]) }),
 	gauge("kubizone_journal_transactions", "Transactions of all zones that etcd keeps in the journal.",
-		func(m *Metrics) (float64, bool) { return measured(&m.journal) }),
+		func(m *Metrics) (float64, bool) { return measured(m.rooms["journal"]) }),
 	gauge("kubizone_journal_held_steps", "Steps of all zones from which this server answers changes and IXFR.",
 		func(m *Metrics) (float64, bool) {
 			steps, _ := m.set.Journal()
@@ -112,9 +118,14 @@ var certificateDesc = metrics.NewDesc("kubizone_certificate_expiry_timestamp_sec
 	"ends, in seconds since 1970: serving, serving-ca, etcd-client, etcd-ca or etcd-peer; 0 if it cannot be read.",
 	[]string{"certificate"}, nil, metrics.BETA, "")
 
+var waitingDesc = metrics.NewDesc("kubizone_work_waiting", "Work that waits in etcd, of all servers: cascades, cuts that a parent zone "+
+	"has not counted, withdrawn rules in their period, and adoptions of objects in no zone, each under one or two keys.",
+	[]string{"kind"}, nil, metrics.BETA, "")
+
 // DescribeWithStability implements metrics.StableCollector.
 func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
 	descriptions <- certificateDesc
+	descriptions <- waitingDesc
 	for _, one := range serverMetrics {
 		descriptions <- one.desc
 	}
@@ -128,6 +139,11 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 			at = float64(end.Unix())
 		}
 		found <- metrics.NewLazyConstMetric(certificateDesc, metrics.GaugeValue, at, name)
+	}
+	for room, kind := range rooms {
+		if value, known := measured(m.rooms[room]); known && kind != "" {
+			found <- metrics.NewLazyConstMetric(waitingDesc, metrics.GaugeValue, value, kind)
+		}
 	}
 	for _, one := range serverMetrics {
 		if value, known := one.of(m); known {
@@ -155,7 +171,7 @@ func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profilin
 
 func (m *Metrics) measureRooms(ctx context.Context) error {
 	for {
-		for room, into := range map[string]*atomic.Int64{"outbox": &m.backlog, "journal": &m.journal} {
+		for room, into := range m.rooms {
 			asking, cancel := context.WithTimeout(ctx, measureEvery)
 			answer, err := m.ledger.Client().Get(asking, m.ledger.Layout().Room(room), clientv3.WithPrefix(), clientv3.WithCountOnly())
 			cancel()

@@ -82,6 +82,7 @@ type Server struct {
 	classes   *dnsclass.Lister
 	confirmer *confirm.Confirmer
 	budgets   *budget.Budgets // nil: no budgets
+	sender    *history.Sender // nil: none
 	announcer announcer
 	// core is kube-apiserver's client, or nil without quotas.
 	core       kubeclient.Interface
@@ -94,8 +95,16 @@ type Server struct {
 	leaving   atomic.Bool
 }
 
+// History configures the history of zones.
+type History struct {
+	// Retention is that of zones without historyRetention; nil: 168h.
+	Retention *time.Duration
+	// To is the file or HTTP receiver of all steps; "": none.
+	To string
+}
+
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
-	limits *budget.Limits, retention *time.Duration) (_ *Server, err error) {
+	limits *budget.Limits, kept History) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
@@ -120,7 +129,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		s.client.Client.KV = ledgeretcd.Metered(s.client.Client.KV, s.budgets.Charge)
 	}
 	s.compactor = etcd3.StartCompactorPerEndpoint(s.client.Client, etcd.StorageConfig.CompactionInterval)
-	s.ledger, err = ledger.Open(ctx, ledger.Config{
+	stored := ledger.Config{
 		Client: s.client.Client, Prefix: Prefix,
 		Zones:       objectCodec(etcd, config.ResourceTransformers, v1alpha1.Resource("zones")),
 		Records:     objectCodec(etcd, config.ResourceTransformers, v1alpha1.Resource("records")),
@@ -134,9 +143,15 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		Notify:       func(o *v1alpha1.Zone, notices []law.Notice) { s.announcer.announceNotices(o, notices) },
 		Withdrawn:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },
 		Now:          Faults.Now, Fault: Faults.At,
-		HistoryRetention: retention, Quota: s.keeper.Quota,
-	})
-	if err != nil {
+		HistoryRetention: kept.Retention, Quota: s.keeper.Quota,
+	}
+	if kept.To != "" {
+		if s.sender, err = history.NewSender(kept.To); err != nil {
+			return nil, err
+		}
+		stored.Committed = s.sender.Queue
+	}
+	if s.ledger, err = ledger.Open(ctx, stored); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -384,7 +399,7 @@ func (s *Server) RunLedger(ctx context.Context) error {
 	var all sync.WaitGroup
 	for what, run := range map[string]func(context.Context) error{"cascades": s.runCascades, "format": s.ledger.FollowFormat,
 		"views": s.feed.Run, "classes": s.classes.Run, "Records": s.confirmer.Run, "budgets": s.followSizes, "care for etcd": s.keeper.Run,
-		"metrics": s.metrics.measureRooms, "processes": s.inventory.Run} {
+		"metrics": s.metrics.measureRooms, "processes": s.inventory.Run, "history": s.sender.Run} {
 		all.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
 				cancel(fmt.Errorf("%s: %w", what, err))

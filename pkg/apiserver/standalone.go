@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"time"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/group"
@@ -48,8 +47,7 @@ type Config struct {
 	ACME  ACME
 	// Budgets apply to namespaces without an override; nil: no limits.
 	Budgets *budget.Limits
-	// HistoryRetention is that of zones without historyRetention; nil: 168h.
-	HistoryRetention *time.Duration
+	History History
 
 	plain bool
 }
@@ -72,7 +70,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	etcd := etcdOptions(registry, cfg.Etcd)
-	s, err := connectEtcd(ctx, config, etcd, cfg.Budgets, cfg.HistoryRetention)
+	s, err := connectEtcd(ctx, config, etcd, cfg.Budgets, cfg.History)
 	if err != nil {
 		return nil, err
 	}

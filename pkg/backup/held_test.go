@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/history"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
@@ -38,6 +40,9 @@ func TestRestore_ofAHeldZone_S7_8(t *testing.T) {
 	if c := meta.FindStatusCondition(was.Conditions, v1alpha1.ConditionSettled); c.Reason != v1alpha1.ReasonMassDeletion {
 		t.Fatalf("Settled is %s %s", c.Status, c.Reason)
 	}
+	if a := must.Get(old.Ledger.ZoneHistory(t.Context(), old.Zone("infra", "example"), history.Ask{Limit: 100}))(t); len(a.Items) != 41 {
+		t.Errorf("the history has %d steps", len(a.Items))
+	}
 	file := filepath.Join(t.TempDir(), "backup")
 	must.Get(Take(t.Context(), old.where, file))(t)
 	stop()
@@ -56,6 +61,11 @@ func TestRestore_ofAHeldZone_S7_8(t *testing.T) {
 		t.Fatalf("Settled is %s %s; serial %d after %d, of which %d is settled after %d", c.Status, c.Reason, now.Serial, was.Serial, now.SettledSerial, was.SettledSerial)
 	}
 	zone := again.Zone("infra", "example")
+	// S7.13: the history begins with the restore, which raises the serial.
+	a := must.Get(again.Ledger.ZoneHistory(t.Context(), zone, history.Ask{Limit: 100}))(t)
+	if len(a.Items) > 2 || a.Whole < time.Now().Add(-10*time.Minute).Unix() {
+		t.Errorf("the restored history has %d steps, whole since %d", len(a.Items), a.Whole)
+	}
 	before, steps, err := again.Ledger.Steps(t.Context(), string(zone.UID), serial.Serial(now.SettledSerial), uint64(now.ContentGeneration))
 	if err != nil || len(steps) == 0 || steps[0].From != serial.Serial(now.SettledSerial) {
 		t.Fatalf("%d steps since serial %d with state %s: %v", len(steps), now.SettledSerial, before, err)

@@ -63,6 +63,9 @@ func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones
 	if err := raiseFloor(ctx, opened.Client(), keys.Key(law.FloorKey), at); err != nil {
 		return 0, 0, err
 	}
+	if err := opened.ForgetHistory(ctx); err != nil {
+		return 0, 0, err
+	}
 	if _, err := client.Client.Delete(ctx, maintenance.Began(apiserver.Prefix)); err != nil { // its log starts over
 		return 0, 0, err
 	}

@@ -336,6 +336,7 @@ var hostileLines = map[string][]string{
 	"kubectl kubizone help":                  {"HOSTILE"},
 	"kubizone help":                          {"HOSTILE"},
 	"kubectl kubizone lint":                  {"MANIFEST", "HOSTILE"},
+	"kubectl kubizone review":                {"-f MANIFEST", "-f HOSTILE", "-f RECORDS --without-server"},
 	"kubizone primary":                       {"--dns-listen HOSTILE"},
 	"kubizone replace-member":                {"HOSTILE --data-dir HOSTILE --etcd-initial-cluster HOSTILE"},
 	"kubizone restore":                       {"HOSTILE --data-dir HOSTILE"},

@@ -616,12 +616,14 @@ func TestMove_isAsIfAtOnce_S2_10(t *testing.T) {
 // The test of the twin: without locks, some namespace gains a name in the gap.
 func TestMove_withoutLocksTheDamageIsSeen(t *testing.T) {
 	found, all := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
-		differs, _ := describeMove(t, true)
-		if all++; len(differs) > 0 {
-			found++
-		}
-	})
+	for found == 0 && all < 5000 { // some of a hundred differ, as a rule
+		rapid.Check(t, func(t *rapid.T) {
+			differs, _ := describeMove(t, true)
+			if all++; len(differs) > 0 {
+				found++
+			}
+		})
+	}
 	t.Logf("%d of %d moves differ", found, all)
 	if found == 0 {
 		t.Error("no move without locks differs from one at once")

@@ -102,6 +102,8 @@ const (
 
 const (
 	WarningUnnamedGlue   = "UnnamedGlue"
+	WarningCut           = "Cut"
+	WarningOccludes      = "Occludes"
 	WarningUnclaimedHost = "UnclaimedHost"
 	WarningAbsentHost    = "AbsentHost"
 	WarningTakesAway     = "TakesAway"

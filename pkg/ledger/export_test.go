@@ -218,6 +218,10 @@ func (l *Ledger) Condense(ctx context.Context, z *v1alpha1.Zone, n uint64) (uint
 	return l.jr.Condense(ctx, z, math.MaxInt64, n)
 }
 
+func (l *Ledger) SweepHistory(ctx context.Context) error { return l.outbox.SweepHistory(ctx) }
+
+func (l *Ledger) SweepStates(ctx context.Context) error { return l.outbox.SweepStates(ctx) }
+
 func (l *Ledger) SweepCondensed(ctx context.Context) error { return l.outbox.SweepCondensed(ctx) }
 func (l *Ledger) SetLanes(n int, slice time.Duration)      { l.outbox.SetLanes(n, slice) }
 func (l *Ledger) Tried() int64                             { return l.mem.Stats.Tried.Load() }

@@ -6,24 +6,82 @@ package ledger
 import (
 	"context"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/history"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
 // ZoneHistory returns the steps of a zone within its historyRetention, newest first.
 func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.Ask) (*history.Answer, error) {
 	of := l.archive.HeaderOf(z)
-	began, err := l.archive.Began(ctx)
-	if err != nil {
-		return nil, err
-	}
-	oldest := max(began, l.mem.Now().Unix()-of.Retention)
-	a, err := l.archive.OfZone(ctx, of, within(ask, func(*history.Item) int64 { return oldest }))
+	oldest := l.mem.Now().Unix() - of.Retention
+	a, err := l.archive.OfZone(ctx, of, z.Status.FQDN != "", within(ask, func(*history.Item) int64 { return oldest }))
 	if a != nil {
 		a.Whole = max(a.Whole, oldest)
 	}
 	return a, err
+}
+
+// ForgetHistory begins the history of a restored store: its steps before are of a time that the store has left. No server
+// may run on the store.
+func (l *Ledger) ForgetHistory(ctx context.Context) error {
+	for _, room := range []string{"archived", "before", "history", "shares"} {
+		prefix := l.mem.Layout.Room(room)
+		for from, more := prefix, true; more; {
+			var err error
+			if from, more, err = etcd.DeletePage(ctx, l.mem.Client, from, clientv3.GetPrefixRangeEnd(prefix)); err != nil {
+				return err
+			}
+		}
+	}
+	return l.beginHistory(ctx, func(ops []clientv3.Op) error {
+		_, err := l.mem.Client.Txn(ctx).Then(ops...).Commit()
+		return err
+	})
+}
+
+// begunAtOnce is the number of zones in a transaction of beginHistory.
+const begunAtOnce = 100
+
+// beginHistory has the history of each zone begin after its last step.
+func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) error) error {
+	now, rev := l.mem.Now().Unix(), int64(0)
+	ops := []clientv3.Op{etcd.OpPut(l.mem.Layout.Share(layout.EveryNamespace), layout.Encode(&history.Share{Whole: now}))}
+	err := etcd.Each(ctx, l.mem.Client, l.mem.Layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
+		var z v1alpha1.Zone
+		if l.mem.Zones.Decode(ctx, key, data, mod, &z) != nil || z.Status.ContentGeneration == 0 {
+			return nil // fsck reports the damage
+		}
+		ops = append(ops, etcd.OpPut(l.mem.Layout.Archived(string(z.UID)), layout.Encode(&history.Archived{
+			Last: uint64(z.Status.ContentGeneration), Whole: now, Retention: l.archive.HeaderOf(&z).Retention})))
+		if len(ops) < begunAtOnce {
+			return nil
+		}
+		defer func() { ops = nil }()
+		return commit(ops)
+	})
+	if err != nil || len(ops) == 0 {
+		return err
+	}
+	return commit(ops)
+}
+
+// RemovedHistory returns the steps of the last removed Zone of a name, with its header, nil if there is none.
+func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask history.Ask) (*history.Answer, *history.Header, error) {
+	of, err := l.archive.FindRemoved(ctx, namespace, name)
+	if err != nil || of == nil {
+		return nil, nil, err
+	}
+	oldest := l.mem.Now().Unix() - of.Retention
+	a, err := l.archive.OfZone(ctx, *of, false, within(ask, func(*history.Item) int64 { return oldest }))
+	if a != nil {
+		a.Whole = max(a.Whole, oldest)
+	}
+	return a, of, err
 }
 
 func within(ask history.Ask, oldest func(*history.Item) int64) history.Ask {
@@ -59,7 +117,7 @@ func (l *Ledger) RecordHistory(ctx context.Context, namespace string, zones []st
 			retention = of.Retention
 		}
 		shortest = min(shortest, retention)
-		return max(began, now-retention)
+		return now - retention
 	}))
 	if a != nil {
 		a.Whole = max(a.Whole, began, now-shortest)

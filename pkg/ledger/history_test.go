@@ -4,18 +4,24 @@
 package ledger_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/history"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
@@ -183,4 +189,288 @@ func BenchmarkCreate_archived(b *testing.B) {
 	}
 }
 
-var _ = time.Second
+func countKeys(t testing.TB, st *store.Store, room string) int {
+	t.Helper()
+	prefix := layout.Keys{Prefix: st.Prefix}.Room(room)
+	return int(store.Must(st.Client.Client.Get(t.Context(), prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())).Count)
+}
+
+// expectWhole reads a zone's history, whose steps must lead without a gap to the zone's creation.
+func expectWhole(t testing.TB, s *store.Server, z *v1alpha1.Zone) []history.Item {
+	t.Helper()
+	items, _ := readHistory(t, s, z, 1000)
+	if want := int(z.Status.ContentGeneration); len(items) != want {
+		t.Fatalf("%d steps, want %d", len(items), want)
+	}
+	for i := range items {
+		if items[i].Step.N != uint64(len(items)-i) {
+			t.Fatalf("item %d is step %d", i, items[i].Step.N)
+		}
+	}
+	return items
+}
+
+// Two servers write and archive one zone at once. Each step is in the history once.
+func TestHistory_ofTwoServersAtOnce(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	a, b := st.Server(archiveAfter(5)), st.Server(archiveAfter(5))
+	store.Must(a.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+	runParallel(4, func(w int) {
+		s := []*store.Server{a, b}[w%2]
+		for i := range scaleTo(60, 30) {
+			name := fmt.Sprint("r", w, "-", i%7)
+			if _, err := s.CreateRecord(t.Context(), store.Record(fmt.Sprint("team", w), name, name+".example.org.", "A", "192.0.2.1")); err != nil {
+				must.Succeed(t, s.DeleteRecord(t.Context(), fmt.Sprint("team", w), name))
+			}
+		}
+	})
+	st.Settle()
+	items := expectWhole(t, a, a.Zone("infra", "top"))
+	for i := range items {
+		if x := &items[i]; x.Step.Record != nil && x.Step.Record.Was != (len(x.Was) == 1) {
+			t.Errorf("step %d: was %t, %d states", x.Step.N, x.Step.Record.Was, len(x.Was))
+		}
+	}
+	if countKeys(t, st, "history") == 0 {
+		t.Error("nothing is archived")
+	}
+}
+
+// A server that ends at any point of an archive loses and repeats no step: another goes on.
+func TestHistory_afterACrash(t *testing.T) {
+	t.Parallel()
+	for _, point := range []string{"archive", "trim", "trim-page"} {
+		st := store.New(t)
+		var crashed atomic.Bool
+		a := st.Server(archiveAfter(5), func(c *ledger.Config) {
+			c.Fault = func(at string) {
+				if at == point && crashed.CompareAndSwap(false, true) {
+					runtime.Goexit()
+				}
+			}
+		})
+		z := store.Must(a.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+		for i := range 30 {
+			name := fmt.Sprint("r", i%3)
+			if i%6 < 3 {
+				store.Must(a.CreateRecord(t.Context(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
+			} else {
+				must.Succeed(t, a.DeleteRecord(t.Context(), "team", name))
+			}
+		}
+		store.Eventually(t, "the archive crashes at "+point, crashed.Load)
+		b := st.Server(archiveAfter(5))
+		for i := range 20 {
+			store.Must(b.CreateRecord(t.Context(), store.Record("team", fmt.Sprint("s", i), fmt.Sprintf("s%d.example.org.", i), "A", "192.0.2.1")))
+		}
+		store.Eventually(t, "another server archives", func() bool { return countKeys(t, st, "history") > 0 })
+		st.Settle()
+		expectWhole(t, b, b.Zone("infra", "top"))
+		if z.UID != b.Zone("infra", "top").UID {
+			t.Error("another zone")
+		}
+	}
+}
+
+// A tenant that writes at its budget for an hour condenses its own history, and leaves those of others whole. Its
+// answers say since when they are whole.
+func TestHistory_ofATenantAtItsBudget_S7_13(t *testing.T) {
+	t.Parallel()
+	const quota = 4 << 20 // so 400 KiB of history, 100 KiB for a namespace
+	st := store.New(t)
+	clock := &store.Clock{}
+	s := st.Server(archiveAfter(5), func(c *ledger.Config) {
+		c.Now, c.Quota = clock.Now, func() int64 { return quota }
+	})
+	z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+	ctx := t.Context()
+	write := func(ns string, i int, note string) {
+		name := ns + fmt.Sprint(i%2)
+		_, err := s.UpdateRecord(ctx, ns, name, func(r *v1alpha1.Record) {
+			r.Spec.Values, r.Annotations = []string{fmt.Sprintf("10.0.%d.%d", i/250, i%250)}, map[string]string{"note": note}
+		})
+		if err != nil {
+			store.Must(s.CreateRecord(ctx, store.Record(ns, name, name+".example.org.", "A", fmt.Sprintf("10.1.0.%d", i))))
+		}
+	}
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for i := range scaleTo(400, 200) {
+		noise := make([]byte, 4000)
+		for k := range noise {
+			noise[k] = byte('!' + rnd.IntN(90))
+		}
+		write("mallory", i, string(noise))
+		if i%20 == 0 {
+			write("quiet", i/20, "")
+		}
+		clock.Pass(9 * time.Second)
+	}
+	st.Settle()
+	must.Succeed(t, s.Ledger.SweepHistory(ctx))
+	at := clock.Now().Add(-history.DefaultRetention).Unix()
+	of := func(ns string) (*history.Answer, history.Share) {
+		a := must.Get(s.Ledger.RecordHistory(ctx, ns, []string{string(z.UID)}, func(*history.Item) bool { return true },
+			history.Ask{Limit: 10_000}))(t)
+		var share history.Share
+		r := store.Must(st.Client.Client.Get(ctx, layout.Keys{Prefix: st.Prefix}.Share(ns)))
+		must.Succeed(t, json.Unmarshal(r.Kvs[0].Value, &share))
+		return a, share
+	}
+	quiet, share := of("quiet")
+	if len(quiet.Items) != scaleTo(400, 200)/20 || share.Whole != 0 || quiet.Whole > at+1 {
+		t.Errorf("the quiet namespace: %d steps, whole since %d, share %+v", len(quiet.Items), quiet.Whole, share)
+	}
+	for i := range quiet.Items[:len(quiet.Items)-2] {
+		if x := &quiet.Items[i]; len(x.Was) != 1 || x.Bare {
+			t.Errorf("step %d of the quiet namespace: %d states, condensed %t", x.Step.N, len(x.Was), x.Bare)
+		}
+	}
+	loud, share := of("mallory")
+	if share.Octets > quota/40 || share.Octets < quota/80 || share.Whole == 0 || loud.Whole != share.Whole {
+		t.Errorf("the loud namespace: %d octets of %d, whole since %d and %d", share.Octets, quota/40, share.Whole, loud.Whole)
+	}
+	bare := 0
+	for i := range loud.Items {
+		if x := &loud.Items[i]; x.Bare {
+			if bare++; x.Step.Time >= loud.Whole || x.Step.By != "" && x.Step.Record == nil {
+				t.Errorf("condensed step %d at %d, whole since %d", x.Step.N, x.Step.Time, loud.Whole)
+			}
+		} else if x.Step.Record.Was && len(x.Was) != 1 {
+			t.Errorf("step %d has no state", x.Step.N)
+		}
+	}
+	if bare == 0 {
+		t.Error("no step is condensed")
+	}
+	if _, whole := readHistory(t, s, s.Zone("infra", "top"), 1000); whole != loud.Whole {
+		t.Errorf("the zone is whole since %d, want %d", whole, loud.Whole)
+	}
+}
+
+// Steps go when their zone's historyRetention is over, also in a zone that changes no more. With 0s none is kept.
+func TestHistory_isKeptForItsRetention_S7_13(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	clock := &store.Clock{}
+	s := st.Server(archiveAfter(5), func(c *ledger.Config) { c.Now = clock.Now })
+	for name, d := range map[string]*metav1.Duration{"short": {Duration: time.Hour}, "usual": nil, "none": {}} {
+		z := store.Zone("infra", name, name+".org.", store.Allow("", "*"))
+		z.Spec.HistoryRetention = d
+		store.Must(s.CreateZone(z))
+		for i := range 30 {
+			r := store.Record(name, "www", "www."+name+".org.", "A", "192.0.2.1")
+			if i == 0 {
+				store.Must(s.CreateRecord(t.Context(), r))
+			}
+			store.Must(s.UpdateRecord(t.Context(), name, "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{fmt.Sprint("10.0.0.", i)} }))
+		}
+	}
+	st.Settle()
+	count := func(name string) int {
+		items, _ := readHistory(t, s, s.Zone("infra", name), 1000)
+		return len(items)
+	}
+	if count("short") != 32 || count("usual") != 32 || countKeys(t, st, "before/none") != 0 || countKeys(t, st, "history/none") != 0 {
+		t.Errorf("%d and %d steps; without history %d states and %d segments", count("short"), count("usual"),
+			countKeys(t, st, "before/none"), countKeys(t, st, "history/none"))
+	}
+	clock.Pass(2 * time.Hour)
+	if count("short") != 0 || count("none") != 0 || count("usual") != 32 {
+		t.Errorf("after two hours: %d, %d and %d steps", count("short"), count("none"), count("usual"))
+	}
+	must.Succeed(t, s.Ledger.SweepStates(t.Context()))
+	must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
+	if n := countKeys(t, st, "before/short") + countKeys(t, st, "history/short"); n > 0 || countKeys(t, st, "history/usual") == 0 {
+		t.Errorf("%d keys are left, %d segments of the other zone", n, countKeys(t, st, "history/usual"))
+	}
+	st.Settle()
+}
+
+// A removed zone's steps and object stay for its retention. A zone of the name has a history of its own.
+func TestHistory_ofARemovedZone(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	clock := &store.Clock{}
+	s := st.Server(archiveAfter(5), func(c *ledger.Config) { c.Now = clock.Now })
+	s.Run()
+	z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+	store.Must(s.CreateRecord(t.Context(), store.Record("team", "www", "www.example.org.", "A", "192.0.2.1")))
+	must.Succeed(t, s.DeleteRecord(t.Context(), "team", "www"))
+	must.Succeed(t, s.DeleteZone("infra", "top"))
+	st.Settle()
+	a := must.Get(s.Ledger.ZoneHistory(t.Context(), z, history.Ask{Limit: 10}))(t)
+	if len(a.Items) != 4 {
+		t.Fatalf("%d steps", len(a.Items))
+	}
+	last := a.Items[0]
+	if last.Removed == nil || !strings.Contains(string(last.Removed.State), `"domainName":"example.org."`) || last.FQDN != "example.org." ||
+		len(a.Items[1].Was) != 1 {
+		t.Errorf("the removal: %+v, state %s", last.Step, last.Removed.State)
+	}
+	again := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+	if a = must.Get(s.Ledger.ZoneHistory(t.Context(), again, history.Ask{Limit: 10}))(t); len(a.Items) != 1 || !a.Items[0].Step.Creates() {
+		t.Errorf("the new zone has %d steps", len(a.Items))
+	}
+	deleted := must.Get(s.Ledger.RecordHistory(t.Context(), "team", nil, func(*history.Item) bool { return true }, history.Ask{Limit: 9}))(t)
+	if len(deleted.Items) != 2 || deleted.Items[0].FQDN != "example.org." {
+		t.Errorf("the tenant's steps in it: %+v", deleted.Items)
+	}
+	clock.Pass(history.DefaultRetention + 2*time.Hour)
+	must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
+	must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
+	if n := countKeys(t, st, "archived/"+string(z.UID)) + countKeys(t, st, "history"); n > 0 {
+		t.Errorf("%d keys are left of it", n)
+	}
+	st.Settle()
+}
+
+// Segments and states are encrypted as records are.
+func TestHistory_isEncrypted(t *testing.T) {
+	t.Parallel()
+	st := store.New(t, store.Encrypted(makeTransformer("one")))
+	s := st.Server(archiveAfter(5))
+	store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+	for i := range 40 {
+		store.Must(s.CreateRecord(t.Context(), store.Record("team", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
+		store.Must(s.UpdateRecord(t.Context(), "team", fmt.Sprint("r", i), func(r *v1alpha1.Record) { r.Spec.Values[0] = "192.0.2.2" }))
+	}
+	st.Settle()
+	expectWhole(t, s, s.Zone("infra", "top"))
+	for _, room := range []string{"archived", "before", "history", "shares"} {
+		prefix := layout.Keys{Prefix: st.Prefix}.Room(room)
+		r := store.Must(st.Client.Client.Get(t.Context(), prefix, clientv3.WithPrefix()))
+		for _, kv := range r.Kvs {
+			if !strings.HasPrefix(string(kv.Value), "encrypted:") {
+				t.Errorf("%s is %.20q", kv.Key, kv.Value)
+			}
+		}
+		if len(r.Kvs) == 0 {
+			t.Errorf("nothing under %s", room)
+		}
+	}
+}
+
+// An upgrade begins the history: older steps have no states before them.
+func TestHistory_beginsWithTheUpgrade(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	s := st.Server()
+	store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+	for _, room := range []string{"archived", "before", "history", "shares"} {
+		store.Must(st.Client.Client.Delete(t.Context(), layout.Keys{Prefix: st.Prefix}.Room(room), clientv3.WithPrefix()))
+	}
+	st.SetFormat(ledger.FirstFormat)
+	again := st.Server(archiveAfter(5))
+	z := again.Zone("infra", "top")
+	if items, whole := readHistory(t, again, z, 10); len(items) != 0 || whole < time.Now().Add(-time.Minute).Unix() {
+		t.Errorf("%d steps, whole since %d", len(items), whole)
+	}
+	for i := range 30 {
+		store.Must(again.CreateRecord(t.Context(), store.Record("team", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
+	}
+	st.Settle()
+	if items, _ := readHistory(t, again, z, 10); len(items) != 30 {
+		t.Errorf("%d steps since", len(items))
+	}
+}

@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync/atomic"
 	"time"
@@ -64,6 +65,9 @@ type Config struct {
 	// HistoryRetention is the time for which steps of zones without historyRetention are kept; nil means
 	// history.DefaultRetention.
 	HistoryRetention *time.Duration
+	// Committed is called with the steps of this server's commits, and the Records before them by step and uid; nil for
+	// none.
+	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
 	// Quota returns the size above which etcd rejects writes, 0 if unknown; nil is 0. The history has a share of it.
 	Quota  func() int64
 	adjust func(*bounds)

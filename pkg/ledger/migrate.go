@@ -14,7 +14,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/ledger/etcd"
-	"kubi.zone/kubizone/pkg/ledger/history"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
@@ -154,10 +153,10 @@ type migration struct {
 // beginHistory is migration 25: steps of older programs have no states before them, so the history begins now. The
 // migration also is the format of historyRetention, and of the rooms archived, before, history and shares.
 func beginHistory(ctx context.Context, m *migrating) error {
-	key := m.mem.Layout.Share(layout.EveryNamespace)
-	_, err := m.commitLocked(ctx, []clientv3.Cmp{etcd.RevisionIs(key, 0)},
-		etcd.OpPut(key, layout.Encode(&history.Share{Whole: m.mem.Now().Unix()})))
-	return err
+	return m.beginHistory(ctx, func(ops []clientv3.Op) error {
+		_, err := m.commitLocked(ctx, nil, ops...)
+		return err
+	})
 }
 
 func newestFormat(all []migration) int {

@@ -159,5 +159,6 @@ func (r *responder) answerDifference(req request, key *tsig.SigningKey, zone *zo
 			return r.replySOA(req, key, zone, overTCP)
 		}
 	}
+	r.classes.startTransfer(t, netip.AddrPort{}).End()
 	return answer{msg: r.finishReply(m, req, key, rcodeSuccess), difference: true}
 }

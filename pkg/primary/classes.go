@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -28,6 +29,7 @@ type classes struct {
 	zones    Zones
 	catalogs *zoneview.Set
 	changes  *changes
+	traces   trace.TracerProvider // may be nil
 	log      klog.Logger
 
 	registry atomic.Pointer[registry]
@@ -61,7 +63,8 @@ type registry struct {
 }
 
 func newClasses(config *Config, keys tsig.Keyring, log klog.Logger) *classes {
-	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), log: log}
+	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), traces: config.Traces,
+		log: log}
 	nameless := &Class{all: s, views: config.Views, access: config.Allow, notify: config.Notify, by: newOpeningBy(keys, config.Allow)}
 	first, _ := newRegistry([]*Class{nameless}, nil) // one class has no conflicts
 	s.registry.Store(first)

@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -30,6 +31,8 @@ type Zones interface {
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
 	// All yields every zone of every view, in no order.
 	All() iter.Seq[*zoneview.Snapshot]
+	// Traces returns the traceparents of the sampled steps between serials.
+	Traces(uid string, since, until serial.Serial) []string
 	// Subscribe returns coalesced events of changed or removed zones, and a function to unsubscribe.
 	Subscribe() (<-chan zoneview.Event, func())
 }
@@ -95,6 +98,8 @@ type Config struct {
 	// NotifyAttempts bounds the NOTIFYs of a serial; then the secondary relies on its refresh timer. 0: 8.
 	NotifyAttempts int
 
+	// Traces records NOTIFYs and transfers of sampled writes; nil: none.
+	Traces trace.TracerProvider
 	// Clock is for TSIG; nil means time.Now.
 	Clock  func() time.Time
 	Logger klog.Logger

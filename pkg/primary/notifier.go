@@ -15,6 +15,8 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/traces"
+	"kubi.zone/kubizone/pkg/zoneview"
 )
 
 const (
@@ -181,11 +183,13 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, target := range targets {
-		if n.announced[at][target] == is {
+		before := n.announced[at][target]
+		if before == is {
 			continue
 		}
 		n.announced[at][target] = is
 		k := pendingKey{at, target}
+		w := n.withTraces(w, s, before, k)
 		if h := n.pending[k]; h != nil {
 			h.wanted = w
 			wake(h.wake)
@@ -200,6 +204,24 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 		n.pending[k] = h
 		n.done.Go(func() { n.sendPending(ctx, k, h, limit) })
 	}
+}
+
+// withTraces returns a copy of w with the traces of the steps since the last announcement, and of a pending one, or w
+// if there are none. The caller holds n.mu.
+func (n *notifier) withTraces(w *notification, s *zoneview.Snapshot, before announcement, k pendingKey) *notification {
+	if before.uid != s.Zone().UID {
+		before.serial = 0
+	}
+	since := n.classes.tracesOf(s, before.serial)
+	if h := n.pending[k]; h != nil && h.wanted != nil && len(h.wanted.traces) > 0 {
+		since = append(slices.Clone(h.wanted.traces), since...)
+	}
+	if len(since) == 0 {
+		return w
+	}
+	traced := *w
+	traced.traces = traces.Join(nil, since...)
+	return &traced
 }
 
 func (n *notifier) forgetTargets(at servedName, keep []Target) {
@@ -223,10 +245,17 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 	c := n.config
 	log := n.log.WithValues("zone", k.fqdn.String(), "target", k.target.Addr.String())
 	attempts, backoff := 0, c.NotifyBackoff
+	var last *notification
+	span := traces.None
+	defer func() { span.End() }()
 	for {
 		w := n.nextWanted(k, h)
 		if w == nil {
 			return
+		}
+		if w != last {
+			span.End()
+			last, span = w, n.classes.startSpan("NOTIFY", w.traces, w.fqdn, w.serial, k.target.Addr)
 		}
 		select {
 		case limit <- struct{}{}:
@@ -240,6 +269,7 @@ func (n *notifier) sendPending(ctx context.Context, k pendingKey, h *pendingNoti
 		}
 		attempts++
 		if err == nil || attempts == c.NotifyAttempts {
+			traces.End(span, err != nil, "not confirmed")
 			n.endAttempts(log, k.target, h, w, attempts, err)
 			attempts, backoff = 0, c.NotifyBackoff
 			if !sleep(ctx, c.NotifyInterval) {

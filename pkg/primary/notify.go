@@ -25,6 +25,7 @@ type notification struct {
 	fqdn   name.Name
 	serial serial.Serial
 	soa    content.Packed
+	traces []string
 }
 
 // sendTo sends the NOTIFY, unsigned if key is nil, and returns nil once the target confirms.

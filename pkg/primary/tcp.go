@@ -16,6 +16,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/slots"
+	"kubi.zone/kubizone/pkg/traces"
 )
 
 const (
@@ -282,6 +283,7 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 		}
 	}
 	s.classes.readDifference(t)
+	span := s.classes.startTransfer(t, c.from)
 	m := s.messages.Get().(*message)
 	defer s.messages.Put(m)
 	start := time.Now()
@@ -295,6 +297,7 @@ func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfe
 	if t.key != nil {
 		log = log.WithValues("key", t.key.String())
 	}
+	traces.End(span, err != nil, "cut")
 	result := ResultSent
 	if _, cut := errors.AsType[*net.OpError](err); cut {
 		result = ResultCut

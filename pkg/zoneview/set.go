@@ -283,7 +283,7 @@ func (x *byOldest) Pop() any {
 }
 
 func countOctets(step *content.Step) (n int) {
-	n = stepOctets + len(step.By) + len(step.Manager) + len(step.Audit) + len(step.Cause)
+	n = stepOctets + len(step.By) + len(step.Trace) + len(step.Manager) + len(step.Audit) + len(step.Cause)
 	if step.Record != nil {
 		n += rowOctets + len(step.Record.Namespace) + len(step.Record.Name)
 	}

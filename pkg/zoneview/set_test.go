@@ -257,6 +257,39 @@ func TestSet_changesFromTheFirstStep(t *testing.T) {
 	}
 }
 
+// A reader of the steps since a serial gets their traces; others those of the last ten minutes before the newest.
+func TestSet_traces(t *testing.T) {
+	steps, v := makeHistory(t, 5), NewSet(Config{})
+	for i := range steps {
+		steps[i].Trace, steps[i].Time = fmt.Sprint("t", steps[i].Serial), int64(1000+300*i)
+	}
+	steps[3].Trace = ""
+	applySteps(t, v, content.Transaction{Steps: steps})
+	serials := []serial.Serial{0}
+	for _, step := range steps {
+		serials = append(serials, step.Serial)
+	}
+	for _, test := range []struct {
+		since, until serial.Serial
+		want         []string
+	}{
+		{serials[4], serials[5], []string{steps[4].Trace}},
+		{serials[2], serials[5], []string{steps[2].Trace, steps[4].Trace}},
+		{serials[2], serials[3], []string{steps[2].Trace}},
+		{0, serials[5], []string{steps[2].Trace, steps[4].Trace}},
+		{0, serials[2], []string{steps[0].Trace, steps[1].Trace}},
+		{serials[5] + 7, serials[5], []string{steps[2].Trace, steps[4].Trace}},
+		{0, serials[5] + 7, nil},
+	} {
+		if got := v.Traces(testZone.UID, test.since, test.until); !slices.Equal(got, test.want) {
+			t.Errorf("from %d to %d: %q, want %q", test.since, test.until, got, test.want)
+		}
+	}
+	if got := v.Traces("another", 0, 1); got != nil {
+		t.Errorf("of no zone: %q", got)
+	}
+}
+
 // The steps kept of all zones, and the time of the oldest. A zone whose first step has no time counts for neither.
 func TestSet_journal(t *testing.T) {
 	v := NewSet(Config{Retain: 3})

@@ -221,7 +221,7 @@ func makeClients(t *testing.T, config *rest.Config) (*kubernetes.Clientset, *dyn
 }
 
 // httpClient returns a client of the configuration that follows no redirect: an API server has no reason to redirect.
-func httpClient(t *testing.T, config *rest.Config) *http.Client {
+func httpClient(t testing.TB, config *rest.Config) *http.Client {
 	t.Helper()
 	client := &http.Client{
 		Transport: must.Get(rest.TransportFor(config))(t), Timeout: time.Minute,

@@ -105,7 +105,9 @@ func renderFiles(t *testing.T) map[string]string {
 		all[directory] = directory
 	}
 	add(renderTemplate(t, "mode=ha", components["controller"], components["fleet"], components["primary"], components["monitoring"]), all)
-	add(renderTemplate(t, components["cert-manager"]), map[string]string{"cert-manager": "cert-manager"})
+	for _, name := range []string{"cert-manager", "tracing"} {
+		add(renderTemplate(t, components[name]), map[string]string{name: name})
+	}
 	return files
 }
 
@@ -137,6 +139,7 @@ var components = map[string]string{
 	"fleet":           "fleet.enabled=true,fleet.namespaces={dns-system}",
 	"monitoring":      "monitoring.monitors=true,monitoring.rules=true,monitoring.dashboard=true",
 	"primary":         "primary.enabled=true",
+	"tracing":         "tracing.endpoint=otel-collector.observability.svc:4317",
 }
 
 // M6: kustomize's files equal helm's rendering, file by file.

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +41,7 @@ func TestAlerts_ofRealProcesses(t *testing.T) {
 		t.Error("the end of the serving certificate is not known")
 	}
 
+	r.judgeHold()
 	away := must.Get(rig.FreePort())(t)
 	class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "away"}, Spec: v1alpha1.DNSClassSpec{
 		AllowLocalAddresses: true, Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"dns"}},
@@ -55,11 +55,61 @@ func TestAlerts_ofRealProcesses(t *testing.T) {
 		return r.readMetrics().parseMetrics()[`kubizone_delivery_failing{class="away"}`] == 1
 	})
 	r.expectAlerts("KubizoneDeliveryFailing")
+	r.judgeRates(away.String())
+	r.process.Kill()
+	r.judgeScrapes(0, nil, nil, "KubizoneAPIServerDown")
 }
 
-// expectAlerts judges an hour in which each scrape has the present metrics. promtool's clock begins at 0, and so do
-// the times that metrics have.
+// judgeHold removes the last NS of a zone.
+func (r *running) judgeHold() {
+	r.t.Helper()
+	zones := r.client.KubizoneV1alpha1().Zones("dns")
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "held"}, Spec: v1alpha1.ZoneSpec{DomainName: "held.example.",
+		NameServers: []v1alpha1.NameServer{{Name: "ns.example.net."}}}}
+	zone = must.Get(zones.Create(r.t.Context(), zone, metav1.CreateOptions{}))(r.t)
+	zone.Spec.NameServers = nil
+	must.Get(zones.Update(r.t.Context(), zone, metav1.UpdateOptions{}))(r.t)
+	r.expectAlerts("KubizoneZonesHeld")
+	must.Succeed(r.t, zones.Delete(r.t.Context(), "held", metav1.DeleteOptions{}))
+	waitUntil(r.t, "no zone is held", func() bool { return r.readMetrics().parseMetrics()["kubizone_zones_held"] == 0 })
+}
+
+// judgeRates adds a class with a secondary that is down. Its ages and counters go on as between two scrapes.
+func (r *running) judgeRates(secondary string) {
+	r.t.Helper()
+	class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "down"}, Spec: v1alpha1.DNSClassSpec{
+		AllowLocalAddresses: true, Namespaces: &v1alpha1.NamespaceSelection{Names: []string{"dns"}},
+		Transfer: &v1alpha1.TransferProvider{Secondaries: []v1alpha1.Secondary{{Address: secondary}}}}}
+	must.Get(r.client.KubizoneV1alpha1().DNSClasses().Create(r.t.Context(), class, metav1.CreateOptions{}))(r.t)
+	zones := r.client.KubizoneV1alpha1().Zones("dns")
+	zone := must.Get(zones.Get(r.t.Context(), "org", metav1.GetOptions{}))(r.t)
+	zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: class.Name})
+	must.Get(zones.Update(r.t.Context(), zone, metav1.UpdateOptions{}))(r.t)
+	const failed = `kubizone_primary_notifies_total{result="failed"}`
+	var first, now map[string]float64
+	waitUntil(r.t, "a secondary is behind", func() bool {
+		first = r.readMetrics().parseMetrics()
+		return first[failed] > 0 && first[`kubizone_delivery_secondaries_behind{class="down"}`] == 1
+	})
+	began := time.Now()
+	waitUntil(r.t, "another NOTIFY failed", func() bool {
+		now = r.readMetrics().parseMetrics()
+		return now[failed] > first[failed]
+	})
+	r.judgeScrapes(1, now, func(name string) float64 {
+		return (now[name] - first[name]) * float64(time.Minute) / float64(time.Since(began))
+	}, "KubizoneDeliveryFailing", "KubizoneDeliveryLate", "KubizoneNotifyFailing", "KubizoneSecondaryBehind")
+}
+
+// expectAlerts judges an hour of scrapes, all with the present metrics.
 func (r *running) expectAlerts(names ...string) {
+	r.t.Helper()
+	r.judgeScrapes(1, r.readMetrics().parseMetrics(), func(string) float64 { return 0 }, names...)
+}
+
+// judgeScrapes judges an hour of scrapes: the first has the metrics found, the next each rate(name) more.
+// promtool's clock begins at 0, and so do the times that metrics have.
+func (r *running) judgeScrapes(up int, found map[string]float64, rate func(name string) float64, names ...string) {
 	r.t.Helper()
 	const hour = 60 // in minutes
 	type series struct {
@@ -70,14 +120,13 @@ func (r *running) expectAlerts(names ...string) {
 		Labels string  `json:"labels"`
 		Value  float64 `json:"value"`
 	}
-	input := []series{{`up{job="kubizone-apiserver"}`, fmt.Sprintf("1x%d", hour)}}
-	found := r.readMetrics().parseMetrics()
+	input := []series{{`up{job="kubizone-apiserver"}`, fmt.Sprintf("%dx%d", up, hour)}}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		value := found[name]
+		value, more := found[name], rate(name)
 		if family, _, _ := strings.Cut(name, "{"); strings.HasSuffix(family, "_timestamp_seconds") {
-			value += float64(hour*60 - time.Now().Unix())
+			value, more = value+float64(hour*60-time.Now().Unix()), 0
 		}
-		input = append(input, series{name, fmt.Sprintf("%sx%d", strconv.FormatFloat(value, 'f', -1, 64), hour)})
+		input = append(input, series{name, fmt.Sprintf("%f%+fx%d", value, more, hour)})
 	}
 	want := []sample{}
 	for _, name := range names {

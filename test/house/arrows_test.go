@@ -21,7 +21,6 @@ import (
 
 // arrowsUp bounds the upward arrows of packages with more than a tenth, or than two. The numbers only fall.
 var arrowsUp = map[string]int{
-	"pkg/apis/kubizone/validation": 5,
 	"pkg/bind9/agent":              6,
 	"pkg/bind9/fleet/render":       4,
 	"pkg/cmd/delivering":           4,

@@ -53,6 +53,11 @@ var table = []row{
 		why: "the shared nouns live here so that a consumer can declare its interface without importing the supplier",
 	},
 	{
+		pkg: "pkg/dns/mistakes", may: []string{"pkg/dns/name", "pkg/dns/rdata"}, never: impure, avoid: append([]string{miekg}, blocking...),
+		calls: clock,
+		why:   "a mistake is one of DNS, whoever writes the text",
+	},
+	{
 		pkg: "pkg/dns/zonefile", may: []string{"pkg/dns", "pkg/dns/name", "pkg/dns/rdata", "pkg/dns/serial"}, never: impure,
 		avoid: blocking, calls: clock,
 		why: "it reads and writes streams that others open",
@@ -113,6 +118,10 @@ var table = []row{
 		why: "what an object is to the law, the server and a plan of the client ask alike",
 	},
 	{
+		pkg: "pkg/traces", may: []string{}, never: impure, calls: clock,
+		why: "the context of a span is text, whatever causes it and whoever continues it",
+	},
+	{
 		pkg: "pkg/ledger/layout", may: []string{"pkg/law/...", "pkg/dns/..."}, never: []string{etcd, "k8s.io/apiserver/...",
 			"k8s.io/client-go/..."}, avoid: blocking, calls: clock,
 		why: "where a key stands and how a value is encoded is arithmetic on strings",
@@ -146,7 +155,7 @@ var table = []row{
 		pkg: "pkg/ledger/commit",
 		may: []string{"pkg/apis/kubizone/lawform", "pkg/ledger/facts", "pkg/ledger/history", "pkg/ledger/journal", "pkg/ledger/etcd",
 			"pkg/ledger/layout", "pkg/ledger/objects", "pkg/ledger/subrev",
-			"pkg/law/...", "pkg/dns/...", "api/kubizone/...", "pkg/refusal"},
+			"pkg/law/...", "pkg/dns/...", "api/kubizone/...", "pkg/refusal", "pkg/traces"},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "clients, cascades and moves commit in one way, so it knows none of them",
 	},
@@ -227,7 +236,7 @@ var table = []row{
 	},
 	{
 		pkg: "pkg/primary", may: []string{"pkg/zoneview", "pkg/dns/...", "pkg/law/content", "pkg/precedence", "pkg/slots",
-			"pkg/update", "pkg/primary/..."},
+			"pkg/traces", "pkg/update", "pkg/primary/..."},
 		never: []string{"k8s.io/apimachinery/...", "k8s.io/apiserver/...", "k8s.io/client-go/...", etcd},
 		why:   "a DNS server over views: it can run far from the API server",
 	},
@@ -265,7 +274,7 @@ var table = []row{
 		why: "it asks the kube-apiserver who may do what, and knows nothing of zones",
 	},
 	{
-		pkg: "pkg/admission/...", may: []string{"api/kubizone/..."}, avoid: []string{etcd, miekg},
+		pkg: "pkg/admission/...", may: []string{"api/kubizone/...", "pkg/traces"}, avoid: []string{etcd, miekg},
 		why: "a plugin declares what it needs to know and apiserver plugs it: like the registry it never imports the warehouse",
 	},
 	{
@@ -294,7 +303,7 @@ var table = []row{
 	},
 	{
 		pkg: "pkg/delivery/schedule", may: []string{"pkg/delivery", "pkg/delivery/decision", "pkg/delivery/lease",
-			"pkg/delivery/plan", "pkg/zoneview", "pkg/dns/...", "pkg/precedence"},
+			"pkg/delivery/plan", "pkg/zoneview", "pkg/dns/...", "pkg/precedence", "pkg/traces"},
 		never: impure, avoid: []string{miekg},
 		why: "classes come in as values and statuses go out through an interface: it can run far from any cluster",
 	},
@@ -304,7 +313,8 @@ var table = []row{
 		why:   "a provider knows its peer and the contract: neither the loop's other providers nor where zones come from",
 	},
 	{
-		pkg: "pkg/delivery/webhook/...", may: []string{"pkg/delivery", "pkg/delivery/dial", "pkg/delivery/webhook/...", "pkg/dns/..."},
+		pkg: "pkg/delivery/webhook/...", may: []string{"pkg/delivery", "pkg/delivery/dial", "pkg/delivery/webhook/...", "pkg/dns/...",
+			"pkg/traces"},
 		avoid: []string{"k8s.io/...", "sigs.k8s.io/...", etcd, miekg},
 		why:   "client and server share the words of the protocol and nothing else",
 	},
@@ -345,8 +355,9 @@ var table = []row{
 		why: "a server beside each named, in a small program: it knows BIND and HTTP, and of Kubernetes one request",
 	},
 	{
-		pkg: "pkg/bind9/agent/client", may: []string{"pkg/bind9/agent/protocol", "pkg/dns/name"}, never: append([]string{miekg}, impure...),
-		why: "the fleet and the provider drive agents: it knows the API, and neither classes nor what a zone contains",
+		pkg: "pkg/bind9/agent/client", may: []string{"pkg/bind9/agent/protocol", "pkg/dns/name", "pkg/traces"},
+		never: append([]string{miekg}, impure...),
+		why:   "the fleet and the provider drive agents: it knows the API, and neither classes nor what a zone contains",
 	},
 	{
 		pkg: "pkg/bind9/agent/protocol", may: []string{}, never: impure, avoid: blocking, calls: clock,
@@ -536,7 +547,8 @@ var confined = []struct {
 		"every internal key has one owner"},
 	{"github.com/prometheus/client_golang/...", []string{"pkg/apiserver", "pkg/cmd/process"}, "metrics are made by " +
 		"component-base, which the flags of an API server apply to; what serves them needs more"},
-	{"k8s.io/component-base/metrics/...", []string{"pkg/apiserver", "pkg/apiserver/budget", "pkg/apiserver/confirm", "pkg/bind9/signing",
+	{"k8s.io/component-base/metrics/...", []string{"pkg/apiserver", "pkg/apiserver/budget", "pkg/apiserver/confirm", "pkg/bind9/agents",
+		"pkg/bind9/signing",
 		"pkg/etcd/maintenance", "pkg/controller/class", "pkg/cmd/apiserver", "pkg/cmd/dnsserving", "pkg/cmd/fleet", "pkg/cmd/process",
 		"pkg/zoneview/feed/fromapi"},
 		"test/metrics lists what is counted: a package with metrics gets a NewMetrics, its row in test/metrics/metrics_test.go, " +

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/apiserver/confirm"
+	"kubi.zone/kubizone/pkg/bind9/agents"
 	"kubi.zone/kubizone/pkg/bind9/signing"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/fleet"
@@ -39,6 +40,7 @@ var registering = []struct {
 	{func(r metrics.KubeRegistry) { budget.NewMetrics(r, nil) }, []string{"apiserver", "up"}},
 	{func(r metrics.KubeRegistry) { maintenance.NewMetrics(r) }, []string{"apiserver", "up"}},
 	{func(r metrics.KubeRegistry) { class.NewMetrics(r) }, []string{"controller", "up"}},
+	{func(r metrics.KubeRegistry) { agents.NewMetrics(r, nil) }, []string{"controller", "up"}},
 	{func(r metrics.KubeRegistry) { signing.NewMetrics(r) }, []string{"controller", "up"}},
 	{func(r metrics.KubeRegistry) { fleet.NewMetrics(r, nil) }, []string{"fleet"}},
 	{func(r metrics.KubeRegistry) { confirm.NewMetrics(r) }, []string{"apiserver", "up"}},

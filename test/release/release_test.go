@@ -6,6 +6,7 @@ package release
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"debug/buildinfo"
@@ -21,6 +22,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -284,7 +286,10 @@ func judgeManifests(t *testing.T, dist string) {
 	}
 }
 
-// judgeKrew requires a platform for each archive, by checksum.
+// platforms are those of a release, but where PLATFORMS names others.
+const platforms = "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64"
+
+// judgeKrew requires a platform for each archive, by checksum, and installs this machine's as krew does.
 func judgeKrew(t *testing.T, dist string) {
 	var plugin struct {
 		Kind     string
@@ -306,13 +311,31 @@ func judgeKrew(t *testing.T, dist string) {
 		s.Version != "v"+strings.TrimSuffix(version.Number(), "-dev") || len(s.Platforms) != len(archives) || len(archives) == 0 {
 		t.Errorf("for %q: %+v", archives, plugin)
 	}
+	if want := strings.Fields(cmp.Or(os.Getenv("PLATFORMS"), platforms)); *built != "" && len(archives) != len(want) {
+		t.Errorf("there are %q, want one for each of %q", archives, want)
+	}
+	installed := false
 	for _, p := range plugin.Spec.Platforms {
 		archive := path.Base(p.URI)
+		if labels := p.Selector.MatchLabels; labels["os"] == runtime.GOOS && labels["arch"] == runtime.GOARCH {
+			installed = true
+			unpacked := must.Get(gzip.NewReader(bytes.NewReader(readFile(t, dist, archive))))(t)
+			program, content := filepath.Join(t.TempDir(), p.Bin), unpackArchive(t, unpacked)[p.Files[0].From].content
+			must.Succeed(t, os.WriteFile(program, content, 0o700)) //nolint:gosec // a program
+			run := exec.CommandContext(t.Context(), program, "version")
+			run.Env = []string{"HOME=" + t.TempDir()} // of a person without Go
+			if out, err := run.CombinedOutput(); err != nil || !strings.Contains(string(out), tag) {
+				t.Errorf("%s of %s: %v\n%s", p.Bin, archive, err, out)
+			}
+		}
 		platform := "-" + p.Selector.MatchLabels["os"] + "-" + p.Selector.MatchLabels["arch"] + ".tar.gz"
 		if sum := fmt.Sprintf("%x", sha256.Sum256(readFile(t, dist, archive))); sum != p.SHA256 || !strings.HasSuffix(archive, platform) ||
 			p.Bin != clientOf(p.Selector.MatchLabels["os"]+"-") || p.Files[0].From != p.Bin || p.Files[0].To != "." {
 			t.Errorf("%s has the sum %s: %+v", archive, sum, p)
 		}
+	}
+	if !installed {
+		t.Errorf("krew.yaml has nothing for %s/%s", runtime.GOOS, runtime.GOARCH)
 	}
 }
 

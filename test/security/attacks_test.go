@@ -167,6 +167,14 @@ var attacks = []attack{
 		"the right to confirm", nil, []string{"test/cluster TestStories//confirm"}},
 	{115, "N", "Ready of Records by the token of one class's controller: another class, a serial that no server has", "403, 422; no " +
 		"Record is Ready before every class in force confirms", nil, []string{"test/cluster TestStories//confirm"}},
+	{116, "T", "a mention, link, HTML or command of the forge in the comment of a review, by texts of manifests", "code, in a block that " +
+		"nothing in it ends", nil, []string{"pkg/cmd/review TestMarkdown_ofHostileTexts", "pkg/cmd/review TestJobs"}},
+	{117, "X", "a comment that begins like that of a review, so that the review changes it", "left alone, since its author is another", nil,
+		[]string{"pkg/cmd/review TestPutComment_changesItsOwn"}},
+	{118, "X", "the token of a review, by a redirect of the forge's API, and settings with commands of a shell", "sent to no other " +
+		"server, and no text is run", nil, []string{"pkg/cmd/review TestClient_followsNoRedirect", "pkg/cmd/review TestJobs"}},
+	{119, "T", "a traceparent of the client's own choice", "sampled by the server's rate; no step keeps it", nil,
+		[]string{"test/cluster TestTraces_sampleForeignParentsByOurRate"}},
 }
 
 // TestAttacks checks the table: each number has an attempt, an expectation and a test.

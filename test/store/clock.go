@@ -13,5 +13,8 @@ type Clock struct{ ahead atomic.Int64 }
 
 func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
+// Pass advances the clock.
+func (c *Clock) Pass(d time.Duration) { c.ahead.Add(int64(d)) }
+
 // PassPeriods advances the clock by half an hour, so that every existing record counts in a mass deletion (S7.5).
 func (c *Clock) PassPeriods() { c.ahead.Add(int64(30 * time.Minute)) }

@@ -202,6 +202,9 @@ type ZoneChange struct {
 	// record is the Record written, with `sources=true`.
 	// +optional
 	Record *RecordReference `json:"record,omitempty" protobuf:"bytes,7,opt,name=record"`
+	// traceparent is the span of the write (W3C Trace Context), if it was sampled, with `sources=true`.
+	// +optional
+	Traceparent string `json:"traceparent,omitempty" protobuf:"bytes,15,opt,name=traceparent"`
 }
 
 // ZoneStep is the difference of the definition between a serial and the next.
@@ -233,6 +236,9 @@ type ZoneStep struct {
 	// +optional
 	// +listType=atomic
 	TTLs []TTLChange `json:"ttls,omitempty" protobuf:"bytes,9,rep,name=ttls"`
+	// traceparent as in ZoneChange.
+	// +optional
+	Traceparent string `json:"traceparent,omitempty" protobuf:"bytes,15,opt,name=traceparent"`
 }
 
 // Row is a value as defined.
@@ -300,7 +306,8 @@ type ZoneChangesOptions struct {
 	// until is the serial after the last change. 0: the current serial. Not with watch.
 	// +optional
 	Until int64 `json:"until,omitempty" protobuf:"varint,2,opt,name=until"`
-	// sources adds user and Record to each change. Needs permission to list Records in all namespaces.
+	// sources adds user, Record and traceparent to each change, in the form `definition` the traceparent alone. Needs
+	// permission to list Records in all namespaces.
 	// +optional
 	Sources bool `json:"sources,omitempty" protobuf:"varint,3,opt,name=sources"`
 	// form is `entries` (the default), `definition` or `history`.

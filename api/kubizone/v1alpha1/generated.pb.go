@@ -4921,6 +4921,11 @@ func (m *ZoneChange) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.Traceparent)
+	copy(dAtA[i:], m.Traceparent)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Traceparent)))
+	i--
+	dAtA[i] = 0x7a
 	if m.Record != nil {
 		{
 			size, err := m.Record.MarshalToSizedBuffer(dAtA[:i])
@@ -6067,6 +6072,11 @@ func (m *ZoneStep) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.Traceparent)
+	copy(dAtA[i:], m.Traceparent)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Traceparent)))
+	i--
+	dAtA[i] = 0x7a
 	if len(m.TTLs) > 0 {
 		for iNdEx := len(m.TTLs) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -8012,6 +8022,8 @@ func (m *ZoneChange) Size() (n int) {
 		l = m.Record.Size()
 		n += 1 + l + sovGenerated(uint64(l))
 	}
+	l = len(m.Traceparent)
+	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -8455,6 +8467,8 @@ func (m *ZoneStep) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
+	l = len(m.Traceparent)
+	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -9810,6 +9824,7 @@ func (this *ZoneChange) String() string {
 		`Added:` + repeatedStringForAdded + `,`,
 		`By:` + fmt.Sprintf("%v", this.By) + `,`,
 		`Record:` + strings.Replace(this.Record.String(), "RecordReference", "RecordReference", 1) + `,`,
+		`Traceparent:` + fmt.Sprintf("%v", this.Traceparent) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -10144,6 +10159,7 @@ func (this *ZoneStep) String() string {
 		`Removed:` + repeatedStringForRemoved + `,`,
 		`Added:` + repeatedStringForAdded + `,`,
 		`TTLs:` + repeatedStringForTTLs + `,`,
+		`Traceparent:` + fmt.Sprintf("%v", this.Traceparent) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -25565,6 +25581,38 @@ func (m *ZoneChange) Unmarshal(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 15:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Traceparent", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Traceparent = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
 		default:
 			iNdEx = preIndex
 			skippy, err := skipGenerated(dAtA[iNdEx:])
@@ -29544,6 +29592,38 @@ func (m *ZoneStep) Unmarshal(dAtA []byte) error {
 			if err := m.TTLs[len(m.TTLs)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 15:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Traceparent", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Traceparent = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

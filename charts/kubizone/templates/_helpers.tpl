@@ -103,6 +103,22 @@ tolerations: {{- toYaml . | nindent 0 }}
 {{- end }}
 {{- end -}}
 
+{{- define "kubizone.tracingArg" -}}
+--tracing-config-file=/run/kubizone/tracing/tracing.yaml
+{{- end -}}
+
+{{- define "kubizone.tracingMount" -}}
+- name: tracing
+  mountPath: /run/kubizone/tracing
+  readOnly: true
+{{- end -}}
+
+{{- define "kubizone.tracingVolume" -}}
+- name: tracing
+  configMap:
+    name: kubizone-tracing
+{{- end -}}
+
 {{- define "kubizone.probes" -}}
 # It is not ready while it reads the zones for the first time, and alive from the beginning.
 livenessProbe:
@@ -127,6 +143,9 @@ from:
 {{- /* In the mode embedded, controller and primary run in the server's process, after "--" (docs/install.md). */ -}}
 {{- define "kubizone.controllerArgs" -}}
 - controller
+{{- if and .Values.tracing.endpoint (ne .Values.mode "embedded") }}
+- {{ include "kubizone.tracingArg" . }}
+{{- end }}
 - --health-listen=:8080
 - --lease=$(POD_NAMESPACE)/kubizone-controller
 {{- if eq .Values.mode "embedded" }}
@@ -141,6 +160,9 @@ from:
 
 {{- define "kubizone.primaryArgs" -}}
 - primary
+{{- if and .Values.tracing.endpoint (ne .Values.mode "embedded") }}
+- {{ include "kubizone.tracingArg" . }}
+{{- end }}
 - --dns-listen=:5353
 - --health-listen=:{{ ternary 8081 8080 (eq .Values.mode "embedded") }}
 # The first NOTIFY waits until this Service leads to the pod.

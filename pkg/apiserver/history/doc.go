@@ -1,14 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package history answers zones/changes in the form history, and records/changes, from the ledger.
+// Package history answers zones/changes in the form history, and records/changes, from the ledger (history.go), and
+// sends the steps of this server to a file or receiver (sender.go).
 //
 // Guarantees:
 //
 //  1. An answer for a namespace has only steps that Records of the namespace made (S1.8).
 //  2. An answer reads a bounded number of zones and segments.
+//  3. A Sender delays no write, and its memory is bounded. It counts lost steps.
 //
 // Out of scope: the rights of readers, and the form of the answer, which package registry/zone gives.
 //
-// Read first: history.go.
+// Read first: history.go, sender.go.
 package history

@@ -15,6 +15,7 @@ import (
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 
@@ -72,6 +73,23 @@ func answerHistory(a *stored.Answer, err error) (*zone.HistoryAnswer, error) {
 // OfZone reads the ledger.
 func (h Reader) OfZone(ctx context.Context, object *v1alpha1.Zone, ask zone.HistoryAsk) (*zone.HistoryAnswer, error) {
 	return answerHistory(h.Ledger.ZoneHistory(ctx, object, askLedger(ask)))
+}
+
+// OfRemoved reads the ledger.
+func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.HistoryAsk) (*zone.HistoryAnswer, *v1alpha1.Zone, error) {
+	a, of, err := h.Ledger.RemovedHistory(ctx, namespace, name, askLedger(ask))
+	if err == nil && of == nil {
+		err = zone.ErrNotHeld
+	}
+	if of == nil {
+		return nil, nil, err
+	}
+	out, err := answerHistory(a, err)
+	was := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(of.Zone)}}
+	if was.Status.FQDN, was.Status.View = of.FQDN, of.View; out != nil && len(out.Items) > 0 {
+		was.Status.Serial = int64(out.Items[0].Step.Serial)
+	}
+	return out, was, err
 }
 
 // OfRecords reads the ledger. The zones of existing Records come from the watch cache.

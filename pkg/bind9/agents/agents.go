@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -46,7 +47,9 @@ type Agents struct {
 
 type agentClient struct {
 	*client.Client
-	used time.Time
+	namespace string
+	transport *agentTransport
+	used      time.Time
 }
 
 func New(secrets class.Secrets) *Agents {
@@ -71,12 +74,13 @@ func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Clie
 		return known.Client, nil
 	}
 	maps.DeleteFunc(a.clients, func(_ string, old *agentClient) bool { return now.Sub(old.used) > clientAge })
-	made, err := client.New(agent.URL, &agentTransport{of: agent, secrets: a.secrets, allowLocal: allowLocal})
+	transport := &agentTransport{of: agent, secrets: a.secrets, allowLocal: allowLocal}
+	made, err := client.New(agent.URL, transport)
 	if err != nil {
 		return nil, &delivery.Error{Reason: delivery.ReasonInvalidConfiguration, Message: fmt.Sprintf("%s/%s: %v", server.Namespace,
 			server.Name, err)}
 	}
-	a.clients[key] = &agentClient{made, now}
+	a.clients[key] = &agentClient{made, server.Namespace, transport, now}
 	return made, nil
 }
 
@@ -84,6 +88,9 @@ type agentTransport struct {
 	of         apiclass.Agent
 	secrets    class.Secrets
 	allowLocal bool
+
+	// ends is the time at which the certificate in the last answer ends, in Unix seconds; 0 if unknown.
+	ends atomic.Int64
 
 	mu    sync.Mutex
 	read  time.Time
@@ -102,6 +109,9 @@ func (t *agentTransport) RoundTrip(request *http.Request) (*http.Response, error
 		return nil, err
 	}
 	response, err := now.send(request)
+	if err == nil && response.TLS != nil && len(response.TLS.PeerCertificates) > 0 {
+		t.ends.Store(response.TLS.PeerCertificates[0].NotAfter.Unix())
+	}
 	if err != nil || response.StatusCode != http.StatusUnauthorized || request.Body != nil && request.GetBody == nil {
 		return response, err
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
@@ -109,6 +110,13 @@ func TestAgents_followTheSecret_S11_14(t *testing.T) {
 	}}
 	agent := mustClient(t, agents, server)
 	must.Succeed(t, agent.Health(t.Context()))
+	now := time.Now()
+	if first := agents.listExpiries(now); len(first) != 1 || first["dns"] != d.Certificate().NotAfter.Unix() {
+		t.Errorf("certificates end at %v, not at %v", first, d.Certificate().NotAfter)
+	}
+	if first := agents.listExpiries(now.Add(2 * clientAge)); len(first) != 0 {
+		t.Errorf("of a server that is not used any more: %v", first)
+	}
 	secrets.setSecret("dns/edge-agent", data("second"), nil)
 	d.acceptToken("second", "")
 	if err := agent.Health(t.Context()); err != nil {

@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/primary"
 	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/cmd/tracing"
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -43,11 +44,12 @@ type runner interface {
 	Run(ctx context.Context) error
 }
 
-// parseBeside parses the arguments after "--", a "-- NAME FLAGS" for each sub-command, and returns all errors.
-func parseBeside(arguments []string, out io.Writer) (all []beside, err error) {
+// parseBeside parses the arguments after "--", a "-- NAME FLAGS" for each sub-command, and returns all errors. Their
+// traces are the server's by default.
+func parseBeside(arguments []string, out io.Writer, traces tracing.Options) (all []beside, err error) {
 	var wrong []error
 	for section := range splitSections(arguments) {
-		one, err := parseSection(section, out)
+		one, err := parseSection(section, out, traces)
 		if err == nil && slices.ContainsFunc(all, func(other beside) bool { return other.name == one.name }) {
 			err = errors.New("named twice; one of each runs beside the server")
 		}
@@ -77,7 +79,7 @@ func splitSections(arguments []string) func(yield func([]string) bool) {
 	}
 }
 
-func parseSection(section []string, out io.Writer) (beside, error) {
+func parseSection(section []string, out io.Writer, traces tracing.Options) (beside, error) {
 	if len(section) == 0 {
 		return beside{}, errors.New("name controller or primary, and its flags")
 	}
@@ -89,6 +91,7 @@ func parseSection(section []string, out io.Writer) (beside, error) {
 	switch one.name {
 	case "controller":
 		options := controller.NewOptions()
+		options.Traces = traces
 		options.AddFlags(flags)
 		user = options.Client
 		complete = func(server *process.Server) (runner, error) {
@@ -98,6 +101,7 @@ func parseSection(section []string, out io.Writer) (beside, error) {
 		}
 	case "primary":
 		options := primary.NewOptions()
+		options.Traces = traces
 		options.AddFlags(flags)
 		user = options.Client
 		complete = func(server *process.Server) (runner, error) {

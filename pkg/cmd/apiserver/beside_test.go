@@ -18,6 +18,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/cmd/tracing"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -38,7 +39,7 @@ func TestParseBeside_refusesWhatWouldRunOtherwise(t *testing.T) {
 		"controller --as=c --kubeconfig=KUBE up": `-- controller: takes flags only, and "up"`,
 		"-- controller --as=c":                   "-- : name controller or primary",
 	} {
-		_, err := parseBeside(strings.Fields(strings.ReplaceAll(arguments, "KUBE", kubeconfig)), io.Discard)
+		_, err := parseBeside(strings.Fields(strings.ReplaceAll(arguments, "KUBE", kubeconfig)), io.Discard, tracing.Options{})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", arguments, err, want)
 		}

@@ -34,7 +34,9 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
+	apihistory "kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/authorization"
+	"kubi.zone/kubizone/pkg/cmd/tracing"
 	"kubi.zone/kubizone/pkg/ledger/history"
 )
 
@@ -61,7 +63,7 @@ type Options struct {
 	Features       *genericoptions.FeatureOptions
 	CoreAPI        *genericoptions.CoreAPIOptions
 	Admission      *genericoptions.AdmissionOptions
-	Traces         *genericoptions.TracingOptions
+	Traces         tracing.Options
 	// Fleet has the rules for BIND 9 servers.
 	Fleet validation.FleetRules
 	// ACME enables the group acme.kubi.zone.
@@ -69,8 +71,10 @@ type Options struct {
 	Budgets budget.Limits
 	// HistoryRetention is that of zones without historyRetention.
 	HistoryRetention time.Duration
-	Metrics          *metrics.Options
-	Logs             *logs.Options
+	// HistoryTo is a file or the URL of a receiver; "": none.
+	HistoryTo string
+	Metrics   *metrics.Options
+	Logs      *logs.Options
 
 	beside []beside
 }
@@ -94,7 +98,6 @@ func NewOptions() *Options {
 		Features:       genericoptions.NewFeatureOptions(),
 		CoreAPI:        genericoptions.NewCoreAPIOptions(),
 		Admission:      genericoptions.NewAdmissionOptions(),
-		Traces:         genericoptions.NewTracingOptions(),
 		Metrics:        metrics.NewOptions(),
 		Logs:           logs.NewOptions(),
 		Budgets:        budget.Default,
@@ -183,6 +186,8 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	o.Budgets.AddFlag(all.FlagSet("budgets"))
 	all.FlagSet("history").DurationVar(&o.HistoryRetention, "history-retention", o.HistoryRetention, "Time for which changes of zones "+
 		"without historyRetention are kept, 0s to 2160h.")
+	all.FlagSet("history").StringVar(&o.HistoryTo, "history-to", o.HistoryTo, "File, or URL of an HTTP receiver, to which this server "+
+		"sends the changes that it commits, as JSON lines.")
 	o.Metrics.AddFlags(all.FlagSet("metrics"))
 	logsapi.AddFlags(o.Logs, all.FlagSet("logs"))
 	return all
@@ -209,7 +214,7 @@ func (o *Options) Validate() error {
 	var wrong []error
 	for _, faults := range [][]error{
 		o.ServerRun.Validate(), o.validateEtcd(), o.SecureServing.Validate(), o.Authentication.Validate(), o.Authorization.Validate(),
-		o.Audit.Validate(), o.Features.Validate(), o.CoreAPI.Validate(), o.Admission.Validate(), o.Traces.Validate(), o.Metrics.Validate(),
+		o.Audit.Validate(), o.Features.Validate(), o.CoreAPI.Validate(), o.Admission.Validate(), o.Metrics.Validate(),
 	} {
 		wrong = append(wrong, faults...)
 	}
@@ -222,6 +227,11 @@ func (o *Options) Validate() error {
 	}
 	if o.HistoryRetention < 0 || o.HistoryRetention > validation.MaxHistoryRetention || o.HistoryRetention%time.Second != 0 {
 		wrong = append(wrong, fmt.Errorf("--history-retention %s: give whole seconds from 0s to 2160h, which is 90 days", o.HistoryRetention))
+	}
+	if o.HistoryTo != "" {
+		if err := apihistory.CheckTarget(o.HistoryTo); err != nil {
+			wrong = append(wrong, fmt.Errorf("--history-to %w", err))
+		}
 	}
 	if (o.SecureServing.ServerCert.CertKey.CertFile == "") != (o.SecureServing.ServerCert.CertKey.KeyFile == "") {
 		wrong = append(wrong, errors.New("--tls-cert-file and --tls-private-key-file: give both or none"))
@@ -238,7 +248,8 @@ func (o *Options) Validate() error {
 		wrong = append(wrong, fmt.Errorf("--serving-cert-secret %q: write NAMESPACE/NAME, as kubizone-system/kubizone-apiserver-serving",
 			o.ServingSecret))
 	}
-	wrong = append(wrong, o.validateRequestHeader()...)
+	_, err := o.Traces.Complete()
+	wrong = append(append(wrong, err), o.validateRequestHeader()...)
 	return errors.Join(wrong...)
 }
 
@@ -312,7 +323,7 @@ primary run in this process too, each with its flags, and with the rights of the
 				return err
 			}
 			var besideErr error
-			options.beside, besideErr = parseBeside(arguments, command.OutOrStdout())
+			options.beside, besideErr = parseBeside(arguments, command.OutOrStdout(), options.Traces)
 			if err := errors.Join(options.Validate(), besideErr); err != nil {
 				return err
 			}

@@ -66,13 +66,17 @@ func (o *Options) Run(ctx context.Context) error {
 func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptions) error {
 	ctx, fail := context.WithCancelCause(outer)
 	defer fail(nil)
+	traces, err := o.Traces.Open(ctx, "apiserver")
+	if err != nil {
+		return err
+	}
 	views := zoneview.NewSet(zoneview.Within(memory.Total()))
 	server, err := apiserver.NewDelegated(ctx, apiserver.Delegated{
 		ServerRun: o.ServerRun, Etcd: etcd, SecureServing: o.SecureServing, Authentication: o.Authentication,
 		Authorization: o.Authorization,
-		Audit:         o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: o.Traces,
+		Audit:         o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: traces,
 		Zones: views, Fleet: o.Fleet,
-		Budgets: o.Budgets, HistoryRetention: o.HistoryRetention, ACME: o.ACME, PeerCertFile: o.Member.Cluster.CertFile,
+		Budgets: o.Budgets, History: apiserver.History{Retention: &o.HistoryRetention, To: o.HistoryTo}, ACME: o.ACME, PeerCertFile: o.Member.Cluster.CertFile,
 	})
 	if err != nil {
 		return stopped(outer, err)

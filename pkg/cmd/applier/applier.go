@@ -4,7 +4,6 @@
 package applier
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +26,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/load"
 	"kubi.zone/kubizone/pkg/refusal"
-	"kubi.zone/kubizone/pkg/terminal"
 )
 
 // FieldManager is the manager of the applied fields.
@@ -38,6 +36,33 @@ type options struct {
 	files, remove  []string
 	forceConflicts bool
 	consent        output.Consent
+	format         *output.Format
+}
+
+// Results are the results of the command by their kinds.
+func Results() map[string]any { return map[string]any{"AppliedChangeSet": applied{}} }
+
+type applied struct {
+	Records []appliedRecord `json:"records"`
+	// Zone is NAMESPACE/NAME; "" if no zone has the Records.
+	Zone string `json:"zone,omitempty"`
+	// Serial is the first serial of the zone with the change.
+	Serial int64 `json:"serial,omitempty"`
+}
+
+type appliedRecord struct {
+	Name string `json:"name"`
+	// Operation is as in the status of a ChangeSet: Created, Updated, Unchanged or Deleted.
+	Operation string `json:"operation"`
+}
+
+func (a *applied) printText(text *output.Text) {
+	for _, r := range a.Records {
+		text.Line("record.kubi.zone/%s %s", r.Name, strings.ToLower(r.Operation))
+	}
+	if a.Zone != "" {
+		text.Line("zone %s: serial %d", a.Zone, a.Serial)
+	}
 }
 
 func (o *options) run(ctx context.Context, in io.Reader, out, stderr io.Writer) error {
@@ -66,14 +91,14 @@ func (o *options) run(ctx context.Context, in io.Reader, out, stderr io.Writer) 
 	if err != nil {
 		return locateError(err, from)
 	}
-	buffered := bufio.NewWriter(out)
+	result := &applied{Records: []appliedRecord{}}
 	for _, item := range made.Status.Items {
-		terminal.Fprintf(buffered, "record.kubi.zone/%s %s\n", item.Name, strings.ToLower(item.Operation))
+		result.Records = append(result.Records, appliedRecord{item.Name, item.Operation})
 	}
 	if zone := made.Status.ZoneRef; zone != nil {
-		terminal.Fprintf(buffered, "zone %s/%s: serial %d\n", zone.Namespace, zone.Name, made.Status.Serial)
+		result.Zone, result.Serial = zone.Namespace+"/"+zone.Name, made.Status.Serial
 	}
-	return buffered.Flush()
+	return o.format.Print(out, "AppliedChangeSet", result, result.printText)
 }
 
 type place struct {
@@ -228,6 +253,7 @@ user of the kubeconfig.`,
 			return o.run(command.Context(), command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
 		},
 	}
+	o.format = output.AddFormat(command)
 	flags := command.Flags()
 	o.client.AddFlagsWithNamespace(flags)
 	flags.StringSliceVarP(&o.files, "filename", "f", nil, "files of manifests, YAML or JSON; - is standard input")

@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/lint"
 	"kubi.zone/kubizone/pkg/cmd/names"
 	"kubi.zone/kubizone/pkg/cmd/program"
+	"kubi.zone/kubizone/pkg/cmd/review"
 	"kubi.zone/kubizone/pkg/cmd/status"
 	"kubi.zone/kubizone/pkg/cmd/updatekey"
 	"kubi.zone/kubizone/pkg/cmd/verify"
@@ -46,6 +47,7 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 		importer.NewCommand(),
 		exporter.NewCommand(),
 		lint.NewCommand(),
+		review.NewCommand(),
 		verify.NewCommand(),
 		explain.NewCommand(),
 		updatekey.NewCommand(),
@@ -62,8 +64,8 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 // Results are the results of commands that JSON and YAML have, by their kinds.
 func Results() map[string]any {
 	all := map[string]any{}
-	for _, of := range []func() map[string]any{doctor.Results, explain.Results, history.Results, importer.Results, lint.Results,
-		names.Results, status.Results, verify.Results, why.Results} {
+	for _, of := range []func() map[string]any{applier.Results, doctor.Results, explain.Results, history.Results,
+		importer.Results, lint.Results, names.Results, status.Results, updatekey.Results, verify.Results, why.Results} {
 		maps.Copy(all, of())
 	}
 	return all

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/cmd/tracing"
 )
 
 // Options are the flags.
@@ -28,6 +29,7 @@ type Options struct {
 	HealthListen  string
 	Lease         string
 	LeaseDuration time.Duration
+	Traces        tracing.Options
 }
 
 // NewOptions returns the defaults.
@@ -41,6 +43,7 @@ func NewOptions() *Options {
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlags(flags)
+	o.Traces.AddFlags(flags)
 	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; "+
 		"port 0 takes a free one")
 	flags.StringVar(&o.Lease, "lease", o.Lease, "NAMESPACE/NAME of the Lease by which one of several controllers is elected")
@@ -57,7 +60,9 @@ type Config struct {
 	Server        *process.Server
 	Lease         types.NamespacedName
 	LeaseDuration time.Duration
-	Out           io.Writer
+	// Traces is nil without traces.
+	Traces *tracing.Config
+	Out    io.Writer
 }
 
 // Complete reads the options and their files, and returns all errors.
@@ -76,6 +81,8 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	if o.LeaseDuration < 3*time.Second {
 		wrong = append(wrong, fmt.Errorf("--lease-duration %s: must be at least 3s, for it is renewed every fifth of it", o.LeaseDuration))
 	}
+	c.Traces, err = o.Traces.Complete()
+	wrong = append(wrong, err)
 	c.Client, _, err = o.Client.Client()
 	return c, errors.Join(append(wrong, err)...)
 }

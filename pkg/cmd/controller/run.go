@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,10 +26,12 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/signing"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/cmd/tracing"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/memory"
+	"kubi.zone/kubizone/pkg/traces"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
@@ -54,7 +57,12 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	defer shell.Close()
-	w, err := c.newWorker(shell)
+	spans, err := tracing.Open(ctx, c.Traces, "controller")
+	if err != nil {
+		return err
+	}
+	defer tracing.Close(spans)
+	w, err := c.newWorker(shell, spans)
 	if err != nil {
 		return err
 	}
@@ -81,7 +89,7 @@ func (c *Config) Run(ctx context.Context) error {
 	})
 }
 
-func (c *Config) newWorker(shell *process.Process) (*worker, error) {
+func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (*worker, error) {
 	identity, err := process.NewIdentity()
 	if err != nil {
 		return nil, err
@@ -93,7 +101,11 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	} else {
 		set = zoneview.NewSet(zoneview.Within(memory.Total()))
 	}
-	client, err := versioned.NewForConfig(class.WithoutWaiting(process.Reach(api, class.FieldManager)))
+	own := class.WithoutWaiting(process.Reach(api, class.FieldManager))
+	if spans != nil {
+		own.Wrap(traces.Transport)
+	}
+	client, err := versioned.NewForConfig(own)
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +124,11 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 	w.recorder = events.NewBroadcaster(&events.EventSinkImpl{Interface: w.cluster.EventsV1()})
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
 	secrets := delivering.NewClusterSecrets(w.cluster.CoreV1())
-	agents, selected, zones := agents.New(secrets), transferclass.NewServers(servers), local.Kubizone().V1alpha1().Zones()
+	known := agents.New(secrets)
+	agents.NewMetrics(w.Registry, known)
+	selected, zones := transferclass.NewServers(servers), local.Kubizone().V1alpha1().Zones()
 	sources := delivering.Sources{
-		Members: members, Views: set, Client: client, Servers: selected, Zones: zones.Lister(), Agents: agents, Secrets: secrets,
+		Members: members, Views: set, Client: client, Servers: selected, Zones: zones.Lister(), Agents: known, Secrets: secrets,
 		Keys: &transferclass.Keys{},
 	}
 	w.controller, err = class.New(class.Config{
@@ -124,13 +138,14 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		Leases: func(changed func()) *heartbeat.Watcher { return heartbeat.NewWatcher(leases, changed) },
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry,
 		// The last holder released the Lease without calls in flight, or has not renewed it for longer than a call.
-		Lease: c.LeaseDuration, HealthInterval: c.HealthInterval, Backoff: c.Backoff,
+		Lease: c.LeaseDuration, HealthInterval: c.HealthInterval, Backoff: c.Backoff, Traces: spans,
 	})
 	if err != nil {
 		return nil, err
 	}
 	if c.Server == nil {
-		w.Feed, err = fromapi.New(fromapi.Config{Client: shell.Client, Zones: zones, Set: set, Registry: w.Registry})
+		w.Feed, err = fromapi.New(fromapi.Config{Client: shell.Client, Zones: zones, Set: set, Registry: w.Registry,
+			Traced: spans != nil})
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +154,7 @@ func (c *Config) newWorker(shell *process.Process) (*worker, error) {
 		Client: client, Zones: zones, Deliveries: local.Kubizone().V1alpha1().Deliveries(),
 		Classes: local.Kubizone().V1alpha1().DNSClasses(),
 		InForce: w.controller.InForce, Holder: members.HolderAmong, Views: set,
-		Servers: selected, Agents: agents, Secrets: secrets, ParentServers: signing.LookupParentServers(net.DefaultResolver), Now: time.Now,
+		Servers: selected, Agents: known, Secrets: secrets, ParentServers: signing.LookupParentServers(net.DefaultResolver), Now: time.Now,
 		Registry: w.Registry,
 	})
 	if err != nil {

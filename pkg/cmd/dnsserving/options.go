@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kubi.zone/kubizone/pkg/primary"
@@ -58,13 +59,15 @@ type Config struct {
 	Notify    []primary.Target
 	// Reachable is primary.Config.Reachable.
 	Reachable func(ctx context.Context)
+	// Traces is primary.Config.Traces.
+	Traces trace.TracerProvider
 }
 
 // Primary returns a primary with a bound port, so that a taken port ends the program first.
 func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
 		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen,
-		Keys: c.Keys, Allow: c.Allow, Notify: c.Notify, Reachable: c.Reachable, Updates: updates,
+		Keys: c.Keys, Allow: c.Allow, Notify: c.Notify, Reachable: c.Reachable, Updates: updates, Traces: c.Traces,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--dns-listen: %w", err)

@@ -73,7 +73,7 @@ func describeSOAChange(before, after *v1alpha1.Record) string {
 
 // addEntries adds the changes of a Zone's own entries: SOA, NS, and addresses of name servers. NS and glue are also
 // shown in the parent zone (S6.1 to S6.5).
-func (r *report) addEntries(ctx context.Context, client rest.Interface, write *load.Change) error {
+func (r *Plan) addEntries(ctx context.Context, client rest.Interface, write *load.Change) error {
 	snapshots, err := r.readSnapshots(ctx, client, write)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (r *report) addEntries(ctx context.Context, client rest.Interface, write *l
 
 // readSnapshots returns a Zone's content before and after a write, without the plan's Records, or nil if it has no name
 // or no change.
-func (r *report) readSnapshots(ctx context.Context, client rest.Interface, write *load.Change) (out [2]*zoneview.Snapshot, err error) {
+func (r *Plan) readSnapshots(ctx context.Context, client rest.Interface, write *load.Change) (out [2]*zoneview.Snapshot, err error) {
 	var headers [2]content.Header
 	for side, zone := range []*v1alpha1.Zone{write.ZoneBefore, write.ZoneAfter} {
 		if zone != nil && zone.Status.FQDN != "" {

@@ -173,7 +173,23 @@ func (o *options) parseTarget(namespace string) (load.Target, error) {
 	return target, nil
 }
 
-func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer, consent *output.Consent) error {
+// imported is the result of an import. Refusals and remarks are in the log of the command.
+type imported struct {
+	Counts  load.Result `json:"counts"`
+	Sources int         `json:"sources"`
+	// NotImported is the number of sources with an error.
+	NotImported int `json:"notImported"`
+}
+
+func (i *imported) printText(text *output.Text) {
+	summary := i.Counts.String()
+	if i.NotImported > 0 {
+		summary += fmt.Sprintf(", %d of %d sources not imported", i.NotImported, i.Sources)
+	}
+	text.Line("%s", summary)
+}
+
+func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer, consent *output.Consent, format *output.Format) error {
 	defer c.showProgress(progress)()
 	c.load.Confirm = func(removals int) error { return consent.Ask(in, progress, removals, "Records") }
 	loader, err := load.New(c.load)
@@ -181,11 +197,10 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer,
 		return err
 	}
 	total, failed := c.importAll(ctx, loader, in)
-	summary := total.String()
-	if len(failed) > 0 {
-		summary += fmt.Sprintf(", %d of %d sources not imported", len(failed), len(c.sources))
+	result := &imported{total, len(c.sources), len(failed)}
+	if err := format.Print(out, "Import", result, result.printText); err != nil {
+		return err
 	}
-	terminal.Fprintf(out, "%s\n", summary)
 	incomplete := total.Incomplete()
 	if total.Written+total.Removed > 0 && (len(failed) > 0 || incomplete != "") {
 		terminal.Fprintf(progress, "written Records stay: an import is not one transaction; kubectl kubizone apply changes up to 100 "+
@@ -303,6 +318,7 @@ func (c *config) compareZone(ctx context.Context, zone types.NamespacedName, bef
 // NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
 	o := &options{client: kubeconfig.NewOptions()}
+	var format *output.Format
 	command := &cobra.Command{
 		Use:   "import FILE|-|axfr://SERVER[:PORT]/ZONE...",
 		Short: "bring zone files and transfers into zones",
@@ -338,7 +354,7 @@ carried over is reported with the next step.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			if o.plan {
-				plan := &planOptions{options: *o, format: &output.Format{}}
+				plan := &planOptions{options: *o, format: format}
 				return plan.runPlan(command.Context(), arguments, command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
 			}
 			c, warnings, err := o.completeOptions(arguments)
@@ -348,9 +364,10 @@ carried over is reported with the next step.`,
 			if err != nil {
 				return err
 			}
-			return c.run(command.Context(), command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr(), &o.consent)
+			return c.run(command.Context(), command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr(), &o.consent, format)
 		},
 	}
+	format = output.AddFormat(command)
 	o.addFlags(command.Flags())
 	command.Flags().BoolVar(&o.plan, "plan", false, "print what would change, as kubectl kubizone plan with these arguments, and "+
 		"write nothing")

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
@@ -35,30 +36,75 @@ type planOptions struct {
 	format                *output.Format
 }
 
-// Results are the results of the command plan by their kinds.
-func Results() map[string]any { return map[string]any{"Plan": report{}} }
+// Results are the results of the commands by their kinds.
+func Results() map[string]any { return map[string]any{"Plan": Plan{}, "Import": imported{}} }
 
 // Kinds other than plannedKinds do not affect zones.
 var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
 
+// runPlan prints a plan, and returns ErrChanges for one with changes.
 func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
+	plan, failed := o.makePlan(ctx, arguments, in, progress)
+	if plan == nil {
+		return failed
+	}
+	if err := plan.printReport(out, o.format); err != nil {
+		return err
+	}
+	incomplete := plan.Counts.Incomplete()
+	switch {
+	case failed != nil:
+		return failed
+	case incomplete != "":
+		return fmt.Errorf("%s: %w", incomplete, ErrRefused)
+	case plan.Counts.Written+plan.Counts.Removed > 0:
+		return ErrChanges
+	}
+	return nil
+}
+
+// Planner makes plans of manifests.
+type Planner struct{ options planOptions }
+
+// NewPlanner returns a Planner without files.
+func NewPlanner() *Planner {
+	return &Planner{planOptions{options: options{client: kubeconfig.NewOptions()}}}
+}
+
+// AddFlags adds the flags for manifests of the command plan.
+func (p *Planner) AddFlags(flags *pflag.FlagSet) {
+	p.options.client.AddFlagsWithNamespace(flags)
+	p.options.addManifestFlags(flags)
+	flags.BoolVar(&p.options.prune, "prune", false, "with -l: remove the Zones, Delegations and Records that the manifests lack")
+}
+
+// Files returns the files of -f.
+func (p *Planner) Files() []string { return p.options.files }
+
+// Plan asks the server. The plan is incomplete beside an error, or nil.
+func (p *Planner) Plan(ctx context.Context, in io.Reader, progress io.Writer) (*Plan, error) {
+	return p.options.makePlan(ctx, nil, in, progress)
+}
+
+// makePlan returns an incomplete plan, or nil, with an error.
+func (o *planOptions) makePlan(ctx context.Context, arguments []string, in io.Reader, progress io.Writer) (*Plan, error) {
 	manifests := len(o.files)+len(o.kustomizations) > 0
 	switch {
 	case manifests == (len(arguments) > 0):
-		return errors.New("name either manifests, by -f or -k, or zone files and transfers with their --zone")
+		return nil, errors.New("name either manifests, by -f or -k, or zone files and transfers with their --zone")
 	case manifests && (o.zone != "" || o.view != "" || o.origin != "" || o.createZone || o.fromCRD || o.tsigKeyFile != ""):
-		return errors.New("--zone, --view, --origin, --create-zone, --from-crd and --tsig-key-file go with zone files and transfers, " +
-			"not with -f or -k")
+		return nil, errors.New("--zone, --view, --origin, --create-zone, --from-crd and --tsig-key-file go with zone files and " +
+			"transfers, not with -f or -k")
 	case manifests && o.prune != (o.selector != ""):
-		return errors.New("--prune of manifests needs -l LABEL=VALUE: the Zones, Delegations and Records with it that the manifests lack " +
-			"are removed")
+		return nil, errors.New("--prune of manifests needs -l LABEL=VALUE: the Zones, Delegations and Records with it that the " +
+			"manifests lack are removed")
 	case !manifests && (o.selector != "" || o.fieldManager != ""):
-		return errors.New("-l and --field-manager go with -f and -k")
+		return nil, errors.New("-l and --field-manager go with -f and -k")
 	}
 	o.plan = true
 	c, warnings, err := o.completeOptions(arguments)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	report := newReport()
 	for _, warning := range warnings {
@@ -75,7 +121,7 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 	}
 	loader, err := load.New(c.load)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var failed []error
 	if manifests {
@@ -99,24 +145,12 @@ func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Rea
 		failed = append(failed, err)
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted: the plan is incomplete and not printed, and nothing was written (%w)", context.Cause(ctx))
+		return nil, fmt.Errorf("interrupted: the plan is incomplete and not printed, and nothing was written (%w)", context.Cause(ctx))
 	}
-	if err := report.printReport(out, o.format); err != nil {
-		return err
-	}
-	incomplete := report.Counts.Incomplete()
-	switch {
-	case len(failed) > 0:
-		return errors.Join(failed...)
-	case incomplete != "":
-		return fmt.Errorf("%s: %w", incomplete, ErrRefused)
-	case report.Counts.Written+report.Counts.Removed > 0:
-		return ErrChanges
-	}
-	return nil
+	return report, errors.Join(failed...)
 }
 
-func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in io.Reader, report *report) ([]*unstructured.Unstructured,
+func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in io.Reader, report *Plan) ([]*unstructured.Unstructured,
 	error) {
 	var objects []*unstructured.Unstructured
 	read := func(path string, from func() ([]byte, error)) error {
@@ -206,12 +240,15 @@ with its flags.`,
 		},
 	}
 	o.format = output.AddFormat(command, output.Markdown)
-	flags := command.Flags()
-	o.addFlags(flags)
+	o.addFlags(command.Flags())
+	o.addManifestFlags(command.Flags())
+	return command
+}
+
+func (o *planOptions) addManifestFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&o.files, "filename", "f", nil, "files and directories of manifests (.yaml, .yml, .json); - is standard input")
 	flags.StringSliceVarP(&o.kustomizations, "kustomize", "k", nil, "directories that kubectl kustomize builds manifests of")
 	flags.StringVarP(&o.selector, "selector", "l", "", "with --prune: the label of the objects that the manifests have")
 	flags.StringVar(&o.fieldManager, "field-manager", "", "apply manifests as this field manager does, by server-side apply; "+
 		"absent: as the client that applied each object last")
-	return command
 }

@@ -26,23 +26,27 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-type report struct {
-	Zones []*zoneReport `json:"zones,omitempty"`
+// Plan has the changes by an apply or an import.
+type Plan struct {
+	Zones []*ZonePlan `json:"zones,omitempty"`
 	// Others are changes of objects without a zone.
 	Others     []load.Change `json:"others,omitempty"`
-	Notes      []note        `json:"notes,omitempty"`
+	Notes      []Note        `json:"notes,omitempty"`
 	Counts     load.Result   `json:"counts"`
 	PassedOver int           `json:"passedOver"`
 
-	byName  map[string]*zoneReport
+	byName  map[string]*ZonePlan
 	unread  int
 	classes *v1alpha1.DNSClassList
 }
 
-type zoneReport struct {
+// ZonePlan has the changes in a zone.
+type ZonePlan struct {
 	Zone    string        `json:"zone"`
 	FQDN    string        `json:"fqdn,omitempty"`
 	Changes []load.Change `json:"changes"`
+	// RRsets is the number of RRsets before.
+	RRsets int64 `json:"rrsets,omitempty"`
 	// Held is the reason why the zone would be held, or "".
 	Held string `json:"held,omitempty"`
 	// Classes deliver the zone. Unknown is the reason if they are unreadable.
@@ -52,23 +56,24 @@ type zoneReport struct {
 	write *load.Change
 }
 
-type note struct {
+// Note is a message of the server.
+type Note struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 }
 
-func (n note) String() string { return n.Kind + ": " + n.Text }
+func (n Note) String() string { return n.Kind + ": " + n.Text }
 
-func newReport() *report { return &report{byName: make(map[string]*zoneReport)} }
+func newReport() *Plan { return &Plan{byName: make(map[string]*ZonePlan)} }
 
-func (r *report) addChange(c load.Change) {
+func (r *Plan) addChange(c load.Change) {
 	if c.Zone == "" {
 		r.Others = append(r.Others, c)
 		return
 	}
 	z := r.byName[c.Zone]
 	if z == nil {
-		z = &zoneReport{Zone: c.Zone, Classes: []string{}}
+		z = &ZonePlan{Zone: c.Zone, Classes: []string{}}
 		r.byName[c.Zone] = z
 	}
 	z.Changes = append(z.Changes, c)
@@ -77,13 +82,13 @@ func (r *report) addChange(c load.Change) {
 	}
 }
 
-func (r *report) addNote(kind, text string) {
-	r.Notes = append(r.Notes, note{kind, text})
+func (r *Plan) addNote(kind, text string) {
+	r.Notes = append(r.Notes, Note{kind, text})
 }
 
 var kindsOfNotes = []string{"refused", "left as it is", "releases", "not taken over", "warning"}
 
-func (r *report) completeReport(ctx context.Context, client versioned.Interface) error {
+func (r *Plan) completeReport(ctx context.Context, client versioned.Interface) error {
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
 		if write := r.byName[name].write; write != nil {
 			if err := r.addEntries(ctx, client.KubizoneV1alpha1().RESTClient(), write); err != nil {
@@ -95,7 +100,7 @@ func (r *report) completeReport(ctx context.Context, client versioned.Interface)
 		return cmp.Or(strings.Compare(a.Text, b.Text), strings.Compare(b.Op, a.Op))
 	}
 	slices.SortStableFunc(r.Others, order)
-	slices.SortStableFunc(r.Notes, func(a, b note) int {
+	slices.SortStableFunc(r.Notes, func(a, b Note) int {
 		return cmp.Or(slices.Index(kindsOfNotes, a.Kind)-slices.Index(kindsOfNotes, b.Kind), strings.Compare(a.Text, b.Text))
 	})
 	for _, name := range slices.Sorted(maps.Keys(r.byName)) {
@@ -109,7 +114,7 @@ func (r *report) completeReport(ctx context.Context, client versioned.Interface)
 	return nil
 }
 
-func (r *report) completeZone(ctx context.Context, client versioned.Interface, z *zoneReport) error {
+func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *ZonePlan) error {
 	namespace, name, _ := strings.Cut(z.Zone, "/")
 	zone, err := client.KubizoneV1alpha1().Zones(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
@@ -121,7 +126,7 @@ func (r *report) completeZone(ctx context.Context, client versioned.Interface, z
 	case err != nil:
 		return fmt.Errorf("zone %s: %w", z.Zone, err)
 	}
-	z.FQDN = zone.Status.FQDN
+	z.FQDN, z.RRsets = zone.Status.FQDN, int64(zone.Status.RRsetCount)
 	if z.Held, err = z.foreseeHold(ctx, client, zone); err != nil {
 		return err
 	}
@@ -162,7 +167,7 @@ func (r *report) completeZone(ctx context.Context, client versioned.Interface, z
 
 // foreseeHold returns why the zone is or would be held, or "". A name that other Records keep counts as removed, so a
 // hold is predicted too often, never too rarely.
-func (z *zoneReport) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
+func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
 		return "is held now: " + c.Message, nil
@@ -170,12 +175,7 @@ func (z *zoneReport) foreseeHold(ctx context.Context, client versioned.Interface
 	if zone.Status.FQDN == "" {
 		return "", nil
 	}
-	counted := make(map[string]int)
-	for _, c := range z.Changes {
-		if key := c.FQDN + " " + c.Type; c.FQDN != "" && c.Namespace == zone.Namespace {
-			counted[key] += map[string]int{"+": 1, "-": -1}[c.Op]
-		}
-	}
+	counted := z.countRRsets(func(namespace string) bool { return namespace == zone.Namespace })
 	gone := 0
 	for _, n := range counted {
 		gone -= min(max(n, -1), 1)
@@ -200,9 +200,35 @@ func (z *zoneReport) foreseeHold(ctx context.Context, client versioned.Interface
 	}
 }
 
+// countRRsets returns the number of added Records less that of removed ones, by name and type.
+func (z *ZonePlan) countRRsets(of func(namespace string) bool) map[string]int {
+	counted := make(map[string]int)
+	for _, c := range z.Changes {
+		if key := c.FQDN + " " + c.Type; c.FQDN != "" && of(c.Namespace) {
+			counted[key] += map[string]int{"+": 1, "-": -1}[c.Op]
+		}
+	}
+	return counted
+}
+
+// Removed returns the number of RRsets with fewer Records, also if others remain.
+func (z *ZonePlan) Removed() (n int) {
+	for _, by := range z.countRRsets(func(string) bool { return true }) {
+		if by < 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// IsRemoved reports whether the Zone itself goes.
+func (z *ZonePlan) IsRemoved() bool {
+	return z.write != nil && z.write.ZoneBefore != nil && z.write.ZoneAfter == nil
+}
+
 // losesNameServers reports whether the plan removes the last apex NS. grown is the change in the number of NS Records
 // there.
-func (z *zoneReport) losesNameServers(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone, grown int) (bool, error) {
+func (z *ZonePlan) losesNameServers(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone, grown int) (bool, error) {
 	has := zone.Spec.NameServers
 	if z.write != nil && z.write.ZoneAfter != nil {
 		has = z.write.ZoneAfter.Spec.NameServers
@@ -219,7 +245,8 @@ func (z *zoneReport) losesNameServers(ctx context.Context, client versioned.Inte
 	return err == nil && len(records.Items)+grown <= 0, err
 }
 
-func (z *zoneReport) title() string {
+// title returns the zone's name, in the form of code, and the numbers of changes.
+func (z *ZonePlan) title(code func(string) string) string {
 	counts := make(map[string]int)
 	for _, c := range z.Changes {
 		counts[c.Op]++
@@ -228,10 +255,10 @@ func (z *zoneReport) title() string {
 	if z.FQDN != "" {
 		name = z.FQDN + " (" + z.Zone + ")"
 	}
-	return fmt.Sprintf("zone %s: %d added, %d changed, %d removed", name, counts["+"], counts["~"], counts["-"])
+	return fmt.Sprintf("%s: %d added, %d changed, %d removed", code(name), counts["+"], counts["~"], counts["-"])
 }
 
-func (z *zoneReport) describeClasses() string {
+func (z *ZonePlan) describeClasses() string {
 	switch {
 	case z.Unknown != "":
 		return "not known: " + z.Unknown
@@ -241,7 +268,7 @@ func (z *zoneReport) describeClasses() string {
 	return strings.Join(z.Classes, ", ")
 }
 
-func (r *report) summary() string {
+func (r *Plan) summary() string {
 	text := r.Counts.String()
 	if r.PassedOver > 0 {
 		text += fmt.Sprintf(", %d of other kinds passed over", r.PassedOver)
@@ -249,16 +276,14 @@ func (r *report) summary() string {
 	return text + " (plan: nothing is kept)"
 }
 
-func (r *report) printReport(out io.Writer, format *output.Format) error {
+func (r *Plan) printReport(out io.Writer, format *output.Format) error {
 	if format.Is(output.Markdown) {
-		var b strings.Builder
-		r.printMarkdown(&b)
-		_, err := io.WriteString(out, b.String())
+		_, err := io.WriteString(out, r.Markdown())
 		return err
 	}
 	return format.Print(out, "Plan", r, func(text *output.Text) {
 		for _, z := range r.Zones {
-			text.Line("%s; classes: %s", z.title(), z.describeClasses())
+			text.Line("zone %s; classes: %s", z.title(strings.Clone), z.describeClasses())
 			addLines(text, z.Changes)
 			if z.Held != "" {
 				text.Line("held: %s", z.Held)
@@ -287,27 +312,22 @@ func listLines[T fmt.Stringer](all []T) string {
 	return b.String()
 }
 
-func (r *report) printMarkdown(b *strings.Builder) {
-	block := func(title, language, text string) {
-		fence := "```"
-		for strings.Contains(text, fence) {
-			fence += "`"
-		}
-		terminal.Fprintf(b, "### %s\n\n%s%s\n", title, fence, language)
-		b.WriteString(text + fence + "\n\n")
-	}
+// Markdown returns the plan with the texts of tenants as code: no mention, link, heading or HTML.
+func (r *Plan) Markdown() string {
+	var b strings.Builder
 	for _, z := range r.Zones {
-		block("Z"+z.title()[1:], "diff", listLines(z.Changes))
-		terminal.Fprintf(b, "Told: %s.\n\n", z.describeClasses())
+		b.WriteString("### Zone " + z.title(output.Code) + "\n\n" + output.CodeBlock("diff", listLines(z.Changes)))
+		b.WriteString("Told: " + output.Code(z.describeClasses()) + ".\n\n")
 		if z.Held != "" {
-			terminal.Fprintf(b, "**Held**: %s\n\n", z.Held)
+			b.WriteString("**Held**: " + output.Code(z.Held) + "\n\n")
 		}
 	}
 	if len(r.Others) > 0 {
-		block("In no zone", "diff", listLines(r.Others))
+		b.WriteString("### In no zone\n\n" + output.CodeBlock("diff", listLines(r.Others)))
 	}
 	if len(r.Notes) > 0 {
-		block("Refusals and warnings", "text", listLines(r.Notes))
+		b.WriteString("### Refusals and warnings\n\n" + output.CodeBlock("text", listLines(r.Notes)))
 	}
 	b.WriteString(r.summary() + "\n")
+	return b.String()
 }

@@ -1,15 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package lint is the sub-command that validates manifests without a server.
+// Package lint is the sub-command that judges manifests without a server.
 //
 // Guarantees:
 //
-//	L1. Errors and warnings are those of the server, in the same words. There is no warning about a Zone whose name
-//	    server address or rule is in another object of the files.
-//	L2. Every object is validated, and any error gives exit code 1.
+//	L1. Errors and warnings are those of the server, in the same words: of each object by package validation, and of
+//	    all objects by package law, as of a server without others. A test compares both with testdata/mistakes.yaml.
+//	L2. No error and no warning rests on an object outside of the files: a zone only named there, or Records and
+//	    Delegations of another namespace. A name without a rule in the files is a warning.
+//	L3. Every object is judged, and any error gives exit code 1.
 //
-// Out of scope: rules, claims and conflicts, which depend on other objects.
+// Out of scope: classes, namespaces, Secrets and stored objects of a server.
 //
-// Read lint.go.
+// Read first: lint.go, set.go, store.go.
 package lint

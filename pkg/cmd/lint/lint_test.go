@@ -17,6 +17,12 @@ import (
 // L1, L2: each object has the server's errors and warnings; an error does not stop the command.
 func TestLint_judgesEachObject(t *testing.T) {
 	head := "apiVersion: kubi.zone/v1alpha1\n"
+	record := func(name, spec string) string {
+		return head + "kind: Record\nmetadata: {name: " + name + "}\nspec: {" + spec + "}\n---\n"
+	}
+	zone := func(name, spec string) string {
+		return head + "kind: Zone\nmetadata: {name: " + name + "}\nspec: {" + spec + "}\n---\n"
+	}
 	for _, test := range []struct{ what, text, want string }{
 		{"good", head + "kind: Record\nmetadata: {name: www}\nspec: {domainName: www.example.org., type: A, rdata: 192.0.2.1}\n",
 			"1 objects judged: 0 refused, 0 warnings; 0 of other kinds passed over"},
@@ -30,7 +36,7 @@ func TestLint_judgesEachObject(t *testing.T) {
 			"warning: F: zone z: S5.15: spec.refresh: 100s is short"},
 		{"a host without its dot", head + "kind: Record\nmetadata: {name: x}\n" +
 			"spec: {domainName: x.example.org., type: CNAME, rdata: www.example.com}\n", `F: record x: S5.1: CNAME at x.example.org. ` +
-			`names a host: "www.example.com" has no trailing dot, so it means www.example.com below its zone's name`},
+			`names a host: "www.example.com" has no trailing dot, so it means www.example.com.example.org.; write`},
 		{"a host that repeats the zone", head + "kind: Record\nmetadata: {name: x}\n" +
 			"spec: {domainName: x.example.org., type: MX, rdata: 10 mail.example.org}\n", `"mail.example.org" has no trailing dot`},
 		{"a host of the files", head + "kind: Record\nmetadata: {name: x}\n" +
@@ -45,8 +51,56 @@ func TestLint_judgesEachObject(t *testing.T) {
 			"1 objects judged: 0 refused, 2 warnings"},
 		{"a zone with its name servers and rules", head + "kind: Zone\nmetadata: {name: z}\nspec: {domainName: example.org.}\n---\n" +
 			head + "kind: Record\nmetadata: {name: ns}\nspec: {domainName: example.org., type: NS, rdata: ns1.example.net.}\n---\n" +
-			head + "kind: Delegation\nmetadata: {name: d}\nspec: {zoneRef: {name: z}, namespaces: [a], records: [{pattern: a}]}\n",
+			head + "kind: Delegation\nmetadata: {name: d}\nspec: {zoneRef: {name: z}, namespaces: [default], records: [{pattern: '@'}]}\n",
 			"3 objects judged: 0 refused, 0 warnings"},
+		{"a host without its dot in a zone of other files", record("x", "zoneRef: {name: other}, "+
+			"domainName: x.b, type: CNAME, rdata: a.example.com"),
+			`F: record x: S5.1: CNAME at x.b below its zone's name names a host: "a.example.com" has no trailing dot, so it means ` +
+				"a.example.com below its zone's name; write"},
+		{"a zone in a zone of other files", zone("z", "domainName: dev, zoneRef: {name: other}, nameServers: [{name: ns.example.net.}], "+
+			"delegations: [{namespaces: [a], records: [{pattern: 'a.*'}]}]") +
+			record("x", "zoneRef: {name: z}, domainName: b, type: A, rdata: 192.0.2.1"),
+			"warning: F: record x: no rule of the files allows it"},
+		{"zoneRefs that lead back", zone("other", "domainName: a, zoneRef: {name: z}") +
+			zone("z", "domainName: b, zoneRef: {name: other}") +
+			zone("self", "domainName: s, zoneRef: {name: self}") +
+			record("x", "zoneRef: {name: z}, domainName: x, type: A, rdata: 192.0.2.1") +
+			record("w", "zoneRef: {name: self}, domainName: x, type: A, rdata: 192.0.2.1"),
+			"5 objects judged: 1 refused, 2 warnings"},
+		{"a cut, hosts and claims of a zone of other files", record("a", "domainName: sub.example.org., type: NS, rdata: ns.sub") +
+			record("b", "domainName: x.sub.example.org., type: A, rdata: 192.0.2.1") +
+			record("c", "domainName: mx.example.org., type: MX, rdata: 10 nothere") +
+			record("d", "domainName: ds.example.org., type: DS, rdata: 1 13 2 "+strings.Repeat("A", 64)) +
+			record("e", "domainName: example.org., type: CNAME, rdata: x.example.net."), "5 objects judged: 0 refused, 0 warnings"},
+		{"two Records of a name", record("a", "domainName: x.example.org., type: CNAME, rdata: y.example.net.") +
+			record("b", "domainName: x.example.org., type: A, rdata: 192.0.2.1"), "error: F: record b: spec.domainName: Invalid value: " +
+			`"x.example.org.": A is not allowed beside the CNAME at x.example.org. (S5.6; remove the CNAME or use another name)`},
+		{"two policies", record("a", "domainName: x.example.org., type: TXT, rdata: v=spf1 -all") +
+			record("b", "domainName: x.example.org., type: TXT, rdata: v=spf1 mx -all"), "warning: F: record b: S5.14: TXT at " +
+			"x.example.org. is a second SPF policy there, and receivers reject both (RFC 7208 §4.5): merge them into one\n" +
+			"2 objects judged: 0 refused, 1 warnings"},
+		{"name servers before their addresses, and a name without a rule", zone("z", "domainName: example.org., nameServers: [{name: ns}, "+
+			"{name: ns.sub.example.org.}], delegations: [{namespace: default, records: [{pattern: '*'}], zones: [sub]}]") +
+			record("m", "domainName: example.org., zoneRef: {name: z}, type: A, rdata: 192.0.2.1") +
+			record("c", "zoneRef: {name: z}, domainName: c, type: CNAME, rdata: ns.sub") +
+			record("ns", "domainName: ns.example.org., type: A, rdata: 192.0.2.1") +
+			zone("s", "domainName: sub.example.org., nameServers: [{name: ns, addresses: [192.0.2.1]}], delegations: [{namespace: "+
+				"default, records: [{pattern: '*'}]}]"), "warning: F: record m: no rule of the files allows it, and the server refuses " +
+			"it without another: zone example.org. does not delegate A at example.org. to namespace \"default\" (its owner can add a " +
+			"delegation with pattern \"@\")\n5 objects judged: 0 refused, 1 warnings"},
+		{"Records below a zone that is not allowed", zone("z", "domainName: example.org., nameServers: [{name: ns.example.net.}], "+
+			"delegations: [{namespace: a, records: [{pattern: a}]}]") +
+			zone("s", "domainName: sub.example.org., nameServers: [{name: ns.example.net.}], delegations: [{namespace: a, records: "+
+				"[{pattern: a}]}]") + record("r", "domainName: a.sub.example.org., type: A, rdata: 192.0.2.1"),
+			"warning: F: zone s: no rule of the files allows it, and the server refuses it without another: zone example.org. does " +
+				"not delegate the zone sub.example.org. to namespace \"default\" (its owner can add a delegation with zones: " +
+				"[\"sub\"])\n3 objects judged: 0 refused, 1 warnings"},
+		{"a key in a zone of the files", zone("z", "domainName: example.org., nameServers: [{name: ns.example.net.}], delegations: "+
+			"[{namespace: default, records: [{pattern: a}]}]") + head + "kind: UpdateKey\nmetadata: {name: k}\nspec: {tsigSecretRef: " +
+			"{name: k}, records: [{pattern: a.example.org., types: [A]}, {pattern: b.example.org., types: [A]}]}\n",
+			"warning: F: updatekey k: S13.1: spec.records[1].pattern: no rule gives namespace default"},
+		{"a key in other zones", head + "kind: UpdateKey\nmetadata: {name: k}\nspec: {tsigSecretRef: {name: k}, records: [{pattern: " +
+			"a.example.org., types: [A]}]}\n", "1 objects judged: 0 refused, 0 warnings"},
 		{"a later object", "apiVersion: v1\nkind: Namespace\nmetadata: {name: other}\n---\n" + head +
 			"kind: Delegation\nmetadata: {name: d}\n",
 			"1 objects judged: 1 refused, 0 warnings; 1 of other kinds passed over"},

@@ -80,7 +80,29 @@ func (t *Text) Line(format string, args ...any) {
 func (t *Text) Bullet(format string, args ...any) {
 	var line strings.Builder
 	terminal.Fprintf(&line, format, args...)
-	t.built.WriteString("- `" + strings.ReplaceAll(line.String(), "`", "'") + "`\n")
+	t.built.WriteString("- " + Code(line.String()) + "\n")
+}
+
+// Code returns any text as code in a line of Markdown, which makes no mention, link or HTML of it.
+func Code(text string) string {
+	text = terminal.Escape(text)
+	fence := "`"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 || strings.TrimSpace(text) == "" {
+		text = " " + text + " "
+	}
+	return fence + text + fence
+}
+
+// CodeBlock returns escaped lines as a block of code of a language.
+func CodeBlock(language, lines string) string {
+	fence := "```"
+	for strings.Contains(lines, fence) {
+		fence += "`"
+	}
+	return fence + language + "\n" + lines + fence + "\n\n"
 }
 
 // Markdown adds a table of Markdown.

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/cmd/tracing"
 )
 
 // Options are the flags.
@@ -27,6 +28,7 @@ type Options struct {
 	HealthListen string
 	SecretsDir   string
 	Service      string
+	Traces       tracing.Options
 }
 
 // NewOptions returns the defaults.
@@ -38,6 +40,7 @@ func NewOptions() *Options {
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Options.AddFlags(flags)
 	o.Client.AddFlags(flags)
+	o.Traces.AddFlags(flags)
 	flags.StringVar(&o.HealthListen, "health-listen", o.HealthListen, "address and port of /livez, /readyz and /metrics, over HTTP; "+
 		"port 0 takes a free one")
 	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory with the Secrets that DNSClasses name, "+
@@ -56,7 +59,9 @@ type Config struct {
 	// SecretsDir is "" if Secrets are read from the cluster.
 	SecretsDir string
 	// Service leads secondaries to this process; may be zero.
-	Service  types.NamespacedName
+	Service types.NamespacedName
+	// Spans is nil without traces.
+	Spans    *tracing.Config
 	Warnings []string
 	Out      io.Writer
 }
@@ -64,18 +69,19 @@ type Config struct {
 // Complete reads the options and their files, and returns all errors.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Out: out, SecretsDir: o.SecretsDir}
-	var dns, health, client, service error
+	var dns, health, client, service, spans error
 	var namespace string
 	c.Config, c.Warnings, dns = o.Options.Complete()
 	c.HealthListen, health = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
 	c.Client, namespace, client = o.Client.Client()
+	c.Spans, spans = o.Traces.Complete()
 	if o.Service != "" {
 		c.Service, service = o.Client.Object(o.Service, namespace)
 		if client == nil && len(validation.IsDNS1123Label(c.Service.Namespace))+len(validation.IsDNS1123Label(c.Service.Name)) > 0 {
 			service = fmt.Errorf("--service %q: write NAME or NAMESPACE/NAME of a Service", o.Service)
 		}
 	}
-	return c, errors.Join(dns, health, client, service)
+	return c, errors.Join(dns, health, client, service, spans)
 }
 
 // NewCommand returns the sub-command.

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/cmd/tracing"
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/controller/updatekey"
@@ -48,6 +49,12 @@ func (c *Config) Run(ctx context.Context) error {
 		}
 		c.Reachable = func(ctx context.Context) { waitForEndpoint(ctx, cluster, c.Service, own) }
 	}
+	spans, err := tracing.Open(ctx, c.Spans, "primary")
+	if err != nil {
+		return err
+	}
+	defer tracing.Close(spans)
+	c.Traces = spans
 	dns, err := c.Primary(set, updates)
 	if err != nil {
 		return err
@@ -88,7 +95,7 @@ func (c *Config) Run(ctx context.Context) error {
 			Interest: func(zone *v1alpha1.Zone) bool {
 				return slices.Contains(c.DNSViews, zone.Status.View) || members.Any(string(zone.UID))
 			},
-			Registry: p.Registry,
+			Traced: spans != nil, Registry: p.Registry,
 		})
 		if err != nil {
 			return err

@@ -48,10 +48,11 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	// Nothing waits for these informers.
 	fleet := externalversions.NewSharedInformerFactory(client, 0)
 	servers := transferclass.NewServers(fleet)
-	agents := agents.New(secrets)
+	known := agents.New(secrets)
+	agents.NewMetrics(server.Registry(), known)
 	sources := delivering.Sources{
 		Members: members, Views: zones, Client: client, Servers: servers, Zones: informers.Kubizone().V1alpha1().Zones().Lister(),
-		Agents: agents, Secrets: secrets, Keys: &transferclass.Keys{},
+		Agents: known, Secrets: secrets, Keys: &transferclass.Keys{},
 	}
 	controller, err := class.New(class.Config{
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
@@ -86,7 +87,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	signer, err := signing.New(signing.Config{
 		Client: client, Zones: api.Zones(), Deliveries: api.Deliveries(), Classes: api.DNSClasses(), InForce: controller.InForce,
 		Holder: members.HolderAmong, Views: zones,
-		Servers: servers, Agents: agents, Secrets: secrets, ParentServers: c.ParentServers, Now: time.Now,
+		Servers: servers, Agents: known, Secrets: secrets, ParentServers: c.ParentServers, Now: time.Now,
 		Registry: server.Registry(),
 	})
 	if err != nil {

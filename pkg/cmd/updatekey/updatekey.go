@@ -29,6 +29,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
@@ -41,6 +42,7 @@ type options struct {
 	// secretsDir has the Secrets of kubizone up; "" means Secrets of the cluster.
 	secretsDir           string
 	format, server, zone string
+	output               *output.Format
 }
 
 func (o *options) makeClients(argument string) (versioned.Interface, kubernetes.Interface, types.NamespacedName, error) {
@@ -182,9 +184,22 @@ func listFormats() (names []string) {
 	return names
 }
 
+// Results are the results of the command show by their kinds.
+func Results() map[string]any { return map[string]any{"ShownUpdateKey": shown{}} }
+
+// shown has the settings of a client.
 type shown struct {
-	Host, Port, Zone, Key, Algorithm, Secret, SecretName string
-	Transfers                                            bool
+	Host string `json:"host"`
+	Port string `json:"port"`
+	Zone string `json:"zone"`
+	// Key is the name of the TSIG key.
+	Key       string `json:"key"`
+	Algorithm string `json:"algorithm"`
+	// Secret is the key itself in base64, SecretName the Kubernetes Secret.
+	Secret     string `json:"secret"`
+	SecretName string `json:"secretName"`
+	// Transfers is true if the key may transfer its own names.
+	Transfers bool `json:"transfers"`
 }
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9._+/=-]+$`)
@@ -223,6 +238,9 @@ func (o *options) showKey(ctx context.Context, argument string, out io.Writer) e
 			return fmt.Errorf("the Secret %s/%s: data[%q] has characters that a configuration may take for its own; write letters, digits "+
 				"and . _ - there, and the secret in base64", at.Namespace, name, data)
 		}
+	}
+	if o.output.IsDocument() {
+		return o.output.Print(out, "ShownUpdateKey", values, nil)
 	}
 	return writeFormat(out, string(text), values)
 }
@@ -282,6 +300,7 @@ func NewCommand() *cobra.Command {
 		command.Flags().StringVar(&o.secretsDir, "secrets-dir", "", "directory of the Secrets of kubizone up, files NAMESPACE/NAME/KEY "+
 			"(default: the Secrets of the cluster)")
 	}
+	o.output = output.AddFormat(show)
 	show.Flags().StringVar(&o.format, "format", "nsupdate", "client: "+strings.Join(listFormats(), ", "))
 	utilruntime.Must(show.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(listFormats(), cobra.ShellCompDirectiveNoFileComp)))
 	show.Flags().StringVar(&o.server, "primary", "192.0.2.1", "address of the hidden primary, with its port if that is not 53")

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
@@ -71,6 +72,8 @@ type Config struct {
 	// Events are logged if nil.
 	Events   events.EventRecorder
 	Registry metrics.KubeRegistry
+	// Traces may be nil.
+	Traces trace.TracerProvider
 	// Lease is the longest time for which a former leader may continue; 0 as in schedule.Config.
 	Lease          time.Duration
 	HealthInterval time.Duration

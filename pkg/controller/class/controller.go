@@ -96,6 +96,7 @@ func New(config Config) (*Controller, error) {
 		Identity: config.Identity, Source: plan.Source{Views: config.Views, History: past.readChanges, Left: past.readLeft},
 		Store: c.store, Observer: c, Metrics: c.metrics, Logger: slog.New(logr.ToSlogHandler(klog.Background())),
 		Lease: config.Lease, CallTimeout: validation.MaxWebhookTimeout * time.Second, Backoff: config.Backoff,
+		Traces: config.Traces,
 	})
 	return c, c.watchObjects()
 }

@@ -207,6 +207,10 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 		return
 	}
 	a.lease.PrepareFence(m.StateDelivering(f, t))
+	confirmed := m.State.Serial
+	causes := a.findCauses(confirmed)
+	ctx, span := a.startSpan(ctx, "Deliver", causes)
+	defer span.End()
 	var report delivery.Report
 	for _, plan := range t.Plans {
 		a.completePlan(&plan)
@@ -223,9 +227,9 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 		return
 	}
 	f.Now = time.Now()
-	confirmed := m.State.Serial
 	done := m.RecordAnswer(f, t, report, err)
-	if e := done.Event; e.Outcome == delivery.OutcomeDelivered && e.Serial != confirmed {
+	confirms := done.Event.Outcome == delivery.OutcomeDelivered && done.Event.Serial != confirmed
+	if confirms {
 		lag := time.Duration(0)
 		if !f.Changed.IsZero() {
 			lag = f.Now.Sub(f.Changed)
@@ -233,6 +237,7 @@ func (a *attempt) deliverPlans(ctx context.Context, repeat bool) {
 		a.config.Metrics.Delivered(a.key.Class, lag)
 	}
 	a.storeOutcome(ctx, done)
+	a.endDelivery(span, causes, done.Event, confirms)
 }
 
 func (a *attempt) completePlan(plan *delivery.Plan) {

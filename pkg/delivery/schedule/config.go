@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/lease"
 	"kubi.zone/kubizone/pkg/delivery/plan"
@@ -31,6 +33,8 @@ type Config struct {
 	// of the rest, and so on.
 	Workers int
 	Backoff delivery.Backoff
+	// Traces records the deliveries of sampled writes; nil: none.
+	Traces trace.TracerProvider
 }
 
 func (c Config) withDefaults() Config {

@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
+	"kubi.zone/kubizone/pkg/traces"
 )
 
 const (
@@ -78,7 +79,9 @@ func (p *Provider) sendRequest(ctx context.Context, timeout time.Duration, metho
 	if err != nil {
 		return answer{}, err
 	}
+	span := traces.Call(ctx, request)
 	response, err := p.client.Do(request)
+	traces.End(span, err != nil, "no answer")
 	if err != nil {
 		return answer{}, p.explainUnreachable(ctx, err, timeout, secrets)
 	}

@@ -12032,6 +12032,13 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallba
 							Ref:         ref(kubizonev1alpha1.RecordReference{}.OpenAPIModelName()),
 						},
 					},
+					"traceparent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "traceparent is the span of the write (W3C Trace Context), if it was sampled, with `sources=true`.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
 				},
 				Required: []string{"from", "to"},
 			},
@@ -12206,7 +12213,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref common.Referen
 					},
 					"sources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sources adds user and Record to each change. Needs permission to list Records in all namespaces.",
+							Description: "sources adds user, Record and traceparent to each change, in the form `definition` the traceparent alone. Needs permission to list Records in all namespaces.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -13337,6 +13344,13 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 									},
 								},
 							},
+						},
+					},
+					"traceparent": {
+						SchemaProps: spec.SchemaProps{
+							Description: "traceparent as in ZoneChange.",
+							Type:        []string{"string"},
+							Format:      "",
 						},
 					},
 				},

@@ -118,6 +118,9 @@ type Step struct {
 	Others []RecordRef `json:"recs,omitempty"`
 	By     string      `json:"by,omitempty"`
 	Origin
+	// Trace is the traceparent of the recorded span behind the step, of 55 octets, or "". It is not part of the
+	// definition either.
+	Trace string `json:"tp,omitempty"`
 	// Time is in unix seconds.
 	Time int64 `json:"at,omitempty"`
 }

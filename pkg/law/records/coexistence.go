@@ -113,7 +113,8 @@ func (x *delta) warnOfCut(present []rdata.Type, plan *law.Plan) {
 		return other != rdata.NS && other != rdata.DS && !isGlue(after, other, fqdn, owner)
 	})
 	if below != nil && below.Names > 0 && below.Names > x.countGlue() || zones || beside {
-		plan.Warn("S5.6", "NS at %s delegates the name: data at or below it is occluded, except DS and glue addresses", fqdn)
+		plan.WarnOf("S5.6", law.WarningOccludes, "NS at %s delegates the name: data at or below it is occluded, except DS and "+
+			"glue addresses", fqdn)
 	}
 }
 
@@ -147,9 +148,10 @@ func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 		plan.WarnOf("S5.6", law.WarningUnnamedGlue, "%s at %s lies below NS records: servers return it as glue only, if NS records of "+
 			"zone %s name it", t, fqdn, x.zone.FQDN())
 	case below || beside:
-		plan.Warn("S5.6", "%s at %s is occluded by NS records at or above it", t, fqdn)
+		plan.WarnOf("S5.6", law.WarningCut, "%s at %s is occluded by NS records at or above it", t, fqdn)
 	case t == rdata.DS && !x.others.HasType(rdata.NS) && !x.others.HasCut():
-		plan.Warn("S5.14", "DS at %s has no NS beside it, so no resolver asks for it; write the NS, or create the child zone", fqdn)
+		plan.WarnOf("S5.14", law.WarningCut, "DS at %s has no NS beside it, so no resolver asks for it; write the NS, or create the "+
+			"child zone", fqdn)
 	}
 }
 

@@ -26,6 +26,9 @@ func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 	com.Usage.noteCounts(b.change, b.Facts)
 	b.answerLocked(r, trip)
+	if com.Committed != nil && len(b.steps.Steps) > 0 && b.object != nil {
+		com.Committed(b.object, b.steps.Steps, b.listStates())
+	}
 	if b.change != nil && b.change.Held && com.held != nil {
 		com.held(b.object.DeepCopy())
 	}

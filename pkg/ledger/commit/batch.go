@@ -121,7 +121,9 @@ func (b *batch) decideGroup(ctx context.Context, g *group, how reading) (verdict
 	b.deciding = g
 	before, count := b.draft, len(b.groups)
 	before.Puts, b.undo = slices.Clone(b.Puts), b.undo[:0]
+	ctx, span := g.startLaw(ctx)
 	v, cold := b.decideLocked(ctx, g, how, &before)
+	g.endLaw(span, len(cold))
 	if len(b.groups) == count || g.proves {
 		b.restoreDraft(before)
 	}

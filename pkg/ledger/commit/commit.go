@@ -15,6 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/traces"
 )
 
 // Commit decides and commits a write. Outcome.OK is false if the object is not at the expected revision.
@@ -46,7 +47,9 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 
 // A group delayed by a cascade waits outside the queue, so that the cascade can proceed. The returned group is that of
 // the last try.
-func (com *Committer) commitGroup(ctx context.Context, g *group) (Answer, *group) {
+func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last *group) {
+	ctx, g.commit = traces.Start(ctx, "Commit")
+	defer func() { traces.End(last.commit, a.Err != nil, "refused or failed") }()
 	for postponed := time.Duration(0); ; g = g.renew() {
 		a := com.submitGroup(ctx, g)
 		switch {
@@ -140,7 +143,7 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	}()
 	defer b.com.Recover(ctx, &b.sent, &fault)
 
-	rest, err := b.decideGroups(ctx, groups)
+	rest, err := b.decideGroups(causeOf(ctx, groups), groups)
 	if err != nil {
 		replyAll(all, Answer{Err: err})
 		return nil, nil
@@ -149,6 +152,8 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 		return nil, rest
 	}
 
+	ctx, span := b.startBatch(ctx)
+	defer span.End()
 	// Refusals and dry runs have no puts, but their compares are sent.
 	if err := b.buildPuts(ctx); err != nil {
 		replyAll(b.groups, Answer{Err: err})
@@ -206,6 +211,8 @@ func (com *Committer) Plain(ctx context.Context, key string, expected int64, dat
 func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
 	g := newGroup(&Write{Object: w.Object, Ask: w.Ask})
 	g.preview, g.insists = true, true
+	ctx, g.commit = traces.Start(ctx, "Preview")
+	defer g.commit.End()
 	com.commitAll(ctx, nil, []*group{g})
 	a, m := <-g.answer, g.members[0]
 	switch {

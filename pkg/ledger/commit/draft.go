@@ -224,6 +224,7 @@ func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 		return false
 	}
 	if step != nil {
+		step.Trace = g.traceparent()
 		octets, ok := b.steps.Add(step, most)
 		if !ok {
 			return false

@@ -5,6 +5,7 @@ package commit
 
 import (
 	"context"
+	"encoding/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/audit"
@@ -101,6 +102,19 @@ func (b *batch) putStates(c *law.ZoneChange) {
 		b.before += len(value)
 		b.then = append(b.then, etcd.OpPut(b.com.mem.Layout.Before(ns, c.Zone.UID, b.steps.Last()), value))
 	}
+}
+
+func (b *batch) listStates() map[uint64]map[string]json.RawMessage {
+	out := map[uint64]map[string]json.RawMessage{}
+	for _, x := range b.states {
+		if text, err := history.Unpack(x.State); err == nil {
+			if out[x.N] == nil {
+				out[x.N] = map[string]json.RawMessage{}
+			}
+			out[x.N][x.UID] = text
+		}
+	}
+	return out
 }
 
 // removalOf returns the end of a zone. The state of a deleted object is kept.

@@ -16,6 +16,9 @@ func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*g
 	com.mem.Mu.Lock()
 	h := com.queueAt(zone)
 	com.mem.Mu.Unlock()
+	for _, g := range groups {
+		g.beginWait(ctx)
+	}
 	com.enqueueGroups(ctx, h, groups)
 	answers := make([]Answer, len(groups))
 	for i, g := range groups {

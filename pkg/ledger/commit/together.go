@@ -114,7 +114,7 @@ func sendTogether(ctx context.Context, all []*parked) outcome {
 			p.b.sent = first.sent
 		}
 	}()
-	o := first.sendTransaction(ctx, cmps, then, nil)
+	o := first.sendTransaction(ctx, all[1:], cmps, then, nil)
 	if o.shared = true; errors.Is(o.err, rpctypes.ErrTooManyOps) {
 		first.com.mem.Narrow(max(len(cmps), len(then)))
 	}

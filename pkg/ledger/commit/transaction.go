@@ -121,20 +121,23 @@ func (b *batch) sendAlone(ctx context.Context) outcome {
 	} else {
 		ctx = etcd.PaidBy(ctx, b.payers()...)
 	}
-	return b.sendTransaction(ctx, b.cmps, b.then, orelse)
+	return b.sendTransaction(ctx, nil, b.cmps, b.then, orelse)
 }
 
-func (b *batch) sendTransaction(ctx context.Context, cmps []clientv3.Cmp, then, orelse []clientv3.Op) outcome {
+// others are the batches that share the transaction.
+func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []clientv3.Cmp, then, orelse []clientv3.Op) outcome {
 	com, fault := b.com, b.com.mem.Fault
 	if b.groups[0].preview {
 		fault = func(string) {}
 	}
+	ctx, span := b.startTransaction(ctx, others)
 	started := time.Now()
 	fault("before-commit")
 	com.mem.Stats.Transactions.Add(1)
 	b.sent = len(then) > 0
 	r, err := com.mem.Client.Txn(ctx).If(cmps...).Then(then...).Else(orelse...).Commit()
 	o := outcome{r: r, err: err, trip: time.Since(started)}
+	o.endTransaction(span, len(cmps), len(then))
 	if isRefusedByEtcd(err) || err == nil && !r.Succeeded {
 		b.sent = false
 	}

@@ -4,12 +4,14 @@
 package commit
 
 import (
+	"encoding/json"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.opentelemetry.io/otel/trace"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -30,6 +32,9 @@ type Committer struct {
 	notify     func(*v1alpha1.Zone, []law.Notice) // Config.Notify
 	slowCommit time.Duration
 	latency    latencies
+	// Committed is called with the steps of a commit, and the states before them by step and uid; nil for none. It must
+	// not block.
+	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
 	// Retention is that of zones without historyRetention.
 	Retention time.Duration
 	Clients   atomic.Int64 // time of the last client write of content, in Unix nanoseconds
@@ -90,6 +95,7 @@ type batch struct {
 	// sent is true if the transaction may have been executed.
 	deciding *group
 	sent     bool
+	span     trace.Span // nil before the groups are decided
 }
 
 type attempt struct {

@@ -147,6 +147,7 @@ type group struct {
 	// the group is skipped.
 	deciding sync.Mutex
 	gone     bool
+	spans
 }
 
 type member struct {
@@ -186,7 +187,8 @@ func newGroup(w *Write) *group {
 
 // The former batch may still read g, so renew copies it for another try.
 func (g *group) renew() *group {
-	next := &group{set: g.set, order: g.order, insists: g.insists, strange: g.strange, answer: make(chan Answer, 1)}
+	next := &group{set: g.set, order: g.order, insists: g.insists, strange: g.strange, answer: make(chan Answer, 1),
+		spans: spans{commit: g.commit}}
 	for _, m := range g.members {
 		next.members = append(next.members, &member{Write: m.Write, setWrite: m.setWrite, flat: m.flat})
 	}

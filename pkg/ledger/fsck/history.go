@@ -46,11 +46,21 @@ func (c *check) checkHistory() error {
 }
 
 func (h *historyCheck) readArchived() error {
-	return eachKey(h.check, "archived", func(key, _ string, x *history.Archived) {
+	room := h.layout.Room("archived")
+	return h.eachBetween(room, clientv3.GetPrefixRangeEnd(room), func(key string, kv *mvccpb.KeyValue) {
+		h.report.Keys++
 		uid, ns, _ := h.layout.ParseArchived(key)
+		if uid == layout.RemovedZones {
+			h.parseValue(key, kv, &history.Header{})
+			return
+		}
 		at := h.archives[uid]
 		if ns == "" {
-			h.archives[uid] = &archive{*x, map[string]bool{}}
+			var x history.Archived
+			if !h.parseValue(key, kv, &x) {
+				return
+			}
+			h.archives[uid] = &archive{x, map[string]bool{}}
 			z := h.zones[uid]
 			switch {
 			case z == nil || z.Pending:

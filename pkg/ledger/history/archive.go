@@ -95,19 +95,28 @@ func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 		Retention: int64(RetentionOf(z, a.Retention).Seconds())}
 }
 
-// Keep archives the steps of a zone up to N upTo. cmps must hold at each transaction.
-func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) error {
+// Keep archives the steps of a zone up to N upTo. cmps must hold at each transaction. kept is false if they did not, or
+// other servers were faster each time.
+func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
 	end := a.Layout.Step(of.Zone, upTo) + "\x00"
-	for {
+	for lost := 0; lost < maxLost; {
 		p, err := a.readPage(ctx, of, end)
 		if err != nil || len(p.steps) == 0 {
-			return err
+			return err == nil, err
 		}
-		if done, err := a.writePage(ctx, p, cmps...); err != nil || !done && !p.cached || p.last >= upTo {
-			return err
+		done, err := a.writePage(ctx, p, cmps...)
+		if err != nil || done && p.last >= upTo {
+			return err == nil, err
+		}
+		if !done {
+			lost++
 		}
 	}
+	return false, nil
 }
+
+// maxLost is the number of lost races after which Keep gives up.
+const maxLost = 4
 
 // KeepGone archives all steps of a zone that has lost its name, and its removal.
 func (a *Archive) KeepGone(ctx context.Context, zone string) error {
@@ -152,10 +161,10 @@ type page struct {
 	of       Header
 	archived Archived
 	mod      int64 // of archived
-	cached   bool  // archived or a share are from memory
 	steps    map[string][]line
 	states   map[string]bool // namespaces with keys of before/
 	last     uint64          // N
+	removes  bool            // the zone's removal is the last step
 }
 
 func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x Archived, mod int64, err error) {
@@ -175,7 +184,8 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 	p := &page{of: of, steps: map[string][]line{}, states: map[string]bool{}}
 	var err error
 	key := a.Layout.Archived(of.Zone)
-	if p.archived, p.mod, p.cached = findRecent[Archived](&a.recent, key); !p.cached {
+	var known bool
+	if p.archived, p.mod, known = findRecent[Archived](&a.recent, key); !known {
 		if p.archived, p.mod, err = a.readArchived(ctx, of.Zone, 0); err != nil {
 			return nil, err
 		}
@@ -266,6 +276,7 @@ func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]Was
 
 func (p *page) addRemoval(x *content.Removal) {
 	p.last++
+	p.removes = true
 	p.archived.Gone, p.archived.Serial = max(1, x.Time), x.Serial
 	p.steps[p.of.Namespace] = append(p.steps[p.of.Namespace], removalLine(p.last, x, p.of.Zone))
 }
@@ -292,7 +303,6 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		last := &lines[len(lines)-1]
 		at := a.Layout.Segment(layout.SegmentKey{Namespace: ns, Zone: p.of.Zone, Time: last.at, Last: next.Offset + last.n})
 		share, mod, known := findRecent[Share](&a.recent, a.Layout.Share(ns))
-		p.cached = p.cached || known
 		fits := known && share.Octets+int64(len(at)+len(value)) <= a.each()
 		if !fits {
 			if share, mod, fits, err = a.makeRoom(ctx, ns, len(at)+len(value)); err != nil {
@@ -307,6 +317,9 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		}
 		values[len(ops)] = share
 		ops = append(ops, etcd.OpPut(a.Layout.Share(ns), layout.Encode(&share)))
+	}
+	if p.removes {
+		ops = append(ops, etcd.OpPut(a.Layout.ArchivedName(p.of.Namespace, p.of.Name), layout.Encode(&p.of)))
 	}
 	a.Fault("archive")
 	r, err := a.Client.Txn(ctx).If(cmps...).Then(ops...).Commit()

@@ -46,8 +46,22 @@ type Ask struct {
 	Since func(*Item) bool
 }
 
-// OfZone returns the steps of a zone.
-func (a *Archive) OfZone(ctx context.Context, of Header, ask Ask) (*Answer, error) {
+// FindRemoved returns the header of the last removed zone of an object's name, or nil.
+func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (*Header, error) {
+	key := a.Layout.ArchivedName(namespace, object)
+	r, err := a.Client.Get(ctx, key)
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, err
+	}
+	of := &Header{}
+	if err := layout.Decode(r.Kvs[0].Value, of); err != nil {
+		return nil, layout.Unreadable(key, err)
+	}
+	return of, nil
+}
+
+// OfZone returns the steps of a zone. exists is false for a zone without a name now.
+func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Archived(of.Zone), clientv3.WithPrefix())
 	if err != nil {
 		return nil, err
@@ -81,9 +95,11 @@ func (a *Archive) OfZone(ctx context.Context, of Header, ask Ask) (*Answer, erro
 		out.Items = append(out.Items, *x)
 		return true
 	}
-	recent, err := a.readRecent(ctx, of, archived, "", rev)
-	if err != nil {
-		return nil, err
+	var recent []Item
+	if exists || archived.Gone == 0 { // else the journal is archived, and not yet purged
+		if recent, err = a.readRecent(ctx, of, archived, "", rev); err != nil {
+			return nil, err
+		}
 	}
 	for _, x := range slices.Backward(recent) {
 		if x.Number < before && !take(&x) {
@@ -355,7 +371,9 @@ func (a *Archive) recentOf(ctx context.Context, namespace string, zones []string
 		}
 		of, ok := headerOf(zone)
 		if !ok {
-			of = Header{Zone: zone}
+			if of = (Header{Zone: zone}); archived.Gone != 0 {
+				continue
+			}
 		}
 		recent, err := a.readRecent(ctx, of, archived, namespace, rev)
 		if err != nil {

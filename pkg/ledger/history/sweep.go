@@ -69,8 +69,16 @@ const newZone = 3600
 func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64) (map[string]int64, error) {
 	gone, now := map[string]int64{}, a.Now().Unix()
 	var over []string
+	removed := map[string]string{} // keys of names by uid
 	_, err := etcd.Scan(ctx, a.Client, a.Layout.Room("archived"), "", 0, func(kv *mvccpb.KeyValue) error {
 		zone, ns, ok := a.Layout.ParseArchived(string(kv.Key))
+		if zone == layout.RemovedZones {
+			var of Header
+			if layout.Decode(kv.Value, &of) == nil {
+				removed[of.Zone] = string(kv.Key)
+			}
+			return nil
+		}
 		var x Archived
 		if _, exists := retentions[zone]; !ok || ns != "" || exists || layout.Decode(kv.Value, &x) != nil {
 			return nil
@@ -84,7 +92,11 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 		return nil, err
 	}
 	for _, zone := range over {
-		if _, err := a.Client.Delete(ctx, a.Layout.Archived(zone), clientv3.WithPrefix()); err != nil {
+		ops := []clientv3.Op{clientv3.OpDelete(a.Layout.Archived(zone), clientv3.WithPrefix())}
+		if removed[zone] != "" {
+			ops = append(ops, clientv3.OpDelete(removed[zone]))
+		}
+		if _, err := a.Client.Txn(ctx).Then(ops...).Commit(); err != nil {
 			return nil, err
 		}
 		delete(gone, zone)

@@ -187,7 +187,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	if _, last, ok := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00")); ok {
 		archived = max(archived, last)
 	}
-	if err := jr.archive(ctx, z, archived, *named); err != nil {
+	if kept, err := jr.archive(ctx, z, archived, *named); err != nil || !kept {
 		return condensed, err
 	}
 	if Unsettled(z) && end > jr.Layout.Step(zone, oldest) {
@@ -215,18 +215,22 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 	if err != nil || named == nil {
 		return err
 	}
-	return jr.archive(ctx, z, uint64(z.Status.ContentGeneration), *named)
+	_, err = jr.archive(ctx, z, uint64(z.Status.ContentGeneration), *named)
+	return err
 }
 
-// archive returns only errors of ctx: a damaged archive must not fill etcd with journals.
-func (jr *Journal) archive(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
+// archive returns false if the steps must stay, as another server archives them. It returns only errors of ctx: a
+// damaged archive must not fill etcd with journals.
+func (jr *Journal) archive(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) (kept bool, err error) {
 	if jr.Archive == nil {
-		return nil
+		return true, nil
 	}
-	if err := jr.Archive.Keep(ctx, jr.Archive.HeaderOf(z), upTo, named); err != nil && ctx.Err() == nil {
+	kept, err = jr.Archive.Keep(ctx, jr.Archive.HeaderOf(z), upTo, named)
+	if err != nil && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(err, "Steps of a zone are not archived, and its history has a gap", "zone", klog.KObj(z))
+		return true, nil
 	}
-	return ctx.Err()
+	return kept, ctx.Err()
 }
 
 // startKey returns the key before which this process has deleted the journal. No earlier step is written.

@@ -14,6 +14,14 @@ func (k Keys) Archived(zone string) string { return k.Room("archived") + zone + 
 
 func (k Keys) ArchivedFor(zone, namespace string) string { return k.Archived(zone) + namespace }
 
+// ArchivedName returns the key of the last removed zone of an object's name.
+func (k Keys) ArchivedName(namespace, object string) string {
+	return k.Archived(RemovedZones) + namespace + "/" + object
+}
+
+// RemovedZones is in the place of a uid in archived/.
+const RemovedZones = "@"
+
 // ParseArchived returns zone and namespace of a key of archived/. The namespace is "" for the zone's archive.
 func (k Keys) ParseArchived(key string) (zone, namespace string, ok bool) {
 	rest, ok := strings.CutPrefix(key, k.Room("archived"))

@@ -45,8 +45,8 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 		return nil, apierrors.NewBadRequest("query parameters limit, continue and sinceTime are those of form=history")
 	}
 	if query.Sources {
-		if definition || format == v1alpha1.FormatText {
-			return nil, apierrors.NewBadRequest("sources=true is answered in JSON in the form entries")
+		if format == v1alpha1.FormatText {
+			return nil, apierrors.NewBadRequest("sources=true is answered in JSON")
 		}
 		if err := s.mayReadSources(ctx); err != nil {
 			return nil, err
@@ -102,7 +102,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 		FQDN:     zone.Status.FQDN, View: zone.Status.View, Since: int64(since), Until: int64(until),
 	}
 	if definition {
-		return func(w http.ResponseWriter) error { return writeSteps(w, zone, object, steps) }, nil
+		return func(w http.ResponseWriter) error { return writeSteps(w, zone, object, steps, query.Sources) }, nil
 	}
 	switch format {
 	case v1alpha1.FormatText:
@@ -148,7 +148,7 @@ func apiChange(change dns.Change, step content.Step, sources bool) v1alpha1.Zone
 		Removed: apiEntries(change.Removed), Added: apiEntries(change.Added),
 	}
 	if sources {
-		out.By = step.By
+		out.By, out.Traceparent = step.By, step.Trace
 		if ref := step.Record; ref != nil {
 			out.Record = &v1alpha1.RecordReference{Namespace: ref.Namespace, Name: ref.Name}
 		}
@@ -156,10 +156,10 @@ func apiChange(change dns.Change, step content.Step, sources bool) v1alpha1.Zone
 	return out
 }
 
-func writeSteps(w http.ResponseWriter, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step) error {
+func writeSteps(w http.ResponseWriter, zone *v1alpha1.Zone, object v1alpha1.ZoneChanges, steps []content.Step, sources bool) error {
 	list := beginList(w, object, "steps")
 	for _, step := range steps {
-		if !list.writeItem(apiStep(step)) {
+		if !list.writeItem(apiStep(step, sources)) {
 			break
 		}
 	}
@@ -215,7 +215,7 @@ func apiEntries(entries []dns.Entry) []v1alpha1.Entry {
 	return out
 }
 
-func apiStep(step content.Step) v1alpha1.ZoneStep {
+func apiStep(step content.Step, sources bool) v1alpha1.ZoneStep {
 	out := v1alpha1.ZoneStep{
 		ContentGeneration: int64(step.N), Serial: int64(step.Serial), ContentState: step.State.String(), Time: apiTime(step.Time),
 		Removed: apiRows(step.Removed), Added: apiRows(step.Added),
@@ -230,6 +230,9 @@ func apiStep(step content.Step) v1alpha1.ZoneStep {
 		out.TTLs = append(out.TTLs, v1alpha1.TTLChange{
 			Owner: change.Owner.String(), Type: change.Type.String(), Before: apiTTL(change.Before), After: apiTTL(change.After),
 		})
+	}
+	if sources {
+		out.Traceparent = step.Trace
 	}
 	return out
 }

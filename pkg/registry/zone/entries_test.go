@@ -480,6 +480,7 @@ func makeHistory() *held {
 		snapshots: []*fixed{makeExample(7, 0)},
 		steps: []content.Step{
 			{N: 5, Serial: 6, Time: 1700000000, By: "alice", Record: &content.RecordRef{Namespace: "team-a", Name: "one", UID: "u"},
+				Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 				Added: []content.Row{{Owner: name.MustRel("www"), Type: rdata.A, Data: "192.0.2.3"}},
 				TTLs:  []content.TTLChange{{Owner: name.MustRel("www"), Type: rdata.A, After: &content.TTL{Explicit: true, Seconds: 60}}}},
 			{N: 6, Serial: 7, HeaderBefore: &header, HeaderAfter: &later},
@@ -511,7 +512,8 @@ func TestChanges(t *testing.T) {
 	if first.From != 5 || first.To != 6 || first.Added[0].RData != "192.0.2.3" || first.Time.Unix() != 1700000000 {
 		t.Errorf("change %+v", first)
 	}
-	if first.By != "" || first.Record != nil {
+	if step := d.getChanges(t, "since=5&form=definition", "tenant").Steps[0]; first.By+first.Traceparent+step.Traceparent != "" ||
+		first.Record != nil {
 		t.Error("S1.8: every user sees the author")
 	}
 	if one := d.getChanges(t, "since=5&until=6", "tenant"); len(one.Changes) != 1 || one.Until != 6 {
@@ -521,10 +523,15 @@ func TestChanges(t *testing.T) {
 		t.Errorf("nothing since: %+v", none)
 	}
 	reported := d.getChanges(t, "since=5&sources=true", "admin").Changes[0]
-	if reported.By != "alice" || reported.Record == nil || reported.Record.Namespace != "team-a" {
+	if reported.By != "alice" || reported.Record == nil || reported.Record.Namespace != "team-a" || len(reported.Traceparent) != 55 {
 		t.Errorf("sources %+v", reported)
 	}
-	d.expectRefusal(t, "/example-org/changes?since=5&sources=true", "", "tenant", http.StatusForbidden, "list records")
+	if step := d.getChanges(t, "since=5&form=definition&sources=true", "admin").Steps[0]; step.Traceparent != reported.Traceparent {
+		t.Errorf("sources of a step %+v", step)
+	}
+	for _, form := range []string{"entries", "definition"} {
+		d.expectRefusal(t, "/example-org/changes?since=5&sources=true&form="+form, "", "tenant", http.StatusForbidden, "list records")
+	}
 	if held := d.getChanges(t, "", "tenant"); held.Since != 5 || held.Until != 7 || len(held.Changes) != 2 {
 		t.Errorf("without since: %+v, want all that is held", held)
 	}

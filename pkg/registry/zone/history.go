@@ -28,6 +28,9 @@ import (
 type History interface {
 	// OfZone returns the steps of a zone, newest first.
 	OfZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryAsk) (*HistoryAnswer, error)
+	// OfRemoved returns the steps of the last removed Zone of a name, with its uid, FQDN and view in zone, or
+	// ErrNotHeld.
+	OfRemoved(ctx context.Context, namespace, name string, ask HistoryAsk) (answer *HistoryAnswer, zone *v1alpha1.Zone, err error)
 	// OfRecords returns the steps made by the Record of a name, or by all Records of the namespace if record is "",
 	// newest first. If fqdn is not zero, steps with values or TTLs at fqdn.
 	OfRecords(ctx context.Context, namespace, record string, fqdn name.Name, ask HistoryAsk) (*HistoryAnswer, error)
@@ -120,11 +123,17 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 	if err != nil {
 		return nil, err
 	}
+	var answer *HistoryAnswer
 	zone, err := s.getZone(ctx, id)
-	if err != nil {
-		return nil, err
+	switch {
+	case err == nil:
+		answer, err = s.History.OfZone(ctx, zone, ask)
+	case apierrors.IsNotFound(err):
+		absent := err
+		if answer, zone, err = s.History.OfRemoved(ctx, genericapirequest.NamespaceValue(ctx), id, ask); errors.Is(err, ErrNotHeld) {
+			err = absent
+		}
 	}
-	answer, err := s.History.OfZone(ctx, zone, ask)
 	if err != nil {
 		return nil, historyError(err)
 	}
@@ -198,6 +207,9 @@ type reader struct {
 }
 
 func (by reader) knows(namespace string) bool { return by.all || namespace == by.namespace }
+
+// ShowStep returns a step with all users and Records.
+func ShowStep(x *HistoryItem) v1alpha1.HistoryStep { return reader{all: true}.showItem(x) }
 
 func (by reader) showItem(x *HistoryItem) v1alpha1.HistoryStep {
 	step := &x.Step

@@ -108,7 +108,7 @@ func (w *watcher) sendChanges(ctx context.Context, until serial.Serial) error {
 	if w.definition {
 		for _, step := range steps {
 			object := w.object(w.at, step.Serial)
-			object.Steps = []v1alpha1.ZoneStep{apiStep(step)}
+			object.Steps = []v1alpha1.ZoneStep{apiStep(step, w.sources)}
 			if err := w.writeEvent(apiwatch.Modified, object); err != nil {
 				return err
 			}

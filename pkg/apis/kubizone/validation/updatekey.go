@@ -5,6 +5,8 @@ package validation
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -13,6 +15,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/pattern"
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
@@ -92,4 +95,56 @@ func validateUpdateKeyRecords(records v1alpha1.UpdateKeyRecords, path *field.Pat
 		_, err := rdata.ParseType(text)
 		return rejectError(text, err, at)
 	})...)
+}
+
+// UpdateKeyWarnings warns of patterns that meet no rule for the key's namespace (S13.1).
+func UpdateKeyWarnings(key *v1alpha1.UpdateKey, rules []v1alpha1.NameReviewRule) (warnings []string) {
+	for i, r := range key.Spec.Records {
+		if !slices.ContainsFunc(rules, func(rule v1alpha1.NameReviewRule) bool {
+			return rule.View == key.Spec.View && !rule.Elsewhere && mayMeet(r.Pattern, &rule)
+		}) {
+			warnings = append(warnings, refusal.Warning("S13.1", fmt.Sprintf("spec.records[%d].pattern: no rule gives namespace %s a "+
+				"name that %q matches, so updates of such names are REFUSED; kubectl kubizone names -n %s lists its rules, and the "+
+				"owner of a zone adds one", i, key.Namespace, r.Pattern, key.Namespace)))
+		}
+	}
+	return warnings
+}
+
+// mayMeet reports whether a rule may give a name of an absolute pattern, by the labels after the last "*" of both.
+func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
+	zone, _ := name.Parse(rule.Zone) // parsed before it was stored
+	wanted, err := pattern.Parse(text)
+	if err != nil || !wanted.CanMatch(zone) {
+		return false
+	}
+	only, literal := wanted.Only(zone)
+	tail := name.Apex
+	if at, err := name.Parse(behindStar(text)); err == nil {
+		if below, ok := at.Rel(zone); ok { // else above the zone
+			tail = below
+		}
+	}
+	return slices.ContainsFunc(rule.Records, func(r v1alpha1.RecordDelegation) bool {
+		given, err := pattern.Parse(r.Pattern)
+		switch {
+		case err != nil:
+			return false
+		case literal:
+			return given.Match(only, zone)
+		default:
+			return given.MayMatchBelow(tail, zone)
+		}
+	})
+}
+
+func behindStar(text string) string {
+	at := strings.LastIndexByte(text, '*')
+	_, behind, _ := strings.Cut(text[at+1:], ".")
+	if at < 0 {
+		return text
+	} else if behind == "" {
+		return "."
+	}
+	return behind
 }

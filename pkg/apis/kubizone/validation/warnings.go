@@ -5,12 +5,14 @@ package validation
 
 import (
 	"fmt"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/mistakes"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -50,8 +52,15 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 				timer.field, timer.value, timer.means)))
 		}
 	}
+	if cache := orDefault(spec.NegativeResponseCache, v1alpha1.DefaultNegativeResponseCache); cache > maxNegative {
+		warnings = append(warnings, refusal.Warning("S5.15", fmt.Sprintf("spec.negativeResponseCache: %ds is long: for this time "+
+			"resolvers may deny a name that you have written since; write %d or less (RFC 2308 §5)", cache, maxNegative)))
+	}
 	return warnings
 }
+
+// maxNegative is the negativeResponseCache, in seconds, above which there is a warning.
+const maxNegative = 86400
 
 // SOA timers below these, in seconds, give a warning.
 const (
@@ -77,13 +86,13 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	}
 	for i := range zone.Spec.NameServers {
 		for j, text := range zone.Spec.NameServers[i].Addresses {
-			if fault := addressFault("", text); fault != "" {
+			if fault := mistakes.OfAddress(text); fault != "" {
 				warnings = append(warnings, refusal.Warning("S5.15", fmt.Sprintf("spec.nameServers[%d].addresses[%d]: %q %s", i, j,
 					cut(text), fault)))
 			}
 		}
 	}
-	if fault := contactFault(zone.Spec.Contact, fqdn); fault != "" {
+	if fault := mistakes.OfContact(zone.Spec.Contact, fqdn); fault != "" {
 		warnings = append(warnings, refusal.Warning("S5.15", fmt.Sprintf("spec.contact: %q %s", cut(zone.Spec.Contact), fault)))
 	}
 	warnings = append(warnings, ttlWarnings(zone.Spec.TTL, "S5.15")...)
@@ -110,22 +119,27 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 		rule := &after.Spec.Delegations[i]
 		same := func(r v1alpha1.DelegationRule) bool { return reflect.DeepEqual(&r, rule) }
 		if !slices.ContainsFunc(before.Spec.Delegations, same) {
-			warnings = append(warnings, speakingWarnings(rule.Records, append([]string{rule.Namespace}, rule.Namespaces...),
+			warnings = append(warnings, tenantWarnings(rule.Records, append([]string{rule.Namespace}, rule.Namespaces...),
 				after.Namespace, fmt.Sprintf("spec.delegations[%d]", i))...)
 		}
 	}
 	return warnings
 }
 
-// speakingWarnings warns of patterns for underscore labels at others' names: with _acme-challenge.* a namespace can get
-// certificates for each name of the zone.
-func speakingWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
+// tenantWarnings warns of patterns of a rule for tenants alone: "@" gives them nothing, and those for underscore labels
+// give others' names: with _acme-challenge.* a namespace can get certificates for each name of the zone.
+func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
 	if slices.Contains(namespaces, own) && !slices.ContainsFunc(namespaces, others) {
 		return nil
 	}
 	for i := range records {
 		p, err := pattern.Parse(records[i].Pattern)
+		if err == nil && p.String() == "@" && !records[i].Shared && !slices.Contains(namespaces, own) && slices.ContainsFunc(namespaces,
+			others) {
+			warnings = append(warnings, refusal.Warning("S4.10", fmt.Sprintf("%s.records[%d].pattern: \"@\" gives nothing: the zone's "+
+				"name belongs to its own namespace; a rule of the Zone with shared: true gives it", path, i)))
+		}
 		if err != nil || !p.SpeaksForMany() {
 			continue
 		}
@@ -174,13 +188,13 @@ func ruleWarnings(records []v1alpha1.RecordDelegation, zones []string, path stri
 func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 	of := &delegation.Spec
 	warnings := ruleWarnings(of.Records, of.Zones, "spec", func(string, string) []string { return nil })
-	return boundWarnings(append(warnings, speakingWarnings(of.Records, of.Namespaces, delegation.Namespace, "spec")...))
+	return boundWarnings(append(warnings, tenantWarnings(of.Records, of.Namespaces, delegation.Namespace, "spec")...))
 }
 
 // NewZoneWarnings returns ZoneWarnings, and warnings only for a new Zone.
 func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	warnings := ZoneWarnings(zone)
-	if fault := zoneNameFault(zone.Spec.DomainName); fault != "" {
+	if fault := mistakes.OfZone(zone.Spec.DomainName); fault != "" {
 		warnings = append(warnings, refusal.Warning("S5.15", fmt.Sprintf("spec.domainName: %q %s", cut(zone.Spec.DomainName), fault)))
 	}
 	return boundWarnings(append(warnings, OpenRuleWarnings(zone, &v1alpha1.Zone{})...))
@@ -217,4 +231,67 @@ func boundWarnings(warnings []string) []string {
 	}
 	left := len(warnings) - maxWarnings + 1
 	return append(warnings[:maxWarnings-1:maxWarnings-1], fmt.Sprintf("and %d more warnings", left))
+}
+
+// RecordWarnings warns of probable mistakes in valid fields (S5.14).
+func RecordWarnings(record *v1alpha1.Record) []string {
+	rrtype, err := rdata.ParseType(record.Spec.Type)
+	if err != nil {
+		return nil
+	}
+	const rule = "S5.14"
+	warnings := ttlWarnings(record.Spec.TTL, rule)
+	warn := func(path, text, fault string) {
+		if fault != "" {
+			warnings = append(warnings, refusal.Warning(rule, fmt.Sprintf("%s: %q %s", path, cut(text), fault)))
+		}
+	}
+	owner := record.Spec.DomainName
+	warn("spec.domainName", owner, mistakes.OfOwner(rrtype, owner))
+	if rrtype == rdata.SPF {
+		warn("spec.type", record.Spec.Type, "is a type that no receiver asks for (RFC 7208 §3.1): write TXT")
+	}
+	texts, path := record.Spec.Values, func(i int) string { return fmt.Sprintf("spec.values[%d]", i) }
+	if record.Spec.RData != "" {
+		texts, path = []string{record.Spec.RData}, func(int) string { return "spec.rdata" }
+	}
+	for i, text := range texts {
+		text = strings.TrimSpace(text)
+		warn(path(i), text, mistakes.OfValue(rrtype, owner, text))
+	}
+	if i, fault := mistakes.OfValues(rrtype, owner, texts); fault != "" {
+		warn(path(i), texts[i], fault)
+	}
+	return boundWarnings(warnings)
+}
+
+// TTLs outside these bounds, in seconds, give a warning.
+const (
+	minTTL = 5
+	maxTTL = 30 * 86400
+)
+
+func ttlWarnings(ttl *int32, rule string) []string {
+	switch {
+	case ttl == nil || minTTL <= *ttl && *ttl <= maxTTL:
+		return nil
+	case *ttl < minTTL:
+		return []string{refusal.Warning(rule, fmt.Sprintf("spec.ttl: %ds is short: resolvers ask your servers for nearly every query; "+
+			"write 60 or more", *ttl))}
+	}
+	return []string{refusal.Warning(rule, fmt.Sprintf("spec.ttl: %d seconds are more than 30 days, for which caches may keep old data; "+
+		"write 86400 or less", *ttl))}
+}
+
+// localWarnings warns of a loopback, link-local or unspecified address without allowLocalAddresses.
+func localWarnings(spec *v1alpha1.DNSClassSpec, path, text string) []string {
+	address, err := netip.ParseAddr(text)
+	if at, err2 := netip.ParseAddrPort(text); err2 == nil {
+		address, err = at.Addr(), nil
+	}
+	if spec.AllowLocalAddresses || err != nil || !address.IsLoopback() && !address.IsLinkLocalUnicast() && !address.IsUnspecified() {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s: %s is an address of the machine or its link, to which a class connects only with "+
+		"spec.allowLocalAddresses: true", path, cut(text))}
 }

@@ -221,6 +221,7 @@ func TestZoneWarnings(t *testing.T) {
 		{"S5.15 refresh", func(s *v1alpha1.ZoneSpec) { s.Refresh = ptr.To[int32](5) }, "spec.refresh: 5s is short"},
 		{"S5.15 retry", func(s *v1alpha1.ZoneSpec) { s.Retry = ptr.To[int32](1) }, "spec.retry: 1s is short"},
 		{"S5.15 expire", func(s *v1alpha1.ZoneSpec) { s.Expire = ptr.To[int32](86399) }, "spec.expire: 86399s is short"},
+		{"S5.15 negative cache", func(s *v1alpha1.ZoneSpec) { s.NegativeResponseCache = ptr.To[int32](604800) }, "604800s is long"},
 		{"unknown as long as the parent's name is", func(s *v1alpha1.ZoneSpec) {
 			setRules(rule{Records: records{{Pattern: "*.other.org."}}})(s)
 			s.DomainName = "dev"
@@ -236,6 +237,7 @@ func TestZoneWarnings(t *testing.T) {
 		"10.0.in-addr.arpa.": "0.10.in-addr.arpa.", "2.0.192.in-addr.arpa.": "", "0.in-addr.arpa.": "",
 		"255.255.255.255.in-addr.arpa.": "",
 		"5.168.10.in-addr.arpa.":        "", "10.168.5.in-addr.arpa.": "", "16.172.in-addr.arpa.": "", "0-25.2.0.192.in-addr.arpa.": "",
+		"corp.local.": "by multicast", "local.example.org.": "",
 		"com.": `write the full name of your domain, as "example.com."`, "de.": "top-level", "lan.": "", ".": "", "co.uk.": "",
 		"example.org.example.org.": "names example.org. twice",
 	} {
@@ -260,6 +262,12 @@ func TestZoneWarnings(t *testing.T) {
 	challenges := rule{Namespace: "certs", Records: records{{Pattern: "_acme-challenge.*"}}}
 	wantWarning(t, NewZoneWarnings(served(mine, challenges)), "spec.delegations[1].records[0].pattern: \"_acme-challenge.*\" matches below")
 	wantWarning(t, OpenRuleWarnings(served(challenges, mine), served(mine, challenges)), "") // unchanged
+	apex := func(rule rule) *v1alpha1.Zone { rule.Records = records{{Pattern: "@"}}; return served(rule) }
+	wantWarning(t, NewZoneWarnings(apex(rule{Namespace: "a"})), "spec.delegations[0].records[0].pattern: \"@\" gives nothing") // S4.10
+	wantWarning(t, NewZoneWarnings(apex(rule{Namespaces: []string{"a", "dns"}})), "")
+	shared := apex(rule{Namespace: "a"})
+	shared.Spec.Delegations[0].Records[0].Shared = true
+	wantWarning(t, NewZoneWarnings(shared), "")
 	challenges.Namespace = "dns"
 	wantWarning(t, NewZoneWarnings(served(challenges)), "") // names of the own namespace
 	wantWarning(t, lacks(served()), `add the rule {"namespace":"dns","records":[{"pattern":"@"},{"pattern":"*"}]}; a rule without `+

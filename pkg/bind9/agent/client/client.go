@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/pkg/bind9/agent/protocol"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/traces"
 )
 
 // Client calls the agent of a server. Clients are safe for concurrent use.
@@ -302,7 +303,9 @@ func (c *Client) sendRequest(ctx context.Context, method, path string, body, int
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	span := traces.Call(ctx, request)
 	response, err := c.http.Do(request)
+	traces.End(span, err != nil, "no answer")
 	if err != nil {
 		return &Error{Message: c.url + ": no answer", Err: err}
 	}

@@ -54,6 +54,7 @@ type (
 			Removed           []row           `json:"removed"`
 			Added             []row           `json:"added"`
 			TTLs              []ttlChange     `json:"ttls"`
+			Traceparent       string          `json:"traceparent"`
 		} `json:"steps"`
 	}
 )
@@ -144,7 +145,7 @@ func decodeSteps(body io.Reader, uid string, since, until serial.Serial) ([]cont
 		step := content.Step{
 			N: listed.ContentGeneration, From: at, Serial: listed.Serial, State: listed.ContentState,
 			HeaderBefore: listed.HeaderBefore, HeaderAfter: listed.HeaderAfter,
-			Removed: rowsOf(listed.Removed), Added: rowsOf(listed.Added),
+			Removed: rowsOf(listed.Removed), Added: rowsOf(listed.Added), Trace: listed.Traceparent,
 		}
 		for _, change := range listed.TTLs {
 			step.TTLs = append(step.TTLs, content.TTLChange(change))

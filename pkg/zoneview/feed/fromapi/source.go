@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,6 +46,9 @@ type Config struct {
 	Set   *zoneview.Set
 	// Interest reports whether a zone, after the transform of Zones, belongs in the Set; nil means every zone.
 	Interest func(*v1alpha1.Zone) bool
+	// Traced asks for the traceparents of steps, which needs the right to list Records. Without the right the steps
+	// have none.
+	Traced   bool
 	Registry metrics.KubeRegistry
 }
 
@@ -55,6 +59,7 @@ type Source struct {
 	registration cache.ResourceEventHandlerRegistration
 	queue        workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	metrics      *Metrics
+	traced       atomic.Bool
 	// keepUp is the interval of reads during a proof: the server keeps a busy zone's steps only for seconds.
 	keepUp time.Duration
 }
@@ -76,6 +81,7 @@ func New(config Config) (*Source, error) {
 		metrics: NewMetrics(config.Registry),
 		keepUp:  time.Second,
 	}
+	s.traced.Store(config.Traced)
 	registration, err := config.Zones.Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(object any, first bool) { s.enqueue(object, first) },
 		UpdateFunc: func(_, object any) { s.enqueue(object, false) },

@@ -197,9 +197,20 @@ func ReadDefinition(ctx context.Context, client rest.Interface, zone *v1alpha1.Z
 func (s *Source) readSteps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial) ([]content.Step, error) {
 	ctx, cancel := context.WithTimeout(ctx, changesTime)
 	defer cancel()
-	body, err := requestSubresource(ctx, s.Client, zone, "changes", map[string]string{
+	query := map[string]string{
 		"since": strconv.FormatUint(uint64(since), 10), "until": strconv.FormatUint(uint64(until), 10),
-	})
+	}
+	if s.traced.Load() {
+		query["sources"] = "true"
+	}
+	body, err := requestSubresource(ctx, s.Client, zone, "changes", query)
+	if apierrors.IsForbidden(err) && query["sources"] != "" {
+		if s.traced.Swap(false) {
+			klog.FromContext(ctx).Error(err, "Traces end at the API server; allow this account to list records, then restart this process")
+		}
+		delete(query, "sources")
+		body, err = requestSubresource(ctx, s.Client, zone, "changes", query)
+	}
 	if err != nil {
 		return nil, err
 	}

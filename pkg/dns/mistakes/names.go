@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package validation
+package mistakes
 
 import (
 	"fmt"
@@ -10,54 +10,28 @@ import (
 	"strconv"
 	"strings"
 
-	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
-	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// A fault is a probable mistake in a valid text, phrased to follow the quoted text, or "".
-
-// RecordWarnings warns of probable mistakes in valid fields (S5.14).
-func RecordWarnings(record *v1alpha1.Record) []string {
-	rrtype, err := rdata.ParseType(record.Spec.Type)
-	if err != nil {
-		return nil
+// OfValue returns the mistake in a value of a type at owner, as written.
+func OfValue(rrtype rdata.Type, owner, text string) string {
+	if fault := repeatFault(rdata.Value{Type: rrtype, Text: text}.Host()); fault != "" {
+		return fault
 	}
-	const rule = "S5.14"
-	warnings := ttlWarnings(record.Spec.TTL, rule)
-	warn := func(path, text, fault string) {
-		if fault != "" {
-			warnings = append(warnings, refusal.Warning(rule, fmt.Sprintf("%s: %q %s", path, cut(text), fault)))
-		}
+	if faultOf := valueFaults[rrtype]; faultOf != nil {
+		return faultOf(owner, text)
 	}
-	owner := record.Spec.DomainName
-	warn("spec.domainName", owner, ownerFault(rrtype, owner))
-	if rrtype == rdata.SPF {
-		warn("spec.type", record.Spec.Type, "is a type that no receiver asks for (RFC 7208 §3.1): write TXT")
-	}
-	texts, path := record.Spec.Values, func(i int) string { return fmt.Sprintf("spec.values[%d]", i) }
-	if record.Spec.RData != "" {
-		texts, path = []string{record.Spec.RData}, func(int) string { return "spec.rdata" }
-	}
-	for i, text := range texts {
-		text = strings.TrimSpace(text)
-		warn(path(i), text, repeatFault(rdata.Value{Type: rrtype, Text: text}.Host()))
-		if faultOf := valueFaults[rrtype]; faultOf != nil {
-			warn(path(i), text, faultOf(owner, text))
-		}
-	}
-	if i, fault := besideFault(rrtype, owner, texts); fault != "" {
-		warn(path(i), texts[i], fault)
-	}
-	return boundWarnings(warnings)
+	return ""
 }
 
 var valueFaults = map[rdata.Type]func(owner, text string) string{
-	rdata.A: addressFault, rdata.AAAA: addressFault, rdata.CNAME: aliasFault, rdata.CAA: tagFault, rdata.TXT: policyFault,
+	rdata.A: addressFault, rdata.AAAA: addressFault, rdata.CNAME: aliasFault, rdata.CAA: authorityFault, rdata.TXT: textFault,
+	rdata.MX: exchangeFault, rdata.SRV: serviceFault,
 }
 
-func besideFault(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
+// OfValues returns the mistake in the values of an RRset beside each other, and the index of the value that has it.
+func OfValues(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
 		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
 		if at >= 0 {
@@ -80,7 +54,8 @@ func besideFault(rrtype rdata.Type, owner string, texts []string) (at int, fault
 	return 0, ""
 }
 
-func ownerFault(rrtype rdata.Type, owner string) string {
+// OfOwner returns the mistake in the name of a Record.
+func OfOwner(rrtype rdata.Type, owner string) string {
 	if fault := repeatFault(owner); fault != "" {
 		return fault
 	}
@@ -92,6 +67,8 @@ func ownerFault(rrtype rdata.Type, owner string) string {
 			"2782)", second, first)
 	case rrtype == rdata.SRV && !strings.HasPrefix(first, "_"):
 		return "has no label of a service, which clients ask for: write _SERVICE._PROTOCOL before it, as _sip._tcp"
+	case first == "acme-challenge" && (rrtype == rdata.TXT || rrtype == rdata.CNAME):
+		return "has no underscore, and certification authorities ask for _acme-challenge: begin it with _"
 	}
 	return ""
 }
@@ -113,7 +90,10 @@ func repeatFault(text string) string {
 	return ""
 }
 
-func addressFault(_, text string) string {
+func addressFault(_, text string) string { return OfAddress(text) }
+
+// OfAddress returns the mistake in an address of a host.
+func OfAddress(text string) string {
 	address, err := netip.ParseAddr(text)
 	switch {
 	case err != nil:
@@ -142,6 +122,21 @@ func aliasFault(owner, host string) string {
 	return ""
 }
 
+// exchangeFault returns the fault of "10 .": receivers know "0 ." alone.
+func exchangeFault(_, text string) string {
+	if fields := strings.Fields(text); len(fields) == 2 && fields[1] == "." && strings.Trim(fields[0], "0") != "" {
+		return `means no mail only with the preference 0 (RFC 7505 §3): write "0 ."`
+	}
+	return ""
+}
+
+func serviceFault(_, text string) string {
+	if fields := strings.Fields(text); len(fields) == 4 && strings.Trim(fields[2], "0") == "" && fields[3] != "." {
+		return `has the port 0, at which no service listens: write the port, or the target "." for no service (RFC 2782)`
+	}
+	return ""
+}
+
 // hasPath reports whether a host has a slash, except in labels such as 0/25 (RFC 2317).
 func hasPath(host string) bool {
 	return slices.ContainsFunc(strings.Split(host, "."), func(label string) bool {
@@ -161,74 +156,8 @@ func sameName(x, y string) bool {
 	return err1 == nil && err2 == nil && a == b
 }
 
-func tagFault(_, text string) string {
-	fields := strings.Fields(text)
-	if len(fields) < 2 || slices.Contains(caaTags, strings.ToLower(fields[1])) {
-		return ""
-	}
-	return fmt.Sprintf("has the tag %s, which no certification authority knows: the tags are %s", fields[1], strings.Join(caaTags, ", "))
-}
-
-// caaTags are the tags in IANA's registry.
-var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone"}
-
-func policyFault(owner, text string) string {
-	text = strings.ToLower(rdata.Unquote(text))
-	words := strings.Fields(text)
-	switch {
-	case len(words) == 0 || rdata.IsSPF(text):
-	case words[0] == "spf1", !strings.HasPrefix(words[0], "spf2.0") && slices.Contains(spfEnds, words[len(words)-1]):
-		return `reads as an SPF policy, and receivers ignore it: begin it with "v=spf1 " (RFC 7208 §4.5)`
-	case rdata.IsDMARC(text) && isDMARCOwner(owner):
-		return dmarcFault(text)
-	}
-	return ""
-}
-
-var spfEnds = []string{"-all", "~all", "?all", "+all"}
-
-// isDMARCOwner reports whether owner has a DMARC policy, unlike NAME._report._dmarc, which only permits reports.
-func isDMARCOwner(owner string) bool {
-	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
-	return first == "_dmarc"
-}
-
-// dmarcFault returns the fault of a DMARC policy in lower case.
-func dmarcFault(text string) string {
-	for tag := range strings.SplitSeq(text, ";") {
-		key, value, _ := strings.Cut(tag, "=")
-		if strings.TrimSpace(key) != "p" {
-			continue
-		}
-		if value = strings.TrimSpace(value); slices.Contains(dmarcPolicies, value) {
-			return ""
-		}
-		return fmt.Sprintf("has p=%.40s, and receivers ignore it: p is %s (RFC 7489 §6.3)", value, strings.Join(dmarcPolicies, ", "))
-	}
-	return `has no p, and receivers ignore it: write p=none, p=quarantine or p=reject behind "v=DMARC1;" (RFC 7489 §6.3)`
-}
-
-var dmarcPolicies = []string{"none", "quarantine", "reject"}
-
-// TTLs outside these bounds, in seconds, give a warning.
-const (
-	minTTL = 5
-	maxTTL = 30 * 86400
-)
-
-func ttlWarnings(ttl *int32, rule string) []string {
-	switch {
-	case ttl == nil || minTTL <= *ttl && *ttl <= maxTTL:
-		return nil
-	case *ttl < minTTL:
-		return []string{refusal.Warning(rule, fmt.Sprintf("spec.ttl: %ds is short: resolvers ask your servers for nearly every query; "+
-			"write 60 or more", *ttl))}
-	}
-	return []string{refusal.Warning(rule, fmt.Sprintf("spec.ttl: %d seconds are more than 30 days, for which caches may keep old data; "+
-		"write 86400 or less", *ttl))}
-}
-
-func zoneNameFault(text string) string {
+// OfZone returns the mistake in the name of a zone.
+func OfZone(text string) string {
 	if fault := repeatFault(text); fault != "" {
 		return fault
 	}
@@ -239,6 +168,10 @@ func zoneNameFault(text string) string {
 	labels := zone.Labels()
 	if n := len(labels); n >= 4 && labels[n-2] == "in-addr" && labels[n-1] == "arpa" {
 		return forwardFault(labels[:n-2])
+	}
+	if labels[len(labels)-1] == "local" {
+		return "ends in local, and hosts ask for such names by multicast, not at servers (RFC 6762 §3): take a name that you own, or one " +
+			"below home.arpa."
 	}
 	if octets, ok := parseOctets(labels); ok {
 		if len(octets) == 4 && octets[3] == 0 {
@@ -306,7 +239,8 @@ func reverseZone(octets []byte) string {
 	return out
 }
 
-func contactFault(contact string, zone name.Name) string {
+// OfContact returns the mistake in the contact of a zone. zone is zero if its name is unknown.
+func OfContact(contact string, zone name.Name) string {
 	if contact == "" || strings.Contains(contact, "@") || name.IsAbsolute(contact) {
 		return ""
 	}
@@ -317,17 +251,4 @@ func contactFault(contact string, zone name.Name) string {
 	}
 	return fmt.Sprintf("has no @, so it is relative to the zone and means %s: write the address in full",
 		strings.TrimSuffix(address, "."))
-}
-
-// localWarnings warns of a loopback, link-local or unspecified address without allowLocalAddresses.
-func localWarnings(spec *v1alpha1.DNSClassSpec, path, text string) []string {
-	address, err := netip.ParseAddr(text)
-	if at, err2 := netip.ParseAddrPort(text); err2 == nil {
-		address, err = at.Addr(), nil
-	}
-	if spec.AllowLocalAddresses || err != nil || !address.IsLoopback() && !address.IsLinkLocalUnicast() && !address.IsUnspecified() {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s: %s is an address of the machine or its link, to which a class connects only with "+
-		"spec.allowLocalAddresses: true", path, cut(text))}
 }

@@ -1,0 +1,450 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
+	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/law/zones"
+	"kubi.zone/kubizone/pkg/refusal"
+)
+
+// set judges the objects of the files together. A zone only named there is assumed, without knowledge of its rules and
+// other Records.
+type set struct {
+	store *store
+	// assumed has the uids of assumed zones.
+	assumed map[string]bool
+	// refused are names of refused zones: nothing is judged at or below them.
+	refused []name.Name
+	// said has the texts of warnings, which may concern several objects.
+	said map[string]bool
+}
+
+// verdict is the judgement about an object.
+type verdict struct{ errs, warnings []string }
+
+// judgeSet decides the valid objects of the files, and adds to their verdicts.
+func judgeSet(all []*judged) {
+	s := &set{store: newStore(), assumed: map[string]bool{}, said: map[string]bool{}}
+	last := map[string]*judged{}
+	for _, one := range all {
+		last[one.id] = one
+	}
+	var ofZones []*judged
+	var delegations, records, keys []*judged
+	for _, one := range all {
+		if last[one.id] != one || len(one.errs) > 0 {
+			continue
+		}
+		switch one.object.(type) {
+		case *v1alpha1.Zone:
+			ofZones = append(ofZones, one)
+		case *v1alpha1.Delegation:
+			delegations = append(delegations, one)
+		case *v1alpha1.Record:
+			records = append(records, one)
+		case *v1alpha1.UpdateKey:
+			keys = append(keys, one)
+		}
+	}
+	s.placeZones(ofZones)
+	for _, one := range delegations {
+		s.placeDelegation(one)
+	}
+	placed := make([]*placedRecord, 0, len(records))
+	for _, one := range records {
+		if r := s.placeRecord(one); r != nil {
+			placed = append(placed, r)
+		}
+	}
+	// With all others in place, each is decided again as the last one: a warning is gone if another object answers.
+	for _, r := range slices.Backward(placed) {
+		s.judgeRecord(r)
+	}
+	for _, one := range ofZones {
+		s.judgeZone(one)
+	}
+	for _, one := range delegations {
+		s.judgeDelegation(one)
+	}
+	for _, one := range keys {
+		s.judgeKey(one)
+	}
+}
+
+// placeZones makes the zones, each after the zones above and the zone of its zoneRef.
+func (s *set) placeZones(all []*judged) {
+	labels := func(one *judged) int { return strings.Count(one.object.(*v1alpha1.Zone).Spec.DomainName, ".") }
+	left := slices.Clone(all)
+	slices.SortStableFunc(left, func(x, y *judged) int { return cmp.Compare(labels(x), labels(y)) })
+	for assume := false; len(left) > 0; {
+		var later []*judged
+		for _, one := range left {
+			if !s.placeZone(one, assume) {
+				later = append(later, one)
+			} else {
+				assume = false
+			}
+		}
+		if len(later) == len(left) {
+			assume = true // a zoneRef without a zone in the files, or in a circle
+		}
+		left = later
+	}
+}
+
+// placeZone returns false if the zone of the zoneRef is missing and not to be assumed.
+func (s *set) placeZone(one *judged, assume bool) bool {
+	zone := one.object.(*v1alpha1.Zone)
+	spec, err := lawform.ZoneSpec(zone)
+	if err != nil {
+		one.errs = append(one.errs, err.Error())
+		return true
+	}
+	if ref := spec.ZoneRef; ref != nil && s.store.zones[key{ref.Namespace, ref.Name}] == nil {
+		if !assume {
+			return false
+		}
+		spec = s.withZone(spec)
+	}
+	if s.store.zones[key{zone.Namespace, zone.Name}] != nil {
+		return true // assumed in a circle of zoneRefs
+	}
+	plan, refused := s.store.makeZone(*spec)
+	switch {
+	case refused != nil:
+		s.addRefusal(one, refused, false)
+		if fqdn, err := name.Parse(zone.Spec.DomainName); err == nil {
+			s.refused = append(s.refused, fqdn)
+		}
+	default:
+		for _, w := range plan.Warnings {
+			if w.Reason == "" {
+				s.addWarning(one, w)
+			}
+		}
+	}
+	return true
+}
+
+// withZone assumes the zone of a spec's zoneRef, or leaves out the zoneRef beside an absolute name.
+func (s *set) withZone(spec *zones.ZoneSpec) *zones.ZoneSpec {
+	if name.IsAbsolute(spec.DomainName) {
+		out := *spec
+		out.ZoneRef = nil
+		return &out
+	}
+	s.assumeZone(*spec.ZoneRef, spec.View, s.nextPlaceholder())
+	return spec
+}
+
+// nextPlaceholder returns the name of an assumed zone whose name is unknown.
+func (s *set) nextPlaceholder() name.Name {
+	fqdn, _ := name.Parse(fmt.Sprintf("zoneref-%d.invalid.", len(s.assumed)))
+	return fqdn
+}
+
+var (
+	belowPlaceholder = regexp.MustCompile(`\.zoneref-\d+\.invalid\.`)
+	atPlaceholder    = regexp.MustCompile(`zoneref-\d+\.invalid\.`)
+)
+
+func withoutPlaceholder(text string) string {
+	text = belowPlaceholder.ReplaceAllLiteralString(text, " below its zone's name")
+	return atPlaceholder.ReplaceAllLiteralString(text, "its zone's name")
+}
+
+func (s *set) isAssumed(z *law.Zone) bool { return s.assumed[z.UID] }
+
+// assumeZone makes a zone in which each namespace may write.
+func (s *set) assumeZone(ref law.Ref, view string, fqdn name.Name) *law.Zone {
+	everything := func(text string) pattern.Pattern {
+		p, _ := pattern.Parse(text)
+		return p
+	}
+	spec := zones.ZoneSpec{Ref: law.Ref{Namespace: ref.Namespace, Name: ref.Name}, DomainName: fqdn.String(), View: view,
+		Header: content.Header{NameServers: []content.NameServer{{Name: "ns.invalid."}}}}
+	rule := rules.Rule{Zones: []pattern.Pattern{everything("*")}}
+	for _, text := range []string{"@", "*"} {
+		rule.Records = append(rule.Records, rules.RecordRule{Pattern: everything(text), Text: text})
+	}
+	spec.Rules = []rules.Rule{rule}
+	plan, refused := s.store.makeZone(spec)
+	if refused != nil {
+		return nil
+	}
+	s.assumed[plan.Zone.Zone.UID] = true
+	return plan.Zone.Zone
+}
+
+// addRefusal adds an error, or a warning if rules outside of the files may allow the object.
+func (s *set) addRefusal(one *judged, refused *law.Refusal, assumed bool) {
+	text := withoutPlaceholder(refused.Message)
+	switch refused.Kind {
+	case law.Forbidden:
+		if !assumed {
+			one.warnings = append(one.warnings, "no rule of the files allows it, and the server refuses it without another: "+text)
+		}
+	case law.Duplicate:
+		one.errs = append(one.errs, (&field.Error{Type: field.ErrorTypeDuplicate, Field: refused.Field, BadValue: refused.Value,
+			Detail: text}).Error())
+	case law.Invalid:
+		value := refused.Value
+		if value == nil {
+			value = field.OmitValueType{}
+		}
+		one.errs = append(one.errs, field.Invalid(field.NewPath(cmp.Or(refused.Field, "spec")), value, text).Error())
+	}
+}
+
+// addWarning adds a warning of the law once. S4.13 tells a namespace of others' values, which the files show.
+func (s *set) addWarning(one *judged, w law.Warning) {
+	if w.Rule == "S4.13" {
+		return
+	}
+	text := refusal.Warning(w.Rule, withoutPlaceholder(w.Text))
+	if !s.said[text] {
+		s.said[text] = true
+		one.warnings = append(one.warnings, text)
+	}
+}
+
+// isRefused reports whether a name is at or below a refused zone.
+func (s *set) isRefused(fqdn name.Name) bool {
+	return slices.ContainsFunc(s.refused, func(zone name.Name) bool { return zone.Encloses(fqdn) })
+}
+
+// judgeZone decides an update by which a zone gets its rules and name servers.
+func (s *set) judgeZone(one *judged) {
+	zone := one.object.(*v1alpha1.Zone)
+	z := s.store.zones[key{zone.Namespace, zone.Name}]
+	spec, err := lawform.ZoneSpec(zone)
+	if z == nil || s.isAssumed(z) || err != nil {
+		return
+	}
+	h := s.store.holding(z)
+	lacks := validation.BareZoneWarnings(zone)
+	if text := lacks[v1alpha1.WarningNoRules]; text != "" && h.Delegations == 0 {
+		one.warnings = append(one.warnings, text)
+	}
+	if text := lacks[v1alpha1.ReasonNoNameServers]; text != "" && len(h.ApexNS) == 0 {
+		one.warnings = append(one.warnings, text)
+	}
+	if plan, refused := s.store.amendZone(*spec); refused == nil {
+		for _, w := range plan.Warnings {
+			s.addWarning(one, w)
+		}
+	}
+	s.warnOfElsewhere(one, z, z.Rules)
+}
+
+func (s *set) warnOfElsewhere(one *judged, z *law.Zone, list []rules.Rule) {
+	isZone := func(n name.Name) bool { return n != z.FQDN() && s.store.isZone(z.View, n) }
+	if texts := rules.FindElsewhere(list, z.FQDN(), z.Namespace, isZone); len(texts) > 0 {
+		s.addWarning(one, law.Warning{Rule: "S2.1", Text: rules.AdviseElsewhere(z.FQDN(), texts)})
+	}
+}
+
+func (s *set) placeDelegation(one *judged) {
+	of := one.object.(*v1alpha1.Delegation)
+	at := key{of.Namespace, of.Spec.ZoneRef.Name}
+	spec, err := lawform.DelegationSpec(of)
+	if err != nil || s.store.zones[at] == nil {
+		return
+	}
+	if _, refused := s.store.makeDelegation(key{of.Namespace, of.Name}, *spec, true); refused != nil {
+		s.addRefusal(one, refused, false)
+	}
+}
+
+// judgeDelegation decides a twin of the Delegation, and keeps the warnings.
+func (s *set) judgeDelegation(one *judged) {
+	of := one.object.(*v1alpha1.Delegation)
+	z := s.store.zones[key{of.Namespace, of.Spec.ZoneRef.Name}]
+	spec, err := lawform.DelegationSpec(of)
+	if err != nil || z == nil || s.isAssumed(z) || len(one.errs) > 0 {
+		return
+	}
+	if plan, refused := s.store.makeDelegation(key{of.Namespace, of.Name + "-lint"}, *spec, false); refused == nil {
+		for _, w := range plan.Warnings {
+			s.addWarning(one, w)
+		}
+	}
+	s.warnOfElsewhere(one, z, []rules.Rule{spec.Rule})
+}
+
+// placedRecord is a Record in the store.
+type placedRecord struct {
+	*judged
+	record *law.Record
+	made   *law.Plan
+	// assumed is the zone, if assumed.
+	assumed *law.Zone
+}
+
+// placeRecord returns nil if nothing can be judged.
+func (s *set) placeRecord(one *judged) *placedRecord {
+	of := one.object.(*v1alpha1.Record)
+	r, err := lawform.Record(of)
+	if err != nil {
+		one.errs = append(one.errs, err.Error())
+		return nil
+	}
+	p := &placedRecord{judged: one, record: r}
+	fqdn, notAbsolute := name.Parse(r.DomainName)
+	if ref := r.ZoneRef; ref != nil {
+		z := s.store.zones[key{ref.Namespace, ref.Name}]
+		switch {
+		case z == nil && notAbsolute == nil:
+			r.ZoneRef = nil
+		case z == nil:
+			if z = s.assumeZone(*ref, r.View, s.nextPlaceholder()); z == nil {
+				return nil
+			}
+		}
+		if z != nil {
+			fqdn, _ = name.ParseIn(r.DomainName, z.FQDN())
+			if s.isAssumed(z) {
+				p.assumed = z
+			}
+		}
+	}
+	if r.ZoneRef == nil {
+		z := s.store.findEnclosing(r.View, fqdn)
+		if z == nil {
+			z = s.assumeZone(law.Ref{Namespace: r.Namespace, Name: "assumed-" + fqdn.String()}, r.View, siteOf(fqdn))
+		}
+		if z == nil {
+			return nil
+		}
+		if s.isAssumed(z) {
+			p.assumed = z
+		}
+	}
+	if s.isRefused(fqdn) {
+		return nil
+	}
+	p.made, _ = s.store.makeRecord(r)
+	return p
+}
+
+// siteOf returns the last two labels of a name, which are most often the name of its zone.
+func siteOf(fqdn name.Name) name.Name {
+	for fqdn.NumLabels() > 2 {
+		fqdn, _ = fqdn.Parent()
+	}
+	return fqdn
+}
+
+// judgeRecord decides the Record as the last one.
+func (s *set) judgeRecord(p *placedRecord) {
+	if p.made != nil && p.made.Record.Zone != nil {
+		s.store.removeRecord(p.record, p.made)
+	}
+	plan, refused := s.store.makeRecord(p.record)
+	if refused != nil {
+		if at, _ := name.ParseIn(p.record.DomainName, name.Root); p.assumed == nil || at != p.assumed.FQDN() && p.record.DomainName != "@" {
+			s.addRefusal(p.judged, refused, p.assumed != nil)
+		}
+		return
+	}
+	if plan.Record.Zone == nil {
+		return // waits for an object outside of the files
+	}
+	z := s.store.zoneOf(plan)
+	for _, w := range plan.Warnings {
+		// Of an assumed zone, neither the cuts, the hosts nor the claims are known.
+		unknown := p.assumed != nil && (w.Reason != "" || strings.HasPrefix(w.Rule, "S4."))
+		if !unknown && !s.isAnswered(w, z, plan.Record.FQDN) {
+			s.addWarning(p.judged, w)
+		}
+	}
+}
+
+// isAnswered reports whether other objects make a warning about a Record at fqdn wrong, or have it themselves.
+func (s *set) isAnswered(w law.Warning, z *law.Zone, fqdn name.Name) bool {
+	switch w.Reason {
+	case law.WarningUnnamedGlue: // NS elsewhere in the zone may name the host
+		return s.store.named[z.UID][fqdn] > 0
+	case law.WarningOccludes: // the occluded Records have a warning each, zones have none
+		return !slices.ContainsFunc(s.store.listZones(), func(below *law.Zone) bool {
+			return below.View == z.View && below.FQDN() != fqdn && fqdn.Encloses(below.FQDN())
+		})
+	}
+	return !w.Host.IsZero() && s.mayBeElsewhere(z, w.Host)
+}
+
+// mayBeElsewhere reports whether other namespaces, whose files are elsewhere, may have a host of the zone.
+func (s *set) mayBeElsewhere(z *law.Zone, host name.Name) bool {
+	return slices.ContainsFunc(s.store.listRules(z), func(r rules.Rule) bool {
+		if slices.Equal(r.Namespaces, []string{z.Namespace}) {
+			return false
+		}
+		return slices.ContainsFunc(r.Records, func(rr rules.RecordRule) bool { return rr.Pattern.Match(host, z.FQDN()) }) ||
+			slices.ContainsFunc(r.Zones, func(p pattern.Pattern) bool {
+				for at, ok := host, true; ok && at != z.FQDN(); at, ok = at.Parent() {
+					if p.Match(at, z.FQDN()) {
+						return true
+					}
+				}
+				return false
+			})
+	})
+}
+
+// judgeKey warns of patterns without a rule for the namespace in the zones of the files (S13.1).
+func (s *set) judgeKey(one *judged) {
+	of := one.object.(*v1alpha1.UpdateKey)
+	var given []v1alpha1.NameReviewRule
+	for _, z := range s.store.listZones() {
+		if s.isAssumed(z) || z.View != of.Spec.View {
+			continue
+		}
+		isZone := func(n name.Name) bool { return n != z.FQDN() && s.store.isZone(z.View, n) }
+		rule := v1alpha1.NameReviewRule{Zone: z.FQDN().String(), View: z.View}
+		for _, r := range s.store.listRules(z) {
+			for _, rr := range r.Records {
+				if r.CoversNamespace(of.Namespace) && !rr.IsElsewhere(z.FQDN(), r.CoversNamespace(z.Namespace), isZone) {
+					rule.Records = append(rule.Records, v1alpha1.RecordDelegation{Pattern: rr.Text})
+				}
+			}
+		}
+		given = append(given, rule)
+	}
+	if !slices.ContainsFunc(of.Spec.Records, func(r v1alpha1.UpdateKeyRecords) bool {
+		fqdn, err := name.Parse(strings.TrimLeft(r.Pattern, "*."))
+		if err != nil {
+			return true
+		}
+		z := s.store.findEnclosing(of.Spec.View, fqdn)
+		return z == nil || s.isAssumed(z)
+	}) {
+		one.warnings = append(one.warnings, validation.UpdateKeyWarnings(of, given)...)
+	}
+}
+
+// judged is an object of the files with its verdict.
+type judged struct {
+	// at is the file, with kind and name; "" if the errors have them.
+	at     string
+	id     string
+	object runtime.Object
+	verdict
+}

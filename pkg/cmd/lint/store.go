@@ -1,0 +1,300 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/btree"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/records"
+	"kubi.zone/kubizone/pkg/law/rules"
+	"kubi.zone/kubizone/pkg/law/zones"
+)
+
+// store is a server's store in memory: the source of the law's facts, and the target of plans. No cascade runs, for
+// zones come before Delegations, and these before Records.
+type store struct {
+	now   time.Time
+	facts map[law.Key]any
+	zones map[key]*law.Zone
+	// owners has the names of a zone, by its uid, in the order of keys.
+	owners map[string]*btree.BTreeG[name.Rel]
+	// placed has the Records at the names of a zone, by its uid.
+	placed map[string]map[name.Rel]map[key]*law.Record
+	// named counts the hosts of NS Records, by the uid of the zone.
+	named map[string]map[name.Name]int
+	// given has the rules of Delegations by the zone's uid.
+	given map[string][]rules.Rule
+	made  int
+}
+
+type key struct{ namespace, name string }
+
+func newStore() *store {
+	return &store{now: time.Now(), facts: map[law.Key]any{}, zones: map[key]*law.Zone{}, owners: map[string]*btree.BTreeG[name.Rel]{},
+		placed: map[string]map[name.Rel]map[key]*law.Record{}, given: map[string][]rules.Rule{},
+		named: map[string]map[name.Name]int{}}
+}
+
+func (s *store) newUID() string {
+	s.made++
+	return fmt.Sprint("uid-", s.made)
+}
+
+// maxRounds bounds the questions of a decision: the law asks for the names above and below one.
+const maxRounds = 1000
+
+// decideWrite gives a decision facts until the outcome.
+func (s *store) decideWrite(by func(*law.Seen) law.Outcome) law.Outcome {
+	seen := law.NewSeen()
+	for range maxRounds {
+		out := by(seen)
+		if len(out.Need) == 0 {
+			return out
+		}
+		for _, k := range out.Need {
+			seen.Put(k, s.findFact(k))
+		}
+	}
+	return law.Outcome{Refusal: law.NewLater(law.ReasonMoving, "the decision does not end")}
+}
+
+func (s *store) findFact(k law.Key) any {
+	switch k.Kind {
+	case law.KindZone:
+		if z := s.zones[key{k.Namespace, k.Object}]; z != nil {
+			copied := *z
+			return &copied
+		}
+		return nil
+	case law.KindOwnersBelow:
+		return s.findOwnersBelow(k)
+	case law.KindZonesBelow:
+		below := &law.ZonesBelow{}
+		for _, z := range s.zones {
+			if h := s.holding(z); z.View == k.View && k.Name.Encloses(z.FQDN()) {
+				below.Zones = append(below.Zones, law.ZoneBelow{FQDN: z.FQDN(), Holding: *h})
+			}
+		}
+		slices.SortFunc(below.Zones, func(x, y law.ZoneBelow) int { return x.FQDN.Compare(y.FQDN) })
+		return below
+	case law.KindForeign:
+		return &law.Foreign{}
+	case law.KindAwaited, law.KindTouched: // nothing waits
+		return &law.Awaited{}
+	}
+	return s.facts[k]
+}
+
+func (s *store) holding(z *law.Zone) *law.Holding {
+	return s.facts[law.HoldingKey(z.View, z.FQDN())].(*law.Holding)
+}
+
+func (s *store) findOwnersBelow(k law.Key) *law.OwnersBelow {
+	below := &law.OwnersBelow{}
+	if s.owners[k.Zone] == nil {
+		return below
+	}
+	read := 0
+	s.owners[k.Zone].AscendGreaterOrEqual(k.Owner, func(at name.Rel) bool {
+		if !strings.HasPrefix(at.Key(), k.Owner.Key()) || k.Owner.IsApex() && read == law.FirstKeys {
+			return false
+		}
+		if at != k.Owner {
+			below.Add(k.Owner, at, s.facts[law.OwnerKey(k.Zone, at)].(*law.Owner))
+			read++
+		}
+		return true
+	})
+	return below
+}
+
+func (s *store) applyPlan(plan *law.Plan) {
+	for _, write := range plan.Writes {
+		if write.Key.Kind == law.KindOwner {
+			s.listOwner(write)
+		}
+		if write.Value == nil {
+			delete(s.facts, write.Key)
+		} else {
+			s.facts[write.Key] = write.Value
+		}
+	}
+	if plan.Zone != nil {
+		z := *plan.Zone.Zone
+		s.zones[key{z.Namespace, z.Name}] = &z
+	}
+	for _, cut := range plan.PendingCuts {
+		s.countCut(cut)
+	}
+}
+
+func (s *store) listOwner(write law.Write) {
+	tree := s.owners[write.Key.Zone]
+	if tree == nil {
+		tree = btree.NewG(16, func(x, y name.Rel) bool { return x.Key() < y.Key() })
+		s.owners[write.Key.Zone] = tree
+	}
+	if write.Value == nil {
+		tree.Delete(write.Key.Owner)
+	} else {
+		tree.ReplaceOrInsert(write.Key.Owner)
+	}
+}
+
+// countCut gives the parent the name servers and glue of a child (S6.3).
+func (s *store) countCut(cut law.PendingCut) {
+	parent, child := s.zones[key{cut.Parent.Namespace, cut.Parent.Name}], s.zones[key{cut.Child.Namespace, cut.Child.Name}]
+	if parent == nil || child == nil {
+		return
+	}
+	copied := *parent
+	ask := records.CutAsk{Parent: &copied, Pending: cut, Now: s.now, Own: true}
+	if h := s.holding(child); h.CountedBy(parent) {
+		ask.Holding = h
+		sets := content.Cut(parent.FQDN(), child.Header, func(owner name.Rel, t rdata.Type) (content.RRset, bool) {
+			return s.findSet(child.UID, owner, t)
+		})
+		if len(sets) > 0 {
+			ask.Cut = &law.CountedCut{Sets: sets}
+		}
+	}
+	if out := s.decideWrite(func(seen *law.Seen) law.Outcome { return records.DecideCut(seen, ask) }); out.Plan != nil {
+		s.applyPlan(out.Plan)
+	}
+}
+
+func (s *store) findSet(zone string, owner name.Rel, t rdata.Type) (set content.RRset, found bool) {
+	set = content.RRset{Owner: owner, Type: t, TTL: content.InheritTTL()}
+	for _, r := range s.placed[zone][owner] {
+		if r.Type == t {
+			for _, v := range r.Values {
+				set.Data = append(set.Data, v.Text)
+			}
+		}
+	}
+	slices.Sort(set.Data)
+	set.Data = slices.Compact(set.Data)
+	return set, len(set.Data) > 0
+}
+
+// makeZone decides a new Zone as for a user with the right to establish zones.
+func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
+	spec.UID, spec.MaxDeletePercent = s.newUID(), 100
+	ask := zones.ZoneAsk{After: &spec, MayEstablish: true, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}
+	out := s.decideWrite(func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
+	if out.Refusal == nil && !out.Plan.Zone.Zone.Pending {
+		s.applyPlan(out.Plan)
+	}
+	return out.Plan, out.Refusal
+}
+
+// amendZone decides an update from a Zone without rules and name servers, and applies nothing.
+func (s *store) amendZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
+	before := *s.zones[key{spec.Namespace, spec.Name}]
+	before.Rules, before.Header.NameServers = nil, nil
+	before.Complete()
+	spec.UID, spec.MaxDeletePercent = before.UID, 100
+	ask := zones.ZoneAsk{Before: &before, After: &spec, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}
+	out := s.decideWrite(func(seen *law.Seen) law.Outcome { return zones.DecideZone(seen, ask) })
+	return out.Plan, out.Refusal
+}
+
+func (s *store) makeDelegation(at key, spec zones.DelegationSpec, apply bool) (*law.Plan, *law.Refusal) {
+	ask := zones.DelegationAsk{Ref: law.Ref{Namespace: at.namespace, Name: at.name, UID: s.newUID()}, After: &spec, Now: s.now,
+		WorkID: s.newUID()}
+	out := s.decideWrite(func(seen *law.Seen) law.Outcome { return zones.DecideDelegation(seen, ask) })
+	if out.Refusal == nil && apply && out.Plan.Zone != nil {
+		s.applyPlan(out.Plan)
+		s.given[out.Plan.Zone.Zone.UID] = append(s.given[out.Plan.Zone.Zone.UID], spec.Rule)
+	}
+	return out.Plan, out.Refusal
+}
+
+// makeRecord decides a new Record, and applies the plan of an adopted one.
+func (s *store) makeRecord(r *law.Record) (*law.Plan, *law.Refusal) {
+	r.UID = s.newUID()
+	ask := records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r, Now: s.now, By: r.Namespace, WorkID: s.newUID()}
+	out := s.decideWrite(func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) })
+	if out.Refusal == nil && out.Plan.Record.Zone != nil {
+		zone, owner := out.Plan.Record.Zone.UID, s.ownerOf(out.Plan)
+		if s.placed[zone] == nil {
+			s.placed[zone] = map[name.Rel]map[key]*law.Record{}
+		}
+		if s.placed[zone][owner] == nil {
+			s.placed[zone][owner] = map[key]*law.Record{}
+		}
+		s.placed[zone][owner][key{r.Namespace, r.Name}] = r
+		s.countNamed(out.Plan, r, 1)
+		s.applyPlan(out.Plan)
+	}
+	return out.Plan, out.Refusal
+}
+
+// zoneOf returns the zone of an adopted Record.
+func (s *store) zoneOf(plan *law.Plan) *law.Zone {
+	return s.zones[key{plan.Record.Zone.Namespace, plan.Record.Zone.Name}]
+}
+
+// ownerOf returns the name of an adopted Record in its zone.
+func (s *store) ownerOf(plan *law.Plan) name.Rel {
+	owner, _ := plan.Record.FQDN.Rel(s.zoneOf(plan).FQDN())
+	return owner
+}
+
+// countNamed adds n for each host of an adopted NS Record.
+func (s *store) countNamed(made *law.Plan, r *law.Record, n int) {
+	z := s.zoneOf(made)
+	if s.named[z.UID] == nil {
+		s.named[z.UID] = map[name.Name]int{}
+	}
+	for _, v := range r.Values {
+		if host, ok := v.Target(z.FQDN()); ok && r.Type == rdata.NS {
+			s.named[z.UID][host] += n
+		}
+	}
+}
+
+// removeRecord takes back the plan of makeRecord.
+func (s *store) removeRecord(r *law.Record, made *law.Plan) {
+	delete(s.placed[made.Record.Zone.UID][s.ownerOf(made)], key{r.Namespace, r.Name})
+	s.countNamed(made, r, -1)
+	before := &law.Adopted{Zone: *made.Record.Zone, FQDN: made.Record.FQDN, Admission: made.Record.Admission}
+	before.Owner, before.Type, before.TTL, before.Values = s.ownerOf(made), r.Type, r.TTL, r.Values
+	ask := records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, Before: before, Now: s.now, By: r.Namespace,
+		WorkID: s.newUID()}
+	if out := s.decideWrite(func(seen *law.Seen) law.Outcome { return records.DecideRecord(seen, ask) }); out.Plan != nil {
+		s.applyPlan(out.Plan)
+	}
+}
+
+// isZone reports whether the view has a zone of a name.
+func (s *store) isZone(view string, n name.Name) bool { return s.facts[law.HoldingKey(view, n)] != nil }
+
+// findEnclosing returns the zone with the longest name at or above n, or nil.
+func (s *store) findEnclosing(view string, n name.Name) *law.Zone {
+	for at, ok := n, true; ok; at, ok = at.Parent() {
+		if h, _ := s.facts[law.HoldingKey(view, at)].(*law.Holding); h != nil {
+			return s.zones[key{h.Namespace, h.Name}]
+		}
+	}
+	return nil
+}
+
+// listZones returns the zones in the order of their names.
+func (s *store) listZones() []*law.Zone {
+	return slices.SortedFunc(maps.Values(s.zones), func(x, y *law.Zone) int { return x.FQDN().Compare(y.FQDN()) })
+}
+
+// listRules returns the rules of a zone and its Delegations.
+func (s *store) listRules(z *law.Zone) []rules.Rule { return slices.Concat(z.Rules, s.given[z.UID]) }

@@ -1,0 +1,148 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"kubi.zone/kubizone/pkg/cmd/importer"
+	"kubi.zone/kubizone/pkg/cmd/lint"
+	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/terminal"
+)
+
+// review is the result of a run. plan is nil without a server, and incomplete beside failed.
+type review struct {
+	lint    *lint.Report
+	plan    *importer.Plan
+	failed  error
+	reasons []string
+}
+
+func (r *review) isRefused() bool {
+	return len(r.reasons) > 0 || r.lint != nil && r.lint.Refused > 0 || r.plan != nil && r.plan.Counts.Incomplete() != ""
+}
+
+// renderMarkdown returns the text of the comment, without its first line (W2).
+func (r *review) renderMarkdown() string {
+	var b strings.Builder
+	b.WriteString("## DNS\n\n")
+	switch {
+	case r.failed != nil:
+		b.WriteString("**The plan failed**: the log of the job says why.\n\n") // an error may have addresses
+	case r.isRefused():
+		b.WriteString("**Refused.**\n\n")
+	}
+	for _, reason := range r.reasons {
+		b.WriteString("- " + output.Code(reason) + "\n")
+	}
+	if len(r.reasons) > 0 {
+		b.WriteString("\n")
+	}
+	if r.lint != nil && len(r.lint.Findings) > 0 {
+		var lines strings.Builder
+		for _, f := range r.lint.Findings {
+			terminal.Fprintf(&lines, "%s\n", f)
+		}
+		b.WriteString("### Files\n\n" + output.CodeBlock("text", lines.String()))
+	}
+	if r.lint != nil {
+		b.WriteString(r.lint.String() + "\n\n")
+	}
+	if r.plan != nil {
+		b.WriteString(r.plan.Markdown())
+	} else if r.failed == nil {
+		b.WriteString("Without a server there is no plan.\n")
+	}
+	return b.String()
+}
+
+// cutBody bounds a comment in octets, which are never fewer than its characters. It ends a block of code that it cuts.
+func cutBody(body string, most int) string {
+	const note = "\nThe rest is in the log of the job.\n"
+	if len(body) <= most {
+		return body
+	}
+	fence := ""
+	var b strings.Builder
+	for line := range strings.Lines(body) {
+		next := fence
+		if ticks := strings.TrimRight(line, "\n"); strings.HasPrefix(ticks, "```") {
+			ticks = ticks[:len(ticks)-len(strings.TrimLeft(ticks, "`"))]
+			if fence == "" {
+				next = ticks
+			} else if strings.TrimRight(line, "\n") == fence {
+				next = ""
+			}
+		}
+		if b.Len()+len(line)+len(next)+1+len(note) > most {
+			break
+		}
+		b.WriteString(line)
+		fence = next
+	}
+	if fence != "" {
+		b.WriteString(fence + "\n")
+	}
+	return b.String() + note
+}
+
+// writeComment writes the comment of the pull request of the job, if there is one.
+func (o *options) writeComment(ctx context.Context, r *review, progress io.Writer) error {
+	at, err := findPullRequest(o.getenv)
+	if at == nil || err != nil {
+		return err
+	}
+	marker := "<!-- kubizone review " + o.name + " -->\n"
+	body := cutBody(marker+r.renderMarkdown(), at.most)
+	err = putComment(ctx, newClient(at), strings.TrimSpace(marker), body)
+	if err == nil {
+		return nil
+	}
+	if summary := o.getenv("GITHUB_STEP_SUMMARY"); summary != "" {
+		err = errors.Join(err, os.WriteFile(summary, []byte(cutBody(r.renderMarkdown(), maxSummary)), 0o600))
+	}
+	var denied *deniedError
+	if at.fork && errors.As(err, &denied) {
+		_, err = terminal.Fprintf(progress, "no comment: %s; the pull request is of a fork, whose token may not write\n", denied)
+	}
+	return err
+}
+
+// maxSummary bounds the summary of a job of GitHub Actions, in octets: the forge takes 1 MiB.
+const maxSummary = 1000 << 10
+
+// putComment changes the comment that begins with marker and is the token's own, or makes it.
+func putComment(ctx context.Context, c *client, marker, body string) error {
+	own, err := c.findAuthor(ctx)
+	if err != nil {
+		return err
+	}
+	for page := 1; page <= maxPages; page++ {
+		comments, err := c.listComments(ctx, page)
+		if err != nil {
+			return err
+		}
+		for _, one := range comments {
+			if first, _, _ := strings.Cut(one.body, "\n"); strings.TrimSpace(first) == marker && own(one) {
+				if one.body == body {
+					return nil
+				}
+				return c.changeComment(ctx, one.id, body)
+			}
+		}
+		if len(comments) < perPage {
+			break
+		}
+	}
+	return c.addComment(ctx, body)
+}
+
+// describe names a pull request in errors.
+func (p *pullRequest) describe() string { return fmt.Sprintf("%s of %s", p.number, p.repository) }

@@ -1,0 +1,311 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package review
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// perPage is the number of comments in an answer, maxPages that of answers read: a comment is among the first 2,000
+	// or made again.
+	perPage  = 20
+	maxPages = 100
+	// maxAnswer bounds an answer, in octets: perPage comments of the largest size.
+	maxAnswer   = 96 << 20
+	maxAttempts = 4
+	// maxWait bounds the waiting that a forge asks for.
+	maxWait        = time.Minute
+	requestTimeout = 30 * time.Second
+)
+
+// pullRequest is the pull request of a job.
+type pullRequest struct {
+	forge              *forge
+	api                *url.URL
+	token              string
+	repository, number string
+	// fork is true if the branch is of another repository, so that the token may not write.
+	fork bool
+	// most bounds a comment, in characters.
+	most int
+}
+
+// forge has the differences between forges. Paths begin at the address of the API.
+type forge struct {
+	most int
+	// tokenHeader is set to tokenPrefix and the token.
+	tokenHeader, tokenPrefix string
+	list, change             func(p *pullRequest) string
+	changeMethod             string
+	// rights says how a token gets the right to write comments.
+	rights string
+}
+
+var github = &forge{
+	most: 65536, tokenHeader: "Authorization", tokenPrefix: "Bearer ", changeMethod: http.MethodPatch,
+	list:   func(p *pullRequest) string { return "/repos/" + p.repository + "/issues/" + p.number + "/comments" },
+	change: func(p *pullRequest) string { return "/repos/" + p.repository + "/issues/comments" },
+	rights: "give the job the permission pull-requests: write",
+}
+
+var gitlab = &forge{
+	most: 1000000, tokenHeader: "PRIVATE-TOKEN", changeMethod: http.MethodPut,
+	list: func(p *pullRequest) string {
+		return "/projects/" + p.repository + "/merge_requests/" + p.number + "/notes"
+	},
+	change: func(p *pullRequest) string {
+		return "/projects/" + p.repository + "/merge_requests/" + p.number + "/notes"
+	},
+	rights: "put a project access token with the role Reporter and the scope api into the variable KUBIZONE_REVIEW_TOKEN",
+}
+
+// findPullRequest returns the pull request of the job, or nil if the job has none.
+func findPullRequest(getenv func(string) string) (p *pullRequest, err error) {
+	switch {
+	case getenv("GITHUB_ACTIONS") == "true":
+		p, err = findAtGitHub(getenv)
+	case getenv("GITLAB_CI") == "true" && getenv("CI_MERGE_REQUEST_IID") != "":
+		p = &pullRequest{forge: gitlab, repository: getenv("CI_PROJECT_ID"), number: getenv("CI_MERGE_REQUEST_IID"),
+			token: getenv("KUBIZONE_REVIEW_TOKEN"), fork: getenv("CI_MERGE_REQUEST_SOURCE_PROJECT_ID") != getenv("CI_PROJECT_ID")}
+		p.api, err = parseAPI("CI_API_V4_URL", getenv)
+	}
+	if p == nil || err != nil {
+		return nil, err
+	}
+	p.most = p.forge.most
+	if _, err := strconv.ParseUint(p.number, 10, 64); err != nil {
+		return nil, fmt.Errorf("the number of the pull request, %q, is none", p.number)
+	}
+	return p, nil
+}
+
+func findAtGitHub(getenv func(string) string) (*pullRequest, error) {
+	type branch struct {
+		Repo *struct {
+			FullName string `json:"full_name"`
+		} `json:"repo"`
+	}
+	var event struct {
+		PullRequest *struct {
+			Number int64  `json:"number"`
+			Head   branch `json:"head"`
+			Base   branch `json:"base"`
+		} `json:"pull_request"`
+	}
+	text, err := os.ReadFile(getenv("GITHUB_EVENT_PATH"))
+	if err != nil {
+		return nil, fmt.Errorf("GITHUB_EVENT_PATH: %w", err)
+	}
+	if err := json.Unmarshal(text, &event); err != nil {
+		return nil, fmt.Errorf("GITHUB_EVENT_PATH: %w", err)
+	}
+	request := event.PullRequest
+	if request == nil {
+		return nil, nil
+	}
+	p := &pullRequest{forge: github, repository: getenv("GITHUB_REPOSITORY"), number: strconv.FormatInt(request.Number, 10),
+		token: cmp.Or(getenv("KUBIZONE_REVIEW_TOKEN"), getenv("GITHUB_TOKEN"))}
+	p.fork = request.Head.Repo == nil || request.Base.Repo == nil || request.Head.Repo.FullName != request.Base.Repo.FullName
+	if owner, name, ok := strings.Cut(p.repository, "/"); !ok || owner == "" || name == "" || strings.ContainsAny(p.repository, "?#%\\ ") ||
+		strings.Contains(name, "/") {
+		return nil, fmt.Errorf("GITHUB_REPOSITORY: %q is no OWNER/NAME", p.repository)
+	}
+	p.api, err = parseAPI("GITHUB_API_URL", getenv)
+	return p, err
+}
+
+func parseAPI(variable string, getenv func(string) string) (*url.URL, error) {
+	at, err := url.Parse(getenv(variable))
+	if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
+		return nil, fmt.Errorf("%s: %q is no address of an API", variable, getenv(variable))
+	}
+	return at, nil
+}
+
+// client sends requests about a pull request to the API of its forge.
+type client struct {
+	of   *pullRequest
+	http *http.Client
+	wait func(context.Context, time.Duration) error
+}
+
+func newClient(p *pullRequest) *client {
+	return &client{of: p, wait: waitFor, http: &http.Client{Timeout: requestTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+func waitFor(ctx context.Context, by time.Duration) error {
+	timer := time.NewTimer(by)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// deniedError is the answer to a token without the right.
+type deniedError struct{ text string }
+
+func (e *deniedError) Error() string { return e.text }
+
+// comment is a comment of a pull request.
+type comment struct {
+	id     int64
+	body   string
+	author string
+	bot    bool
+}
+
+// findAuthor returns a function that recognizes comments of the token. The token of a job has no user at GitHub, which
+// answers 403 to it: then they are those of programs, as no other may begin with the first line.
+func (c *client) findAuthor(ctx context.Context) (func(comment) bool, error) {
+	var user struct {
+		Login    string `json:"login"`
+		Username string `json:"username"`
+	}
+	err := c.sendRequest(ctx, http.MethodGet, "/user", nil, &user)
+	var denied *deniedError
+	switch name := cmp.Or(user.Login, user.Username); {
+	case errors.As(err, &denied) && c.of.forge == github && c.of.token != "":
+		return func(one comment) bool { return one.bot }, nil
+	case err != nil:
+		return nil, err
+	case name == "":
+		return nil, errors.New("the forge does not say whose the token is")
+	default:
+		return func(one comment) bool { return one.author == name }, nil
+	}
+}
+
+func (c *client) listComments(ctx context.Context, page int) (all []comment, err error) {
+	type person struct {
+		Login    string `json:"login"`
+		Username string `json:"username"`
+		Type     string `json:"type"`
+	}
+	var found []struct {
+		ID     int64  `json:"id"`
+		Body   string `json:"body"`
+		User   person `json:"user"`
+		Author person `json:"author"`
+	}
+	query := fmt.Sprintf("?per_page=%d&page=%d", perPage, page)
+	if c.of.forge == gitlab {
+		query += "&sort=asc&order_by=created_at"
+	}
+	err = c.sendRequest(ctx, http.MethodGet, c.of.forge.list(c.of)+query, nil, &found)
+	for _, one := range found {
+		all = append(all, comment{one.ID, one.Body, cmp.Or(one.User.Login, one.Author.Username), one.User.Type == "Bot"})
+	}
+	return all, err
+}
+
+func (c *client) addComment(ctx context.Context, body string) error {
+	return c.sendRequest(ctx, http.MethodPost, c.of.forge.list(c.of), map[string]string{"body": body}, nil)
+}
+
+func (c *client) changeComment(ctx context.Context, id int64, body string) error {
+	path := fmt.Sprintf("%s/%d", c.of.forge.change(c.of), id)
+	return c.sendRequest(ctx, c.of.forge.changeMethod, path, map[string]string{"body": body}, nil)
+}
+
+// sendRequest repeats a request that the forge limits, and one that changes nothing if the forge is unavailable.
+func (c *client) sendRequest(ctx context.Context, method, path string, body, into any) error {
+	var text []byte
+	if body != nil {
+		var err error
+		if text, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	for attempt := 1; ; attempt++ {
+		after, err := c.sendOnce(ctx, method, path, text, into)
+		if err == nil || after < 0 {
+			return err
+		}
+		if attempt == maxAttempts || after > maxWait {
+			return fmt.Errorf("%w; run the job again in %s", err, after)
+		}
+		if stopped := c.wait(ctx, after); stopped != nil {
+			return errors.Join(err, stopped)
+		}
+	}
+}
+
+// sendOnce returns with an error the time after which to repeat the request, or less than 0.
+func (c *client) sendOnce(ctx context.Context, method, path string, body []byte, into any) (after time.Duration, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.of.api.String(), "/")+path, bytes.NewReader(body))
+	if err != nil {
+		return -1, err
+	}
+	request.Header.Set("Accept", "application/json")
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.of.token != "" {
+		request.Header.Set(c.of.forge.tokenHeader, c.of.forge.tokenPrefix+c.of.token)
+	}
+	answer, err := c.http.Do(request)
+	if err != nil {
+		if method == http.MethodGet {
+			return time.Second, err
+		}
+		return -1, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if err != nil {
+		return -1, fmt.Errorf("%s %s: %w", method, request.URL.Redacted(), err)
+	}
+	if answer.StatusCode/100 == 2 {
+		if into == nil {
+			return 0, nil
+		}
+		if err := json.Unmarshal(text, into); err != nil {
+			return -1, fmt.Errorf("%s %s: no JSON: %w", method, request.URL.Redacted(), err)
+		}
+		return 0, nil
+	}
+	said := fmt.Sprintf("%s %s: %s: %.300s", method, request.URL.Redacted(), answer.Status, text)
+	switch limit, limited := readLimit(answer); {
+	case limited:
+		return limit, errors.New(said)
+	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden ||
+		answer.StatusCode == http.StatusNotFound:
+		return -1, &deniedError{said + "; the token may not write comments of pull request " + c.of.describe() + ": " + c.of.forge.rights}
+	case answer.StatusCode >= 500 && method == http.MethodGet:
+		return time.Second, errors.New(said)
+	}
+	return -1, errors.New(said)
+}
+
+// readLimit returns the time that a forge asks to wait for, if it limits the rate.
+func readLimit(answer *http.Response) (after time.Duration, limited bool) {
+	if answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode != http.StatusForbidden {
+		return 0, false
+	}
+	if seconds, err := strconv.ParseUint(answer.Header.Get("Retry-After"), 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second, true
+	}
+	if reset, err := strconv.ParseInt(answer.Header.Get("X-RateLimit-Reset"), 10, 64); err == nil &&
+		answer.Header.Get("X-RateLimit-Remaining") == "0" {
+		return max(time.Until(time.Unix(reset, 0)), time.Second).Round(time.Second), true
+	}
+	return 10 * time.Second, answer.StatusCode == http.StatusTooManyRequests
+}

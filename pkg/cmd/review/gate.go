@@ -1,0 +1,46 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package review
+
+import (
+	"fmt"
+
+	"kubi.zone/kubizone/pkg/cmd/importer"
+)
+
+// minRRsets is the number of RRsets from which a zone has a share that may go, as in S7.5.
+const minRRsets = 10
+
+// gate bounds what a branch may take away.
+type gate struct {
+	maxRemoved                int
+	allowReleases, allowZones bool
+}
+
+// judgePlan returns the reasons against a plan, each a sentence.
+func (g *gate) judgePlan(plan *importer.Plan) (reasons []string) {
+	releases := 0
+	for _, note := range plan.Notes {
+		if note.Kind == "releases" {
+			releases++
+		}
+	}
+	if releases > 0 && !g.allowReleases {
+		reasons = append(reasons, fmt.Sprintf("other namespaces lose names (%d times \"releases\" below); --allow-releases lets that "+
+			"through", releases))
+	}
+	for _, z := range plan.Zones {
+		removed := int64(z.Removed())
+		switch {
+		case z.IsRemoved():
+			if !g.allowZones {
+				reasons = append(reasons, fmt.Sprintf("the Zone %s goes; --allow-zone-removal lets that through", z.Zone))
+			}
+		case z.RRsets >= minRRsets && removed*100 > z.RRsets*int64(g.maxRemoved):
+			reasons = append(reasons, fmt.Sprintf("%s loses %d of %d RRsets, more than %d %%; --max-removed sets another share", z.Zone,
+				removed, z.RRsets, g.maxRemoved))
+		}
+	}
+	return reasons
+}

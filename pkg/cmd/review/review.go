@@ -1,0 +1,107 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package review
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"kubi.zone/kubizone/pkg/cmd/importer"
+	"kubi.zone/kubizone/pkg/cmd/lint"
+	"kubi.zone/kubizone/pkg/cmd/program"
+)
+
+type options struct {
+	planner       *importer.Planner
+	name          string
+	withoutServer bool
+	gate          gate
+	getenv        func(string) string
+}
+
+func newOptions() *options {
+	return &options{planner: importer.NewPlanner(), name: "dns", gate: gate{maxRemoved: 30}, getenv: os.Getenv}
+}
+
+// NewCommand returns the sub-command.
+func NewCommand() *cobra.Command {
+	o := newOptions()
+	command := &cobra.Command{
+		Use:   "review -f FILE... | -k DIRECTORY",
+		Short: "write the plan of a pull request into a comment",
+		Long: `Judge the files as kubectl kubizone lint does, plan them as kubectl kubizone plan does, and print both as Markdown. In a job
+of GitHub Actions or GitLab CI for a pull request, the text is there in one comment, which later runs change.
+
+The exit code is 1 if a file is wrong, the server refuses a write, or the gate does: a Zone goes, other namespaces lose names, or a zone of
+ten RRsets or more loses more than a share of them. Of a fork, whose token may not comment, the text is in the summary of the job alone.
+
+KUBIZONE_REVIEW_TOKEN has the token, in GitHub Actions GITHUB_TOKEN too. It needs the right to write comments of pull requests. Use
+artifacts/ci, which calls this command.`,
+		Example: "  kubectl kubizone review -f dns/ --prune -l app.kubernetes.io/instance=dns",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return o.run(command.Context(), command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
+		},
+	}
+	o.addFlags(command.Flags())
+	return command
+}
+
+func (o *options) addFlags(flags *pflag.FlagSet) {
+	o.planner.AddFlags(flags)
+	flags.StringVar(&o.name, "name", o.name, "name of the comment, if several reviews of a pull request have one each")
+	flags.BoolVar(&o.withoutServer, "without-server", false, "judge the files only, as in a job without a kubeconfig")
+	flags.IntVar(&o.gate.maxRemoved, "max-removed", o.gate.maxRemoved, "percentage of a zone's RRsets that the branch may remove")
+	flags.BoolVar(&o.gate.allowReleases, "allow-releases", false, "let other namespaces lose names")
+	flags.BoolVar(&o.gate.allowZones, "allow-zone-removal", false, "let a Zone be removed")
+}
+
+var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// run prints the review, and then writes the comment.
+func (o *options) run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
+	switch {
+	case !validName.MatchString(o.name):
+		return fmt.Errorf("--name %q: write letters, digits and hyphens, at most 63", o.name)
+	case o.gate.maxRemoved < 0 || o.gate.maxRemoved > 100:
+		return fmt.Errorf("--max-removed %d: write 0 to 100", o.gate.maxRemoved)
+	case o.withoutServer && len(o.planner.Files()) == 0:
+		return errors.New("--without-server judges the files of -f: name some")
+	}
+	r := &review{}
+	var err error
+	if files := o.planner.Files(); len(files) > 0 {
+		if r.lint, err = lint.JudgeFiles(files, in); err != nil {
+			return err
+		}
+	}
+	var planned error
+	if !o.withoutServer {
+		r.plan, planned = o.planner.Plan(ctx, in, progress)
+		r.failed = planned
+	}
+	if r.plan != nil {
+		r.reasons = o.gate.judgePlan(r.plan)
+	}
+	if _, err := io.WriteString(out, r.renderMarkdown()); err != nil {
+		return err
+	}
+	if err := o.writeComment(ctx, r, progress); err != nil {
+		return errors.Join(planned, err)
+	}
+	switch {
+	case planned != nil:
+		return planned
+	case r.isRefused():
+		return program.No("the review refuses the branch: see above")
+	}
+	return nil
+}

@@ -1,0 +1,259 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/law/sethash"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/test/must"
+)
+
+// hostile texts look like keys of a step's JSON.
+var hostile = []string{`"rec":{"ns":"other"`, `,"h":"x"`, `{"n":7`, `,"at":9`, `],"ok":true}`, "plain", "\u2028\"\\", `"w":true}`, `"hb":{`}
+
+func randomStep(rnd *rand.Rand, n uint64) content.Step {
+	text := func() string { return hostile[rnd.IntN(len(hostile))] }
+	step := content.Step{N: n, From: 5, Serial: 6, State: sethash.State{byte(n), 7}, By: text(), Time: 1795000000 + int64(n),
+		Origin: content.Origin{Manager: text(), Audit: text()}}
+	owner, _ := name.ParseRel("www")
+	for range rnd.IntN(3) {
+		step.Added = append(step.Added, content.Row{Owner: owner, Type: rdata.TXT, Data: text()})
+	}
+	switch rnd.IntN(4) {
+	case 0:
+		step.Record = &content.RecordRef{Namespace: "team", Name: "www", UID: "u", Was: rnd.IntN(2) == 0, Left: rnd.IntN(2) == 0}
+	case 1:
+		step.Record = &content.RecordRef{Namespace: "team", Name: "www", UID: "u"}
+		step.Others = []content.RecordRef{{Namespace: "team", Name: "ftp", UID: "v", Was: rnd.IntN(2) == 0}}
+	case 2:
+		after := content.Header{FQDN: name.MustParse("example.org."), Contact: text(), NameServers: []content.NameServer{{Name: text()}}}
+		if step.HeaderAfter = &after; rnd.IntN(2) == 0 {
+			step.HeaderBefore = &after
+		}
+	}
+	return step
+}
+
+// A step cut out of a value is the decoded step, whatever its texts look like.
+func TestLinesOf_cutsWhatIsDecoded(t *testing.T) {
+	cut := 0
+	for seed := range uint64(2000) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		tx := content.Transaction{Settled: rnd.IntN(2) == 0}
+		for n := range 1 + rnd.IntN(2) {
+			tx.Steps = append(tx.Steps, randomStep(rnd, uint64(n+1)))
+		}
+		value := layout.Encode(&tx)
+		if _, ok := cutLine(value); ok {
+			cut++
+		}
+		got := must.Get(linesOf(slices.Clone(value), func() (*content.Transaction, error) { return &tx, nil }))(t)
+		if len(got) != len(tx.Steps) {
+			t.Fatalf("seed %d: %d steps of %s", seed, len(got), value)
+		}
+		for i, l := range got {
+			want := lineOf(tx.Steps[i])
+			var have, is content.Step
+			must.Succeed(t, json.Unmarshal(l.text, &have))
+			must.Succeed(t, json.Unmarshal(want.text, &is))
+			l.text, want.text = nil, nil
+			if !reflect.DeepEqual(l, want) || !reflect.DeepEqual(have, is) {
+				t.Fatalf("seed %d: %s\nis %+v %+v\nwant %+v %+v", seed, value, l, have, want, is)
+			}
+		}
+	}
+	if cut < 200 {
+		t.Errorf("%d of 2000 values are cut: this test proves little", cut)
+	}
+}
+
+func segmentOf(t testing.TB, lines ...line) []byte {
+	return must.Get(encodeSegment(&Header{Zone: "u", FQDN: "example.org.", Namespace: "dns", Name: "z", Retention: 604800}, lines))(t)
+}
+
+// A segment has the steps and states that went in.
+func TestSegment_isReadAsWritten(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var lines []line
+	var steps []content.Step
+	for n := range uint64(100) {
+		step := randomStep(rnd, n+1)
+		l := lineOf(step)
+		l.states = []Was{{Name: "www", UID: "u", State: json.RawMessage(`{"spec":{"type":"A"}}`)}}
+		step.State = sethash.State{}
+		lines, steps = append(lines, l), append(steps, step)
+	}
+	s := must.Get(DecodeSegment(segmentOf(t, lines...)))(t)
+	if s.Header.Zone != "u" || len(s.Entries) != 100 {
+		t.Fatalf("%+v, %d entries", s.Header, len(s.Entries))
+	}
+	for i, e := range s.Entries {
+		if !reflect.DeepEqual(e.Step, steps[i]) || len(e.Was) != 1 || string(e.Was[0].State) != `{"spec":{"type":"A"}}` {
+			t.Errorf("entry %d: %+v, want %+v", i, e, steps[i])
+		}
+	}
+	bare := must.Get(DecodeSegment(stripSegment(segmentOf(t, lines...))))(t)
+	for i, e := range bare.Entries {
+		if !bare.Header.Bare || len(e.Was)+len(e.Step.Added) > 0 || e.Step.By != steps[i].By || e.Step.N != steps[i].N {
+			t.Errorf("condensed entry %d: %+v", i, e)
+		}
+	}
+}
+
+// A packed state is within its bound, whole if it fits, and names the parts left out.
+func TestPack_saysWhatItLeavesOut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		noise := func(octets int) string {
+			b := make([]byte, octets)
+			rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+			for i := range b {
+				b[i] = byte('!' + rnd.IntN(90))
+			}
+			return string(b)
+		}
+		size := rapid.SampledFrom([]int{0, 10, 600, 20_000})
+		r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"l": noise(size.Draw(t, "labels"))},
+			Annotations: map[string]string{"a": noise(size.Draw(t, "annotations"))}}}
+		r.Spec.Values = []string{noise(size.Draw(t, "spec"))}
+		packed, err := Pack(r, &r.Spec, MaxState)
+		if err != nil || len(packed) > MaxState {
+			t.Fatalf("%d octets, %v", len(packed), err)
+		}
+		text, err := Unpack(packed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s State
+		var spec v1alpha1.RecordSpec
+		if err := json.Unmarshal(text, &s); err != nil {
+			t.Fatal(err)
+		}
+		left := strings.Join(s.LeftOut, " ")
+		if reflect.DeepEqual(s.Annotations, r.Annotations) == strings.Contains(left, PartAnnotations) ||
+			reflect.DeepEqual(s.Labels, r.Labels) == strings.Contains(left, PartLabels) ||
+			(s.Spec == nil) != strings.Contains(left, PartSpec) {
+			t.Fatalf("left out %q: %.100s", left, text)
+		}
+		if s.Spec != nil && (json.Unmarshal(s.Spec, &spec) != nil || !reflect.DeepEqual(spec, r.Spec)) {
+			t.Fatalf("spec %.100s", s.Spec)
+		}
+	})
+}
+
+// A usual change takes at most 250 octets of etcd, alone in its segment, and half of that among others.
+func TestSegment_octetsOfAChange(t *testing.T) {
+	uuid := func(rnd *rand.Rand) string {
+		return fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", rnd.Uint32(), rnd.IntN(1<<16), rnd.IntN(1<<12), rnd.IntN(1<<12), rnd.Uint64()>>16)
+	}
+	lineAt := func(rnd *rand.Rand, n uint64, kind string) line {
+		record := fmt.Sprintf("web-%d", rnd.IntN(1000))
+		owner, _ := name.ParseRel(record + ".apps")
+		row := content.Row{Owner: owner, Type: rdata.A, Data: fmt.Sprintf("10.%d.%d.%d", rnd.IntN(256), rnd.IntN(256), rnd.IntN(256))}
+		step := content.Step{N: n, From: 2026112700, Serial: 2026112701, By: "system:serviceaccount:team-a:deployer", Time: 1795812345,
+			Origin: content.Origin{Manager: "kubectl-client-side-apply", Audit: uuid(rnd)},
+			Record: &content.RecordRef{Namespace: "team-a", Name: record, UID: uuid(rnd), Was: kind != "create", Left: kind == "delete"}}
+		ttl := content.InheritTTL()
+		switch kind {
+		case "create":
+			step.Added, step.TTLs = []content.Row{row}, []content.TTLChange{{Owner: owner, Type: rdata.A, After: &ttl}}
+		case "delete":
+			step.Removed, step.TTLs = []content.Row{row}, []content.TTLChange{{Owner: owner, Type: rdata.A, Before: &ttl}}
+		default:
+			after := row
+			after.Data = "10.0.0.1"
+			step.Removed, step.Added = []content.Row{row}, []content.Row{after}
+		}
+		l := lineOf(step)
+		if kind != "create" {
+			r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app.kubernetes.io/managed-by": "Helm", "app": record}}}
+			r.Spec = v1alpha1.RecordSpec{DomainName: record + ".apps.example.org.", Type: "A", RData: row.Data}
+			l.states = []Was{{Name: record, UID: step.Record.UID, State: must.Get(Unpack(must.Get(Pack(r, &r.Spec, MaxState))(t)))(t)}}
+		}
+		return l
+	}
+	key := layout.Keys{Prefix: "/registry/kubizone"}.Segment(layout.SegmentKey{Namespace: "team-a", Zone: "0f8fad5b-d9cb-469f-a165-70867728950e",
+		Time: 1795812345, Last: 77})
+	for _, kind := range []string{"create", "update", "delete"} {
+		rnd := rand.New(rand.NewPCG(1, 1))
+		alone := len(segmentOf(t, lineAt(rnd, 1, kind)))
+		var lines []line
+		for n := range uint64(50) {
+			lines = append(lines, lineAt(rnd, n+1, kind))
+		}
+		among := (len(key) + len(segmentOf(t, lines...))) / 50
+		t.Logf("%s: %d octets alone (key %d), %d among 50", kind, alone, len(key), among)
+		if alone > 250 || among > 125 {
+			t.Errorf("%s: %d octets alone and %d among 50", kind, alone, among)
+		}
+	}
+}
+
+func TestLevelOf(t *testing.T) {
+	for _, row := range []struct {
+		octets []int64
+		most   int64
+		want   int64
+	}{
+		{nil, 10, 0}, {[]int64{1, 2, 3}, 6, 0}, {[]int64{1, 2, 30}, 10, 7}, {[]int64{5, 5, 5}, 9, 3}, {[]int64{100, 1}, 0, 1},
+	} {
+		if got := levelOf(row.octets, row.most); got != row.want {
+			t.Errorf("%v to %d: %d, want %d", row.octets, row.most, got, row.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		octets, most := rapid.SliceOf(rapid.Int64Range(0, 1000)).Draw(t, "octets"), rapid.Int64Range(1000, 5000).Draw(t, "most")
+		level, sum := levelOf(slices.Clone(octets), most), int64(0)
+		for _, o := range octets {
+			if level > 0 {
+				o = min(o, level)
+			}
+			sum += o
+		}
+		if sum > most || level > 0 && sum < most-int64(len(octets)) {
+			t.Fatalf("level %d of %v makes %d, most %d", level, octets, sum, most)
+		}
+	})
+}
+
+// A damaged segment is an error, and takes bounded memory.
+func FuzzDecodeSegment(f *testing.F) {
+	f.Add(segmentOf(f, lineOf(randomStep(rand.New(rand.NewPCG(1, 1)), 1))))
+	f.Add(deflate([]byte{segmentVersion}, bytes.Repeat([]byte{' '}, 1<<20)))
+	f.Add([]byte{segmentVersion})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := DecodeSegment(data)
+		if (s == nil) == (err == nil) || s != nil && len(s.Entries) == 0 {
+			t.Fatalf("%v, %v", s, err)
+		}
+	})
+}
+
+func FuzzLinesOf(f *testing.F) {
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for n := range uint64(8) {
+		f.Add(layout.Encode(&content.Transaction{Steps: []content.Step{randomStep(rnd, n+1)}}))
+	}
+	f.Fuzz(func(_ *testing.T, value []byte) {
+		_, _ = linesOf(value, func() (*content.Transaction, error) {
+			tx := &content.Transaction{}
+			return tx, json.Unmarshal(value, tx)
+		})
+	})
+}

@@ -1,0 +1,46 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package primary
+
+import (
+	"context"
+	"net/netip"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/traces"
+	"kubi.zone/kubizone/pkg/zoneview"
+)
+
+// tracesOf returns the traceparents of the steps of a zone after since; nil without a provider, and of a catalog.
+func (s *classes) tracesOf(zone *zoneview.Snapshot, since serial.Serial) []string {
+	if s.traces == nil || isCatalog(zone) {
+		return nil
+	}
+	return s.zones.Traces(zone.Zone().UID, since, zone.Serial())
+}
+
+// startSpan starts the span of messages about a zone to or from a peer.
+func (s *classes) startSpan(what string, causes []string, fqdn name.Name, at serial.Serial, peer netip.AddrPort) trace.Span {
+	_, span := traces.StartCaused(context.Background(), s.traces, what, causes)
+	if span.IsRecording() {
+		span.SetAttributes(attribute.String("kubizone.zone", fqdn.String()), attribute.Int64("kubizone.serial", int64(at)))
+		if peer.IsValid() {
+			span.SetAttributes(attribute.String("network.peer.address", peer.Addr().String()))
+		}
+	}
+	return span
+}
+
+// startTransfer starts the span of a transfer; the peer may be unknown.
+func (s *classes) startTransfer(t *transfer, peer netip.AddrPort) trace.Span {
+	since := serial.Serial(0)
+	if t.request.qtype != typeAXFR {
+		since = serial.Serial(t.request.serial)
+	}
+	return s.startSpan(t.kind(), s.tracesOf(t.zone, since), t.zone.FQDN(), t.zone.Serial(), peer)
+}

@@ -1,0 +1,135 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package traces
+
+import (
+	"context"
+	"encoding/hex"
+	"net/http"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+const (
+	// Scope is the instrumentation scope of Kubizone's spans.
+	Scope = "kubi.zone/kubizone"
+	// MaxCauses bounds the links of a span.
+	MaxCauses = 32
+	// Octets is the length of a traceparent of version 00 (W3C Trace Context).
+	Octets = 55
+)
+
+// None records nothing.
+var None = trace.SpanFromContext(context.Background())
+
+// Start starts a child of ctx's span. If that is not recorded, Start returns ctx and None.
+func Start(ctx context.Context, name string) (context.Context, trace.Span) {
+	parent := trace.SpanFromContext(ctx)
+	if !parent.IsRecording() {
+		return ctx, None
+	}
+	return parent.TracerProvider().Tracer(Scope).Start(ctx, name)
+}
+
+// Within returns ctx with span, or ctx itself if that is its span, or neither is recorded.
+func Within(ctx context.Context, span trace.Span) context.Context {
+	if is := trace.SpanFromContext(ctx); is == span || !is.IsRecording() && !span.IsRecording() {
+		return ctx
+	}
+	return trace.ContextWithSpan(ctx, span)
+}
+
+// StartCaused starts a child of the first of causes with a link to each. causes are traceparents. Without causes or a
+// provider it returns ctx and None.
+func StartCaused(ctx context.Context, provider trace.TracerProvider, name string, causes []string, options ...trace.SpanStartOption) (
+	context.Context, trace.Span) {
+	if provider == nil || len(causes) == 0 {
+		return ctx, None
+	}
+	var links []trace.Link
+	for _, cause := range causes[:min(len(causes), MaxCauses)] {
+		if of := read(cause); of.IsValid() {
+			links = append(links, trace.Link{SpanContext: of})
+		}
+	}
+	if len(links) == 0 {
+		return ctx, None
+	}
+	ctx = trace.ContextWithRemoteSpanContext(ctx, links[0].SpanContext)
+	return provider.Tracer(Scope).Start(ctx, name, append(options, trace.WithLinks(links...))...)
+}
+
+func read(traceparent string) trace.SpanContext {
+	header := propagation.MapCarrier{"traceparent": traceparent}
+	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), header))
+}
+
+// Parent returns the traceparent of a span, or "" if the span is not recorded.
+func Parent(span trace.Span) string {
+	of := span.SpanContext()
+	if !span.IsRecording() || !of.IsSampled() {
+		return ""
+	}
+	var text strings.Builder
+	text.Grow(Octets)
+	id, parent := of.TraceID(), of.SpanID()
+	text.WriteString("00-" + hex.EncodeToString(id[:]) + "-" + hex.EncodeToString(parent[:]) + "-01")
+	return text.String()
+}
+
+// Call starts the span of a request, and adds its traceparent to the header.
+func Call(ctx context.Context, request *http.Request) trace.Span {
+	_, span := Start(ctx, request.Method)
+	if parent := Parent(span); parent != "" {
+		request.Header.Set("traceparent", parent)
+		// The path may have a secret of a class.
+		span.SetAttributes(attribute.String("http.request.method", request.Method), attribute.String("server.address", request.URL.Host))
+	}
+	return span
+}
+
+// Transport adds the traceparent of a request's context to its header.
+func Transport(next http.RoundTripper) http.RoundTripper { return &transport{next} }
+
+type transport struct{ next http.RoundTripper }
+
+func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if parent := Parent(trace.SpanFromContext(request.Context())); parent != "" {
+		request = request.Clone(request.Context())
+		request.Header.Set("traceparent", parent)
+	}
+	return t.next.RoundTrip(request)
+}
+
+// WrappedRoundTripper is for client-go.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// Join appends causes without repetition, and keeps the first MaxCauses.
+func Join(causes []string, more ...string) []string {
+	for _, cause := range more {
+		if len(causes) == MaxCauses {
+			break
+		}
+		known := cause == ""
+		for _, one := range causes {
+			known = known || one == cause
+		}
+		if !known {
+			causes = append(causes, cause)
+		}
+	}
+	return causes
+}
+
+// End ends a span, with an error's reason instead of its message, which may have a tenant's data.
+func End(span trace.Span, failed bool, reason string) {
+	if failed && span.IsRecording() {
+		span.SetStatus(codes.Error, reason)
+	}
+	span.End()
+}

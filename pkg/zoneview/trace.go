@@ -1,0 +1,41 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package zoneview
+
+import (
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// traceAge bounds the age of a traced step, in seconds before the newest: another delivery of an old step is not part
+// of the trace of its write.
+const traceAge = 600
+
+// Traces returns the traceparents of the sampled steps after since, up to until, oldest first. With since 0, or a
+// serial that the kept steps do not reach, it begins at the oldest kept step. Older steps than ten minutes have none.
+func (v *Set) Traces(uid string, since, until serial.Serial) (all []string) {
+	_, steps, err := v.stepsBetween(uid, since, until)
+	if since == 0 || err != nil {
+		steps = v.stepsUntil(uid, until)
+	}
+	for i := range steps {
+		if step := &steps[i]; step.Trace != "" && step.Time >= steps[len(steps)-1].Time-traceAge {
+			all = append(all, step.Trace)
+		}
+	}
+	return all
+}
+
+func (v *Set) stepsUntil(uid string, until serial.Serial) []content.Step {
+	known := v.held(uid)
+	if known == nil {
+		return nil
+	}
+	for i := len(known.steps) - 1; i >= 0; i-- {
+		if known.steps[i].Serial == until {
+			return known.steps[:i+1]
+		}
+	}
+	return nil
+}
