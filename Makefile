@@ -41,7 +41,7 @@ help-all: ##- print all targets
 .PHONY: build
 build: ## build the programs into bin/, from vendor/
 	@test -x bin/kubizone || echo "building bin/kubizone: the first time takes some minutes"
-	$(COMPILE) build -overlay hack/slim/overlay.json -ldflags '-s -w' -o bin/ ./cmd/kubizone ./cmd/kubectl-kubizone ./cmd/bind-agent ./cmd/webhook-server
+	$(COMPILE) build -ldflags '-s -w' -o bin/ ./cmd/kubizone ./cmd/kubectl-kubizone ./cmd/bind-agent ./cmd/webhook-server
 
 .PHONY: run
 run: build ## start everything in one process with the examples; Ctrl-C stops it

@@ -39,7 +39,7 @@ if [[ ! -d $dist/programs ]]; then
   for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64}; do
     echo "building $version for $platform" >&2
     build() {
-      GOGC=400 GOOS=${platform%/*} GOARCH=${platform#*/} go build -overlay hack/slim/overlay.json -ldflags "-s -w -X kubi.zone/kubizone/pkg/version.number=${version#v}" \
+      GOGC=400 GOOS=${platform%/*} GOARCH=${platform#*/} go build -ldflags "-s -w -X kubi.zone/kubizone/pkg/version.number=${version#v}" \
         -o "$dist/$1/${platform/\//-}/" "${@:2}"
     }
     build client/programs ./cmd/kubectl-kubizone

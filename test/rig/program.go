@@ -73,16 +73,7 @@ func buildProgram(ctx context.Context, dir, source, tag string) (string, error) 
 	if _, err := os.Stat(program); err == nil {
 		return program, nil
 	}
-	root, err := Root()
-	if err != nil {
-		return "", err
-	}
-	if program, err = filepath.Abs(program); err != nil {
-		return "", err
-	}
-	build := exec.CommandContext(ctx, "go", "build", "-overlay", "hack/slim/overlay.json", "-ldflags", "-s -w", "-tags", tag,
-		"-o", program+".new", "./"+source)
-	build.Dir = root
+	build := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-tags", tag, "-o", program+".new", "kubi.zone/kubizone/"+source)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOGC=400") // as shipped; GOGC=400 saves the linker time
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build %s: %w\n%s", source, err, out)

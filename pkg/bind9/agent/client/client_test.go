@@ -18,6 +18,7 @@ import (
 	"time"
 
 	mdns "github.com/miekg/dns"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"golang.org/x/time/rate"
 	"k8s.io/client-go/transport"
 
@@ -296,6 +297,24 @@ func TestListZones_takesALongList(t *testing.T) {
 	zones, err := newClient(t, server.URL).ListZones(t.Context())
 	if err != nil || len(zones) != len(list.Zones) || zones[0].String() != list.Zones[0]+"." {
 		t.Errorf("%d zones, %v", len(zones), err)
+	}
+}
+
+func TestSendRequest_hasTheTraceparentOfItsSpan(t *testing.T) {
+	var got []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("traceparent"))
+		_ = json.NewEncoder(w).Encode(protocol.Health{})
+	}))
+	defer server.Close()
+	client := must.Get(New(server.URL, nil))(t)
+	ctx, span := sdktrace.NewTracerProvider().Tracer("").Start(t.Context(), "Deliver")
+	defer span.End()
+	for _, in := range []context.Context{t.Context(), ctx} {
+		must.Succeed(t, client.sendRequest(in, http.MethodGet, "/health", nil, nil))
+	}
+	if id := span.SpanContext().TraceID().String(); got[0] != "" || !strings.HasPrefix(got[1], "00-"+id+"-") {
+		t.Errorf("requests outside and inside of trace %s have %q", id, got)
 	}
 }
 
