@@ -114,7 +114,9 @@ func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Conte
 		if err != nil {
 			return nil, err
 		}
-		past.FQDN, past.View = p.fqdn, p.view
+		if p.fqdn != "" {
+			past.FQDN, past.View = p.fqdn, p.view
+		}
 		if p.whole.After(past.WholeSince) {
 			past.WholeSince = p.whole
 		}

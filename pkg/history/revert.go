@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 )
 
 // moreSteps before the moment have the writers of Records deleted since.
@@ -23,6 +24,9 @@ func (r *Reader) MakePlan(ctx context.Context, s Subject, m Moment, options Opti
 	})
 	if err != nil {
 		return nil, err
+	}
+	if s.Zone == nil && past.FQDN == options.Name.String() { // a tenant named the zone
+		options.Name = name.Name{}
 	}
 	undone, err := past.Since(m)
 	if err != nil {

@@ -44,6 +44,11 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 	if err != nil {
 		return err
 	}
+	if s.Zone != nil {
+		if err := needZone(&s); err != nil {
+			return err
+		}
+	}
 	options := history.Options{IncludeManaged: o.includeManaged, Name: s.Name}
 	if o.name != "" {
 		origin := s.Name

@@ -60,6 +60,9 @@ func (r *room) findSubject(ctx context.Context, text string) (s history.Subject,
 		case err == nil:
 			zone.Namespace, zone.Name, s.Zone = at.Namespace, at.Name, zone
 			return s, nil
+		case apierrors.IsNotFound(err) && (strings.Contains(text, "/") || !strings.Contains(text, ".")):
+			s.Zone = &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}}
+			return s, nil // the history outlives the Zone
 		case strings.Contains(text, "/") || !strings.Contains(text, ".") || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
 			return s, fmt.Errorf("zone %s: %w", at, err)
 		}
@@ -97,6 +100,10 @@ func (r *room) findZone(ctx context.Context, s *history.Subject) error {
 
 // needZone returns an error for a command that reads the content of the zone.
 func needZone(s *history.Subject) error {
+	if s.Zone != nil && s.Zone.Status.FQDN == "" {
+		return fmt.Errorf("zone %s/%s does not exist; kubectl kubizone log %s/%s prints the changes of a deleted Zone", s.Zone.Namespace,
+			s.Zone.Name, s.Zone.Namespace, s.Zone.Name)
+	}
 	if s.Zone == nil {
 		return fmt.Errorf("no zone that you may read has the name %s: ask for the right to get its Zone, and zones/entries", s.Name)
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -193,6 +194,35 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 		!strings.Contains(why, "last change of zone example.org.: by dave at ") {
 		t.Errorf("why: code %d\n%s", code, why)
 	}
+	// The log of a deleted Zone.
+	must.Succeed(t, w.up.KubizoneV1alpha1().Records("team").Delete(t.Context(), "www", metav1.DeleteOptions{}))
+	must.Succeed(t, w.makeClient("frank", nil).KubizoneV1alpha1().Zones("platform").Delete(t.Context(), w.zone.Name,
+		metav1.DeleteOptions{}))
+	began := time.Now()
+	for { // the archive follows
+		log, code := w.runLine("dave", "log platform/"+w.zone.Name+" --tail 1")
+		if code == 0 && strings.Contains(log, "by frank") && strings.Contains(log, "- Zone platform/example-org") {
+			break
+		}
+		if time.Since(began) > time.Minute {
+			t.Errorf("log of a deleted Zone: code %d\n%s", code, log)
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if out, code := w.runLine("dave", "revert platform/example-org --to 1"); code != 2 || !strings.Contains(out,
+		"prints the changes of a deleted Zone") {
+		t.Errorf("revert of a deleted Zone: code %d\n%s", code, out)
+	}
+}
+
+// An error names the next step.
+func TestAsk_refusesWhatIsNotKept(t *testing.T) {
+	w := newWorld(t, "example.org", "platform")
+	good := w.readZone().Status.Serial
+	w.putRecord("alice", "platform", "a", "a", "192.0.2.1", nil)
+	w.putRecord("alice", "platform", "b", "b", "192.0.2.2", nil)
+	now := w.readZone().Status.Serial
 	for line, want := range map[string]string{
 		fmt.Sprintf("show example.org@%d", now+5):                 "has not reached serial",
 		"show example.org@1":                                      "",
@@ -388,7 +418,8 @@ func TestRevert_withinRights(t *testing.T) {
 	})
 	reader := &history.Reader{Client: tenant.KubizoneV1alpha1()}
 	subject := history.Subject{Name: w.zoneName(), Namespace: "team"}
-	own := must.Get(reader.MakePlan(t.Context(), subject, history.Moment{Serial: serial.Serial(good)}, history.Options{}))(t)
+	own := must.Get(reader.MakePlan(t.Context(), subject, history.Moment{Serial: serial.Serial(good)},
+		history.Options{Name: w.zoneName()}))(t)
 	if len(own.Changes) != 2 || own.Refused != 1 || len(own.Changes[0].Refused) != 1 || own.Changes[0].FQDN != "b.rights.test." {
 		t.Errorf("a tenant's plan: %+v", own)
 	}
