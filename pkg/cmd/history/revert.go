@@ -91,6 +91,9 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 	} else if err == nil {
 		text := output.NewText(out)
 		text.Line("%d Records written", plan.Written)
+		if plan.Serial != 0 {
+			text.Line("kubectl kubizone diff %s %d prints the rest", zone, plan.Serial)
+		}
 		if _, err := text.WriteTo(out); err != nil {
 			return err
 		}

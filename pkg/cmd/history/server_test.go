@@ -6,6 +6,7 @@ package history_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -388,6 +389,23 @@ func TestRevert_withinRights(t *testing.T) {
 		"changesets.kubi.zone is forbidden") {
 		t.Errorf("the plan does not name the right: %+v", c)
 	}
+
+	// A refusal that the plan could not know stops the revert; a repetition continues.
+	late := w.makeClient("eve", func(r *http.Request) string {
+		if r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/namespaces/team/changesets") && !r.URL.Query().Has("dryRun") {
+			return "changesets"
+		}
+		return ""
+	})
+	plan, err = w.revertZone(t.Context(), late, serial.Serial(good))
+	stopped := history.ErrStopped{}
+	if !errors.As(err, &stopped) || plan.Written != 1 || !strings.HasPrefix(stopped.Reason, "record team/b: changesets.kubi.zone is forbidden") {
+		t.Errorf("a late refusal: %v, %+v", err, plan)
+	}
+	if plan := must.Get(w.revertZone(t.Context(), w.up, serial.Serial(good)))(t); plan.Written != 2 || len(plan.Changes) != 2 {
+		t.Errorf("the repetition: %+v", plan)
+	}
+	deleteAll()
 
 	// Two at once: both end, and the zone is as it was.
 	var wait sync.WaitGroup
