@@ -93,6 +93,8 @@ func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment hi
 	switch {
 	case more || past.Cut:
 		note = "older changes are left out: --since tells from when on"
+	case moment.Serial == 0 && moment.Time.Before(past.WholeSince) && past.Ended && o.since != "":
+		note = "older changes may be missing: the history is whole since " + past.WholeSince.UTC().Format(time.RFC3339)
 	case len(steps) == 0:
 		note = "no change in the history"
 	}
