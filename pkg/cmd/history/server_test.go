@@ -425,6 +425,27 @@ func TestRevert_withinRights(t *testing.T) {
 	// A tenant may read no zone, and reverts its own Records alone. A name that is another's by now is refused.
 	deleteAll()
 	w.putRecord("oscar", "other", "taken", "b", "192.0.2.66", nil)
+
+	// Without the right to list all Records: own changes are whole, those of others are left.
+	masked := &history.Reader{Client: w.makeClient("mia", func(r *http.Request) string {
+		if r.URL.Query().Get("sources") == "true" {
+			return "records"
+		}
+		return ""
+	}).KubizoneV1alpha1()}
+	view := must.Get(masked.MakePlan(t.Context(), w.makeSubject("team"), history.Moment{Serial: serial.Serial(good)}, history.Options{}))(t)
+	var namespaces, left []string
+	for _, c := range view.Changes {
+		namespaces = append(namespaces, c.Namespace)
+	}
+	for _, x := range view.Left {
+		left = append(left, x.Text+" of "+x.Writer)
+	}
+	if !slices.Equal(namespaces, []string{"platform", "team", "team"}) || !slices.Equal(left, []string{
+		"+ b.rights.test. A 192.0.2.66 of another namespace"}) {
+		t.Errorf("without the right to list all Records: changes in %q, left %q", namespaces, left)
+	}
+
 	tenant := w.makeClient("tina", func(r *http.Request) string {
 		switch {
 		case strings.Contains(r.URL.Path, "/zones"):
