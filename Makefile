@@ -59,7 +59,8 @@ test: peers ## vet and every test, or those of PKG (make test PKG=./pkg/dns/...)
 	$(COMPILE) vet $(PKG) && \
 	packages=$$($(GO) list $(PKG) | awk '/\/$(LONGEST)$$/ { print; next } { rest = rest $$0 "\n" } END { printf "%s", rest }') && \
 	$(GO) run ./test/slowest -vet=off -p 3 -parallel 4 -timeout $(TIMEOUT) $$packages && \
-	{ test '$(PKG)' != '$(ALL)' || { hack/gardener.sh vet ./... && $(GO) run ./test/slowest -go hack/gardener.sh -vet=off -timeout $(TIMEOUT) ./...; }; }
+	{ test '$(PKG)' != '$(ALL)' || { hack/gardener.sh vet ./... && $(GO) run ./test/slowest -go hack/gardener.sh -vet=off -timeout $(TIMEOUT) ./...; }; } && \
+	{ test '$(PKG)' != '$(ALL)' || { hack/console.sh vet ./... && $(GO) run ./test/slowest -go hack/console.sh -timeout $(TIMEOUT) ./...; }; }
 
 .PHONY: test-gardener
 test-gardener: peers ##- vet and test kubizone-gardener, a module of its own; its first build takes three minutes and the Go module proxy

@@ -31,6 +31,7 @@ peers=(
   certbot:certbot
   /usr/lib/python3/dist-packages/certbot_dns_rfc2136:python3-certbot-dns-rfc2136
   kea-dhcp-ddns:kea-dhcp-ddns-server
+  chromium:chromium
 )
 [[ -z ${KUBIZONE_TEST_LONG:-} ]] || peers+=(ansible-playbook:ansible)
 

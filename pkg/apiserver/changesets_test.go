@@ -35,6 +35,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
+	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/must"
@@ -156,7 +157,7 @@ func newWatched(t *testing.T, budgets *budget.Limits, change ...func(*Server)) *
 	must.Succeed(t, errors.Join(serveStandalone(&config.Config, cfg), applyStandalone(&config.Config, cfg.ClientCA)))
 	config.Authorization.Authorizer, config.AdmissionControl, config.AuditBackend, config.AuditPolicyRuleEvaluator = authorizer.AuthorizerFunc(w.Authorize), w, w, w
 	options := etcdOptions(registry, cfg.Etcd)
-	server := must.Get(connectEtcd(t.Context(), config, options, budgets, History{}))(t)
+	server := must.Get(connectEtcd(t.Context(), config, options, budgets, history.Config{}))(t)
 	for _, f := range change {
 		f(server)
 	}

@@ -95,16 +95,8 @@ type Server struct {
 	leaving   atomic.Bool
 }
 
-// History configures the history of zones.
-type History struct {
-	// Retention is that of zones without historyRetention; nil: 168h.
-	Retention *time.Duration
-	// To is the file or HTTP receiver of all steps; "": none.
-	To string
-}
-
 func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig, etcd *genericoptions.EtcdOptions,
-	limits *budget.Limits, kept History) (_ *Server, err error) {
+	limits *budget.Limits, kept history.Config) (_ *Server, err error) {
 	if err := etcd.ApplyTo(&config.Config); err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
@@ -163,6 +155,7 @@ type storageOptions struct {
 	fleet                validation.FleetRules
 	acme                 ACME
 	peerCertFile         string
+	permissions          func() []string // nil without a kube-apiserver
 }
 
 // ACME configures the solver of cert-manager's challenges.
@@ -177,8 +170,9 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	of storageOptions) (err error) {
 	s.feed = fromjournal.New(s.ledger, of.zones)
 	s.metrics = NewMetrics(s.registry, s.ledger, s.feed, of.zones)
-	s.metrics.countGone = func() (float64, bool) { return s.namespaces.countGone(s.budgets.Namespaces()) }
-	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, Certificates: s.metrics.certificates}
+	s.metrics.listGone = func() ([]string, bool) { return s.namespaces.listGone(s.budgets.Namespaces()) }
+	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, Certificates: s.metrics.certificates,
+		Gone: s.metrics.listGone, Permissions: of.permissions}
 	if serving := config.SecureServing; serving != nil && serving.Cert != nil {
 		s.inventory.AddServing(serving.Cert)
 	}
@@ -202,6 +196,7 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	s.authorizer = config.Authorization.Authorizer
 	if s.leases != nil {
 		s.inventory.Processes = s.leases(func() {})
+		s.metrics.replicas = s.inventory.Processes.Replicas
 	}
 	options := restOptions{RESTOptionsGetter: config.RESTOptionsGetter,
 		decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}
@@ -300,7 +295,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		Withdrawing:   s.classes.Withdrawing,
 		Views:         views{of.zones, s.feed.FrozenBy, s.ledger.Steps, s.ledger.HeldSteps, s.ledger.Left},
 		Stopping:      stopping,
-		Sources:       &sources{s.ledger, records},
+		Sources:       &history.Sources{Ledger: s.ledger, Records: records},
 		History:       history.Reader{Ledger: s.ledger, Records: records},
 	}); err != nil {
 		return err

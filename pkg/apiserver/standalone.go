@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
+	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
@@ -47,7 +48,7 @@ type Config struct {
 	ACME  ACME
 	// Budgets apply to namespaces without an override; nil: no limits.
 	Budgets *budget.Limits
-	History History
+	History history.Config
 
 	plain bool
 }

@@ -14,8 +14,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
-	"k8s.io/apiserver/pkg/registry/rest"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -25,7 +23,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
-	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/journal"
 	"kubi.zone/kubizone/pkg/registry/zone"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -212,40 +209,4 @@ func held(err error) error {
 		return fmt.Errorf("%w: %w", zone.ErrNotHeld, err)
 	}
 	return err
-}
-
-type sources struct {
-	ledger  *ledger.Ledger
-	records rest.Getter
-}
-
-// RecordsAt omits Records deleted or moved meanwhile.
-func (s *sources) RecordsAt(ctx context.Context, object *v1alpha1.Zone, owner name.Name) ([]*v1alpha1.Record, error) {
-	fqdn, err := name.Parse(object.Status.FQDN)
-	if err != nil {
-		return nil, fmt.Errorf("zone %s/%s: status.fqdn: %w", object.Namespace, object.Name, err)
-	}
-	relative, inside := owner.Rel(fqdn)
-	if !inside {
-		return nil, nil
-	}
-	members, err := s.ledger.MembersAt(ctx, string(object.UID), relative)
-	if err != nil {
-		return nil, fmt.Errorf("members of zone %s/%s: %w", object.Namespace, object.Name, err)
-	}
-	var found []*v1alpha1.Record
-	for _, at := range members {
-		got, err := s.records.Get(genericapirequest.WithNamespace(ctx, at.Namespace), at.Name, &metav1.GetOptions{ResourceVersion: "0"})
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if r, ok := got.(*v1alpha1.Record); ok && r.Status.ZoneRef != nil && r.Status.ZoneRef.UID == object.UID &&
-			r.Status.FQDN == owner.String() {
-			found = append(found, r)
-		}
-	}
-	return found, nil
 }

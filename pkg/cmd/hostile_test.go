@@ -333,6 +333,7 @@ var hostileLines = map[string][]string{
 	"kubizone external-dns":                  {"--listen HOSTILE"},
 	"kubizone fleet":                         {"--lease HOSTILE"},
 	"kubizone fsck":                          {"--data-dir HOSTILE"},
+	"kubectl kubizone console":               {"--port HOSTILE", "--kubeconfig HOSTILE"},
 	"kubectl kubizone help":                  {"HOSTILE"},
 	"kubizone help":                          {"HOSTILE"},
 	"kubectl kubizone lint":                  {"MANIFEST", "HOSTILE"},

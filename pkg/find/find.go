@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -87,20 +86,6 @@ func (s *Search) Nearest(ctx context.Context, fqdn name.Name) (found []v1alpha1.
 // At returns the Records at a name in canonical form.
 func (s *Search) At(ctx context.Context, fqdn string) ([]v1alpha1.Record, error) {
 	return s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: fqdn}, nil)
-}
-
-// Within returns the Records with an address in a prefix.
-func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Record, error) {
-	rrtype := "A"
-	if prefix.Addr().Is6() {
-		rrtype = "AAAA"
-	}
-	return s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordType: rrtype}, func(r *v1alpha1.Record) bool {
-		return slices.ContainsFunc(DataOf(r), func(text string) bool {
-			value, err := netip.ParseAddr(text)
-			return err == nil && prefix.Contains(value)
-		})
-	})
 }
 
 // Lister is a List method of a client.

@@ -26,8 +26,8 @@ func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.
 	return a, err
 }
 
-// ForgetHistory begins the history of a restored store: its steps before are of a time that the store has left. No server
-// may run on the store.
+// ForgetHistory begins the history of a restored store, whose earlier steps are of a time that the store has left. No
+// server may run on the store.
 func (l *Ledger) ForgetHistory(ctx context.Context) error {
 	for _, room := range []string{"archived", "before", "history", "shares"} {
 		prefix := l.mem.Layout.Room(room)

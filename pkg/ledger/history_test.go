@@ -189,6 +189,10 @@ func BenchmarkCreate_archived(b *testing.B) {
 	}
 }
 
+func recordAt(ns, name string) *v1alpha1.Record {
+	return store.Record(ns, name, name+".example.org.", "A", "192.0.2.1")
+}
+
 func countKeys(t testing.TB, st *store.Store, room string) int {
 	t.Helper()
 	prefix := layout.Keys{Prefix: st.Prefix}.Room(room)
@@ -220,8 +224,9 @@ func TestHistory_ofTwoServersAtOnce(t *testing.T) {
 		s := []*store.Server{a, b}[w%2]
 		for i := range scaleTo(60, 30) {
 			name := fmt.Sprint("r", w, "-", i%7)
-			if _, err := s.CreateRecord(t.Context(), store.Record(fmt.Sprint("team", w), name, name+".example.org.", "A", "192.0.2.1")); err != nil {
-				must.Succeed(t, s.DeleteRecord(t.Context(), fmt.Sprint("team", w), name))
+			ns := fmt.Sprint("team", w)
+			if _, err := s.CreateRecord(t.Context(), recordAt(ns, name)); err != nil {
+				must.Succeed(t, s.DeleteRecord(t.Context(), ns, name))
 			}
 		}
 	})
@@ -262,7 +267,7 @@ func TestHistory_afterACrash(t *testing.T) {
 		store.Eventually(t, "the archive crashes at "+point, crashed.Load)
 		b := st.Server(archiveAfter(5))
 		for i := range 20 {
-			store.Must(b.CreateRecord(t.Context(), store.Record("team", fmt.Sprint("s", i), fmt.Sprintf("s%d.example.org.", i), "A", "192.0.2.1")))
+			store.Must(b.CreateRecord(t.Context(), recordAt("team", fmt.Sprint("s", i))))
 		}
 		store.Eventually(t, "another server archives", func() bool { return countKeys(t, st, "history") > 0 })
 		st.Settle()
@@ -363,7 +368,9 @@ func TestHistory_isKeptForItsRetention_S7_13(t *testing.T) {
 			if i == 0 {
 				store.Must(s.CreateRecord(t.Context(), r))
 			}
-			store.Must(s.UpdateRecord(t.Context(), name, "www", func(r *v1alpha1.Record) { r.Spec.Values = []string{fmt.Sprint("10.0.0.", i)} }))
+			store.Must(s.UpdateRecord(t.Context(), name, "www", func(r *v1alpha1.Record) {
+				r.Spec.Values = []string{fmt.Sprint("10.0.0.", i)}
+			}))
 		}
 	}
 	st.Settle()
@@ -412,7 +419,8 @@ func TestHistory_ofARemovedZone(t *testing.T) {
 	if a = must.Get(s.Ledger.ZoneHistory(t.Context(), again, history.Ask{Limit: 10}))(t); len(a.Items) != 1 || !a.Items[0].Step.Creates() {
 		t.Errorf("the new zone has %d steps", len(a.Items))
 	}
-	deleted := must.Get(s.Ledger.RecordHistory(t.Context(), "team", nil, func(*history.Item) bool { return true }, history.Ask{Limit: 9}))(t)
+	deleted := must.Get(s.Ledger.RecordHistory(t.Context(), "team", nil, func(*history.Item) bool { return true },
+		history.Ask{Limit: 9}))(t)
 	if len(deleted.Items) != 2 || deleted.Items[0].FQDN != "example.org." {
 		t.Errorf("the tenant's steps in it: %+v", deleted.Items)
 	}
@@ -432,7 +440,7 @@ func TestHistory_isEncrypted(t *testing.T) {
 	s := st.Server(archiveAfter(5))
 	store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
 	for i := range 40 {
-		store.Must(s.CreateRecord(t.Context(), store.Record("team", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
+		store.Must(s.CreateRecord(t.Context(), recordAt("team", fmt.Sprint("r", i))))
 		store.Must(s.UpdateRecord(t.Context(), "team", fmt.Sprint("r", i), func(r *v1alpha1.Record) { r.Spec.Values[0] = "192.0.2.2" }))
 	}
 	st.Settle()
@@ -467,7 +475,7 @@ func TestHistory_beginsWithTheUpgrade(t *testing.T) {
 		t.Errorf("%d steps, whole since %d", len(items), whole)
 	}
 	for i := range 30 {
-		store.Must(again.CreateRecord(t.Context(), store.Record("team", fmt.Sprint("r", i), fmt.Sprintf("r%d.example.org.", i), "A", "192.0.2.1")))
+		store.Must(again.CreateRecord(t.Context(), recordAt("team", fmt.Sprint("r", i))))
 	}
 	st.Settle()
 	if items, _ := readHistory(t, again, z, 10); len(items) != 30 {

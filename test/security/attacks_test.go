@@ -22,9 +22,9 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// attack is an attack that a tenant (T), a zone's owner (Z), a network outsider (X), a pod (N) or a hostile provider
-// or secondary (P) may try. run runs the attack here; nil: tests elsewhere do, most of which name the attack in a
-// comment ("attack 51"), a text or their own name (TestAttack51).
+// attack is an attack that a tenant (T), a zone's owner (Z), a network outsider (X), a pod (N), a hostile provider or
+// secondary (P), or another user of a person's machine (U) may try. run runs the attack here; nil: tests elsewhere do,
+// most of which name the attack in a comment ("attack 51"), a text or their own name (TestAttack51).
 type attack struct {
 	number   int
 	who      string
@@ -175,6 +175,20 @@ var attacks = []attack{
 		"server, and no text is run", nil, []string{"pkg/cmd/review TestClient_followsNoRedirect", "pkg/cmd/review TestJobs"}},
 	{119, "T", "a traceparent of the client's own choice", "sampled by the server's rate; no step keeps it", nil,
 		[]string{"test/cluster TestTraces_sampleForeignParentsByOurRate"}},
+	{120, "U", "the pages of a console, by its port, a guessed cookie, another host or a page on another port", "401 or 403 without a body",
+		nil, []string{"pkg/cmd/console TestDoor_answersNobodyElse"}},
+	{121, "U", "a console by the address that opened it", "401; the terminal warns", nil,
+		[]string{"pkg/cmd/console TestDoor_admitsOnceAndForAMinute"}},
+	{122, "T", "markup, scripts, links or turned lines on pages of a console, by texts of objects", "text, with control characters escaped",
+		nil, []string{"pkg/cmd/console TestPages_takeNoTextAsMarkup"}},
+	{123, "T", "what exists, by the pages that a right is missing for", "the right, and the same page for what is not there", nil,
+		[]string{"pkg/cmd/console TestPages_nameTheMissingRight"}},
+	{124, "U", "a write, by a console", "no request but reads, reviews and dry runs", nil,
+		[]string{"pkg/cmd/console TestReadOnly_sendsNoWrite"}},
+	{125, "T", "reading who changed what, of other namespaces, by records/changes and zones/changes", "403; of its own namespace " +
+		"its own Records alone", readHistories, nil},
+	{126, "T", "writing at its budget for an hour, so that others' histories go", "its own oldest changes are condensed; others' " +
+		"stay whole", nil, []string{"pkg/ledger TestHistory_ofATenantAtItsBudget_S7_13"}},
 }
 
 // TestAttacks checks the table: each number has an attempt, an expectation and a test.

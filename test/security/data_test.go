@@ -163,6 +163,40 @@ func tryEscalation(t *testing.T, a *arena) {
 	}
 }
 
+// 125: a tenant reads the changes of its own Records, and nothing of others by any name or query.
+func readHistories(t *testing.T, a *arena) {
+	ctx := within(t, waitTimeout)
+	them := a.tenants[mallory]
+	changes := func(ns, resource, name string) *rest.Request {
+		return them.RESTClient().Get().Namespace(ns).Resource(resource).Name(name).SubResource("changes")
+	}
+	for _, other := range []*rest.Request{
+		changes(victim, "records", "-"), changes(victim, "records", "www"), changes(platform, "records", "-"),
+		changes(platform, "zones", "shared").Param("form", "history"),
+		changes(platform, "zones", "shared").Param("form", "history").Param("sources", "true"),
+	} {
+		if text, err := other.DoRaw(ctx); !apierrors.IsForbidden(err) {
+			t.Errorf("%s: %v, %s", other.URL(), err, text)
+		}
+	}
+	theirs := a.tenants[victim].RESTClient().Get().Namespace(victim).Resource("records").Name("-").SubResource("changes")
+	var known v1alpha1.RecordChanges
+	must.Succeed(t, json.Unmarshal(must.Get(theirs.DoRaw(ctx))(t), &known))
+	for _, name := range []string{"-", "www", "*", "..%2f" + victim} {
+		text, err := changes(mallory, "records", name).DoRaw(ctx)
+		if err == nil && strings.Contains(string(text), victim) {
+			t.Errorf("%s: %s", name, text)
+		}
+		for _, step := range known.History {
+			for _, record := range step.Records {
+				if record.UID != "" && strings.Contains(string(text), record.UID) {
+					t.Errorf("%s has the Record %s of another namespace", name, record.UID)
+				}
+			}
+		}
+	}
+}
+
 // 50: a class is cluster-scoped, and so are its references: a tenant can neither create nor redirect a class, and a
 // zone that names a class gets the class as is.
 func ownProvider(t *testing.T, a *arena) {

@@ -292,6 +292,11 @@ type ZoneEntriesOptions struct {
 	// format is `json`, `table` or `text` (RFC 1035 master file), for clients that cannot set the Accept header.
 	// +optional
 	Format string `json:"format,omitempty" protobuf:"bytes,7,opt,name=format"`
+	// search selects entries by a part of the owner name, by RR type, or, given an address or a prefix, A and AAAA
+	// entries within it. An answer examines at most 250000 entries, and has metadata.continue if there are more, with
+	// or without entries.
+	// +optional
+	Search string `json:"search,omitempty" protobuf:"bytes,8,opt,name=search"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object

@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package history answers zones/changes in the form history, and records/changes, from the ledger (history.go), and
-// sends the steps of this server to a file or receiver (sender.go).
+// Package history answers zones/changes in the form history, and records/changes, from the ledger (history.go), with
+// the Records of entries for sources=true (sources.go), and sends steps to a file or receiver (sender.go).
 //
 // Guarantees:
 //
@@ -12,5 +12,5 @@
 //
 // Out of scope: the rights of readers, and the form of the answer, which package registry/zone gives.
 //
-// Read first: history.go, sender.go.
+// Read first: history.go, sources.go, sender.go.
 package history

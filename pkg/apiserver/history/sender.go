@@ -34,6 +34,14 @@ const (
 	flushFor = 3 * time.Second
 )
 
+// Config configures the history of zones.
+type Config struct {
+	// Retention is that of zones without historyRetention; nil: 168h.
+	Retention *time.Duration
+	// To is the file or HTTP receiver of all steps; "": none.
+	To string
+}
+
 // Sender sends the steps of this server's writes as JSON lines to a file or an HTTP receiver. Queue never blocks: steps
 // beyond maxQueued are counted, and the count is sent as a line.
 type Sender struct {

@@ -29,7 +29,8 @@ func queueSteps(s *Sender, from, n int, by string) {
 	z.Status.FQDN = "example.org."
 	for i := range n {
 		at := uint64(from + i)
-		s.Queue(z, []content.Step{{N: at, Serial: 1, By: by, Record: &content.RecordRef{Namespace: "team", Name: "www", UID: "r", Was: true}}},
+		ref := content.RecordRef{Namespace: "team", Name: "www", UID: "r", Was: true}
+		s.Queue(z, []content.Step{{N: at, Serial: 1, By: by, Record: &ref}},
 			map[uint64]map[string]json.RawMessage{at: {"r": json.RawMessage(`{"spec":{"type":"A"}}`)}})
 	}
 }

@@ -226,7 +226,8 @@ func (o *Options) Validate() error {
 			"leave it off, kubizone fsck names the damage", features.AllowUnsafeMalformedObjectDeletion))
 	}
 	if o.HistoryRetention < 0 || o.HistoryRetention > validation.MaxHistoryRetention || o.HistoryRetention%time.Second != 0 {
-		wrong = append(wrong, fmt.Errorf("--history-retention %s: give whole seconds from 0s to 2160h, which is 90 days", o.HistoryRetention))
+		wrong = append(wrong, fmt.Errorf("--history-retention %s: give whole seconds from 0s to 2160h, which is 90 days",
+			o.HistoryRetention))
 	}
 	if o.HistoryTo != "" {
 		if err := apihistory.CheckTarget(o.HistoryTo); err != nil {

@@ -13,6 +13,7 @@ import (
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 
 	"kubi.zone/kubizone/pkg/apiserver"
+	"kubi.zone/kubizone/pkg/apiserver/history"
 	"kubi.zone/kubizone/pkg/cmd/process"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/memory"
@@ -76,7 +77,8 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		Authorization: o.Authorization,
 		Audit:         o.Audit, Features: o.Features, CoreAPI: o.CoreAPI, Admission: o.Admission, Traces: traces,
 		Zones: views, Fleet: o.Fleet,
-		Budgets: o.Budgets, History: apiserver.History{Retention: &o.HistoryRetention, To: o.HistoryTo}, ACME: o.ACME, PeerCertFile: o.Member.Cluster.CertFile,
+		Budgets: o.Budgets, ACME: o.ACME, PeerCertFile: o.Member.Cluster.CertFile,
+		History: history.Config{Retention: &o.HistoryRetention, To: o.HistoryTo},
 	})
 	if err != nil {
 		return stopped(outer, err)

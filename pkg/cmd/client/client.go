@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kubi.zone/kubizone/pkg/cmd/applier"
+	"kubi.zone/kubizone/pkg/cmd/console"
 	"kubi.zone/kubizone/pkg/cmd/doctor"
 	"kubi.zone/kubizone/pkg/cmd/explain"
 	"kubi.zone/kubizone/pkg/cmd/exporter"
@@ -53,6 +54,7 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 		updatekey.NewCommand(),
 		doctor.NewCommand(),
 		status.NewCommand(),
+		console.NewCommand(),
 		why.NewCommand(),
 	}...)
 	p.Root.AddCommand(names.NewCommands()...)

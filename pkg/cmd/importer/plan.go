@@ -158,15 +158,7 @@ func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in
 		if err != nil {
 			return err
 		}
-		found, refused := loader.ReadObjects(path, text)
-		report.unread += refused
-		for _, object := range found {
-			if object.GroupVersionKind().Group != v1alpha1.GroupName || !slices.Contains(plannedKinds, object.GetKind()) {
-				report.PassedOver++
-				continue
-			}
-			objects = append(objects, object)
-		}
+		objects = append(objects, report.pickObjects(loader, path, text)...)
 		return nil
 	}
 	for _, file := range o.files {
@@ -211,6 +203,20 @@ func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in
 		}
 	}
 	return objects, nil
+}
+
+// pickObjects returns the objects of a manifest that a plan is about, and counts the others.
+func (r *Plan) pickObjects(loader *load.Loader, path string, text []byte) (objects []*unstructured.Unstructured) {
+	found, refused := loader.ReadObjects(path, text)
+	r.unread += refused
+	for _, object := range found {
+		if object.GroupVersionKind().Group != v1alpha1.GroupName || !slices.Contains(plannedKinds, object.GetKind()) {
+			r.PassedOver++
+			continue
+		}
+		objects = append(objects, object)
+	}
+	return objects
 }
 
 // NewPlanCommand returns the sub-command plan.

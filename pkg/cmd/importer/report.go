@@ -268,7 +268,8 @@ func (z *ZonePlan) describeClasses() string {
 	return strings.Join(z.Classes, ", ")
 }
 
-func (r *Plan) summary() string {
+// Summary counts the objects.
+func (r *Plan) Summary() string {
 	text := r.Counts.String()
 	if r.PassedOver > 0 {
 		text += fmt.Sprintf(", %d of other kinds passed over", r.PassedOver)
@@ -294,7 +295,7 @@ func (r *Plan) printReport(out io.Writer, format *output.Format) error {
 			addLines(text, r.Others)
 		}
 		addLines(text, r.Notes)
-		text.Line("%s", r.summary())
+		text.Line("%s", r.Summary())
 	})
 }
 
@@ -328,6 +329,6 @@ func (r *Plan) Markdown() string {
 	if len(r.Notes) > 0 {
 		b.WriteString("### Refusals and warnings\n\n" + output.CodeBlock("text", listLines(r.Notes)))
 	}
-	b.WriteString(r.summary() + "\n")
+	b.WriteString(r.Summary() + "\n")
 	return b.String()
 }

@@ -5,7 +5,9 @@ package status
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
@@ -160,8 +162,11 @@ func (o *Overview) sortItems() {
 	}
 	order := func(a, b Item) int {
 		return cmp.Or(cmp.Compare(nanos(a.Until), nanos(b.Until)), cmp.Compare(nanos(a.Since), nanos(b.Since)),
-			cmp.Compare(a.describeObject(), b.describeObject()))
+			cmp.Compare(a.Object(), b.Object()))
 	}
+	slices.SortStableFunc(o.Unread, func(a, b Unread) int {
+		return cmp.Or(cmp.Compare(b.Verb+b.Resource, a.Verb+a.Resource), cmp.Compare(a.Namespace, b.Namespace))
+	})
 	for _, items := range [][]Item{o.NotCurrent, o.Held, o.Paused, o.Withdrawn, o.Refused} {
 		slices.SortFunc(items, order)
 	}
@@ -170,9 +175,35 @@ func (o *Overview) sortItems() {
 	})
 }
 
+// Verdict returns "ok", "no" if a zone is not current, or "error" if no zone could be read.
+func (o *Overview) Verdict() string {
+	switch o.judgeZones() {
+	case nil:
+		return "ok"
+	case ErrBehind:
+		return "no"
+	}
+	return "error"
+}
+
+// Summary tells the verdict in a sentence.
+func (o *Overview) Summary() string {
+	scope := "all namespaces"
+	if len(o.Namespaces) > 0 {
+		scope = "namespace " + strings.Join(o.Namespaces, ", ")
+	}
+	switch o.judgeZones() {
+	case nil:
+		return fmt.Sprintf("all %d zones of %s are current", o.Zones, scope)
+	case ErrBehind:
+		return fmt.Sprintf("%d of %d zones of %s are not current", len(o.NotCurrent), o.Zones, scope)
+	}
+	return fmt.Sprintf("no zone of %s could be read", scope)
+}
+
 func (o *Overview) judgeZones() error {
 	switch {
-	case !o.zonesRead:
+	case !o.ZonesRead:
 		return ErrUnread
 	case len(o.NotCurrent) > 0:
 		return ErrBehind

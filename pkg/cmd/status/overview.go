@@ -42,8 +42,8 @@ type Overview struct {
 	Installation *v1alpha1.InstallationStatus `json:"installation,omitempty"`
 	// Unread are lists and objects that could not be read.
 	Unread []Unread `json:"unread,omitempty"`
-
-	zonesRead bool
+	// ZonesRead is true if the zones of a namespace were read.
+	ZonesRead bool `json:"-"`
 }
 
 // Item is an object that a person may have to look at.
@@ -76,9 +76,11 @@ type Unread struct {
 	Namespace string `json:"namespace,omitempty"`
 	Forbidden bool   `json:"forbidden"`
 	Reason    string `json:"reason"`
+	Err       error  `json:"-"`
 }
 
-func (i *Item) describeObject() string {
+// Object returns NAMESPACE/NAME, or NAME.
+func (i *Item) Object() string {
 	if i.Namespace == "" {
 		return i.Name
 	}

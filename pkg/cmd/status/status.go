@@ -5,17 +5,13 @@ package status
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/output"
 )
@@ -55,7 +51,7 @@ current, 2 if none could be read.`,
 		if watch {
 			return r.watchAll(command.Context(), command.OutOrStdout(), format)
 		}
-		overview := r.readAll(command.Context())
+		overview := r.Read(command.Context(), nil)
 		if err := format.Print(command.OutOrStdout(), "Overview", overview, overview.printText); err != nil {
 			return err
 		}
@@ -64,32 +60,23 @@ current, 2 if none could be read.`,
 	return command
 }
 
-func connectReader(cluster *kubeconfig.Options) (*reader, error) {
+// Scope returns the namespaces of -n, or NamespaceAll alone.
+func Scope(asked string) []string { return strings.Split(asked, ",") }
+
+func connectReader(cluster *kubeconfig.Options) (*Reader, error) {
 	config, namespace, err := cluster.Client()
 	if err != nil {
 		return nil, err
 	}
 	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
-	objects, err := versioned.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
-	}
-	core, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
-	}
-	r := &reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: []string{metav1.NamespaceAll}, fallback: namespace}
-	if asked := cluster.Namespace(); asked != "" {
-		r.namespaces, r.fallback = strings.Split(asked, ","), ""
-	}
-	return r, nil
+	return NewReader(config, Scope(cluster.Namespace()), namespace)
 }
 
 // watchAll shows the state until ctx ends.
-func (r *reader) watchAll(ctx context.Context, out io.Writer, format *output.Format) error {
+func (r *Reader) watchAll(ctx context.Context, out io.Writer, format *output.Format) error {
 	for {
 		began := time.Now()
-		overview := r.readAll(ctx)
+		overview := r.Read(ctx, nil)
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -95,12 +95,12 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = answer.Encode(map[string]any{"kind": kind, "apiVersion": strings.Join(strings.Split(r.URL.Path, "/")[2:4], "/"), "items": items})
 }
 
-func (a *api) newReader(t *testing.T, namespaces ...string) *reader {
+func (a *api) newReader(t *testing.T, namespaces ...string) *Reader {
 	t.Helper()
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
 	config := &rest.Config{Host: server.URL, QPS: -1}
-	r := &reader{api: must.Get(versioned.NewForConfig(config))(t).KubizoneV1alpha1(), core: must.Get(kubernetes.NewForConfig(config))(t),
+	r := &Reader{api: must.Get(versioned.NewForConfig(config))(t).KubizoneV1alpha1(), core: must.Get(kubernetes.NewForConfig(config))(t),
 		namespaces: []string{""}, fallback: "team-a"}
 	if len(namespaces) > 0 {
 		r.namespaces, r.fallback = namespaces, ""
@@ -190,7 +190,7 @@ func joinSpaces(text string) string { return spaces.ReplaceAllString(text, " ") 
 
 // N1, N2: all kinds of lines, the oldest first.
 func TestStatus_showsAll_N1(t *testing.T) {
-	o := makeWorld().newReader(t).readAll(t.Context())
+	o := makeWorld().newReader(t).Read(t.Context(), nil)
 	const want = `no: 4 of 7 zones of all namespaces are not current
 oldest unconfirmed change: 6m, Record team-a/waiting
 
@@ -289,7 +289,7 @@ func TestStatus_namesMissingRights_N2(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			served := &api{objects: map[string][]any{"zones": test.zones, "installations": {&v1alpha1.Installation{}}},
 				forbidden: test.forbidden}
-			o := served.newReader(t, test.in...).readAll(t.Context())
+			o := served.newReader(t, test.in...).Read(t.Context(), nil)
 			got := printOverview(t, o, output.Screen{}, "text")
 			for _, line := range test.lines {
 				if !strings.Contains(got, line) {
@@ -312,7 +312,7 @@ func TestStatus_isOneScreen(t *testing.T) {
 	for i := range 25 {
 		served.objects["zones"] = append(served.objects["zones"], makeZone("team-a", fmt.Sprintf("z%02d", i)))
 	}
-	o := served.newReader(t).readAll(t.Context())
+	o := served.newReader(t).Read(t.Context(), nil)
 	if got := printOverview(t, o, output.Screen{Width: 80}, "text"); strings.Count(got, "team-a/") != 10 ||
 		!strings.Contains(got, "and 15 more: -o wide has all") {
 		t.Error(got)

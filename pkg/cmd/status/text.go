@@ -24,7 +24,8 @@ const (
 	backupLate = 48 * time.Hour
 )
 
-func (o *Overview) ageOf(at *metav1.Time) string {
+// AgeOf returns the time since at in a few characters, or "?".
+func (o *Overview) AgeOf(at *metav1.Time) string {
 	if at.IsZero() {
 		return "?"
 	}
@@ -42,7 +43,7 @@ func (o *Overview) printText(text *output.Text) {
 		rows := make([][]string, len(o.Records))
 		for i := range o.Records {
 			one := &o.Records[i]
-			rows[i] = []string{fmt.Sprint(one.Count), one.Reason, o.ageOf(one.Oldest.Since), one.Oldest.describeObject(),
+			rows[i] = []string{fmt.Sprint(one.Count), one.Reason, o.AgeOf(one.Oldest.Since), one.Oldest.Object(),
 				shortenMessage(text, one.Oldest.Message)}
 		}
 		text.Line("")
@@ -63,20 +64,9 @@ func (o *Overview) printText(text *output.Text) {
 }
 
 func (o *Overview) printSummary(text *output.Text) {
-	scope := "all namespaces"
-	if len(o.Namespaces) > 0 {
-		scope = "namespace " + strings.Join(o.Namespaces, ", ")
-	}
-	switch {
-	case !o.zonesRead:
-		text.Line("error: no zone of %s could be read", scope)
-	case len(o.NotCurrent) > 0:
-		text.Line("no: %d of %d zones of %s are not current", len(o.NotCurrent), o.Zones, scope)
-	default:
-		text.Line("ok: all %d zones of %s are current", o.Zones, scope)
-	}
+	text.Line("%s: %s", o.Verdict(), o.Summary())
 	if oldest := o.OldestUnconfirmed; oldest != nil {
-		text.Line("oldest unconfirmed change: %s, %s %s", o.ageOf(oldest.Since), oldest.Kind, oldest.describeObject())
+		text.Line("oldest unconfirmed change: %s, %s %s", o.AgeOf(oldest.Since), oldest.Kind, oldest.Object())
 	}
 }
 
@@ -113,7 +103,7 @@ func (o *Overview) printItems(text *output.Text, title string, items []Item) {
 		age := ""
 		switch {
 		case one.Since != nil:
-			age = o.ageOf(one.Since)
+			age = o.AgeOf(one.Since)
 		case one.Until != nil:
 			age = duration.HumanDuration(max(0, one.Until.Sub(o.Time.Time)))
 		}
@@ -121,7 +111,7 @@ func (o *Overview) printItems(text *output.Text, title string, items []Item) {
 		if one.View != "" {
 			name += " (view " + one.View + ")"
 		}
-		rows[i] = []string{one.Kind, one.describeObject(), name, age, one.Reason, shortenMessage(text, one.Message)}
+		rows[i] = []string{one.Kind, one.Object(), name, age, one.Reason, shortenMessage(text, one.Message)}
 	}
 	text.Line("")
 	printRows(text, []string{title, "OBJECT", "NAME", when, "REASON", "MESSAGE"}, rows)
@@ -139,7 +129,7 @@ func (o *Overview) printInstallation(text *output.Text) {
 		if one.Ended {
 			state = "FAILS"
 		}
-		rows = append(rows, []string{one.Name, state, o.ageOf(one.Started), o.ageOf(one.Renewed), one.Replica})
+		rows = append(rows, []string{one.Name, state, o.AgeOf(one.Started), o.AgeOf(one.Renewed), one.Replica})
 	}
 	text.Line("")
 	text.Table([]string{"PROCESS", "STATE", "AGE", "SEEN", "REPLICA"}, rows)
@@ -163,7 +153,10 @@ func (o *Overview) printInstallation(text *output.Text) {
 		if o.Time.Sub(s.LastBackup.Time) > backupLate {
 			word = "warning"
 		}
-		text.Line("%s: the last backup is %s old", word, o.ageOf(s.LastBackup))
+		text.Line("%s: the last backup is %s old", word, o.AgeOf(s.LastBackup))
+	}
+	for _, one := range s.MissingPermissions {
+		text.Line("error: %s", one)
 	}
 	for _, one := range s.Unknown {
 		text.Line("?: %s: %s", one.Part, one.Reason)

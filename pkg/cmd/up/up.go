@@ -120,6 +120,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 	}
 	memory.SpareHeap()
 	c.printf("API on https://%s, kubeconfig %s", listener.Addr(), kubeconfig)
+	c.startConsole(ctx, all, clientProgram(), kubeconfig)
 	if err := c.startController(ctx, all, kubeconfig, server, zones, dns, updates); err != nil {
 		return err
 	}

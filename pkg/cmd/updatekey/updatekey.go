@@ -23,10 +23,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/client-go/kubernetes"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/cluster"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/output"
@@ -45,7 +45,7 @@ type options struct {
 	output               *output.Format
 }
 
-func (o *options) makeClients(argument string) (versioned.Interface, kubernetes.Interface, types.NamespacedName, error) {
+func (o *options) makeClients(argument string) (versioned.Interface, cluster.Interface, types.NamespacedName, error) {
 	config, namespace, err := o.client.Client()
 	if err != nil {
 		return nil, nil, types.NamespacedName{}, err
@@ -58,7 +58,7 @@ func (o *options) makeClients(argument string) (versioned.Interface, kubernetes.
 	if err != nil {
 		return nil, nil, at, err
 	}
-	core, err := kubernetes.NewForConfig(config)
+	core, err := cluster.NewForConfig(config)
 	return api, core, at, err
 }
 
@@ -159,7 +159,7 @@ func explainMissing(err error) error {
 	return err
 }
 
-func (o *options) readSecret(ctx context.Context, core kubernetes.Interface, namespace, name string) (map[string][]byte, error) {
+func (o *options) readSecret(ctx context.Context, core cluster.Interface, namespace, name string) (map[string][]byte, error) {
 	if o.secretsDir != "" {
 		return delivering.DirectorySecrets(o.secretsDir).Get(ctx, namespace, name)
 	}

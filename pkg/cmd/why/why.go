@@ -72,7 +72,7 @@ the zone's NS names.`,
 		return api, namespace, err
 	}
 	command.RunE = func(command *cobra.Command, arguments []string) error {
-		address, err := findResolver(resolver)
+		address, err := FindResolver(resolver)
 		if err != nil {
 			return err
 		}
@@ -111,8 +111,8 @@ the zone's NS names.`,
 	return command
 }
 
-// findResolver returns HOST:PORT, or "" for none.
-func findResolver(asked string) (string, error) {
+// FindResolver returns HOST:PORT of the flag --resolver, or "" for none.
+func FindResolver(asked string) (string, error) {
 	switch asked {
 	case noResolver:
 		return "", nil

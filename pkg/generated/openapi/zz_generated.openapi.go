@@ -9913,6 +9913,44 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationStatus(ref common.Referen
 							},
 						},
 					},
+					"namespacesGone": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "namespacesGone are deleted namespaces that left Zones, Delegations or Records, which are still served (S8.5).",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
+					"missingPermissions": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "missingPermissions are RBAC rules that the server lacks at kube-apiserver, with the effect.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Type:   []string{"string"},
+										Format: "",
+									},
+								},
+							},
+						},
+					},
 				},
 			},
 		},
@@ -12615,6 +12653,13 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntriesOptions(ref common.Referen
 					"format": {
 						SchemaProps: spec.SchemaProps{
 							Description: "format is `json`, `table` or `text` (RFC 1035 master file), for clients that cannot set the Accept header.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"search": {
+						SchemaProps: spec.SchemaProps{
+							Description: "search selects entries by a part of the owner name, by RR type, or, given an address or a prefix, A and AAAA entries within it. An answer examines at most 250000 entries, and has metadata.continue if there are more, with or without entries.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

@@ -21,6 +21,6 @@
 // Out of scope: the meaning of a plan, and the processing of outbox items.
 //
 // Read first: commit.go, whose commitGroups names the steps, then queue.go, batch.go, together.go, transaction.go,
-// answer.go, draft.go, set.go, lock.go, errors.go, items.go, write.go and types.go. A file uses only files after it,
-// except that the queue calls commitAll, and batch in types.go has the writes.
+// answer.go, draft.go, history.go, set.go, lock.go, errors.go, items.go, write.go and types.go. A file uses only files
+// after it, except that the queue calls commitAll, and batch in types.go has the writes.
 package commit

@@ -95,8 +95,8 @@ func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 		Retention: int64(RetentionOf(z, a.Retention).Seconds())}
 }
 
-// Keep archives the steps of a zone up to N upTo. cmps must hold at each transaction. kept is false if they did not, or
-// other servers were faster each time.
+// Keep archives the steps of a zone up to N upTo. cmps must hold at each transaction. kept is false if
+// a compare failed, or other servers were faster each time.
 func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
 	end := a.Layout.Step(of.Zone, upTo) + "\x00"
 	for lost := 0; lost < maxLost; {

@@ -14,8 +14,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// line is an Entry on its way from the journal into a segment. A value of a single step, the usual one, is not decoded:
-// its text is cut out. No text in a string of JSON looks like a key, as its quotes are escaped.
+// line is an Entry on the way from the journal into a segment. The text of a value with a single step, the usual case,
+// is cut out without decoding: no string in JSON looks like a key, since quotes in strings are escaped.
 type line struct {
 	n         uint64
 	at        int64

@@ -182,14 +182,15 @@ func TestSegment_octetsOfAChange(t *testing.T) {
 		}
 		l := lineOf(step)
 		if kind != "create" {
-			r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app.kubernetes.io/managed-by": "Helm", "app": record}}}
+			labels := map[string]string{"app.kubernetes.io/managed-by": "Helm", "app": record}
+			r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
 			r.Spec = v1alpha1.RecordSpec{DomainName: record + ".apps.example.org.", Type: "A", RData: row.Data}
 			l.states = []Was{{Name: record, UID: step.Record.UID, State: must.Get(Unpack(must.Get(Pack(r, &r.Spec, MaxState))(t)))(t)}}
 		}
 		return l
 	}
-	key := layout.Keys{Prefix: "/registry/kubizone"}.Segment(layout.SegmentKey{Namespace: "team-a", Zone: "0f8fad5b-d9cb-469f-a165-70867728950e",
-		Time: 1795812345, Last: 77})
+	key := layout.Keys{Prefix: "/registry/kubizone"}.Segment(layout.SegmentKey{Namespace: "team-a",
+		Zone: "0f8fad5b-d9cb-469f-a165-70867728950e", Time: 1795812345, Last: 77})
 	for _, kind := range []string{"create", "update", "delete"} {
 		rnd := rand.New(rand.NewPCG(1, 1))
 		alone := len(segmentOf(t, lineAt(rnd, 1, kind)))

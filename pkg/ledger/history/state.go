@@ -20,7 +20,7 @@ const (
 	// MaxState bounds a packed state of an object, MaxStepStates those of a step together.
 	MaxState      = 8 << 10
 	MaxStepStates = 48 << 10
-	// A state of at most plainState octets is packed without compression, as its segment compresses it.
+	// A state of at most plainState octets is packed without compression, since segments are compressed.
 	plainState = 1 << 10
 	// maxUnpacked bounds a decompressed state. A stored object has at most 96 KiB (S5.10), older ones 512 KiB.
 	maxUnpacked = 1 << 20

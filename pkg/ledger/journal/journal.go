@@ -219,7 +219,7 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 	return err
 }
 
-// archive returns false if the steps must stay, as another server archives them. It returns only errors of ctx: a
+// archive returns false if the steps must stay, as another server archives them. The error is that of ctx alone: a
 // damaged archive must not fill etcd with journals.
 func (jr *Journal) archive(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) (kept bool, err error) {
 	if jr.Archive == nil {

@@ -27,9 +27,10 @@ func (s *streams) prepareEntries(ctx context.Context, id string, query *v1alpha1
 	offered := []string{v1alpha1.FormatJSON}
 	if !definition {
 		offered = append(offered, v1alpha1.FormatText, v1alpha1.FormatTable)
-	} else if query.Limit != 0 || query.Continue != "" || query.Name != "" || query.Type != "" || query.Sources {
+	} else if query.Limit != 0 || query.Continue != "" || query.Name != "" || query.Type != "" || query.Sources ||
+		query.Search != "" {
 		return nil, apierrors.NewBadRequest("form=definition is always the whole of a zone: leave out limit, continue, name, " +
-			"type and sources")
+			"type, search and sources")
 	}
 	format, err := negotiateFormat(query.Format, accept, offered...)
 	if err != nil {

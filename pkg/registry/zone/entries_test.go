@@ -235,6 +235,12 @@ func TestEntries_selected(t *testing.T) {
 		"type=A&limit=100&name=zzz":      "",
 		"type=SOA&limit=1":               "example.org. SOA",
 		"name=zzz&limit=1&type=TYPE6553": "",
+		"search=ST000001":                "host000001 A",
+		"search=mx":                      "example.org. MX",
+		"search=ww&limit=2":              "www A, www A",
+		"search=ww&type=AAAA":            "",
+		"search=ww&name=host000001":      "",
+		"search=" + url.QueryEscape("*"): "",
 	} {
 		if got := describeEntries(d.getEntries(t, query).Entries); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)
@@ -243,6 +249,57 @@ func TestEntries_selected(t *testing.T) {
 	d.expectRefusal(t, "/example-org/entries?type=NOPE", "", "tenant", http.StatusBadRequest, "query parameter type")
 	d.expectRefusal(t, "/example-org/entries?name=a..b", "", "tenant", http.StatusBadRequest, "query parameter name")
 	d.expectRefusal(t, "/example-org/entries?limit=-1", "", "tenant", http.StatusBadRequest, "query parameter limit")
+	d.expectRefusal(t, "/example-org/entries?search="+strings.Repeat("a", maxSearch+1), "", "tenant", http.StatusBadRequest,
+		"query parameter search")
+	d.expectRefusal(t, "/example-org/entries?form=definition&search=a", "", "tenant", http.StatusBadRequest, "leave out")
+}
+
+func TestEntries_searchedByAddress(t *testing.T) {
+	example := makeExample(7, 0)
+	add := func(rrtype rdata.Type, data string) {
+		example.entries = append(example.entries, dns.Entry{Name: name.MustParse("z.example.org."), Type: rrtype, TTL: 1, Data: data})
+	}
+	add(rdata.A, "198.51.100.7")
+	add(rdata.A, "198.51.100.8")
+	add(rdata.AAAA, "2001:db8::7")
+	add(rdata.TXT, "198.51.100.7")
+	d := openDoor(t, &held{snapshots: []*fixed{example}}, nil)
+	for search, want := range map[string]string{
+		"198.51.100.7":         "z A",
+		"198.51.100.0/24":      "z A, z A",
+		"198.51.100.9/24":      "z A, z A",
+		"2001:db8::/32":        "z AAAA",
+		"2001:DB8:0:0:0::7":    "z AAAA",
+		"203.0.113.0/24":       "",
+		"fe80::1%eth0":         "",
+		"198.51.100.7.example": "",
+	} {
+		if got := describeEntries(d.getEntries(t, "search="+url.QueryEscape(search)).Entries); got != want {
+			t.Errorf("%s: %s, want %s", search, got, want)
+		}
+	}
+}
+
+// A search that finds nothing costs an answer no more than its bound, and goes on by continue.
+func TestEntries_searchIsBounded(t *testing.T) {
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, maxExamined+10)}}, nil)
+	first := d.getEntries(t, "search=nowhere&limit=10")
+	if len(first.Entries) != 0 || first.Metadata.Continue == "" {
+		t.Fatalf("after %d entries: %d found, continue %q", maxExamined, len(first.Entries), first.Metadata.Continue)
+	}
+	if rest := d.getEntries(t, "search=nowhere&limit=10&continue="+first.Metadata.Continue); len(rest.Entries) != 0 ||
+		rest.Metadata.Continue != "" {
+		t.Errorf("the rest: %d found, continue %q", len(rest.Entries), rest.Metadata.Continue)
+	}
+	pages, next := 0, ""
+	var found []v1alpha1.Entry
+	for ; pages == 0 || next != ""; pages++ {
+		page := d.getEntries(t, "search=host25000&limit=3&continue="+next)
+		found, next = append(found, page.Entries...), page.Metadata.Continue
+	}
+	if got := describeEntries(found); len(found) != 10 || !strings.HasPrefix(got, "host250000 A, host250001 A") {
+		t.Errorf("%d pages have %s", pages, got)
+	}
 }
 
 // Pages of any size together are the listing at one serial, despite concurrent writes.

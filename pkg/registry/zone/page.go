@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"net/netip"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -46,6 +48,47 @@ func parseContinuation(token string) (continuation, error) {
 	return p, nil
 }
 
+// maxExamined bounds the entries that an answer to a search examines, and maxSearch the octets of its text.
+const (
+	maxExamined = 250_000
+	maxSearch   = 255
+)
+
+// search selects entries by a part of the owner name, by type, or by an address or a prefix.
+type search struct {
+	part   string // in lower case; "" for every entry
+	rrtype rdata.Type
+	prefix netip.Prefix
+}
+
+func parseSearch(text string) (*search, error) {
+	s := &search{part: strings.ToLower(strings.TrimSpace(text))}
+	if len(s.part) > maxSearch {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("query parameter search: %d octets, more than %d; write a part of a name, a type, "+
+			"an address or a prefix", len(s.part), maxSearch))
+	}
+	if prefix, err := netip.ParsePrefix(s.part); err == nil {
+		s.prefix = prefix.Masked()
+	} else if address, err := netip.ParseAddr(s.part); err == nil && address.Zone() == "" {
+		s.prefix = netip.PrefixFrom(address, address.BitLen())
+	} else if rrtype, err := rdata.ParseType(s.part); err == nil {
+		s.rrtype = rrtype
+	}
+	return s, nil
+}
+
+// matches reports whether an entry is found. ofOwner tells whether its owner name has the part.
+func (s *search) matches(entry dns.Entry, ofOwner bool) bool {
+	if !s.prefix.IsValid() {
+		return ofOwner || s.rrtype != 0 && entry.Type == s.rrtype
+	}
+	if entry.Type != rdata.A && entry.Type != rdata.AAAA {
+		return false
+	}
+	address, err := netip.ParseAddr(entry.Data)
+	return err == nil && s.prefix.Contains(address)
+}
+
 type page struct {
 	snapshot Snapshot
 	uid      string
@@ -53,6 +96,7 @@ type page struct {
 	from     continuation
 	owner    name.Name
 	rrtype   rdata.Type
+	search   *search
 	// next is set at the end of eachEntry; "" at the zone's end.
 	next string
 }
@@ -66,6 +110,11 @@ func newPage(snapshot Snapshot, zone *v1alpha1.Zone, options *v1alpha1.ZoneEntri
 	if options.Name != "" {
 		if p.owner, err = name.ParseIn(options.Name, snapshot.Header().FQDN); err != nil {
 			return nil, apierrors.NewBadRequest("query parameter name: " + err.Error())
+		}
+	}
+	if options.Search != "" {
+		if p.search, err = parseSearch(options.Search); err != nil {
+			return nil, err
 		}
 	}
 	if options.Type != "" {
@@ -86,12 +135,14 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			// The zero name means the SOA, the first entry of the apex.
 			start = name.Name{}
 		}
-		given := int64(0)
+		given, examined := int64(0), 0
 		var at name.Name
+		ofOwner := false
 		index := 0 // within its owner
 		for entry := range p.snapshot.EntriesFrom(start) {
 			if entry.Name != at {
 				at, index = entry.Name, -1
+				ofOwner = p.search != nil && strings.Contains(at.String(), p.search.part)
 			}
 			index++
 			if !p.owner.IsZero() && at != p.owner {
@@ -103,7 +154,12 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			if p.rrtype != 0 && entry.Type != p.rrtype {
 				continue
 			}
-			if p.limit > 0 && given == p.limit {
+			if p.search != nil {
+				if examined++; examined <= maxExamined && !p.search.matches(entry, ofOwner) {
+					continue
+				}
+			}
+			if p.limit > 0 && given == p.limit || examined > maxExamined {
 				p.next = continuation{UID: p.uid, Serial: p.snapshot.Serial(), Name: at, Skip: index}.token()
 				return
 			}

@@ -72,7 +72,7 @@ func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversio
 
 func readEntriesOptions(in url.Values, out *v1alpha1.ZoneEntriesOptions) error {
 	out.Continue, out.Type, out.Name = in.Get("continue"), in.Get("type"), in.Get("name")
-	out.Form, out.Format = in.Get("form"), in.Get("format")
+	out.Form, out.Format, out.Search = in.Get("form"), in.Get("format"), in.Get("search")
 	return cmp.Or(readInt(in, "limit", &out.Limit), readBool(in, "sources", &out.Sources))
 }
 

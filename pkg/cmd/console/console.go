@@ -1,0 +1,165 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/terminal"
+)
+
+type options struct {
+	cluster    *kubeconfig.Options
+	noBrowser  bool
+	withParent bool
+	port       uint16
+	file       string
+}
+
+// NewCommand returns the sub-command.
+func NewCommand() *cobra.Command {
+	o := &options{cluster: kubeconfig.NewOptions()}
+	command := &cobra.Command{
+		Use:   "console",
+		Short: "show zones, names and deliveries in a browser",
+		Long: `Show on pages of 127.0.0.1, with the rights of your kubeconfig: the state of all zones, entries with a search, changes by
+serial, deliveries, rules and DNSSEC; the way of a name to its servers, a question whether you may have a name, and the plan of
+manifests. Nothing is written and nothing is installed. Without -n pages show all namespaces, or that of the context if you may
+not list all. A browser is opened on a file that only you may read; Enter prints an address for another one.`,
+		Example: "  kubectl kubizone console\n  kubectl kubizone console --no-browser --port 8053",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return o.run(command.Context(), command.InOrStdin(), command.OutOrStdout())
+		},
+	}
+	flags := command.Flags()
+	o.cluster.AddFlagsWithNamespace(flags)
+	flags.BoolVar(&o.noBrowser, "no-browser", false, "only print the address")
+	flags.Uint16Var(&o.port, "port", 0, "port of 127.0.0.1; 0 takes a free one")
+	flags.StringVar(&o.file, "open-file", "", "file of mode 0600 that opens the console in a browser (default: one in a new directory)")
+	flags.BoolVar(&o.withParent, "with-parent", false, "end when standard input ends")
+	if err := flags.MarkHidden("with-parent"); err != nil {
+		panic(err) // the flag is there
+	}
+	return command
+}
+
+func (o *options) run(ctx context.Context, in io.Reader, out io.Writer) error {
+	config, namespace, err := o.cluster.Client()
+	if err != nil {
+		return err
+	}
+	api, err := newReading(config, o.cluster.Namespace(), namespace)
+	if err != nil {
+		return err
+	}
+	file, err := o.placeFile()
+	if err != nil {
+		return err
+	}
+	if o.file == "" {
+		defer os.Remove(filepath.Dir(file))
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(o.port))))
+	if err != nil {
+		return fmt.Errorf("--port %d: %w; leave it out to take a free one", o.port, err)
+	}
+	say := func(format string, args ...any) { _, _ = terminal.Fprintf(out, format+"\n", args...) }
+	door := newDoor(listener.Addr().String(), file, say)
+	address, err := door.renew()
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	say("console on http://%s%s/ for %s, read-only", door.host, door.base, config.Host)
+	o.printAddress(ctx, say, address, file)
+	return runServer(ctx, o, listener, door, newSite(api, door), in, say)
+}
+
+func (o *options) placeFile() (string, error) {
+	if o.file != "" {
+		return filepath.Abs(o.file)
+	}
+	directory, err := os.MkdirTemp("", "kubizone-console-")
+	if err != nil {
+		return "", fmt.Errorf("the file that opens the console: %w; name another by --open-file", err)
+	}
+	return filepath.Join(directory, "open.html"), nil
+}
+
+func (o *options) printAddress(ctx context.Context, say func(format string, args ...any), address, file string) {
+	switch {
+	case o.withParent:
+		say("open %s in a browser", file)
+	case o.noBrowser:
+		say("open within a minute, once: %s", address)
+		say("or at any time, in a browser of this machine: %s", file)
+	default:
+		if err := openBrowser(ctx, file); err != nil {
+			say("no browser could be opened (%v): open %s", err, file)
+		}
+	}
+}
+
+// openBrowser passes a browser the file, as arguments are readable to every user of the machine.
+func openBrowser(ctx context.Context, file string) error {
+	var command *exec.Cmd
+	switch runtime.GOOS {
+	case "darwin":
+		command = exec.CommandContext(ctx, "open", file)
+	case "windows":
+		command = exec.CommandContext(ctx, "rundll32", "url.dll,FileProtocolHandler", file)
+	default:
+		command = exec.CommandContext(ctx, "xdg-open", file)
+	}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	go func() { _ = command.Wait() }() // of a launcher, whose exit code tells nothing of the browser
+	return nil
+}
+
+func runServer(ctx context.Context, o *options, listener net.Listener, door *door, site *site, in io.Reader,
+	say func(format string, args ...any)) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	server := &http.Server{Handler: door.guardPages(site.serveRequest), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 16 << 10, BaseContext: func(net.Listener) context.Context { return ctx }}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return door.keepOpen(ctx.Done()) })
+	group.Go(func() error {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	group.Go(func() error { <-ctx.Done(); return server.Close() })
+	go func() { // a read of a terminal does not end with ctx
+		for lines := bufio.NewScanner(in); lines.Scan(); {
+			if address, err := door.renew(); err == nil && !o.withParent {
+				say("open within a minute, once: %s", address)
+			}
+		}
+		if o.withParent {
+			stop()
+		}
+	}()
+	return group.Wait()
+}

@@ -1,0 +1,125 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// dnssecPart is the links of trust from the parent to the servers.
+type dnssecPart struct {
+	Links []link
+	Next  string
+	// Date of the next step, about; nil for an unknown date.
+	Date *time.Time
+}
+
+type link struct {
+	Title, Text string
+	State       state
+	Lines       []string
+}
+
+func readDNSSEC(ctx context.Context, r *reading, zone *v1alpha1.Zone) *dnssecPart {
+	part := &dnssecPart{}
+	of := zone.Status.DNSSEC
+	if of == nil {
+		part.Links = []link{{"Zone", "The zone is not signed.", state{"off", "unsigned"}, nil}}
+		part.Next = "set spec.dnssec.policy of the Zone; its class needs a signer (docs/dnssec.md)"
+		if zone.Spec.DNSSEC != nil {
+			part.Links[0].Text, part.Links[0].State = "The policy is set, and no controller has begun.", state{"waits", "waits"}
+			part.Next = "wait for the controller, or read kubectl kubizone doctor"
+		}
+		return part
+	}
+	var digests []string
+	for _, ds := range of.DS {
+		digests = append(digests, fmt.Sprintf("%d %d %d %s", ds.KeyTag, ds.Algorithm, ds.DigestType, strings.ToUpper(ds.Digest)))
+	}
+	part.Links = []link{r.parentLink(ctx, zone, digests)}
+	keys := link{"Keys of the zone", "DS records for the parent.", state{"ok", "ready"}, digests}
+	if len(digests) == 0 {
+		keys.Text, keys.State = "There are no DS records for the parent yet.", state{"waits", "none yet"}
+	}
+	signer := ""
+	if of.Signer != nil {
+		signer = "Signed by " + of.Signer.Namespace + "/" + of.Signer.Name + " with policy " + of.Policy + "."
+	}
+	phase := link{"Signatures", strings.TrimSpace(signer + " " + of.Message), state{"waits", strings.ToLower(string(of.Phase))}, nil}
+	if of.Phase == v1alpha1.DNSSECSigned {
+		phase.State.Kind = "ok"
+	}
+	part.Links = append(part.Links, keys, phase)
+	part.Next, part.Date = nextOf(zone, of, part.Links[0].State.Kind == "ok")
+	return part
+}
+
+// parentLink compares the parent's DS records with the zone's.
+func (r *reading) parentLink(ctx context.Context, zone *v1alpha1.Zone, digests []string) link {
+	at := link{"Parent", "", state{"off", "not here"}, nil}
+	above := zone.Status.ParentRef
+	if above == nil {
+		at.Text = "No parent zone is here: enter the DS records where the parent is kept."
+		return at
+	}
+	list, err := r.readEntries(ctx, above.Namespace, above.Name, map[string]string{"name": zone.Status.FQDN, "type": "DS"})
+	if err != nil {
+		at.State, at.Text = state{"waits", "not shown"}, lackOf(err, "get", "zones/entries", above.Namespace).Error()
+		return at
+	}
+	for _, entry := range list.Entries {
+		at.Lines = append(at.Lines, strings.ToUpper(entry.RData))
+	}
+	at.State, at.Text = state{"ok", "agrees"}, "The parent has the DS records of the zone."
+	missing := slices.ContainsFunc(digests, func(one string) bool { return !slices.Contains(at.Lines, one) })
+	foreign := slices.ContainsFunc(at.Lines, func(one string) bool { return !slices.Contains(digests, one) })
+	switch {
+	case len(at.Lines) == 0:
+		at.State, at.Text = state{"waits", "no DS"}, "The parent has no DS record: resolvers take the zone as unsigned."
+	case foreign:
+		at.State, at.Text = state{"fails", "differs"}, "The parent has a DS record that is none of the zone."
+	case missing:
+		at.State, at.Text = state{"waits", "incomplete"}, "The parent lacks a DS record of the zone."
+	}
+	return at
+}
+
+func nextOf(zone *v1alpha1.Zone, of *v1alpha1.ZoneDNSSECStatus, trusted bool) (string, *time.Time) {
+	after := func(seconds int32) *time.Time {
+		if of.LastTransitionTime == nil {
+			return nil
+		}
+		at := of.LastTransitionTime.Add(time.Duration(seconds) * time.Second)
+		return &at
+	}
+	ttl := int32(0)
+	if zone.Spec.TTL != nil {
+		ttl = *zone.Spec.TTL
+	}
+	switch of.Phase {
+	case v1alpha1.DNSSECSigning:
+		return "the signer signs the zone; servers still have it unsigned", nil
+	case v1alpha1.DNSSECMoving:
+		return "every server answers signed", nil
+	case v1alpha1.DNSSECSigned:
+		switch {
+		case len(of.DS) == 0:
+			return "the DS records come when the longest TTL of the zone is over (S12.6)", after(ttl)
+		case !trusted:
+			return "the parent takes the DS records: by ds: true in its rule, or by hand", nil
+		}
+		return "none: keys roll over by themselves", nil
+	case v1alpha1.DNSSECWithdrawing:
+		return "the parent's servers drop the DS records", nil
+	case v1alpha1.DNSSECExpiring:
+		return "the DS records expire in resolvers; then servers return to the unsigned zone", nil
+	}
+	return "every server answers unsigned", nil
+}

@@ -1,0 +1,217 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	tokenAge    = time.Minute
+	cookieName  = "kubizone-console"
+	maxSessions = 64
+	// maxEnded bounds the tokens with a report of their second use.
+	maxEnded = 1024
+)
+
+// door admits browsers to the pages below base at host (C2, C3). It keeps a token of one use in a file of mode
+// 0600. The cookie is for base alone, a secret, since browsers send cookies to every port of a host.
+type door struct {
+	host, base string
+	file       string
+	report     func(format string, args ...any)
+
+	mu       sync.Mutex
+	token    [sha256.Size]byte
+	began    time.Time
+	ended    map[[sha256.Size]byte]bool
+	sessions map[[sha256.Size]byte]string // form tokens by the hash of the cookie
+}
+
+func newSecret() string {
+	var octets [32]byte
+	_, _ = rand.Read(octets[:]) // never fails
+	return base64.RawURLEncoding.EncodeToString(octets[:])
+}
+
+func newDoor(host, file string, report func(format string, args ...any)) *door {
+	return &door{host: host, base: "/" + newSecret()[:22], file: file, report: report, ended: map[[sha256.Size]byte]bool{},
+		sessions: map[[sha256.Size]byte]string{}}
+}
+
+// renew replaces the token and the file, and returns the address with the new token.
+func (d *door) renew() (address string, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.renewLocked()
+}
+
+func (d *door) renewLocked() (string, error) {
+	d.endToken()
+	token := newSecret()
+	d.token, d.began = sha256.Sum256([]byte(token)), time.Now()
+	address := "http://" + d.host + d.base + "/open?" + url.Values{"token": {token}}.Encode()
+	page := "<!doctype html>\n<meta charset=utf-8>\n<meta name=referrer content=no-referrer>\n" +
+		"<meta http-equiv=refresh content=\"0; url=" + address + "\">\n<title>Kubizone</title>\n<p><a href=\"" + address +
+		"\">Open the console</a>\n"
+	next, err := os.CreateTemp(filepath.Dir(d.file), ".console-*") // of mode 0600
+	if err != nil {
+		return "", fmt.Errorf("the file that opens the console: %w", err)
+	}
+	defer os.Remove(next.Name())
+	_, err = next.WriteString(page)
+	if closed := next.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(next.Name(), d.file)
+	}
+	if err != nil {
+		return "", fmt.Errorf("the file that opens the console: %w", err)
+	}
+	return address, nil
+}
+
+func (d *door) endToken() {
+	if d.began.IsZero() {
+		return
+	}
+	if len(d.ended) >= maxEnded {
+		clear(d.ended)
+	}
+	d.ended[d.token], d.token = true, [sha256.Size]byte{}
+}
+
+// keepOpen renews ended tokens, until done.
+func (d *door) keepOpen(done <-chan struct{}) error {
+	for {
+		d.mu.Lock()
+		left := tokenAge - time.Since(d.began)
+		d.mu.Unlock()
+		select {
+		case <-done:
+			return os.Remove(d.file)
+		case <-time.After(max(left, 0)):
+		}
+		d.mu.Lock()
+		var err error
+		if time.Since(d.began) >= tokenAge {
+			_, err = d.renewLocked()
+		}
+		d.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// admitToken exchanges a token for a cookie; nil if the token is not in force.
+func (d *door) admitToken(token string) *http.Cookie {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	hash := sha256.Sum256([]byte(token))
+	switch {
+	case d.ended[hash]:
+		d.report("warning: an address that opens the console came a second time or after its minute, and opened nothing. If that was " +
+			"not you, another user has it: Ctrl-C ends the console")
+		return nil
+	case subtle.ConstantTimeCompare(hash[:], d.token[:]) != 1:
+		return nil
+	case time.Since(d.began) >= tokenAge:
+		return nil
+	}
+	if _, err := d.renewLocked(); err != nil {
+		d.report("warning: %v", err)
+	}
+	if len(d.sessions) >= maxSessions {
+		clear(d.sessions)
+	}
+	secret := newSecret()
+	d.sessions[sha256.Sum256([]byte(secret))] = newSecret()
+	return &http.Cookie{Name: cookieName, Value: secret, Path: d.base + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
+}
+
+// session returns the form token of the request's cookie, or "".
+func (d *door) session(r *http.Request) string {
+	for _, cookie := range r.CookiesNamed(cookieName) {
+		d.mu.Lock()
+		form := d.sessions[sha256.Sum256([]byte(cookie.Value))]
+		d.mu.Unlock()
+		if form != "" {
+			return form
+		}
+	}
+	return ""
+}
+
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; " +
+	"base-uri 'none'; frame-ancestors 'none'"
+
+func setHeaders(h http.Header) {
+	for name, value := range map[string]string{
+		"Content-Security-Policy": policy, "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff",
+		"X-Frame-Options": "DENY", "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+		"Permissions-Policy": "clipboard-write=(self)", "Cache-Control": "no-store",
+	} {
+		h.Set(name, value)
+	}
+}
+
+// ofThisOrigin reports whether a request is of this origin, or typed by a person. A page on another port is of the
+// same site. Forms of this origin have the origin null, since pages send no referrer.
+func (d *door) ofThisOrigin(r *http.Request) bool {
+	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
+	return (site == "" || site == "same-origin" || site == "none") &&
+		(origin == "" || origin == "http://"+d.host || origin == "null" && site == "same-origin")
+}
+
+// isOpening reports whether a browser opens a window by itself: a file or a terminal, whose requests are cross-site,
+// but no frame, script or prefetch of another page.
+func (d *door) isOpening(r *http.Request) bool {
+	navigates := func(name, value string) bool { of := r.Header.Get(name); return of == "" || of == value }
+	return r.Method == http.MethodGet && r.URL.Path == d.base+"/open" && r.Host == d.host && r.Header.Get("Origin") == "" &&
+		navigates("Sec-Fetch-Dest", "document") && navigates("Sec-Fetch-Mode", "navigate") && r.Header.Get("Sec-Purpose") == ""
+}
+
+// guardPages serves next to admitted browsers.
+func (d *door) guardPages(next func(w http.ResponseWriter, r *http.Request, form string)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setHeaders(w.Header())
+		if d.isOpening(r) {
+			if cookie := d.admitToken(r.URL.Query().Get("token")); cookie != nil {
+				http.SetCookie(w, cookie)
+				// A redirect would be of the other site, and without the cookie.
+				w.Header().Set("Content-Type", "text/html; charset=utf-8")
+				_, _ = io.WriteString(w, fmt.Sprintf("<!doctype html>\n<html lang=en><meta http-equiv=refresh content=\"0; url=%s/\">"+
+					"<title>Kubizone</title><p><a href=\"%[1]s/\">Overview</a>\n", d.base))
+				return
+			}
+		}
+		form := d.session(r)
+		switch {
+		case form == "":
+			w.WriteHeader(http.StatusUnauthorized)
+		case r.Host != d.host || !d.ofThisOrigin(r):
+			w.WriteHeader(http.StatusForbidden)
+		case r.URL.Path == "/" && r.Method == http.MethodGet:
+			http.Redirect(w, r, d.base+"/", http.StatusSeeOther)
+		case !strings.HasPrefix(r.URL.Path, d.base+"/"):
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			next(w, r, form)
+		}
+	})
+}

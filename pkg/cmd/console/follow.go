@@ -1,0 +1,79 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned/scheme"
+)
+
+// rewatch is the pause between the end of a watch and the next one.
+const rewatch = time.Second
+
+// source is a list whose changes concern a page.
+type source struct {
+	resource, namespace string
+	selector            fields.Selector
+}
+
+// followList calls changed at the beginning, and after each change of the source, until ctx ends or the user may not
+// watch.
+func (s *source) followList(ctx context.Context, r *reading, changed func()) {
+	options := metav1.ListOptions{Limit: 1}
+	if s.selector != nil {
+		options.FieldSelector = s.selector.String()
+	}
+	for ctx.Err() == nil {
+		var list struct {
+			metav1.ListMeta `json:"metadata"`
+		}
+		request := func() error {
+			body, err := r.api.RESTClient().Get().Namespace(s.namespace).Resource(s.resource).VersionedParams(&options,
+				scheme.ParameterCodec).SetHeader("Accept", "application/json").DoRaw(ctx)
+			if err == nil {
+				err = json.Unmarshal(body, &list)
+			}
+			return err
+		}
+		err := request()
+		if apierrors.IsForbidden(err) {
+			return // the page names the right
+		}
+		changed()
+		if err == nil {
+			err = s.watchList(ctx, r, options, list.ResourceVersion, changed)
+		}
+		if apierrors.IsForbidden(err) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(rewatch):
+		}
+	}
+}
+
+func (s *source) watchList(ctx context.Context, r *reading, options metav1.ListOptions, version string, changed func()) error {
+	options.Limit, options.Watch, options.ResourceVersion, options.AllowWatchBookmarks = 0, true, version, true
+	events, err := r.api.RESTClient().Get().Namespace(s.namespace).Resource(s.resource).VersionedParams(&options,
+		scheme.ParameterCodec).Watch(ctx)
+	if err != nil {
+		return err
+	}
+	defer events.Stop()
+	for event := range events.ResultChan() {
+		if event.Type != watch.Bookmark {
+			changed()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+type mayPage struct {
+	Namespace, Name, Type, Data, View string
+
+	Asked    bool
+	State    state
+	Answer   string
+	Review   *v1alpha1.NameReviewStatus
+	Warnings []string
+	Lack     *lack
+	Commands []string
+}
+
+// loadMay answers the form by a NameReview, and if data are given by a dry run of the Record.
+func loadMay(r *reading, request *http.Request) (any, error) {
+	of := func(field string) string { return strings.TrimSpace(request.PostForm.Get(field)) }
+	page := &mayPage{Namespace: of("namespace"), Name: of("name"), Type: of("type"), Data: of("data"), View: of("view"),
+		Asked: request.Method == http.MethodPost}
+	if !page.Asked {
+		page.Namespace = r.own
+		return page, nil
+	}
+	page.Commands = []string{command("kubectl", "kubizone", "may", "create", page.Name, page.Type, "-n", page.Namespace)}
+	review := &v1alpha1.NameReview{Spec: v1alpha1.NameReviewSpec{Name: page.Name, Type: page.Type, View: page.View}}
+	review, err := r.api.NameReviews(page.Namespace).Create(request.Context(), review, metav1.CreateOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		page.Lack = lackOf(err, "create", "records", page.Namespace)
+		return page, nil
+	case err != nil:
+		page.State, page.Answer = state{"fails", "no"}, err.Error()
+		return page, nil
+	}
+	page.Review, page.Warnings = &review.Status, review.Status.Warnings
+	page.State, page.Answer = state{"ok", "yes"}, "The zone takes the Record by its rule."
+	if !page.Review.Allowed {
+		page.State, page.Answer = state{"fails", "no"}, page.Review.Reason
+		return page, nil
+	}
+	if page.Data != "" {
+		if err := r.dryRun(request.Context(), page); err != nil {
+			page.State, page.Answer = state{"fails", "no"}, err.Error()
+		}
+	}
+	return page, nil
+}
+
+// dryRun has the server decide about the creation of the Record, and keeps its warnings.
+func (r *reading) dryRun(ctx context.Context, page *mayPage) error {
+	config := rest.CopyConfig(r.config)
+	config.WarningHandlerWithContext = &warned{page}
+	objects, err := versioned.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	record := &v1alpha1.Record{Spec: v1alpha1.RecordSpec{DomainName: strings.TrimSuffix(page.Name, ".") + ".", Type: page.Type,
+		RData: page.Data, View: page.View}}
+	record.GenerateName = "may-"
+	page.Warnings = nil
+	_, err = objects.KubizoneV1alpha1().Records(page.Namespace).Create(ctx, record, metav1.CreateOptions{
+		DryRun: []string{metav1.DryRunAll}})
+	return err
+}
+
+// warned collects the server's warnings of a request.
+type warned struct{ page *mayPage }
+
+func (w *warned) HandleWarningHeaderWithContext(_ context.Context, _ int, _, text string) {
+	w.page.Warnings = append(w.page.Warnings, text)
+}

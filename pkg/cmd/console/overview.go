@@ -1,0 +1,96 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/status"
+)
+
+const (
+	overviewZones = 50
+	endsSoon      = 14 * 24 * time.Hour
+	backupLate    = 48 * time.Hour
+)
+
+type overview struct {
+	*status.Overview
+	Parts []overviewPart
+	First []*zoneRow
+}
+
+// More is the number of hidden zones.
+func (o *overview) More() int64 { return o.Zones - int64(len(o.First)) }
+
+// overviewPart is a list of objects in need of a person, with the command for the next step.
+type overviewPart struct {
+	Title, When, Hint string
+	Items             []status.Item
+	Rest              int
+}
+
+const partRows = 20
+
+func (o *overview) addPart(title, when, hint string, items []status.Item) {
+	if len(items) == 0 {
+		return
+	}
+	part := overviewPart{Title: title, When: when, Hint: hint, Items: items}
+	if part.Rest = len(items) - partRows; part.Rest > 0 {
+		part.Items = items[:partRows]
+	}
+	o.Parts = append(o.Parts, part)
+}
+
+func loadOverview(r *reading, request *http.Request) (any, error) {
+	var zones []*zoneRow
+	of := r.status.Read(request.Context(), func(zone *v1alpha1.Zone) { zones = append(zones, zoneRowOf(zone)) })
+	slices.SortFunc(zones, orderZones)
+	o := &overview{Overview: of, First: zones[:min(len(zones), overviewZones)]}
+	o.addPart("Not current", "Since", "kubectl kubizone status -o wide", of.NotCurrent)
+	o.addPart("Held", "Since", "kubectl annotate zone -n NAMESPACE NAME "+v1alpha1.AnnotationPublishDeletions+"=SERIAL", of.Held)
+	o.addPart("Paused", "", "kubectl annotate zone -n NAMESPACE NAME "+v1alpha1.AnnotationPaused+"-", of.Paused)
+	o.addPart("Withdrawn", "Ends in", "kubectl kubizone why -n NAMESPACE RECORD", of.Withdrawn)
+	o.addPart("Refused in the last hour", "Since", "kubectl kubizone status -o wide", of.Refused)
+	return o, nil
+}
+
+// overviewSources leaves the Installation out, which has no watch: zones tell when a process ends (S7.12).
+func overviewSources(r *reading, _ *http.Request) (all []source) {
+	open := fields.OneTermNotEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionTrue))
+	for _, namespace := range r.scope() {
+		all = append(all, source{"zones", namespace, nil}, source{"records", namespace, open}, source{"updatekeys", namespace, nil})
+	}
+	return append(all, source{resource: "dnsclasses"})
+}
+
+// CertificateState judges the time left.
+func (o *overview) CertificateState(at metav1.Time) state {
+	switch left := at.Sub(o.Time.Time); {
+	case left <= 0:
+		return state{"fails", "ended"}
+	case left < endsSoon:
+		return state{"waits", "ends soon"}
+	}
+	return state{"ok", "valid"}
+}
+
+func (o *overview) BackupState() state {
+	if o.Time.Sub(o.Installation.LastBackup.Time) > backupLate {
+		return state{"waits", "late"}
+	}
+	return state{"ok", "taken"}
+}
+
+// Kind of the verdict.
+func (o *overview) Kind() string {
+	return map[string]string{"ok": "ok", "no": "fails", "error": "fails"}[o.Verdict()]
+}

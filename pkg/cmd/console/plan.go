@@ -1,0 +1,96 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/pkg/cmd/importer"
+)
+
+const maxFiles = 64
+
+type planPage struct {
+	Text, Zone string
+	Asked      bool
+	Sections   []planSection
+	Summary    string
+	Problem    string
+}
+
+type planSection struct {
+	importer.Section
+	Rows []diffLine
+}
+
+// loadPlan answers the form by the plan of a pull request.
+func loadPlan(r *reading, request *http.Request) (any, error) {
+	page := &planPage{Text: request.PostForm.Get("text"), Zone: strings.TrimSpace(request.PostForm.Get("zone")),
+		Asked: request.Method == http.MethodPost}
+	if !page.Asked {
+		return page, nil
+	}
+	texts, err := textsOf(request, page)
+	if err != nil {
+		page.Problem = err.Error()
+		return page, nil
+	}
+	plan, err := importer.PlanTexts(request.Context(), rest.CopyConfig(r.config), r.own, page.Zone, texts)
+	if err != nil {
+		page.Problem = err.Error()
+	}
+	if plan == nil {
+		return page, nil
+	}
+	page.Summary = plan.Summary()
+	for _, section := range plan.Sections() {
+		one := planSection{Section: section}
+		for _, line := range section.Lines {
+			kind := ""
+			if section.Language == "diff" {
+				kind = map[byte]string{'+': "plus", '-': "minus", '~': "tilde"}[line[0]]
+			}
+			one.Rows = append(one.Rows, diffLine{kind, line})
+		}
+		page.Sections = append(page.Sections, one)
+	}
+	return page, nil
+}
+
+// textsOf returns the files of the form, or else its text. A file's name is only shown.
+func textsOf(r *http.Request, page *planPage) (texts []importer.Text, err error) {
+	if r.MultipartForm != nil {
+		headers := r.MultipartForm.File["files"]
+		if len(headers) > maxFiles {
+			return nil, fmt.Errorf("%d files, more than %d: kubectl kubizone plan -f reads directories", len(headers), maxFiles)
+		}
+		for _, header := range headers {
+			file, err := header.Open()
+			if err != nil {
+				return nil, err
+			}
+			content, err := io.ReadAll(file)
+			if closed := file.Close(); cmp.Or(err, closed) != nil {
+				return nil, cmp.Or(err, closed)
+			}
+			if len(content) > 0 {
+				texts = append(texts, importer.Text{Name: header.Filename, Content: content})
+			}
+		}
+	}
+	if strings.TrimSpace(page.Text) != "" {
+		texts = append(texts, importer.Text{Name: "text", Content: []byte(page.Text)})
+	}
+	if len(texts) == 0 {
+		return nil, errors.New("choose files, or write a manifest or a zone file")
+	}
+	return texts, nil
+}

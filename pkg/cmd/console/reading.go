@@ -1,0 +1,142 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/status"
+)
+
+// pageEntries is the number of entries of a page.
+const pageEntries = 200
+
+// reading asks the API with the rights of the user.
+type reading struct {
+	config *rest.Config
+	// objects has api.
+	objects versioned.Interface
+	api     client.KubizoneV1alpha1Interface
+	status  *status.Reader
+	// namespaces is NamespaceAll alone, or those of -n; own is the context's.
+	namespaces []string
+	own        string
+	// base is the path of the pages.
+	base string
+}
+
+func newReading(config *rest.Config, asked, own string) (*reading, error) {
+	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return readOnly{next} })
+	objects, err := versioned.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	r := &reading{config: config, objects: objects, api: objects.KubizoneV1alpha1(), namespaces: status.Scope(asked), own: own}
+	r.status, err = status.NewReader(config, r.namespaces, own)
+	return r, err
+}
+
+// readOnly refuses requests to change an object (C1).
+type readOnly struct{ next http.RoundTripper }
+
+func (t readOnly) RoundTrip(request *http.Request) (*http.Response, error) {
+	reads := request.Method == http.MethodGet || request.Method == http.MethodHead
+	reviews := request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/namereviews")
+	if !reads && !reviews && request.URL.Query().Get("dryRun") != metav1.DryRunAll {
+		return nil, fmt.Errorf("the console writes nothing: %s %s was not sent", request.Method, request.URL.Path)
+	}
+	return t.next.RoundTrip(request)
+}
+
+// scope returns the namespaces to follow: of a user who may not follow all also the context's.
+func (r *reading) scope() []string {
+	if r.namespaces[0] == metav1.NamespaceAll && r.own != "" {
+		return []string{metav1.NamespaceAll, r.own}
+	}
+	return r.namespaces
+}
+
+// readEntries returns a page of entries, and goes on while a search has found none in time.
+func (r *reading) readEntries(ctx context.Context, namespace, zone string, parameters map[string]string) (*v1alpha1.ZoneEntries, error) {
+	all := &v1alpha1.ZoneEntries{}
+	for {
+		request := r.api.RESTClient().Get().Namespace(namespace).Resource("zones").Name(zone).SubResource("entries").
+			Param("limit", strconv.Itoa(pageEntries-len(all.Entries)))
+		for name, value := range parameters {
+			if value != "" {
+				request.Param(name, value)
+			}
+		}
+		var page v1alpha1.ZoneEntries
+		if err := request.Do(ctx).Into(&page); err != nil {
+			return nil, err
+		}
+		page.Entries = append(all.Entries, page.Entries...)
+		all = &page
+		if parameters["continue"] = page.Metadata.Continue; page.Metadata.Continue == "" || len(all.Entries) >= pageEntries {
+			return all, nil
+		}
+	}
+}
+
+var errAbsent = errors.New("not found")
+
+// lack is a missing right of the user, or another failure to read.
+type lack struct{ Verb, Resource, Namespace, Reason string }
+
+// Error tells nothing of objects if a right is missing (C5).
+func (l *lack) Error() string {
+	if l.Reason != "" {
+		return fmt.Sprintf("%s could not be read: %s", l.Resource, l.Reason)
+	}
+	where := "all namespaces"
+	if l.Namespace != "" {
+		where = "namespace " + l.Namespace
+	}
+	if strings.Contains(l.Resource, "dnsclasses") {
+		where = "the cluster"
+	}
+	return fmt.Sprintf("you lack the right to %s %s in %s", l.Verb, l.Resource, where)
+}
+
+// Ask is the command that shows the right.
+func (l *lack) Ask() string {
+	if l.Reason != "" {
+		return ""
+	}
+	resource, sub, _ := strings.Cut(l.Resource, "/")
+	command := "kubectl auth can-i " + l.Verb + " " + resource + ".kubi.zone"
+	if sub != "" {
+		command += " --subresource=" + sub
+	}
+	if l.Namespace != "" {
+		return command + " -n " + l.Namespace
+	}
+	return command + " -A"
+}
+
+// lackOf returns nil for nil.
+func lackOf(err error, verb, resource, namespace string) *lack {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err):
+		return &lack{Verb: verb, Resource: resource, Namespace: namespace}
+	}
+	return &lack{Verb: verb, Resource: resource, Namespace: namespace, Reason: cmp.Or(err.Error(), "unknown")}
+}

@@ -1,0 +1,197 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/pkg/terminal"
+)
+
+const (
+	readTime = 30 * time.Second
+	maxForm  = 8 << 20
+)
+
+//go:embed published/*.js published/*.css pages
+var files embed.FS
+
+// view is a page: its path below the door's base, and its data. A live view has the template "live", which is sent
+// again after changes of its sources.
+type view struct {
+	path, name string
+	load       func(r *reading, request *http.Request) (any, error)
+	sources    func(r *reading, request *http.Request) []source
+	page       *template.Template
+}
+
+// site is all pages.
+type site struct {
+	*reading
+	door     *door
+	views    []*view
+	routes   *http.ServeMux
+	followed chan struct{}
+}
+
+// shown is the data of a template.
+type shown struct {
+	Base, Form, Path, Query, Host string
+	Live                          string // path of the stream, or ""
+	Data                          any
+	Problem                       *problem
+}
+
+var views = []view{
+	{path: "/{$}", name: "overview", load: loadOverview, sources: overviewSources},
+	{path: "/zones", name: "zones", load: loadZones, sources: zonesSources},
+	{path: "/zones/{namespace}/{name}", name: "zone", load: loadZone(""), sources: zoneSources()},
+	{path: "/zones/{namespace}/{name}/history", name: "zone", load: loadZone("history"), sources: zoneSources()},
+	{path: "/zones/{namespace}/{name}/delivery", name: "zone", load: loadZone("delivery"),
+		sources: zoneSources("deliveries")},
+	{path: "/zones/{namespace}/{name}/rules", name: "zone", load: loadZone("rules"), sources: zoneSources("delegations")},
+	{path: "/zones/{namespace}/{name}/dnssec", name: "zone", load: loadZone("dnssec"), sources: zoneSources()},
+	{path: "/name", name: "name", load: loadName},
+	{path: "/may", name: "may", load: loadMay},
+	{path: "/plan", name: "plan", load: loadPlan},
+}
+
+func newSite(r *reading, d *door) *site {
+	r.base = d.base
+	s := &site{reading: r, door: d, routes: http.NewServeMux(), followed: make(chan struct{}, maxFollowed)}
+	layout := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "pages/layout.html"))
+	for i := range views {
+		v := views[i]
+		v.page = template.Must(template.Must(layout.Clone()).ParseFS(files, "pages/"+v.name+".html"))
+		s.views = append(s.views, &v)
+		s.routes.HandleFunc(v.path, s.handler(&v, s.showPage))
+		if v.sources != nil {
+			s.routes.HandleFunc("GET /live"+v.path, s.handler(&v, s.streamPage))
+		}
+	}
+	s.routes.HandleFunc("GET /files/{name}", serveFile)
+	return s
+}
+
+func (s *site) handler(v *view, do func(http.ResponseWriter, *http.Request, *view, string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { do(w, r, v, r.Context().Value(formKey{}).(string)) }
+}
+
+type formKey struct{}
+
+// serveRequest answers an admitted browser. form is the token of its forms.
+func (s *site) serveRequest(w http.ResponseWriter, r *http.Request, form string) {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodPost:
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		if err := r.ParseMultipartForm(maxForm); err != nil && !errors.Is(err, http.ErrNotMultipart) {
+			http.Error(w, fmt.Sprintf("the form cannot be read, or has more than %d MiB", maxForm>>20), http.StatusBadRequest)
+			return
+		}
+		if subtle.ConstantTimeCompare([]byte(r.PostForm.Get("form")), []byte(form)) != 1 {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+	default:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	r = r.WithContext(context.WithValue(r.Context(), formKey{}, form))
+	http.StripPrefix(s.door.base, s.routes).ServeHTTP(w, r)
+}
+
+func serveFile(w http.ResponseWriter, r *http.Request) {
+	name := path.Base(r.PathValue("name"))
+	kind := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+		".svg": "image/svg+xml"}[path.Ext(name)]
+	for _, directory := range []string{"pages/", "published/"} {
+		if text, err := files.ReadFile(directory + name); err == nil && kind != "" {
+			w.Header().Set("Content-Type", kind)
+			w.Header().Set("Cache-Control", "private, max-age=86400") // the address is that of this process
+			_, _ = w.Write(text)
+			return
+		}
+	}
+	http.NotFound(w, r)
+}
+
+func (s *site) dataOf(r *http.Request, v *view, form string) *shown {
+	ctx, cancel := context.WithTimeout(r.Context(), readTime)
+	defer cancel()
+	data, err := v.load(s.reading, r.WithContext(ctx))
+	at := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, s.door.base), "/live")
+	out := &shown{Base: s.door.base, Form: form, Path: at, Query: r.URL.RawQuery, Host: s.config.Host, Data: data}
+	if v.sources != nil {
+		if out.Live = s.door.base + "/live" + at; out.Query != "" {
+			out.Live += "?" + out.Query
+		}
+	}
+	if err != nil {
+		out.Problem = problemOf(err)
+	}
+	return out
+}
+
+func (s *site) showPage(w http.ResponseWriter, r *http.Request, v *view, form string) {
+	data := s.dataOf(r, v, form)
+	code := http.StatusOK
+	if data.Problem != nil {
+		code, data.Live = data.Problem.code(), ""
+	}
+	text, err := render(v.page, "layout.html", data)
+	if err != nil {
+		http.Error(w, "the page cannot be shown: "+terminal.Escape(err.Error()), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(code)
+	_, _ = w.Write(text)
+}
+
+func (s *site) renderLive(r *http.Request, v *view, form string) ([]byte, error) {
+	return render(v.page, "part", s.dataOf(r, v, form))
+}
+
+// render escapes control and format characters of all texts at once (C4).
+func render(page *template.Template, name string, data any) ([]byte, error) {
+	var text bytes.Buffer
+	err := page.ExecuteTemplate(terminal.NewWriter(&text), name, data)
+	return text.Bytes(), err
+}
+
+// problem is shown in the place of a page.
+type problem struct {
+	Lack   *lack
+	Text   string
+	absent bool
+}
+
+func problemOf(err error) *problem {
+	var missing *lack
+	if errors.As(err, &missing) {
+		return &problem{Lack: missing}
+	}
+	return &problem{Text: err.Error(), absent: errors.Is(err, errAbsent)}
+}
+
+func (p *problem) code() int {
+	switch {
+	case p.absent:
+		return http.StatusNotFound
+	case p.Lack != nil && p.Lack.Reason == "":
+		return http.StatusForbidden
+	}
+	return http.StatusBadGateway
+}

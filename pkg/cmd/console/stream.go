@@ -1,0 +1,99 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"time"
+)
+
+const (
+	// maxFollowed bounds the open pages with a stream.
+	maxFollowed = 24
+	// batchTime joins the events of a change. restAfter is the pause after a reading, as a multiple of its time; after
+	// a short reading at most shortRest.
+	batchTime  = 100 * time.Millisecond
+	restAfter  = 4
+	shortRest  = 500 * time.Millisecond
+	heartbeat  = 20 * time.Second
+	writeLimit = 10 * time.Second
+)
+
+// streamPage sends the live part of a page at the beginning and after changes, as server-sent events.
+func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form string) {
+	select {
+	case s.followed <- struct{}{}:
+		defer func() { <-s.followed }()
+	default:
+		http.Error(w, "too many open pages: close some", http.StatusTooManyRequests)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	dirty := make(chan struct{}, 1)
+	changed := func() {
+		select {
+		case dirty <- struct{}{}:
+		default:
+		}
+	}
+	for _, one := range v.sources(s.reading, r) {
+		go one.followList(ctx, s.reading, changed)
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	control := http.NewResponseController(w)
+	send := func(message []byte) error {
+		_ = control.SetWriteDeadline(time.Now().Add(writeLimit)) // a recorder in a test has none
+		if _, err := w.Write(message); err != nil {
+			return err
+		}
+		return control.Flush()
+	}
+	err := send([]byte(": open\n\n"))
+	for last := []byte(nil); err == nil && ctx.Err() == nil; {
+		select {
+		case <-ctx.Done():
+		case <-time.After(heartbeat):
+			err = send([]byte(": open\n\n")) // fails if the browser went away
+		case <-dirty:
+			wait(ctx, batchTime)
+			select {
+			case <-dirty:
+			default:
+			}
+			began := time.Now()
+			var part []byte
+			if part, err = s.renderLive(r, v, form); err == nil && !bytes.Equal(part, last) {
+				err, last = send(eventOf(part)), part
+			}
+			took := time.Since(began)
+			if rest := restAfter * took; took > shortRest {
+				wait(ctx, rest)
+			} else {
+				wait(ctx, min(rest, shortRest))
+			}
+		}
+	}
+}
+
+func wait(ctx context.Context, pause time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(pause):
+	}
+}
+
+// eventOf returns an event whose data is text.
+func eventOf(text []byte) []byte {
+	var event bytes.Buffer
+	for line := range bytes.Lines(text) {
+		event.WriteString("data: ")
+		event.Write(bytes.TrimRight(line, "\r\n"))
+		event.WriteString("\n")
+	}
+	event.WriteString("\n")
+	return event.Bytes()
+}

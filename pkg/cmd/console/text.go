@@ -1,0 +1,111 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// maxText is the number of characters of a text on a page.
+const maxText = 400
+
+// diffLine is a line of a difference: plus, minus or tilde.
+type diffLine struct{ Kind, Text string }
+
+var functions = template.FuncMap{
+	"age": func(at any) string {
+		t := timeOf(at)
+		if t.IsZero() {
+			return "?"
+		}
+		return duration.HumanDuration(time.Since(t))
+	},
+	"left": func(at any) string { return duration.HumanDuration(max(0, time.Until(timeOf(at)))) },
+	"iso":  func(at any) string { return timeOf(at).UTC().Format(time.RFC3339) },
+	"utc":  func(at any) string { return timeOf(at).UTC().Format("2006-01-02 15:04:05 UTC") },
+	"clip": func(text string) string {
+		if runes := []rune(text); len(runes) > maxText {
+			return fmt.Sprintf("%s … (%d characters)", string(runes[:maxText]), len(runes))
+		}
+		return text
+	},
+	"tab": func(s *shown, path, text string, exactly bool) map[string]any {
+		current := s.Path == path || !exactly && strings.HasPrefix(s.Path, path)
+		return map[string]any{"Href": s.Base + path, "Text": text, "Current": current}
+	},
+	"table": func(base, label string, rows []*zoneRow) map[string]any {
+		return map[string]any{"Base": base, "Label": label, "Rows": rows}
+	},
+	"process": func(of v1alpha1.InstallationProcess) state {
+		if of.Ended {
+			return state{"fails", "ended"}
+		}
+		return state{"ok", "runs"}
+	},
+	"member": func(of v1alpha1.InstallationEtcdMember) state {
+		if of.Error != "" {
+			return state{"fails", of.Error}
+		}
+		return state{"ok", "answers"}
+	},
+	"link":    stateOfLink,
+	"role":    nameOfRole,
+	"failure": func(word string) state { return state{"fails", word} },
+	"join":    strings.Join,
+	"mib":     func(octets int64) int64 { return octets >> 20 },
+	"part": func(of, all int64) int64 {
+		if all == 0 {
+			return 0
+		}
+		return of * 100 / all
+	},
+}
+
+func timeOf(at any) time.Time {
+	switch at := at.(type) {
+	case *metav1.Time:
+		if at != nil {
+			return at.Time
+		}
+	case metav1.Time:
+		return at.Time
+	case time.Time:
+		return at
+	}
+	return time.Time{}
+}
+
+func sortedKeys(of map[string]bool) []string {
+	keys := make([]string, 0, len(of))
+	for key := range of {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// quote returns a word as a shell reads it.
+func quote(word string) string {
+	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@,=+") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// command joins the words of a command line.
+func command(words ...string) string {
+	for i := range words {
+		words[i] = quote(words[i])
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,147 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// zonePage is the head of the pages of a zone.
+type zonePage struct {
+	Tab  string
+	Zone *v1alpha1.Zone
+	Row  *zoneRow
+	Base string
+
+	Entries  *entriesPart
+	History  *historyPart
+	Delivery *deliveryPart
+	Rules    *rulesPart
+	DNSSEC   *dnssecPart
+}
+
+// Tabs are the pages of a zone.
+func (p *zonePage) Tabs() []struct{ Tab, Text string } {
+	return []struct{ Tab, Text string }{{"", "Entries"}, {"history", "History"}, {"delivery", "Delivery"}, {"rules", "Rules"},
+		{"dnssec", "DNSSEC"}}
+}
+
+// Path of a tab of the zone.
+func (p *zonePage) Path(tab string) string {
+	return p.Base + "/zones/" + p.Zone.Namespace + "/" + p.Zone.Name + strings.TrimSuffix("/"+tab, "/")
+}
+
+// Unmet are the conditions of the zone without True.
+func (p *zonePage) Unmet() (wrong []metav1.Condition) {
+	for _, one := range p.Zone.Status.Conditions {
+		if one.Status != metav1.ConditionTrue && one.Type != v1alpha1.ConditionStalled {
+			wrong = append(wrong, one)
+		}
+	}
+	return wrong
+}
+
+// Commands are those for what the page shows.
+func (p *zonePage) Commands() []string {
+	at := p.Zone.Namespace + "/" + p.Zone.Name
+	switch p.Tab {
+	case "":
+		return []string{command("kubectl", "kubizone", "export", at)}
+	case "history":
+		return []string{command("kubectl", "kubizone", "changes", at, "--follow")}
+	case "delivery":
+		return []string{command("kubectl", "kubizone", "verify", at)}
+	case "rules":
+		return []string{command("kubectl", "get", "zone", "-n", p.Zone.Namespace, p.Zone.Name, "-o", "yaml")}
+	}
+	return nil
+}
+
+// loadZone returns the page of a tab.
+func loadZone(tab string) func(*reading, *http.Request) (any, error) {
+	return func(r *reading, request *http.Request) (any, error) {
+		namespace, name := request.PathValue("namespace"), request.PathValue("name")
+		zone, err := r.api.Zones(namespace).Get(request.Context(), name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil, fmt.Errorf("zone %s/%s: %w", namespace, name, errAbsent)
+		case err != nil:
+			return nil, lackOf(err, "get", "zones", namespace)
+		}
+		p := &zonePage{Tab: tab, Zone: zone, Row: zoneRowOf(zone), Base: r.base}
+		tabs[tab](request.Context(), r, p, request.URL.Query())
+		return p, nil
+	}
+}
+
+func zoneSources(further ...string) func(*reading, *http.Request) []source {
+	return func(_ *reading, request *http.Request) []source {
+		namespace, name := request.PathValue("namespace"), request.PathValue("name")
+		all := []source{{"zones", namespace, fields.OneTermEqualSelector("metadata.name", name)}}
+		for _, resource := range further {
+			field := map[string]string{"deliveries": v1alpha1.FieldDeliveryZoneName,
+				"delegations": v1alpha1.FieldDelegationZoneRefName}[resource]
+			all = append(all, source{resource, namespace, fields.OneTermEqualSelector(field, name)})
+		}
+		return all
+	}
+}
+
+// entriesPart is a page of entries.
+type entriesPart struct {
+	Search, Type string
+	Serial       int64
+	Entries      []v1alpha1.Entry
+	Sources      bool
+	Next         string
+	Lack         *lack
+}
+
+func fillEntries(ctx context.Context, r *reading, p *zonePage, asked url.Values) {
+	part := &entriesPart{Search: asked.Get("search"), Type: asked.Get("type"), Sources: true}
+	p.Entries = part
+	if p.Zone.Status.Serial == 0 {
+		return
+	}
+	list, err := r.readEntries(ctx, p.Zone.Namespace, p.Zone.Name, map[string]string{"search": part.Search, "type": part.Type,
+		"continue": asked.Get("continue"), "sources": "true"})
+	if apierrors.IsForbidden(err) { // of other namespaces' Records
+		part.Sources = false
+		list, err = r.readEntries(ctx, p.Zone.Namespace, p.Zone.Name, map[string]string{"search": part.Search, "type": part.Type,
+			"continue": asked.Get("continue")})
+	}
+	if err != nil {
+		part.Lack = lackOf(err, "get", "zones/entries", p.Zone.Namespace)
+		return
+	}
+	part.Entries, part.Serial = list.Entries, list.Serial
+	if list.Metadata.Continue != "" {
+		part.Next = p.Path("") + "?" + url.Values{"search": {part.Search}, "type": {part.Type},
+			"continue": {list.Metadata.Continue}}.Encode()
+	}
+}
+
+var tabs = map[string]func(ctx context.Context, r *reading, p *zonePage, asked url.Values){
+	"": fillEntries,
+	"history": func(ctx context.Context, r *reading, p *zonePage, asked url.Values) {
+		p.History = readHistory(ctx, r, p.Zone, asked)
+	},
+	"delivery": func(ctx context.Context, r *reading, p *zonePage, _ url.Values) {
+		p.Delivery = readDelivery(ctx, r, p.Zone)
+	},
+	"rules": func(ctx context.Context, r *reading, p *zonePage, _ url.Values) { p.Rules = readRules(ctx, r, p.Zone) },
+	"dnssec": func(ctx context.Context, r *reading, p *zonePage, _ url.Values) {
+		p.DNSSEC = readDNSSEC(ctx, r, p.Zone)
+	},
+}

@@ -1,0 +1,73 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package up
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// consoleStop is the time for the console to end by itself.
+const consoleStop = 2 * time.Second
+
+// clientProgram returns the client beside this program, or "".
+func clientProgram() string {
+	program, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	client := filepath.Join(filepath.Dir(program), "kubectl-kubizone")
+	if runtime.GOOS == "windows" {
+		client += ".exe"
+	}
+	if info, err := os.Stat(client); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return client
+}
+
+// startConsole runs the client's console until the parts stop, and prints its lines. Its standard input ends with this
+// process, so it never stays behind. The failure of a console ends no other part.
+func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfig string) {
+	if client == "" {
+		return
+	}
+	all.startPart(ctx, "console", func(ctx context.Context) error {
+		if err := c.runConsole(ctx, client, kubeconfig); err != nil && ctx.Err() == nil {
+			c.printf("warning: no console: %s: %v; kubectl kubizone console --kubeconfig %s starts one", client, err, kubeconfig)
+		}
+		<-ctx.Done()
+		return nil
+	})
+}
+
+func (c *Config) runConsole(ctx context.Context, client, kubeconfig string) error {
+	command := exec.CommandContext(ctx, client, "console", "--no-browser", "--with-parent", "--kubeconfig", kubeconfig, "--open-file",
+		filepath.Join(c.DataDir, "console.html"))
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		return err
+	}
+	command.Cancel, command.WaitDelay = stdin.Close, consoleStop
+	lines, printed := io.Pipe()
+	command.Stdout, command.Stderr = printed, printed
+	if err := command.Start(); err != nil {
+		return err
+	}
+	go func() {
+		for text := bufio.NewScanner(lines); text.Scan(); {
+			c.printf("%s", text.Text())
+		}
+		_, _ = io.Copy(io.Discard, lines) // a line beyond the scanner's bound must not block the console
+	}()
+	err = command.Wait()
+	_ = printed.Close() // never fails
+	return err
+}

@@ -1,0 +1,80 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package up
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/test/must"
+)
+
+// lockedBuffer is read while a part prints.
+type lockedBuffer struct {
+	mu sync.Mutex
+	of bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(text []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.of.Write(text)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.of.String()
+}
+
+func waitUntil(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for began := time.Now(); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > 20*time.Second {
+			t.Fatal(what)
+		}
+	}
+}
+
+func TestConsole_endsWithTheOtherParts(t *testing.T) {
+	dir := t.TempDir()
+	client, ended := filepath.Join(dir, "kubectl-kubizone"), filepath.Join(dir, "ended")
+	must.Succeed(t, os.WriteFile(client, []byte("#!/bin/sh\necho console for \"$@\"\ncat >/dev/null\necho >"+ended+"\n"), 0o700))
+	var out lockedBuffer
+	c := &Config{DataDir: dir, Out: &out}
+	all := newParts()
+	c.startConsole(t.Context(), all, client, "config")
+	waitUntil(t, "the console has printed nothing", func() bool { return strings.Contains(out.String(), "console for") })
+	for _, argument := range []string{"--no-browser", "--with-parent", "--kubeconfig config"} {
+		if !strings.Contains(out.String(), argument) {
+			t.Errorf("without %s: %s", argument, out.String())
+		}
+	}
+	must.Succeed(t, all.stop())
+	if _, err := os.Stat(ended); err != nil || strings.Contains(out.String(), "warning") {
+		t.Errorf("the console was killed: %v\n%s", err, out.String())
+	}
+}
+
+func TestConsole_failsAlone(t *testing.T) {
+	var out lockedBuffer
+	c := &Config{DataDir: t.TempDir(), Out: &out}
+	all := newParts()
+	c.startConsole(t.Context(), all, "/nowhere/kubectl-kubizone", "config")
+	waitUntil(t, "no warning", func() bool { return strings.Contains(out.String(), "warning: no console") })
+	if err := all.runDuring(t.Context(), func(context.Context) error { return nil }); err != nil {
+		t.Errorf("another part: %v", err)
+	}
+	must.Succeed(t, all.stop())
+	c.startConsole(t.Context(), all, "", "config")
+	if len(all.running) != 0 {
+		t.Error("a console runs without a client")
+	}
+}
