@@ -57,6 +57,8 @@ type Item struct {
 	Message   string       `json:"message,omitempty"`
 	Since     *metav1.Time `json:"since,omitempty"`
 	Until     *metav1.Time `json:"until,omitempty"`
+	// LastChange of a zone has user, time and serial.
+	LastChange string `json:"lastChange,omitempty"`
 }
 
 // RecordCount is the number of Records that are not Ready for a reason.

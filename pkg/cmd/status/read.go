@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/acme"
 	"kubi.zone/kubizone/pkg/cmd/cluster"
+	"kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/pkg/load"
 )
 
@@ -81,7 +82,21 @@ func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview 
 	all.Go(func() { f.readChallenges(ctx) })
 	all.Wait()
 	f.sortItems()
+	f.readLastChanges(ctx, f.NotCurrent)
 	return f.Overview
+}
+
+// maxLastChanges bounds the zones of a list with a last change.
+const maxLastChanges = 5
+
+func (f *reading) readLastChanges(ctx context.Context, zones []Item) {
+	past := history.Reader{Client: f.api}
+	for i := range zones[:min(len(zones), maxLastChanges)] {
+		if step := past.LastOfZone(ctx, zones[i].Namespace, zones[i].Name); step != nil {
+			by := history.AuthorOf(step)
+			zones[i].LastChange = by.String()
+		}
+	}
 }
 
 // addUnread notes a list or an object that could not be read.

@@ -115,6 +115,11 @@ func (o *Overview) printItems(text *output.Text, title string, items []Item) {
 	}
 	text.Line("")
 	printRows(text, []string{title, "OBJECT", "NAME", when, "REASON", "MESSAGE"}, rows)
+	for i := range items {
+		if items[i].LastChange != "" {
+			text.Line("last change of zone %s: by %s", items[i].FQDN, items[i].LastChange)
+		}
+	}
 }
 
 func (o *Overview) printInstallation(text *output.Text) {
