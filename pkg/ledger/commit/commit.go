@@ -48,8 +48,9 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 // A group delayed by a cascade waits outside the queue, so that the cascade can proceed. The returned group is that of
 // the last try.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last *group) {
-	ctx, g.commit = traces.Start(ctx, "Commit")
-	defer func() { traces.End(last.commit, a.Err != nil, "refused or failed") }()
+	ctx, span := traces.Start(ctx, "Commit")
+	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic
+	g.commit = span
 	for postponed := time.Duration(0); ; g = g.renew() {
 		a := com.submitGroup(ctx, g)
 		switch {
