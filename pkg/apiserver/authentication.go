@@ -21,10 +21,12 @@ import (
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/apiserver/permissions"
 )
 
 const (
-	authenticationConfigMap = "extension-apiserver-authentication"
+	authenticationConfigMap = permissions.ConfigMap
 	clientCAKey             = "client-ca-file"
 	requestHeaderCAKey      = "requestheader-client-ca-file"
 	allowedNamesKey         = "requestheader-allowed-names"

@@ -29,6 +29,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/apiserver/budget"
 	"kubi.zone/kubizone/pkg/apiserver/history"
+	"kubi.zone/kubizone/pkg/apiserver/permissions"
 	"kubi.zone/kubizone/pkg/authorization"
 	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/ledger"
@@ -76,8 +77,8 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	if err := cfg.applyServing(&config.Config); err != nil {
 		return nil, err
 	}
-	permissions := &permissions{}
-	if err := cfg.applyEntrance(ctx, &config.Config, permissions); err != nil {
+	rights := &permissions.Checker{}
+	if err := cfg.applyEntrance(ctx, &config.Config, rights); err != nil {
 		return nil, err
 	}
 	if err := cfg.Audit.ApplyTo(&config.Config); err != nil {
@@ -94,7 +95,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 			s.Close()
 		}
 	}()
-	client, err := cfg.applyCore(config, permissions, s.ledger)
+	client, err := cfg.applyCore(config, rights, s.ledger)
 	if err != nil {
 		return nil, err
 	}
@@ -108,9 +109,9 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	if slices.Contains(cfg.plugins(), resourcequota.PluginName) {
 		s.core = client
 	}
-	config.AddReadyzChecks(healthz.NamedCheck("permissions", func(*http.Request) error { return permissions.check() }))
+	config.AddReadyzChecks(healthz.NamedCheck("permissions", func(*http.Request) error { return rights.Check() }))
 	if err := config.AddPostStartHook("kubizone-permissions", func(hook genericapiserver.PostStartHookContext) error {
-		go permissions.run(hook)
+		go rights.Run(hook)
 		return nil
 	}); err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	informer := config.SharedInformerFactory.Core().V1().Namespaces()
 	s.namespaces = namespaces{informer.Lister(), informer.Informer().HasSynced, informer}
 	return s, s.assembleServer(registry, config, etcd, storageOptions{zones: cfg.Zones, fleet: cfg.Fleet, acme: cfg.ACME,
-		peerCertFile: cfg.PeerCertFile})
+		peerCertFile: cfg.PeerCertFile, permissions: rights.List})
 }
 
 func (d *Delegated) applyServing(config *genericapiserver.Config) error {
@@ -147,18 +148,21 @@ func writesDelivery(asked authorizer.Attributes) bool {
 			asked.GetSubresource() == "dnssec" || asked.GetResource() == "updatekeys" && asked.GetSubresource() != "")
 }
 
-func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.Config, permissions *permissions) error {
+func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.Config, rights *permissions.Checker) error {
 	client, err := clientOf("--authentication-kubeconfig", d.Authentication.RemoteKubeConfigFile)
 	if err != nil {
 		return err
 	}
-	permissions.needs = append(permissions.needs, need{"--authentication-kubeconfig", client, tokenReviewRules})
+	rights.Needs = append(rights.Needs, permissions.Need{Flag: "--authentication-kubeconfig", Client: client,
+		Rules: permissions.TokenReviews})
 	if !d.Authentication.SkipInClusterLookup {
-		permissions.needs = append(permissions.needs, need{"--authentication-kubeconfig", client, authenticationConfigRules})
+		rights.Needs = append(rights.Needs, permissions.Need{Flag: "--authentication-kubeconfig", Client: client,
+			Rules: permissions.AuthenticationConfig})
 	}
 	if err := applyDelegatedAuthentication(ctx, d.Authentication, client, config); err != nil {
 		// A missing permission may be the cause: name all.
-		return fmt.Errorf("authentication: %w", errors.Join(err, permissions.askPermissions(ctx)))
+		missing, _, unanswered := rights.Ask(ctx)
+		return fmt.Errorf("authentication: %w", errors.Join(append(missing, err, unanswered)...))
 	}
 	d.Authorization.InEveryNamespace = writesDelivery
 	if err := d.Authorization.ApplyTo(&config.Authorization); err != nil {
@@ -168,11 +172,12 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 	if err != nil {
 		return err
 	}
-	permissions.needs = append(permissions.needs, need{"--authorization-kubeconfig", reviewer, accessReviewRules})
+	rights.Needs = append(rights.Needs, permissions.Need{Flag: "--authorization-kubeconfig", Client: reviewer,
+		Rules: permissions.AccessReviews})
 	return nil
 }
 
-func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permissions *permissions, ledger *ledger.Ledger) (
+func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, rights *permissions.Checker, ledger *ledger.Ledger) (
 	kubernetes.Interface, error) {
 	if err := d.CoreAPI.ApplyTo(config); err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
@@ -198,11 +203,11 @@ func (d *Delegated) applyCore(config *genericapiserver.RecommendedConfig, permis
 	if d.Traces != nil {
 		config.AdmissionControl = traced.Chain{Interface: config.AdmissionControl}
 	}
-	rules := append(slices.Clone(namespaceRules), rulesOfAdmission(d.plugins())...)
+	rules := slices.Concat(permissions.Namespaces, permissions.Events, permissions.OfAdmission(d.plugins()))
 	if d.Features.EnablePriorityAndFairness {
-		rules = append(rules, flowControlRules...)
+		rules = append(rules, permissions.FlowControl...)
 	}
-	permissions.needs = append(permissions.needs, need{"--kubeconfig", client, rules})
+	rights.Needs = append(rights.Needs, permissions.Need{Flag: "--kubeconfig", Client: client, Rules: rules})
 	return client, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/apiserver/inventory"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
@@ -31,9 +32,11 @@ type Metrics struct {
 	ledger *ledger.Ledger
 	feed   *fromjournal.Source
 	set    *zoneview.Set
-	// countGone counts deleted namespaces with objects here; false if unknown.
-	countGone    func() (float64, bool)
+	// listGone lists deleted namespaces with objects here; false if unknown.
+	listGone     func() ([]string, bool)
 	certificates inventory.Certificates
+	// replicas lists those of other processes; nil without Leases.
+	replicas func() ([]heartbeat.Replica, error)
 	// rooms have the keys of each room, -1 if unknown.
 	rooms map[string]*atomic.Int64
 }
@@ -108,7 +111,8 @@ var serverMetrics = []metric{
 	}),
 	gauge("kubizone_namespaces_gone", "Namespaces that are gone and have left objects, which are still served; "+
 		"kubectl kubizone doctor names them and the command.", func(m *Metrics) (float64, bool) {
-		return m.countGone()
+		gone, known := m.listGone()
+		return float64(len(gone)), known
 	}),
 	gauge("kubizone_view_frozen_zones", "Zones that cannot be proven at this moment, and are served as they were proven last or "+
 		"not at all.", func(m *Metrics) (float64, bool) { frozen, _ := m.feed.Counts(); return float64(frozen), true }),
@@ -118,6 +122,8 @@ var certificateDesc = metrics.NewDesc("kubizone_certificate_expiry_timestamp_sec
 	"ends, in seconds since 1970: serving, serving-ca, etcd-client, etcd-ca or etcd-peer; 0 if it cannot be read.",
 	[]string{"certificate"}, nil, metrics.BETA, "")
 
+var processDesc = metrics.NewDesc("kubizone_process_working", "1 while a replica of a process renews its Lease, 0 after the process "+
+	"ended; none without a Lease.", []string{"process"}, nil, metrics.BETA, "")
 var waitingDesc = metrics.NewDesc("kubizone_work_waiting", "Work that waits in etcd, of all servers: cascades, cuts that a parent zone "+
 	"has not counted, withdrawn rules in their period, and adoptions of objects in no zone, each under one or two keys.",
 	[]string{"kind"}, nil, metrics.BETA, "")
@@ -125,6 +131,7 @@ var waitingDesc = metrics.NewDesc("kubizone_work_waiting", "Work that waits in e
 // DescribeWithStability implements metrics.StableCollector.
 func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
 	descriptions <- certificateDesc
+	descriptions <- processDesc
 	descriptions <- waitingDesc
 	for _, one := range serverMetrics {
 		descriptions <- one.desc
@@ -140,6 +147,7 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 		}
 		found <- metrics.NewLazyConstMetric(certificateDesc, metrics.GaugeValue, at, name)
 	}
+	m.collectProcesses(found)
 	for room, kind := range rooms {
 		if value, known := measured(m.rooms[room]); known && kind != "" {
 			found <- metrics.NewLazyConstMetric(waitingDesc, metrics.GaugeValue, value, kind)
@@ -149,6 +157,23 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 		if value, known := one.of(m); known {
 			found <- metrics.NewLazyConstMetric(one.desc, one.kind, value)
 		}
+	}
+}
+
+func (m *Metrics) collectProcesses(found chan<- metrics.Metric) {
+	if m.replicas == nil {
+		return
+	}
+	replicas, _ := m.replicas() // after an error those of the last look
+	working := map[string]float64{}
+	for _, one := range replicas {
+		working[one.Process] = 1
+		if one.Ended {
+			working[one.Process] = 0 // all have
+		}
+	}
+	for process, value := range working {
+		found <- metrics.NewLazyConstMetric(processDesc, metrics.GaugeValue, value, process)
 	}
 }
 

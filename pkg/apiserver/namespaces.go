@@ -53,15 +53,14 @@ func (n *namespaces) budgetOf(name string) string {
 	return ""
 }
 
-// countGone counts the absent namespaces; false until Namespaces are listed.
-func (n *namespaces) countGone(names []string) (float64, bool) {
+// listGone returns the absent namespaces; false until Namespaces are listed.
+func (n *namespaces) listGone(names []string) (gone []string, known bool) {
 	if n.lister == nil {
-		return 0, true
+		return nil, true
 	}
-	gone := 0.0
 	for _, name := range names {
 		if n.find(name) == nil {
-			gone++
+			gone = append(gone, name)
 		}
 	}
 	return gone, n.synced()

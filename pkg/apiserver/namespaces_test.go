@@ -30,11 +30,11 @@ func TestNamespaces_terminate_S2_6(t *testing.T) {
 			t.Errorf("%s terminates standalone", namespace)
 		}
 	}
-	if n, known := (&namespaces{lister: cluster.lister, synced: func() bool { return true }}).countGone([]string{"stays", "goes", "gone"}); n != 1 || !known {
-		t.Errorf("%g namespaces are gone, known %t", n, known)
+	if n, known := (&namespaces{lister: cluster.lister, synced: func() bool { return true }}).listGone([]string{"stays", "goes", "gone"}); len(n) != 1 || n[0] != "gone" || !known {
+		t.Errorf("%q are gone, known %t", n, known)
 	}
-	if n, known := standalone.countGone([]string{"gone"}); n != 0 || !known {
-		t.Errorf("standalone %g namespaces are gone, known %t", n, known)
+	if n, known := standalone.listGone([]string{"gone"}); len(n) != 0 || !known {
+		t.Errorf("standalone %q are gone, known %t", n, known)
 	}
 	// An unknown namespace has its name as the only label.
 	if labels := cluster.labelsOf("stays"); len(labels) != 1 || labels["dns"] != "public" {

@@ -155,6 +155,7 @@ type storageOptions struct {
 	fleet                validation.FleetRules
 	acme                 ACME
 	peerCertFile         string
+	permissions          func() []string // nil without a kube-apiserver
 }
 
 // ACME configures the solver of cert-manager's challenges.
@@ -169,8 +170,9 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	of storageOptions) (err error) {
 	s.feed = fromjournal.New(s.ledger, of.zones)
 	s.metrics = NewMetrics(s.registry, s.ledger, s.feed, of.zones)
-	s.metrics.countGone = func() (float64, bool) { return s.namespaces.countGone(s.budgets.Namespaces()) }
-	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, Certificates: s.metrics.certificates}
+	s.metrics.listGone = func() ([]string, bool) { return s.namespaces.listGone(s.budgets.Namespaces()) }
+	s.inventory = &inventory.Reader{Began: time.Now(), EtcdState: s.keeper.State, Certificates: s.metrics.certificates,
+		Gone: s.metrics.listGone, Permissions: of.permissions}
 	if serving := config.SecureServing; serving != nil && serving.Cert != nil {
 		s.inventory.AddServing(serving.Cert)
 	}
@@ -194,6 +196,7 @@ func (s *Server) assembleServer(registry install.Registry, config *genericapiser
 	s.authorizer = config.Authorization.Authorizer
 	if s.leases != nil {
 		s.inventory.Processes = s.leases(func() {})
+		s.metrics.replicas = s.inventory.Processes.Replicas
 	}
 	options := restOptions{RESTOptionsGetter: config.RESTOptionsGetter,
 		decorator: s.storageDecorator(etcd.StorageConfig.Transport, of.plain)}

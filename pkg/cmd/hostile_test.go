@@ -33,6 +33,8 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/client"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/sethash"
 	"kubi.zone/kubizone/test/must"
 )
@@ -117,7 +119,8 @@ func fillTexts(v reflect.Value, depth int) {
 
 func makeConditions(types ...string) (all []metav1.Condition) {
 	for i, kind := range types {
-		all = append(all, metav1.Condition{Type: kind, Status: []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse}[i%2]})
+		all = append(all, metav1.Condition{Type: kind, Status: []metav1.ConditionStatus{metav1.ConditionTrue,
+			metav1.ConditionFalse}[i%2]})
 	}
 	return all
 }
@@ -165,6 +168,31 @@ func hostileObjects(t *testing.T) map[string]hostileObject {
 		"status": map[string]any{"reason": hostile}, "spec": map[string]any{"dnsName": hostile, "solver": map[string]any{
 			"dns01": map[string]any{"webhook": map[string]any{"groupName": "acme.kubi.zone"}}}}}
 	return written
+}
+
+// hostileHistory has a step whose rows fit hostileDefinition.
+func hostileHistory() []v1alpha1.HistoryStep {
+	step := v1alpha1.HistoryStep{}
+	fillTexts(reflect.ValueOf(&step).Elem(), 0)
+	step.FQDN, step.From, step.Serial, step.ContentGeneration, step.Way, step.Condensed = "example.org.", 5, 6, 6, v1alpha1.WayRequest,
+		false
+	step.HeaderBefore, step.Zone, step.TTLs[0].Owner, step.TTLs[0].Type = nil, nil, "www", "TXT"
+	step.Added, step.Removed = []v1alpha1.Row{{Owner: "www", Type: "TXT", Data: `"one"`}}, []v1alpha1.Row{{Owner: "ftp", Type: "TXT",
+		Data: hostile}}
+	step.TTLs[0].Before, step.TTLs[0].After = "60", "inherit"
+	step.Records = []v1alpha1.HistoryRecord{{Namespace: "team", Name: "record", UID: hostile, Effect: v1alpha1.EffectAdded}}
+	return []v1alpha1.HistoryStep{step}
+}
+
+// hostileDefinition is the content of a Zone after hostileHistory.
+func hostileDefinition(version string, zone hostileObject) v1alpha1.ZoneEntries {
+	header := content.Header{FQDN: name.MustParse("example.org."), TTL: 60, Contact: hostile}
+	metadata, _ := zone["metadata"].(map[string]any)
+	return v1alpha1.ZoneEntries{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: "ZoneEntries"},
+		Metadata: v1alpha1.ZoneViewMeta{UID: fmt.Sprint(metadata["uid"])}, FQDN: "example.org.", Serial: 6, ContentGeneration: 6,
+		ContentState: new(sethash.State).String(), Hash: header.Hash(sethash.State{}),
+		Header: &v1alpha1.ZoneHeader{FQDN: "example.org.", TTL: 60, Contact: hostile},
+		RRsets: []v1alpha1.RRset{{Owner: "www", Type: "TXT", TTL: "inherit", Data: []string{`"one"`}}}}
 }
 
 // serveHostile has hostile in every text, or in a refusal of every request, and returns a kubeconfig.
@@ -221,14 +249,15 @@ func serveHostile(t *testing.T, refuses bool) string {
 			object = objects[parts[0]]
 		}
 		switch {
+		case len(parts) > 2 && parts[2] == "entries" && r.URL.Query().Get("form") == v1alpha1.FormDefinition:
+			answer(http.StatusOK, hostileDefinition(version, object))
 		case len(parts) > 2 && parts[2] == "entries" && !r.URL.Query().Has("format"):
 			answer(http.StatusOK, hostileObject{"fqdn": hostile, "entries": []v1alpha1.Entry{{FQDN: "www.example.org.", Type: "TXT",
 				RData: hostile}}}.asKind(version, "ZoneEntries"))
 		case object == nil || len(parts) > 2 && strings.HasPrefix(parts[1], "owned"):
 			answer(int(refusal.Code), refusal)
-		case len(parts) > 2 && parts[2] == "changes" && !r.URL.Query().Has("format") && !r.URL.Query().Has("watch"):
-			answer(http.StatusOK, hostileObject{"fqdn": hostile, "changes": []v1alpha1.ZoneChange{
-				{Added: []v1alpha1.Entry{{FQDN: hostile, RData: hostile}}}}}.asKind(version, "ZoneChanges"))
+		case len(parts) > 2 && parts[2] == "changes" && r.URL.Query().Get("form") == v1alpha1.FormHistory:
+			answer(http.StatusOK, hostileObject{"fqdn": "example.org.", "history": hostileHistory()}.asKind(version, "ZoneChanges"))
 		case len(parts) > 2 && parts[1] == "raw":
 			_, _ = io.WriteString(w, oneLine) // line breaks are the server's
 		case len(parts) > 2 && r.URL.Query().Has("watch"):
@@ -258,10 +287,14 @@ func writeKubeconfig(t *testing.T, server string) string {
 // hostileRows are the arguments of commands that query an API server, without the output flag. HOSTILE is the text,
 // MANIFEST and ZONEFILE are hostile files.
 var hostileRows = map[string][]string{
-	"kubectl kubizone apply":   {"-f MANIFEST", "-f RECORDS", "-f HOSTILE", "--delete HOSTILE"},
-	"kubectl kubizone changes": {"team/raw", "team/zone --follow", "HOSTILE"},
-	"kubectl kubizone doctor":  {""},
-	"kubectl kubizone export":  {"team/raw", "HOSTILE", "team/HOSTILE/x"},
+	"kubectl kubizone apply":  {"-f MANIFEST", "-f RECORDS", "-f HOSTILE", "--delete HOSTILE"},
+	"kubectl kubizone blame":  {"team/zone", "HOSTILE"},
+	"kubectl kubizone diff":   {"team/zone 5", "team/zone HOSTILE", "HOSTILE 5"},
+	"kubectl kubizone doctor": {""},
+	"kubectl kubizone log":    {"team/zone", "team/zone --follow", "team/zone --since HOSTILE", "HOSTILE"},
+	"kubectl kubizone revert": {"team/zone --to 5 --plan", "team/zone --to HOSTILE", "HOSTILE --to 5"},
+	"kubectl kubizone show":   {"team/zone@5", "HOSTILE@5", "team/zone@HOSTILE"},
+	"kubectl kubizone export": {"team/raw", "HOSTILE", "team/HOSTILE/x"},
 	"kubectl kubizone import": {"ZONEFILE --zone team/zone", "ZONEFILE --zone HOSTILE", "MANIFEST --from-crd",
 		"HOSTILE --zone team/zone", "axfr://HOSTILE/zone --zone team/zone"},
 	"kubectl kubizone may":              {"create www.example.org TXT", "create HOSTILE HOSTILE -n HOSTILE"},

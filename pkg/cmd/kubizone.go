@@ -59,8 +59,8 @@ kubizone asks, plans, imports and verifies.`,
 }
 
 // clientWords are the commands of kubectl-kubizone, which this program does not link.
-var clientWords = []string{"apply", "changes", "console", "doctor", "explain", "export", "import", "lint", "may", "names", "plan", "review",
-	"status", "tree", "updatekey", "verify", "who", "why"}
+var clientWords = []string{"apply", "blame", "console", "diff", "doctor", "explain", "export", "import", "lint", "log", "may", "names",
+	"plan", "revert", "review", "show", "status", "tree", "updatekey", "verify", "who", "why"}
 
 // redirectWord returns a hidden command whose error has the command line of the client.
 func redirectWord(word string) *cobra.Command {

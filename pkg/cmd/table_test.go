@@ -28,7 +28,11 @@ import (
 // hostileRows.
 var readingRows = map[string]int{
 	"apply -f RECORDS":                 0,
-	"changes team/zone":                0,
+	"blame team/zone":                  0,
+	"diff team/zone 5":                 1,
+	"log team/zone":                    0,
+	"revert team/zone --to 5 --plan":   0,
+	"show team/zone@5":                 0,
 	"doctor":                           1,
 	"explain NameHeld":                 0,
 	"explain S4":                       0,
@@ -92,7 +96,7 @@ func TestClient_isOneGrammar(t *testing.T) {
 				}
 				expectDocument(t, what, form, out, results)
 				for line := range strings.Lines(colored.ReplaceAllString(out, "")) {
-					isText := form == "text" && arguments[0] != "export" && arguments[0] != "changes"
+					isText := form == "text" && arguments[0] != "export" && arguments[0] != "show"
 					if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); isText && screen.Width > 0 && n > screen.Width {
 						t.Errorf("%s: a line of %d columns: %s", what, n, line)
 					}

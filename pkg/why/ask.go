@@ -52,6 +52,10 @@ func Ask(ctx context.Context, clients Clients, q Question) (Chain, error) {
 		path.settle()
 		i.chain.Paths = append(i.chain.Paths, path)
 	}
-	i.chain.settle()
+	if i.chain.settle(); i.chain.First != nil {
+		reading, cancel := context.WithTimeout(ctx, readTime)
+		defer cancel()
+		i.noteLastChange(reading)
+	}
 	return i.chain, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/find"
+	"kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/pkg/verify"
 )
 
@@ -26,6 +27,8 @@ type Clients struct {
 	// Ask asks a name server, as verify.Ask does. Nil: no server is asked. Tenants choose the addresses of NS names
 	// and of a Bind9Cluster's external instances, so a process that answers others must bound which addresses it asks.
 	Ask func(context.Context, verify.Question) (*verify.Answer, error)
+	// History reads last changes. Nil: none is noted.
+	History *history.Reader
 }
 
 // Question of a user.

@@ -46,7 +46,7 @@ func TestEtcd_clientsBringCertificates(t *testing.T) {
 	must.Succeed(t, c.kube.Namespace(ctx, namespace))
 	authority, stranger := must.Get(rig.NewAuthority("etcd"))(t), must.Get(rig.NewAuthority("somebody else"))(t)
 	dir := t.TempDir()
-	member := must.Get(kuberig.StartSecureEtcd(ctx, filepath.Join(dir, "etcd"), authority))(t)
+	member := must.Get(kuberig.StartSecureEtcd(ctx, filepath.Join(dir, "etcd"), authority, 0))(t)
 	t.Cleanup(member.Close)
 	if !strings.HasPrefix(member.Endpoint, "https://") {
 		t.Fatalf("the member listens on %s", member.Endpoint)

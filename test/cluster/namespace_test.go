@@ -141,7 +141,7 @@ func TestNamespace_deletedWhileNobodyServed(t *testing.T) {
 		t.Error("it was deleted and is there")
 	}
 	output, _ := exec.CommandContext(ctx, c.client, "doctor", "--kubeconfig", c.kube.AdminKubeconfig()).CombinedOutput()
-	if !strings.Contains(string(output), "left (1)") {
+	if !strings.Contains(string(output), "still served: left") {
 		t.Errorf("doctor does not name the namespace:\n%s", output)
 	}
 	if !present("left-zone", "stays") {

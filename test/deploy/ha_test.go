@@ -300,7 +300,7 @@ type countAnswers struct {
 }
 
 // lostInProxy are parts of kube-apiserver's own errors for requests with a body that meet the end of a connection to
-// a server (kubernetes/kubernetes#135285). The server has not seen such a request, so it is repeated once, and must
+// a server (kubernetes/kubernetes#135285). The server has not seen such a request: the test repeats a request, and must
 // find no earlier effect.
 var lostInProxy = []string{
 	"GOAWAY] after Request.Body was written", "cannot rewind body after connection loss", "invalid Read on closed Body",

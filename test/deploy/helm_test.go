@@ -210,18 +210,17 @@ func TestHelm_untilUninstalled(t *testing.T) {
 		t.Fatal(out, stderr)
 	}
 	r.mustKubectl("wait", "--for=condition=Ready", "zone/z", "-n", "team-a", "--timeout=2m")
-	r.waitForDiagnosis("with a release", 0, map[string]string{"apiservice": "OK", "permissions": "OK", "ready": "OK"})
+	r.waitForDiagnosis("with a release", 0, map[string]string{"installation": "OK", "servers": "OK", "etcd": "OK", "zones": "OK all 1 are current"})
 
 	// helm recreates lost objects by the command that the doctor names.
 	const gone = "v1alpha1.bind9.kubi.zone"
 	r.mustKubectl("delete", "apiservice", gone)
 	r.waitForDiagnosis("without an APIService", 1, map[string]string{
-		"CAUSE": "apiservice helm rollback kubizone 2 -n " + kuberig.InstallNamespace})
+		"CAUSE": "installation helm rollback kubizone REVISION -n " + kuberig.InstallNamespace})
 	_, _, text := r.runDoctor()
-	_, command, _ := strings.Cut(text["CAUSE"], ": helm ")
-	command, _, _ = strings.Cut(command, " makes ")
-	r.mustHelm(strings.Fields(command)...)
-	r.waitForDiagnosis("with what helm made again", 0, map[string]string{"apiservice": "OK", "clocks": "OK"})
+	command, _, _ := strings.Cut(strings.Replace(text["CAUSE"], "REVISION", "2", 1), ", ")
+	r.mustHelm(strings.Fields(command)[1:3]...)
+	r.waitForDiagnosis("with what helm made again", 0, map[string]string{"installation": "OK", "clocks": "OK"})
 
 	// The primary transfers the zone only with the key of its Secret.
 	server := netip.MustParseAddrPort(primary)

@@ -238,8 +238,8 @@ func TestInstall_untilUninstalled(t *testing.T) {
 		t.Errorf("before the server was there: %v %s", err, stderr)
 	}
 	i.waitForDiagnosis("before the server runs", 1, map[string]string{
-		"apiservice": "FAIL FailedDiscoveryCheck", "cabundle": "FAIL empty", "permissions": "OK", "ready": "WARN refused", "version": "OK",
-		"CAUSE": "cabundle see the log of its pods",
+		"apiservices": "FAIL FailedDiscoveryCheck", "trust": "FAIL empty", "installation": "OK", "servers": "WARN refused",
+		"zones": "WARN", "CAUSE": "trust see its log",
 	})
 	stop := i.startServer(renderKustomization(t, i.dir))
 	if _, _, err := i.kube.WaitAvailable(i.withTimeout(), true); err != nil {
@@ -266,15 +266,14 @@ func TestInstall_untilUninstalled(t *testing.T) {
 	}
 
 	i.waitForDiagnosis("with a server", 0, map[string]string{
-		"apiservice": "OK", "cabundle": "OK 1 authorities", "certificate": "OK kube-apiserver trusts", "permissions": "OK", "ready": "OK",
-		"version": "OK", "clocks": "OK",
+		"apiservices": "OK 2 are available", "trust": "OK kube-apiserver trusts", "certificates": "OK", "servers": "OK", "etcd": "OK",
+		"zones": "OK", "clocks": "OK",
 	})
 	i.log.forgiveLines(true) // refusals are expected without the binding
 	i.mustKubectl("delete", "clusterrolebinding", "kubizone-apiserver-auth-delegator")
-	i.waitForDiagnosis("without a binding", 1, map[string]string{"permissions": "FAIL tokenreviews", "apiservice": "OK",
-		"CAUSE": "permissions kubectl apply"})
+	i.waitForDiagnosis("without a binding", 1, map[string]string{"servers": "FAIL tokenreviews", "CAUSE": "servers kubectl apply"})
 	i.mustKubectl("apply", "--server-side", "--field-manager=gitops", "-k", i.dir)
-	i.waitForDiagnosis("with the binding again", 0, map[string]string{"permissions": "OK", "apiservice": "OK"})
+	i.waitForDiagnosis("with the binding again", 0, map[string]string{"servers": "OK", "apiservices": "OK"})
 	i.log.forgiveLines(false)
 
 	t.Run("a new authority costs no request", i.newAuthority)

@@ -75,7 +75,7 @@ func TestReadme_installs(t *testing.T) {
 	if !slices.ContainsFunc(commands, func(c rig.Command) bool { return strings.HasPrefix(c.Line, "dig ") && c.Output != "" }) {
 		t.Error("docs/install.md asks no name server")
 	}
-	r.waitForDiagnosis("as the pages install", 0, map[string]string{"apiservice": "OK", "permissions": "OK", "ready": "OK"})
+	r.waitForDiagnosis("as the pages install", 0, map[string]string{"installation": "OK", "servers": "OK", "zones": "OK"})
 }
 
 func copyStart(t *testing.T, dir string, addresses *strings.Replacer) {

@@ -441,11 +441,18 @@ var table = []row{
 		why:   "a search has the rights of its user: it is a client of the API, whoever asks",
 	},
 	{
+		pkg: "pkg/history", may: []string{"api/...", "pkg/dns/...", "pkg/law/content", "pkg/load", "pkg/refusal", "pkg/rrsets",
+			"pkg/zoneview/feed/fromapi"},
+		never: []string{"k8s.io/apiserver/...", etcd}, avoid: []string{miekg}, calls: printing,
+		why: "the past is read and taken back with the rights of its user, through the writes that every client has",
+	},
+	{
 		pkg: "pkg/reasons", may: []string{"docs"}, never: impure, avoid: blocking, calls: clock,
 		why: "what a reason means is written on one page, for commands and links alike",
 	},
 	{
-		pkg: "pkg/why", may: []string{"api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/find", "pkg/reasons", "pkg/verify"},
+		pkg: "pkg/why", may: []string{"api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/find", "pkg/history", "pkg/reasons",
+			"pkg/verify"},
 		never: []string{"k8s.io/apiserver/...", etcd}, avoid: []string{miekg}, calls: printing,
 		why: "a chain is drawn by others, too: it prints nothing, and asks only by the clients that it is given",
 	},

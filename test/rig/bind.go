@@ -51,7 +51,8 @@ type BINDConfig struct {
 	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
 	Primaries   []PrimaryZone
 	Controls    []Control
-	Notify      bool // to also-notify at once
+	Notify      bool   // to also-notify at once
+	Clients     string // address match list for queries; empty: loopback and Addr
 	Options     string
 	Statements  string
 }
@@ -100,9 +101,14 @@ func (b *BIND) writeConfig(c BINDConfig) error {
 		conf.WriteString(k.Statement())
 	}
 	var catalogs strings.Builder
+	if len(c.Catalogs) > 0 {
+		catalogs.WriteString("\tcatalog-zones {\n")
+	}
 	for _, z := range c.Catalogs {
-		fmt.Fprintf(&catalogs, "\tcatalog-zones { zone %q default-primaries { %s } in-memory yes min-update-interval 1; };\n", z.Zone,
-			z.formatPrimary())
+		fmt.Fprintf(&catalogs, "\t\tzone %q default-primaries { %s } in-memory yes min-update-interval 1;\n", z.Zone, z.formatPrimary())
+	}
+	if len(c.Catalogs) > 0 {
+		catalogs.WriteString("\t};\n")
 	}
 	notify := "notify no;"
 	if c.Notify {
@@ -117,7 +123,7 @@ func (b *BIND) writeConfig(c BINDConfig) error {
 	listen-on-v6 { none; };
 	recursion no;
 	dnssec-validation no;
-	allow-query { 127.0.0.0/8; %[5]s; };
+	allow-query { 127.0.0.0/8; %[5]s; %[8]s };
 	allow-transfer { 127.0.0.0/8; };
 	masterfile-format text;
 	%[7]s
@@ -127,7 +133,7 @@ func (b *BIND) writeConfig(c BINDConfig) error {
 	%[3]s
 %[6]s};
 controls { inet 127.0.0.1 port %[4]d allow { 127.0.0.1; } keys { "rig-control"; }; };
-`, b.dir, b.Addr.Port(), c.Options, b.control.Port(), b.Addr.Addr(), catalogs.String(), notify)
+`, b.dir, b.Addr.Port(), c.Options, b.control.Port(), b.Addr.Addr(), catalogs.String(), notify, c.Clients)
 	for _, control := range c.Controls {
 		fmt.Fprintf(&conf, "%scontrols { inet %s port %d allow { 127.0.0.1; } keys { %q; }; };\n", control.Key.Statement(), control.Addr.Addr(), control.Addr.Port(), control.Key.Name)
 	}

@@ -163,7 +163,7 @@ func tryEscalation(t *testing.T, a *arena) {
 	}
 }
 
-// 120: a tenant reads the changes of its own Records, and nothing of others by any name or query.
+// 125: a tenant reads the changes of its own Records, and nothing of others by any name or query.
 func readHistories(t *testing.T, a *arena) {
 	ctx := within(t, waitTimeout)
 	them := a.tenants[mallory]

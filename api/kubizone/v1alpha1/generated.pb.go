@@ -2897,6 +2897,24 @@ func (m *InstallationStatus) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	if len(m.MissingPermissions) > 0 {
+		for iNdEx := len(m.MissingPermissions) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.MissingPermissions[iNdEx])
+			copy(dAtA[i:], m.MissingPermissions[iNdEx])
+			i = encodeVarintGenerated(dAtA, i, uint64(len(m.MissingPermissions[iNdEx])))
+			i--
+			dAtA[i] = 0x42
+		}
+	}
+	if len(m.NamespacesGone) > 0 {
+		for iNdEx := len(m.NamespacesGone) - 1; iNdEx >= 0; iNdEx-- {
+			i -= len(m.NamespacesGone[iNdEx])
+			copy(dAtA[i:], m.NamespacesGone[iNdEx])
+			i = encodeVarintGenerated(dAtA, i, uint64(len(m.NamespacesGone[iNdEx])))
+			i--
+			dAtA[i] = 0x3a
+		}
+	}
 	if len(m.Unknown) > 0 {
 		for iNdEx := len(m.Unknown) - 1; iNdEx >= 0; iNdEx-- {
 			{
@@ -7267,6 +7285,18 @@ func (m *InstallationStatus) Size() (n int) {
 			n += 1 + l + sovGenerated(uint64(l))
 		}
 	}
+	if len(m.NamespacesGone) > 0 {
+		for _, s := range m.NamespacesGone {
+			l = len(s)
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
+	if len(m.MissingPermissions) > 0 {
+		for _, s := range m.MissingPermissions {
+			l = len(s)
+			n += 1 + l + sovGenerated(uint64(l))
+		}
+	}
 	return n
 }
 
@@ -9261,6 +9291,8 @@ func (this *InstallationStatus) String() string {
 		`Certificates:` + repeatedStringForCertificates + `,`,
 		`LastBackup:` + strings.Replace(fmt.Sprintf("%v", this.LastBackup), "Time", "v1.Time", 1) + `,`,
 		`Unknown:` + repeatedStringForUnknown + `,`,
+		`NamespacesGone:` + fmt.Sprintf("%v", this.NamespacesGone) + `,`,
+		`MissingPermissions:` + fmt.Sprintf("%v", this.MissingPermissions) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -18972,6 +19004,70 @@ func (m *InstallationStatus) Unmarshal(dAtA []byte) error {
 			if err := m.Unknown[len(m.Unknown)-1].Unmarshal(dAtA[iNdEx:postIndex]); err != nil {
 				return err
 			}
+			iNdEx = postIndex
+		case 7:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field NamespacesGone", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.NamespacesGone = append(m.NamespacesGone, string(dAtA[iNdEx:postIndex]))
+			iNdEx = postIndex
+		case 8:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field MissingPermissions", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.MissingPermissions = append(m.MissingPermissions, string(dAtA[iNdEx:postIndex]))
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

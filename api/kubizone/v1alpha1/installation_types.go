@@ -60,6 +60,14 @@ type InstallationStatus struct {
 	// +optional
 	// +listType=atomic
 	Unknown []InstallationUnknown `json:"unknown,omitempty" protobuf:"bytes,6,rep,name=unknown"`
+	// namespacesGone are deleted namespaces that left Zones, Delegations or Records, which are still served (S8.5).
+	// +optional
+	// +listType=atomic
+	NamespacesGone []string `json:"namespacesGone,omitempty" protobuf:"bytes,7,rep,name=namespacesGone"`
+	// missingPermissions are RBAC rules that the server lacks at kube-apiserver, with the effect.
+	// +optional
+	// +listType=atomic
+	MissingPermissions []string `json:"missingPermissions,omitempty" protobuf:"bytes,8,rep,name=missingPermissions"`
 }
 
 // InstallationProcess is a replica of a process.

@@ -1219,6 +1219,16 @@ func (in *InstallationStatus) DeepCopyInto(out *InstallationStatus) {
 		*out = make([]InstallationUnknown, len(*in))
 		copy(*out, *in)
 	}
+	if in.NamespacesGone != nil {
+		in, out := &in.NamespacesGone, &out.NamespacesGone
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.MissingPermissions != nil {
+		in, out := &in.MissingPermissions, &out.MissingPermissions
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	return
 }
 

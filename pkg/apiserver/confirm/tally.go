@@ -29,11 +29,13 @@ type tally struct {
 	// unconfirmed is by namespace, unready the same Records by reason, unadopted by namespace and reason.
 	unconfirmed, unready map[string]int
 	unadopted            map[string]map[string]int
+	withdrawn            int
 }
 
 // waiting has reasons of conditions. ready is "" for a Record in no zone or confirmed, adopted for an adopted Record.
 type waiting struct {
 	ready, adopted string
+	withdrawn      bool
 }
 
 var (
@@ -45,6 +47,8 @@ var (
 		"by reason, of the ten namespaces that have most.", []string{"namespace", "reason"}, nil, metrics.BETA, "")
 	unconfirmedInDesc = metrics.NewDesc("kubizone_namespace_records_unconfirmed", "Records of a namespace in zones that are not Ready, "+
 		"of the ten namespaces that have most.", []string{"namespace"}, nil, metrics.BETA, "")
+	withdrawnDesc = metrics.NewDesc("kubizone_records_withdrawn", "Records that no rule allows any more, and that are served until "+
+		"status.endsAt; 0 at all servers but one.", nil, nil, metrics.BETA, "")
 	_ metrics.StableCollector = (*tally)(nil)
 )
 
@@ -58,6 +62,7 @@ func (t *tally) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.of, t.unconfirmed, t.unready, t.unadopted = map[law.Ref]waiting{}, map[string]int{}, map[string]int{}, map[string]map[string]int{}
+	t.withdrawn = 0
 }
 
 func waitingOf(record *v1alpha1.Record, open bool) (w waiting) {
@@ -71,6 +76,7 @@ func waitingOf(record *v1alpha1.Record, open bool) (w waiting) {
 	if adopted != nil && adopted.Status != metav1.ConditionTrue {
 		w.adopted = adopted.Reason
 	}
+	w.withdrawn = record.Status.EndsAt != nil
 	return w
 }
 
@@ -94,6 +100,9 @@ func (t *tally) addRecord(namespace string, w waiting, n int) {
 		addTo(t.unconfirmed, namespace, n)
 		addTo(t.unready, w.ready, n)
 	}
+	if w.withdrawn {
+		t.withdrawn += n
+	}
 	if w.adopted == "" {
 		return
 	}
@@ -113,7 +122,7 @@ func addTo(counts map[string]int, key string, n int) {
 
 // DescribeWithStability implements metrics.StableCollector.
 func (t *tally) DescribeWithStability(descriptions chan<- *metrics.Desc) {
-	for _, desc := range []*metrics.Desc{unreadyDesc, unadoptedDesc, unadoptedInDesc, unconfirmedInDesc} {
+	for _, desc := range []*metrics.Desc{unreadyDesc, unadoptedDesc, unadoptedInDesc, unconfirmedInDesc, withdrawnDesc} {
 		descriptions <- desc
 	}
 }
@@ -125,6 +134,7 @@ func (t *tally) CollectWithStability(found chan<- metrics.Metric) {
 	send := func(desc *metrics.Desc, n int, labels ...string) {
 		found <- metrics.NewLazyConstMetric(desc, metrics.GaugeValue, float64(n), labels...)
 	}
+	send(withdrawnDesc, t.withdrawn)
 	reasons, totals := map[string]int{}, map[string]int{}
 	for namespace, counts := range t.unadopted {
 		for reason, n := range counts {

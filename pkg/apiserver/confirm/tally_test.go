@@ -37,7 +37,7 @@ func readValues(t *testing.T, registry metrics.KubeRegistry, name string) map[st
 func TestTally_countsWaitingRecords(t *testing.T) {
 	l := newLeader(t, &stored{records: map[law.Ref]*v1alpha1.Record{}}, 50)
 	registry := l.config.Registry
-	readyReason := ""
+	readyReason, withdrawn := "", false
 	track := func(namespace, name, zone, reason string, deleted bool) {
 		record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 		if zone != "" {
@@ -46,6 +46,9 @@ func TestTally_countsWaitingRecords(t *testing.T) {
 		adopted := metav1.Condition{Type: v1alpha1.ConditionAdopted, Status: metav1.ConditionTrue, Reason: v1alpha1.ConditionAdopted}
 		if reason != "" {
 			adopted.Status, adopted.Reason = metav1.ConditionFalse, reason
+		}
+		if withdrawn {
+			record.Status.EndsAt = &metav1.Time{}
 		}
 		record.Status.Conditions = []metav1.Condition{adopted}
 		if readyReason != "" {
@@ -75,6 +78,14 @@ func TestTally_countsWaitingRecords(t *testing.T) {
 	readyReason = v1alpha1.ReasonPaused
 	track("team", "c", "u", "", false)
 	expect(waitingFor, map[string]float64{"Pending ": 1, "Paused ": 1})
+
+	const ending = "kubizone_records_withdrawn"
+	withdrawn = true
+	track("team", "c", "u", "", false)
+	expect(ending, map[string]float64{"": 1})
+	withdrawn = false
+	track("team", "c", "u", "", false)
+	expect(ending, map[string]float64{"": 0})
 
 	track("team", "a", "", law.ReasonNameHeld, false)
 	track("team", "b", "u", "", false)

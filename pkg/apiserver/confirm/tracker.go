@@ -33,7 +33,7 @@ func trimRecord(record *v1alpha1.Record) *v1alpha1.Record {
 		ObjectMeta: metav1.ObjectMeta{Namespace: record.Namespace, Name: record.Name, UID: record.UID, Generation: record.Generation},
 		Spec:       v1alpha1.RecordSpec{Type: record.Spec.Type},
 		Status: v1alpha1.RecordStatus{FQDN: record.Status.FQDN, ZoneRef: record.Status.ZoneRef, Serial: record.Status.Serial,
-			LastDeliveryError: record.Status.LastDeliveryError},
+			LastDeliveryError: record.Status.LastDeliveryError, EndsAt: record.Status.EndsAt},
 	}
 	for _, condition := range record.Status.Conditions {
 		if condition.Type == v1alpha1.ConditionReady || condition.Type == v1alpha1.ConditionStalled ||

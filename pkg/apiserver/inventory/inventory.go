@@ -22,8 +22,8 @@ import (
 // processSelf is the name of this process in an Installation.
 const processSelf = "apiserver"
 
-// Reader reads the Installation from the server's memory, and its Certificates. Began and EtcdState are
-// required.
+// Reader reads the Installation from the server's memory, and its Certificates. Began, EtcdState
+// and Gone are required.
 type Reader struct {
 	Began time.Time
 	// Parts are the other processes that run within this one, and end with it.
@@ -31,6 +31,10 @@ type Reader struct {
 	// Processes is nil outside of a pod.
 	Processes *heartbeat.Watcher
 	EtcdState func() (state maintenance.State, full, corrupt bool)
+	// Gone lists the deleted namespaces that left objects; false if unknown.
+	Gone func() ([]string, bool)
+	// Permissions lists the RBAC rules that the server lacks; nil without a kube-apiserver.
+	Permissions func() []string
 	Certificates
 }
 
@@ -92,6 +96,12 @@ func (r *Reader) ReadStatus() v1alpha1.InstallationStatus {
 		miss(v1alpha1.InstallationBackup, "no backup is noted in etcd: kubizone backup notes each (docs/operations.md, Backup)")
 	}
 	r.addCertificates(&s, miss)
+	if r.Permissions != nil {
+		s.MissingPermissions = r.Permissions()
+	}
+	if gone, known := r.Gone(); known {
+		s.NamespacesGone = slices.Sorted(slices.Values(gone))
+	}
 	return s
 }
 

@@ -57,9 +57,13 @@ func TestReader_namesEachUnknownPart(t *testing.T) {
 			of.AddServing(serving)
 			of.AddFile("etcd-client", test.client)
 			of.AddFile("etcd-ca", test.authority)
-			r := &Reader{Began: time.Now(), Certificates: of,
-				EtcdState: func() (maintenance.State, bool, bool) { return test.state, test.full, test.corrupt }}
+			r := &Reader{Began: time.Now(), Certificates: of, Gone: func() ([]string, bool) { return []string{"b", "a"}, true },
+				Permissions: func() []string { return []string{"no tokenreviews"} },
+				EtcdState:   func() (maintenance.State, bool, bool) { return test.state, test.full, test.corrupt }}
 			s := r.ReadStatus()
+			if !slices.Equal(s.NamespacesGone, []string{"a", "b"}) || len(s.MissingPermissions) != 1 {
+				t.Errorf("gone %q, missing %q", s.NamespacesGone, s.MissingPermissions)
+			}
 			var names []string
 			for _, one := range s.Certificates {
 				names = append(names, one.Name)
@@ -84,7 +88,7 @@ func TestReader_namesEachUnknownPart(t *testing.T) {
 }
 
 func TestReader_knowsProcessesWithinItsOwn(t *testing.T) {
-	r := &Reader{Began: time.Now(), Parts: []string{"controller", "primary"},
+	r := &Reader{Began: time.Now(), Parts: []string{"controller", "primary"}, Gone: func() ([]string, bool) { return nil, false },
 		EtcdState: func() (maintenance.State, bool, bool) { return maintenance.State{}, false, false }}
 	s := r.ReadStatus()
 	var names []string

@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"kubi.zone/kubizone/pkg/cmd/applier"
-	"kubi.zone/kubizone/pkg/cmd/changes"
 	"kubi.zone/kubizone/pkg/cmd/console"
 	"kubi.zone/kubizone/pkg/cmd/doctor"
 	"kubi.zone/kubizone/pkg/cmd/explain"
 	"kubi.zone/kubizone/pkg/cmd/exporter"
+	"kubi.zone/kubizone/pkg/cmd/history"
 	"kubi.zone/kubizone/pkg/cmd/importer"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/lint"
@@ -50,7 +50,6 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 		lint.NewCommand(),
 		review.NewCommand(),
 		verify.NewCommand(),
-		changes.NewCommand(),
 		explain.NewCommand(),
 		updatekey.NewCommand(),
 		doctor.NewCommand(),
@@ -59,6 +58,7 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 		why.NewCommand(),
 	}...)
 	p.Root.AddCommand(names.NewCommands()...)
+	p.Root.AddCommand(history.NewCommands()...)
 	p.AddOptions(kubeconfig.NewOptions().AddFlagsWithNamespace)
 	return p
 }
@@ -66,8 +66,8 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 // Results are the results of commands that JSON and YAML have, by their kinds.
 func Results() map[string]any {
 	all := map[string]any{}
-	for _, of := range []func() map[string]any{applier.Results, changes.Results, doctor.Results, explain.Results, importer.Results,
-		lint.Results, names.Results, status.Results, updatekey.Results, verify.Results, why.Results} {
+	for _, of := range []func() map[string]any{applier.Results, doctor.Results, explain.Results, history.Results,
+		importer.Results, lint.Results, names.Results, status.Results, updatekey.Results, verify.Results, why.Results} {
 		maps.Copy(all, of())
 	}
 	return all

@@ -5,17 +5,11 @@ package doctor
 
 import (
 	"bytes"
-	"compress/gzip"
-	"context"
-	"encoding/base64"
+	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,277 +17,256 @@ import (
 	"testing"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	apimachineryversion "k8s.io/apimachinery/pkg/version"
-	discoveryfake "k8s.io/client-go/discovery/fake"
-	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
-	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
-	aggregatorfake "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset/fake"
-	"k8s.io/utils/ptr"
+	"k8s.io/client-go/rest"
 
-	versionedfake "kubi.zone/kubizone/api/client/clientset/versioned/fake"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/test/must"
 )
 
-var healthy = map[string]string{"/readyz?verbose&exclude=etcd": readyz, "/healthz?verbose&exclude=etcd": healthz}
+const (
+	readyz  = "[+]ping ok\n[+]etcd ok\nreadyz check passed\n"
+	healthz = "[+]ping ok\n[+]etcd ok\n[+]etcd-space ok\n[+]etcd-corrupt ok\nhealthz check passed\n"
 
-// A path without an answer hangs.
-func startServer(t *testing.T, answers map[string]string) (client *fake.Clientset, registrations *aggregatorfake.Clientset,
-	at *httptest.Server) {
+	apisPath = "/apis/kubi.zone/v1alpha1/"
+	podsPath = "/api/v1/namespaces/kubizone-system/pods"
+)
+
+// cluster is kube-apiserver with an API server of a healthy installation. A path in hangs gets no answer, and a path in
+// answers another one.
+type cluster struct {
+	t        *testing.T
+	hangs    []string // prefixes
+	answers  map[string]func(w http.ResponseWriter)
+	objects  map[string]any // by path
+	requests chan *http.Request
+}
+
+// startCluster returns a healthy cluster and its client configuration.
+func startCluster(t *testing.T) (*cluster, *rest.Config) {
 	t.Helper()
-	at = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if healthy[r.URL.String()] == "" || r.Header.Get("Authorization") != "" {
-			t.Errorf("%s, authorization %q", r.URL, r.Header.Get("Authorization"))
-		}
-		message, answered := answers[r.URL.String()]
-		if !answered {
-			<-r.Context().Done()
-			return
-		}
-		w.Header().Set("Date", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat))
-		w.Write([]byte(message))
-	}))
+	c := &cluster{t: t, requests: make(chan *http.Request, 100), answers: map[string]func(http.ResponseWriter){}}
+	// The addresses of servers are of this server, too.
+	at := httptest.NewTLSServer(c)
 	t.Cleanup(at.Close)
-	host, text, _ := net.SplitHostPort(at.Listener.Addr().String())
-	number, _ := strconv.Atoi(text)
-	port := int32(number)
-	client = fake.NewClientset(&corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "kubizone-system", Name: "kubizone-apiserver"},
-		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: host},
-	})
-	registrations = aggregatorfake.NewClientset(&apiregistrationv1.APIService{
-		ObjectMeta: metav1.ObjectMeta{Name: "v1alpha1.kubi.zone"},
-		Spec:       apiregistrationv1.APIServiceSpec{Service: &apiregistrationv1.ServiceReference{Namespace: "kubizone-system", Name: "kubizone-apiserver", Port: &port}},
-	})
-	client.Resources = []*metav1.APIResourceList{
-		{GroupVersion: "admissionregistration.k8s.io/v1", APIResources: []metav1.APIResource{
-			{Name: "mutatingwebhookconfigurations"}, {Name: "validatingwebhookconfigurations"}, {Name: "validatingadmissionpolicies"}, // as 1.35, without a third
-		}},
-		{GroupVersion: "flowcontrol.apiserver.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "flowschemas"}, {Name: "flowschemas/status"}, {Name: "prioritylevelconfigurations"}}},
+	host, text, err := net.SplitHostPort(at.Listener.Addr().String())
+	must.Succeed(t, err)
+	port := must.Get(strconv.Atoi(text))(t)
+	registered := func(name, group string) map[string]any {
+		return map[string]any{"metadata": map[string]any{"name": name}, "spec": map[string]any{"group": group,
+			"service": map[string]any{"namespace": installNamespace, "name": serverName, "port": port}}}
 	}
-	return client, registrations, at
+	list := func(items ...any) map[string]any { return map[string]any{"items": items} }
+	running := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: installNamespace, Name: "a"}}
+	running.Status.Phase = corev1.PodRunning
+	zone := v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z"}}
+	zone.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue,
+		Reason: v1alpha1.ReasonDelivered}}
+	paused := v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Spec: v1alpha1.DNSClassSpec{Paused: true}}
+	c.objects = map[string]any{
+		"/version": map[string]any{"gitVersion": "v1.37.1"},
+		"/apis/apiregistration.k8s.io/v1/apiservices": list(registered(nameServerAPI, "bind9.kubi.zone"), registered(mainAPI, groupName),
+			registered("v1alpha1.acme.kubi.zone", "acme.kubi.zone"), registered("v1.other.example", "other.example")),
+		"/api/v1/namespaces/kubizone-system/services/kubizone-apiserver": corev1.Service{Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeExternalName, ExternalName: host}},
+		podsPath: list(running),
+		"/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication": corev1.ConfigMap{Data: map[string]string{"a": "b"}},
+		"/apis/discovery.k8s.io/v1/namespaces/kubizone-system/endpointslices":          list(),
+		"/api/v1/namespaces/kubizone-system/secrets/kubizone-apiserver-serving":        corev1.Secret{},
+		apisPath + "zones":                              list(zone),
+		apisPath + "records":                            list(),
+		apisPath + "updatekeys":                         list(),
+		apisPath + "dnsclasses":                         list(paused),
+		apisPath + "installations/kubizone":             v1alpha1.Installation{Status: v1alpha1.InstallationStatus{Version: "1"}},
+		"/apis/bind9.kubi.zone/v1alpha1/bind9instances": list(makeInstance("ns-0", "Ready", metav1.ConditionTrue)),
+		"/apis/events.k8s.io/v1/events":                 list(),
+	}
+	return c, &rest.Config{Host: at.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 }
 
-func TestCollect_seesAServerAndWhatItMayNotDo(t *testing.T) {
-	client, registrations, at := startServer(t, healthy)
-	var asked []string
-	var lock sync.Mutex
-	client.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SubjectAccessReview).DeepCopy()
-		lock.Lock()
-		defer lock.Unlock()
-		asked = append(asked, review.Spec.User)
-		review.Status.Allowed = review.Spec.ResourceAttributes.Resource != "secrets"
-		return true, review, nil
-	})
-	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks())
-	if want := []string{"validatingadmissionpolicybindings.admissionregistration.k8s.io"}; !slices.Equal(f.absent, want) || f.absentErr != nil {
-		t.Errorf("absent %q, %v", f.absent, f.absentErr)
+func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	select {
+	case c.requests <- r:
+	default:
 	}
-	if len(f.answers) != 1 || f.answers[0].err != nil || f.answers[0].checks != readyz+"\n"+healthz ||
-		!f.answers[0].chain[0].Equal(at.Certificate()) {
-		t.Errorf("answers %+v", f.answers)
+	if slices.ContainsFunc(c.hangs, func(prefix string) bool { return strings.HasPrefix(r.URL.Path, prefix) }) {
+		<-r.Context().Done()
+		return
 	}
-	if d := f.ahead[at.Listener.Addr().String()]; d < 55*time.Minute || d > 65*time.Minute {
-		t.Errorf("the clocks are %v", f.ahead)
+	if answer := c.answers[r.URL.Path]; answer != nil {
+		answer(w)
+		return
 	}
-	if slices.ContainsFunc(asked, func(user string) bool { return user != "system:serviceaccount:kubizone-system:kubizone-apiserver" }) || len(asked) == 0 {
-		t.Errorf("asked for %q", asked)
-	}
-	if len(f.refused) != 4 || !slices.Equal(f.refused[0].lacks, []string{"get secrets kubizone-apiserver-serving",
-		"update secrets kubizone-apiserver-serving"}) {
-		t.Errorf("refused %v", f.refused)
-	}
-	for _, action := range slices.Concat(client.Actions(), registrations.Actions()) {
-		if verb := action.GetVerb(); verb != "get" && verb != "list" && action.GetResource().Resource != "subjectaccessreviews" {
-			t.Errorf("D1: %s %s", verb, action.GetResource().Resource)
+	switch path := r.URL.Path; {
+	case strings.HasSuffix(path, "/readyz"), strings.HasSuffix(path, "/healthz"):
+		if r.URL.RawQuery != "exclude=etcd&verbose=" && (r.URL.RawQuery != "verbose&exclude=etcd" || r.Header.Get("Authorization") != "") {
+			c.t.Errorf("%s, authorization %q", r.URL, r.Header.Get("Authorization"))
 		}
+		_, _ = w.Write([]byte(map[bool]string{true: readyz, false: healthz}[strings.HasSuffix(path, "/readyz")]))
+	case c.objects[path] != nil:
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(c.objects[path])
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		_ = json.NewEncoder(w).Encode(metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: 404})
 	}
 }
 
-// D1: a user without permissions gets a WARN, and no OK for unread facts.
-func TestCollect_saysWhatItMayNotSee(t *testing.T) {
-	client, registrations, _ := startServer(t, healthy)
-	refuse := func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, forbidden }
-	client.PrependReactor("*", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		if action.GetResource().Resource == "version" || action.GetResource().Resource == "resource" || action.GetResource().Resource == "group" {
-			return false, nil, nil
-		}
-		return refuse(action)
-	})
-	registrations.PrependReactor("*", "*", refuse)
-	objects := versionedfake.NewClientset()
-	objects.PrependReactor("*", "*", refuse)
-	for _, finding := range judgeFacts(collectFacts(t.Context(), client, registrations, objects, newClocks()), now) {
-		switch finding.Check {
-		case "version", "clocks":
-		default:
-			if finding.Status != Warn {
-				t.Errorf("%+v", finding)
-			}
-		}
-	}
+func collectFrom(t *testing.T, config *rest.Config) *facts {
+	t.Helper()
+	c := must.Get(newCollector(config))(t)
+	return c.collectFacts(t.Context())
 }
 
-func TestCollect_stopsWhereNobodyAnswers(t *testing.T) {
-	client, registrations, _ := startServer(t, healthy)
-	client.Discovery().(*discoveryfake.FakeDiscovery).PrependReactor("get", "version", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
-	})
-	findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks()), now)
-	if len(findings) != 1 || findings[0].Status != Fail || !strings.Contains(findings[0].Message, "dial") {
-		t.Errorf("%+v", findings)
-	}
-}
-
-// S8.5: objects of deleted namespaces are counted by namespace.
-func TestCollect_countsWhatGoneNamespacesLeft_S8_5(t *testing.T) {
-	client, registrations, _ := startServer(t, healthy)
-	must.Succeed(t, client.Tracker().Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "there"}}))
-	var objects []runtime.Object
-	for _, namespace := range []string{"there", "gone"} {
-		at := metav1.ObjectMeta{Namespace: namespace, Name: "one"}
-		objects = append(objects, &v1alpha1.Zone{ObjectMeta: at}, &v1alpha1.Delegation{ObjectMeta: at}, &v1alpha1.Record{ObjectMeta: at})
-	}
-	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(objects...), newClocks())
-	if f.objectsErr != nil || !maps.Equal(f.left, map[string]int{"gone": 3}) {
-		t.Errorf("%v %v", f.left, f.objectsErr)
-	}
-}
-
-// All APIServices of the manifests are collected, also optional groups such as --acme's; the Service's group is
-// first.
-func TestCollect_readsTheAPIServicesOfTheManifests(t *testing.T) {
-	client, registrations, _ := startServer(t, healthy)
-	for name, of := range map[string]string{
-		"v1alpha1.acme.kubi.zone": partOf, "v1alpha1.bind9.kubi.zone": partOf, "v1.other.example": "other",
-	} {
-		must.Succeed(t, registrations.Tracker().Add(&apiregistrationv1.APIService{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{partOfLabel: of}}}))
-	}
+// D1: each request reads.
+func TestCollect_readsAll_D1(t *testing.T) {
+	c, config := startCluster(t)
+	f := collectFrom(t, config)
 	var names []string
-	for _, one := range collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks()).registrations {
+	for _, one := range f.registrations {
 		names = append(names, one.Name)
 	}
-	if want := []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone", "v1alpha1.acme.kubi.zone"}; !slices.Equal(names, want) {
-		t.Errorf("collected %q, want %q", names, want)
+	if want := []string{mainAPI, nameServerAPI, "v1alpha1.acme.kubi.zone"}; !slices.Equal(names, want) {
+		t.Errorf("APIServices %q, want %q", names, want)
+	}
+	if missing := listMissing(f); len(missing) > 0 || len(f.answers) != 2 || len(f.answers[0].chain) != 1 {
+		t.Errorf("missing %q; answers %+v", missing, f.answers)
+	}
+	if len(f.ahead) != 3 {
+		t.Errorf("clocks %v", f.ahead)
+	}
+	close(c.requests)
+	for r := range c.requests {
+		if r.Method != http.MethodGet {
+			t.Errorf("%s %s", r.Method, r.URL)
+		}
 	}
 }
 
-// A standalone server is not reported as a broken installation.
-func TestCollect_standaloneNeedsNoInstallation(t *testing.T) {
-	client, registrations, _ := startServer(t, healthy)
-	client.Discovery().(*discoveryfake.FakeDiscovery).FakedServerVersion = &apimachineryversion.Info{GitVersion: "v1.37.0+kubizone-v" +
-		version.Number()}
-	findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks()), now)
-	if len(findings) != 1 || findings[0].Status != Warn || !strings.Contains(findings[0].Message, "kubizone up") {
-		t.Errorf("%+v", findings)
+// listMissing names the facts without an answer.
+func listMissing(f *facts) (missing []string) {
+	for name, has := range map[string]bool{
+		"version": f.versionErr == nil, "apiservices": len(f.registrations) > 0, "service": f.service != nil,
+		"pods": len(f.pods) > 0, "secrets": len(f.secrets) > 0, "configmaps": f.authorities != nil, "bind9instances": len(f.instances) > 0,
+		"zones": f.overview.ZonesRead, "dnsclasses": len(f.overview.Paused) > 0, "installations": f.overview.Installation != nil,
+		"answers": slices.ContainsFunc(f.answers, func(a answer) bool { return a.err == nil }),
+	} {
+		if !has {
+			missing = append(missing, name)
+		}
+	}
+	slices.Sort(missing)
+	return missing
+}
+
+// D5: a request without an answer costs its own fact alone.
+func TestCollect_keepsTheOtherAnswers_D5(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup
+	for fact, prefix := range map[string]string{
+		"zones": apisPath + "zones", "dnsclasses": apisPath + "dnsclasses", "installations": apisPath + "installations",
+		"bind9instances": "/apis/bind9",
+		"configmaps":     "/api/v1/namespaces/kube-system", "service": "/api/v1/namespaces/kubizone-system/services",
+		"secrets": "/api/v1/namespaces/kubizone-system/secrets", "": "/apis/discovery", "pods": podsPath,
+	} {
+		c, config := startCluster(t)
+		c.hangs = []string{prefix}
+		all.Go(func() {
+			if missing := listMissing(collectFrom(t, config)); strings.Join(missing, " ") != fact {
+				t.Errorf("without %s the facts %q are missing", prefix, missing)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// While etcd is stopped, /healthz takes two seconds, /readyz four or longer, and no object is answered.
+func TestDoctor_namesAStoppedEtcd_D5(t *testing.T) {
+	t.Parallel()
+	c, config := startCluster(t)
+	c.hangs = []string{"/apis/kubi.zone", "/apis/bind9.kubi.zone", "/readyz", podsPath + "/https:a:https/proxy/readyz"}
+	for _, path := range []string{"/healthz", podsPath + "/https:a:https/proxy/healthz"} {
+		c.answers[path] = func(w http.ResponseWriter) {
+			time.Sleep(2030 * time.Millisecond)
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = w.Write([]byte("[+]ping ok\n[-]etcd-readiness failed: reason withheld\n"))
+		}
+	}
+	var out bytes.Buffer
+	begin := time.Now()
+	err := diagnoseCluster(t.Context(), config, &out, &output.Format{})
+	if took := time.Since(begin); !errors.Is(err, ErrFailed) || !strings.Contains(out.String(), "CAUSE: etcd: ") || took > 5*time.Second {
+		t.Errorf("%v after %s:\n%s", err, took, out.String())
 	}
 }
 
-func storeRelease(t *testing.T, client *fake.Clientset, chart, status string, revision int) {
-	t.Helper()
-	var packed bytes.Buffer
-	zipped := gzip.NewWriter(&packed)
-	fmt.Fprintf(zipped, `{"name": "dns", "version": %d, "chart": {"metadata": {"name": %q}}, "config": {}}`, revision, chart)
-	must.Succeed(t, zipped.Close())
-	must.Succeed(t, client.Tracker().Add(&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "kubizone-system", Name: fmt.Sprintf("sh.helm.release.v1.%s.v%d", chart, revision),
-			Labels: map[string]string{"owner": "helm", "name": "of-" + chart, "status": status, "version": strconv.Itoa(revision)}},
-		Type: "helm.sh/release.v1", Data: map[string][]byte{"release": []byte(base64.StdEncoding.EncodeToString(packed.Bytes()))},
-	}))
-}
-
-// D4: the newest revision of a release of this chart, under any release name.
-func TestCollect_findsTheReleaseOfHelm_D4(t *testing.T) {
-	client, registrations, _ := startServer(t, healthy)
-	storeRelease(t, client, "other", "deployed", 9)
-	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks())
-	if f.release.name != "" || f.releaseErr != nil {
-		t.Errorf("without one: %+v, %v", f.release, f.releaseErr)
-	}
-	storeRelease(t, client, "kubizone", "superseded", 11)
-	storeRelease(t, client, "kubizone", "failed", 2)
-	storeRelease(t, client, "kubizone", "deployed", 3)
-	f = collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks())
-	if f.release != (release{"of-kubizone", 3}) {
-		t.Errorf("%+v, %v", f.release, f.releaseErr)
-	}
-	if next := f.installAgain(); !strings.Contains(next, "helm rollback of-kubizone 3 -n kubizone-system ") {
-		t.Error(next)
-	}
-}
-
-// listenInSilence accepts connections and never answers, as a firewall may.
-func listenInSilence(t *testing.T) *net.TCPAddr {
-	t.Helper()
-	silent := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
-	t.Cleanup(func() { silent.Close() })
-	if answerTime >= 5*time.Second {
-		t.Error("the checks take longer than five seconds together")
-	}
-	return silent.Addr().(*net.TCPAddr)
-}
-
-// D5
+// D3, D5
 func TestDoctor_givesUpASilentKubeAPIServer_D5(t *testing.T) {
 	t.Parallel()
-	silent := listenInSilence(t)
-	config := filepath.Join(t.TempDir(), "kubeconfig")
-	must.Succeed(t, os.WriteFile(config, []byte(`{apiVersion: v1, kind: Config, current-context: c,
-clusters: [{name: c, cluster: {server: "https://`+silent.String()+`", insecure-skip-tls-verify: true}}],
-users: [{name: u, user: {token: t}}],
-contexts: [{name: c, context: {cluster: c, user: u}}]}`), 0o600))
-	command := NewCommand()
+	c, config := startCluster(t)
+	c.hangs = []string{"/"}
 	var out bytes.Buffer
-	command.SetOut(&out)
-	command.SetArgs([]string{"--kubeconfig", config})
-	command.SilenceErrors = true
-	err := command.ExecuteContext(t.Context())
-	if !errors.Is(err, ErrUnanswered) || !strings.HasPrefix(out.String(), "CAUSE: kube-apiserver: ") {
+	begin := time.Now()
+	err := diagnoseCluster(t.Context(), config, &out, &output.Format{})
+	if !errors.Is(err, ErrUnanswered) || !strings.Contains(out.String(), "CAUSE: kube-apiserver: ") || time.Since(begin) > 5*time.Second {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
 
-// D5: a silent server takes no more time, and kube-apiserver's facts are judged.
-func TestCollect_givesUpASilentServer_D5(t *testing.T) {
-	t.Parallel()
-	silent := listenInSilence(t)
-	client, registrations, _ := startServer(t, healthy)
-	service := must.Get(registrations.ApiregistrationV1().APIServices().Get(t.Context(), apiServices[0], metav1.GetOptions{}))(t)
-	service.Spec.Service.Port = ptr.To(int32(silent.Port))
-	must.Get(registrations.ApiregistrationV1().APIServices().Update(t.Context(), service, metav1.UpdateOptions{}))(t)
-	f := collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks())
-	if len(f.answers) != 1 || !errors.Is(f.answers[0].err, context.DeadlineExceeded) || f.objectsErr != nil || f.service == nil {
-		t.Errorf("%+v, %v, service %v", f.answers, f.objectsErr, f.service)
+// D1, D3: a user without rights gets a WARN for each fact, and the exit code 2.
+func TestDoctor_saysWhatItMayNotRead_D3(t *testing.T) {
+	c, config := startCluster(t)
+	for path := range c.objects {
+		if path != "/version" {
+			c.answers[path] = func(w http.ResponseWriter) {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusForbidden)
+				_ = json.NewEncoder(w).Encode(metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: 403})
+			}
+		}
+	}
+	var out bytes.Buffer
+	if err := diagnoseCluster(t.Context(), config, &out, &output.Format{}); !errors.Is(err, ErrUnread) {
+		t.Error(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if strings.HasPrefix(line, "OK") && !strings.Contains(line, "kube-apiserver") && !strings.Contains(line, "clocks") {
+			t.Error(line)
+		}
 	}
 }
 
-// While etcd hangs, one path exceeds the time of all checks; the other reports the fault.
-func TestCollect_keepsTheAnswerOfOnePath(t *testing.T) {
-	t.Parallel()
-	for path := range healthy {
-		t.Run(path, func(t *testing.T) {
-			t.Parallel()
-			client, registrations, _ := startServer(t, map[string]string{path: "[+]ping ok\n[-]etcd failed: reason withheld\n"})
-			findings := judgeFacts(collectFacts(t.Context(), client, registrations, versionedfake.NewClientset(), newClocks()), now)
-			ready := findCheck(t, findings, "ready")
-			if ready.Status != Fail || ready.Depth != Root || !strings.Contains(ready.Message, ": etcd") {
-				t.Errorf("%+v", ready)
-			}
-		})
+// D3: kubizone up has no cluster, but zones.
+func TestDoctor_standaloneNeedsNoInstallation_D3(t *testing.T) {
+	c, config := startCluster(t)
+	for path := range c.objects {
+		if !strings.HasPrefix(path, apisPath) {
+			delete(c.objects, path)
+		}
+	}
+	c.objects["/version"] = map[string]any{"gitVersion": "v1.37.0+" + version.Component + "-v" + version.Number()}
+	var out bytes.Buffer
+	if err := diagnoseCluster(t.Context(), config, &out, &output.Format{}); err != nil || strings.Contains(out.String(), "FAIL") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	if strings.Contains(out.String(), "apiservices") || !strings.Contains(out.String(), "all 1 are current") {
+		t.Errorf("\n%s", out.String())
+	}
+	zones := c.objects[apisPath+"zones"].(map[string]any)["items"].([]any)
+	late := zones[0].(v1alpha1.Zone)
+	late.Status.Conditions[0].Status, late.Status.Conditions[0].Reason = metav1.ConditionUnknown, v1alpha1.ReasonPaused
+	if err := diagnoseCluster(t.Context(), config, &out, &output.Format{}); !errors.Is(err, ErrFailed) {
+		t.Error(err)
 	}
 }
 
 // kube-apiserver's clock shows in direct answers, a pod's clock in proxied answers.
 func TestClocks_distinguishPodsFromKubeAPIServer(t *testing.T) {
-	const pod = "/api/v1/namespaces/n/pods/https:kubizone-apiserver-0:https/proxy/readyz"
+	const pod = podsPath + "/https:kubizone-apiserver-0:https/proxy/readyz"
 	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ahead := map[string]time.Duration{"/version": -time.Hour, pod: time.Hour}
 		w.Header().Set("Date", time.Now().Add(ahead[r.URL.Path]).UTC().Format(http.TimeFormat))

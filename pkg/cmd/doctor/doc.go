@@ -1,18 +1,19 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package doctor is the sub-command doctor: it diagnoses why a cluster does not serve the API, and names the next step.
+// Package doctor is the sub-command doctor, which names the cause of a fault and the next step.
 //
 // Guarantees:
 //
 //	D1. It changes nothing. A fact that cannot be read is a WARN, never an OK.
 //	D2. Every finding but OK has a next step.
-//	D3. The exit code is 1 after a FAIL, and 2 if kube-apiserver does not answer.
-//	D4. The FAIL that explains the others is printed first. If helm has the release, the next step uses helm.
-//	D5. Unanswered requests are abandoned within five seconds, over all checks.
-//	D6. Findings are a function of observed facts: collect.go sends all requests, judge.go sends none.
+//	D3. The exit code is 0 if all zones are current and nothing fails, 1 after a FAIL, else 2.
+//	D4. Findings are in the order of cause and effect: the first FAIL is the CAUSE, with the only NEXT.
+//	D5. Requests are sent side by side and end within five seconds. Each answer counts, even if another is missing.
+//	D6. Findings are a function of the facts. Only collect.go and probe.go send requests.
 //
-// Out of scope: the stored zones and records (kubizone fsck).
+// Out of scope: the reasons of each zone and Record, which package status reads, and stored data (kubizone fsck).
 //
-// Read judge.go first.
+// Read first: doctor.go runs the command, judge.go has the order, cluster.go and trust.go judge the way to the servers,
+// zones.go the zones; collect.go has the facts, and probe.go asks servers.
 package doctor

@@ -20,9 +20,12 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
 
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/cmd/status"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/pki"
-	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -35,17 +38,15 @@ func issueAuthority(t *testing.T) *pki.Pair {
 	return must.Get(pki.Issue(nil, pki.Authority("a"), now, 365*24*time.Hour))(t)
 }
 
-func issueLeaf(t *testing.T, ca *pki.Pair, host string, life time.Duration) *pki.Pair {
+func issueLeaf(t *testing.T, ca *pki.Pair, host string, begin time.Time, life time.Duration) *pki.Pair {
 	t.Helper()
-	return must.Get(pki.Issue(ca, pki.Serving("s", []string{host}), now, life))(t)
+	return must.Get(pki.Issue(ca, pki.Serving("s", []string{host}), begin, life))(t)
 }
 
-const (
-	readyz  = "[+]ping ok\n[+]etcd ok\nreadyz check passed\n"
-	healthz = "[+]ping ok\n[+]etcd ok\n[+]etcd-space ok\n[+]etcd-corrupt ok\nhealthz check passed\n"
-)
+func timeBefore(d time.Duration) *metav1.Time { return ptr.To(metav1.NewTime(now.Add(-d))) }
 
 func makeHealthyFacts(t *testing.T) (*facts, *pki.Pair) {
+	t.Helper()
 	ca := issueAuthority(t)
 	yes, port := true, int32(10250)
 	registered := func(name string) apiregistrationv1.APIService {
@@ -57,21 +58,33 @@ func makeHealthyFacts(t *testing.T) (*facts, *pki.Pair) {
 				{Type: apiregistrationv1.Available, Status: apiregistrationv1.ConditionTrue}}},
 		}
 	}
-	serving := issueLeaf(t, ca, servedName, 90*24*time.Hour)
+	serving := issueLeaf(t, ca, servedName, now, 90*24*time.Hour)
 	return &facts{
-		secret:  &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: serving.CertPEM}},
-		version: "v1.37.1", account: "system:serviceaccount:kubizone-system:kubizone-apiserver",
-		registrations: []apiregistrationv1.APIService{registered(apiServices[0]), registered(apiServices[1])},
+		version:       "v1.37.1",
+		registrations: []apiregistrationv1.APIService{registered(requiredAPIs[0]), registered(requiredAPIs[1])},
+		secrets:       map[string]*corev1.Secret{servingSecret: {Data: map[string][]byte{corev1.TLSCertKey: serving.CertPEM}}},
+		authorities:   &corev1.ConfigMap{Data: map[string]string{"client-ca-file": string(ca.CertPEM)}},
 		service:       &corev1.Service{Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}},
 		slices: []discoveryv1.EndpointSlice{{Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.7"},
 			Conditions: discoveryv1.EndpointConditions{Ready: &yes}}}, Ports: []discoveryv1.EndpointPort{{Port: &port}}}},
-		pods: []corev1.Pod{{
-			ObjectMeta: metav1.ObjectMeta{Name: "kubizone-apiserver-0"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: "registry.example:5000/kubizone:v" + version.Number()}}},
-			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
-		}},
-		ahead:   map[string]time.Duration{kubeAPIServer: 0, "10.0.0.7:10250": time.Second},
-		answers: []answer{{from: "10.0.0.7:10250", chain: []*x509.Certificate{serving.Cert}, checks: readyz + healthz}},
+		pods:      []corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "a"}}},
+		ahead:     map[string]time.Duration{kubeAPIServer: 0, "pod a": time.Second},
+		answers:   []answer{{from: "10.0.0.7:10250", chain: []*x509.Certificate{serving.Cert}}, {from: "pod a"}},
+		instances: []bind9.Bind9Instance{makeInstance("ns-0", "Ready", metav1.ConditionTrue)},
+		overview: &status.Overview{ZonesRead: true, Zones: 3, Installation: &v1alpha1.InstallationStatus{
+			Processes: []v1alpha1.InstallationProcess{{Name: "apiserver"}, {Name: "controller"}, {Name: "fleet"}},
+			Etcd: &v1alpha1.InstallationEtcd{Members: []v1alpha1.InstallationEtcdMember{
+				{Endpoint: "e0", InUseBytes: 1, QuotaBytes: 9}}},
+			Certificates: []v1alpha1.InstallationCertificate{
+				{Name: "serving", NotAfter: metav1.NewTime(serving.Cert.NotAfter)},
+				{Name: "etcd-ca", NotAfter: metav1.NewTime(ca.Cert.NotAfter)}},
+			LastBackup: timeBefore(time.Hour)}},
 	}, ca
+}
+
+func makeInstance(name, kind string, is metav1.ConditionStatus) bind9.Bind9Instance {
+	return bind9.Bind9Instance{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: name}, Status: bind9.Bind9InstanceStatus{
+		Conditions: []metav1.Condition{{Type: kind, Status: is, Reason: "AgentSilent", Message: "no answer"}}}}
 }
 
 func findCheck(t *testing.T, findings []Finding, check string) Finding {
@@ -94,171 +107,72 @@ func TestJudge_findsNothingInAHealthyInstallation(t *testing.T) {
 
 var forbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", errors.New("no"))
 
+// A fault is a change of healthy facts, with the finding of one check. ca is the authority of the servers.
+type fault struct {
+	name    string
+	break_  func(t *testing.T, f *facts, ca *pki.Pair)
+	check   string
+	status  Status
+	message string
+	next    string
+}
+
+func (f *facts) serveLeaf(leaf *pki.Pair) {
+	f.answers[0].chain = []*x509.Certificate{leaf.Cert}
+}
+
+func (f *facts) setBundles(bundle []byte) {
+	for i := range f.registrations {
+		f.registrations[i].Spec.CABundle = bundle
+	}
+}
+
+func (f *facts) loseAPI(name, reason string) {
+	for i := range f.registrations {
+		if strings.HasPrefix(f.registrations[i].Name, name) {
+			f.registrations[i].Status.Conditions[0] = apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available,
+				Status: apiregistrationv1.ConditionFalse, Reason: "FailedDiscoveryCheck", Message: reason}
+		}
+	}
+}
+
+func (f *facts) registerACME() {
+	acme := *f.registrations[0].DeepCopy()
+	acme.Name, acme.Spec.CABundle = "v1alpha1.acme.kubi.zone", nil
+	f.registrations = append(f.registrations, acme)
+	f.loseAPI(acme.Name, "no such group")
+}
+
+func (f *facts) failChecks(server int, names ...string) { f.answers[server].failed = names }
+
+// loseServers removes the facts that only a server has.
+func (f *facts) loseServers(err error) {
+	for i := range f.answers {
+		f.answers[i] = answer{from: f.answers[i].from, err: err}
+	}
+	f.overview = &status.Overview{Unread: []status.Unread{{Resource: "zones.kubi.zone", Err: err, Reason: err.Error()}}}
+}
+
+func (f *facts) makeBehind(reason, message string) {
+	f.overview.NotCurrent = append(f.overview.NotCurrent, status.Item{Kind: "Zone", Namespace: "team", Name: "z" + reason, Reason: reason,
+		Message: message, Since: timeBefore(3 * time.Minute)})
+}
+
+func (f *facts) endProcess(name string) {
+	f.overview.Installation.Processes = append(f.overview.Installation.Processes, v1alpha1.InstallationProcess{Name: name, Ended: true,
+		Renewed: timeBefore(2 * time.Minute)})
+}
+
 // D1, D2: each case has a single fault, with message and next step.
 func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
-	for name, test := range map[string]struct {
-		break_            func(*testing.T, *facts, *pki.Pair)
-		check             string
-		status            Status
-		want, andThenNext string
-	}{
-		"kube-apiserver away": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.versionErr = errors.New("refused") }, "kube-apiserver", Fail, "refused", "--kubeconfig"},
-		"kube-apiserver old": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.absent = []string{"validatingadmissionpolicies.admissionregistration.k8s.io"}
-		}, "version", Fail, "validatingadmissionpolicies", "--disable-admission-plugins"},
-		"no APIService": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations = f.registrations[1:] },
-			"apiservice", Fail, "v1alpha1.kubi.zone does not exist", "kubectl apply"},
-		"and no caBundle": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations = f.registrations[1:] },
-			"cabundle", Warn, "there is no v1alpha1.kubi.zone", "apiservice"},
-		"APIService unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations, f.registrationsErr = nil, forbidden },
-			"apiservice", Warn, "could not be read", "permission to read"},
-		"APIService of a CRD": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0].Spec.Service = nil },
-			"apiservice", Fail, "CustomResourceDefinition", "migration.md"},
-		"automanaged": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.registrations[0].Labels = map[string]string{automanaged: "true"}
-		}, "apiservice", Fail, "CustomResourceDefinition", "kubectl label"},
-		"no verification": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0].Spec.InsecureSkipTLSVerify = true },
-			"apiservice", Fail, "insecureSkipTLSVerify", "false"},
-		"not available": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.registrations[1].Status.Conditions[0] = apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available,
-				Status: apiregistrationv1.ConditionFalse, Reason: "FailedDiscoveryCheck", Message: "context deadline exceeded"}
-		}, "apiservice", Fail, "v1alpha1.bind9.kubi.zone, and says FailedDiscoveryCheck: context deadline exceeded", "10250"},
-		"fleet without bundle": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[1].Spec.CABundle = nil },
-			"cabundle", Fail, "different", "--serving-cert-secret"},
-		"a group that the servers do not serve": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registerACME() },
-			"apiservice", Fail, "v1alpha1.acme.kubi.zone, and says FailedDiscoveryCheck",
-			"kubectl delete apiservice v1alpha1.acme.kubi.zone"},
-		"a caBundle that the servers do not write": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.registerACME() },
-			"cabundle", Fail, "v1alpha1.kubi.zone and v1alpha1.acme.kubi.zone have different", "--acme"},
-		"nothing selected": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.slices = nil }, "endpoints", Fail, "selects no pod", "label"},
-		"none ready": {func(_ *testing.T, f *facts, _ *pki.Pair) { *f.slices[0].Endpoints[0].Conditions.Ready = false },
-			"endpoints", Fail, "none of 1", "ready below"},
-		"caBundle empty": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.setBundles(nil) }, "cabundle", Fail,
-			"empty", "--serving-cert-secret"},
-		"caBundle empty with cert-manager": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.registrations[0].Spec.CABundle, f.registrations[1].Spec.CABundle = nil, nil
-			f.registrations[0].Annotations = map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
-		}, "cabundle", Fail, "empty", "cainjector"},
-		"caBundle garbage": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.setBundles([]byte("x")) }, "cabundle", Fail, "not PEM",
-			"manifest"},
-		"caBundle expired": {func(t *testing.T, f *facts, _ *pki.Pair) {
-			old := must.Get(pki.Issue(nil, pki.Authority("a"), now.Add(-48*time.Hour), 24*time.Hour))(t)
-			f.setBundles(old.CertPEM)
-		}, "cabundle", Fail, "expired on", "kubectl delete secret"},
-		"served by another authority": {func(t *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0].chain = []*x509.Certificate{issueLeaf(t, issueAuthority(t), servedName, time.Hour).Cert}
-		}, "certificate", Fail, "10.0.0.7:10250", "caBundle"},
-		"served for another name": {func(t *testing.T, f *facts, ca *pki.Pair) {
-			f.answers[0].chain = []*x509.Certificate{issueLeaf(t, ca, "localhost", 90*24*time.Hour).Cert}
-		}, "certificate", Fail, servedName, "names"},
-		"clocks differ": {func(t *testing.T, f *facts, ca *pki.Pair) {
-			later := must.Get(pki.Issue(ca, pki.Serving("s", []string{servedName}), now.Add(2*time.Hour), 90*24*time.Hour))(t)
-			f.answers[0].chain = []*x509.Certificate{later.Cert}
-		}, "certificate", Fail, "is valid from", "a clock was wrong when it was made, or is"},
-		"a clock of an hour ago, and that of kube-apiserver with it": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.ahead = map[string]time.Duration{kubeAPIServer: -time.Hour, "pod a": -time.Hour - time.Second}
-		}, "clocks", Warn, "the clock of this machine and kube-apiserver's are 1h0m0s apart", "set that which is wrong"},
-		"a server's clock ahead": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.ahead = map[string]time.Duration{kubeAPIServer: time.Minute, "pod a": 11 * time.Minute, "pod b": time.Minute}
-		}, "clocks", Fail, "the clock of pod a is 10m0s ahead of kube-apiserver's", "timedatectl"},
-		"a server's clock somewhat behind": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.ahead["10.0.0.7:10250"] = -30 * time.Second },
-			"clocks", Warn, "is 30s behind kube-apiserver's", "timedatectl"},
-		"kube-apiserver's clock in the past of the certificate": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.ahead = map[string]time.Duration{kubeAPIServer: -3 * time.Hour}
-		}, "certificate", Fail, "is valid from", "kubectl delete secret -n kubizone-system kubizone-apiserver-serving"},
-		"clocks unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.ahead = nil }, "clocks", Warn, "no answer says", "see ready"},
-		"an authority of the future": {func(t *testing.T, f *facts, _ *pki.Pair) {
-			future := must.Get(pki.Issue(nil, pki.Authority("a"), now.Add(48*time.Hour), 24*time.Hour))(t)
-			f.setBundles(future.CertPEM)
-		}, "cabundle", Fail, "its authority is valid from", "a clock was wrong"},
-		"certificate expired": {func(t *testing.T, f *facts, ca *pki.Pair) {
-			old := must.Get(pki.Issue(ca, pki.Serving("s", []string{servedName}), now.Add(-48*time.Hour), 24*time.Hour))(t)
-			f.answers[0].chain = []*x509.Certificate{old.Cert}
-		}, "certificate", Fail, "10.0.0.7:10250 expired on", "kubectl delete secret"},
-		"certificate expired with cert-manager": {func(t *testing.T, f *facts, ca *pki.Pair) {
-			old := must.Get(pki.Issue(ca, pki.Serving("s", []string{servedName}), now.Add(-48*time.Hour), 24*time.Hour))(t)
-			f.answers[0].chain = []*x509.Certificate{old.Cert}
-			f.registrations[0].Annotations = map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
-		}, "certificate", Fail, "expired on", "look at the Certificate"},
-		"certificate between members expired": {func(t *testing.T, f *facts, ca *pki.Pair) {
-			old := must.Get(pki.Issue(ca, pki.Serving("s", []string{"x"}), now.Add(-48*time.Hour), 24*time.Hour))(t)
-			f.others = map[string]*corev1.Secret{peerSecret: {Data: map[string][]byte{corev1.TLSCertKey: old.CertPEM}}}
-		}, "certificate", Fail, "Secret kubizone-etcd-peer expired on", "delete the Secret kubizone-etcd-peer"},
-		"certificate for etcd near its end": {func(t *testing.T, f *facts, ca *pki.Pair) {
-			near := issueLeaf(t, ca, "x", time.Hour).CertPEM
-			f.others = map[string]*corev1.Secret{"kubizone-etcd-client": {Data: map[string][]byte{corev1.TLSCertKey: near}}}
-		}, "certificate", Warn, "Secret kubizone-etcd-client expires on", "recreate it"},
-		"no APIService of a release": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.registrations, f.release = f.registrations[:1], release{"dns", 4}
-		}, "apiservice", Fail, "v1alpha1.bind9.kubi.zone does not exist", "helm rollback dns 4 -n kubizone-system"},
-		"no APIService, and who installed it is unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.registrations, f.releaseErr = f.registrations[1:], forbidden
-		}, "apiservice", Fail, "does not exist", "helm list -n kubizone-system has a release; else kubectl apply"},
-		"nothing installed": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.registrations, f.service, f.pods = nil, nil, nil
-		}, "apiservice", Fail, "does not exist", "--set image.repository=REGISTRY/kubizone"},
-		"a rule of a release is missing": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.refused, f.release = []refusal{{Rules()[4], []string{"get mutatingwebhookconfigurations"}}}, release{"dns", 4}
-		}, "permissions", Fail, "mutatingwebhookconfigurations", "helm upgrade dns"},
-		"not renewed": {func(t *testing.T, f *facts, ca *pki.Pair) {
-			f.answers[0].chain = []*x509.Certificate{issueLeaf(t, ca, servedName, 24*time.Hour).Cert}
-		}, "certificate", Warn, "expires on", "renewed"},
-		"unreached, secret of another authority": {func(t *testing.T, f *facts, _ *pki.Pair) {
-			other := issueLeaf(t, issueAuthority(t), servedName, time.Hour)
-			f.answers, f.secret = nil, &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: other.CertPEM}}
-		}, "certificate", Fail, "secret kubizone-apiserver-serving", "caBundle"},
-		"unreached, secret unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.answers, f.secret, f.secretErr = nil, nil, forbidden }, "certificate", Warn, "could not be read", "permission to read"},
-		"a rule is missing": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.refused = []refusal{{Rules()[4], []string{"get mutatingwebhookconfigurations"}}}
-		}, "permissions", Fail, "mutatingwebhookconfigurations", "rbac.yaml"},
-		"permissions unseen": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.refusedErr = forbidden }, "permissions", Warn,
-			"could not be read", "permission to read"},
-		"etcd away": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0].checks = "[+]ping ok\n[-]etcd failed: reason withheld\nreadyz check failed\n"
-		}, "ready", Fail, "10.0.0.7:10250: etcd", "quorum"},
-		"outgrown": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0].checks = "[-]format failed: the store is of format 99\nreadyz check failed\nok"
-		}, "ready", Fail, "10.0.0.7:10250: format", "rollout"},
-		"etcd corrupt": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0].checks = "[+]ping ok\n[+]etcd-space ok\n[-]etcd-corrupt failed: reason withheld\nhealthz check failed\n"
-		}, "ready", Fail, "10.0.0.7:10250: etcd-corrupt", "docs/operations.md, CORRUPT"},
-		"etcd full": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0].checks = "[-]etcd-space failed: reason withheld\nhealthz check failed\n"
-		}, "ready", Fail, "etcd-space", "quota"},
-		"not synced": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0].checks = "[-]informer-sync failed: reason withheld\n"
-		}, "ready", Fail, "informer-sync", "log"},
-		"a server stops, and another serves": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers = append(f.answers, answer{from: "pod b", checks: "[+]etcd ok\n[-]shutdown failed: reason withheld\n"})
-		}, "ready", Warn, "1 addresses pass every check, and others fail: pod b: shutdown", "run this again in a minute"},
-		"a server starts, and another serves": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers = append(f.answers, answer{from: "pod b", checks: "[-]etcd failed: withheld\n[-]views failed\n[-]etcd failed\n"})
-		}, "ready", Warn, "others fail: pod b: etcd, views", "quorum"},
-		"one server has seen an alarm": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers = append(f.answers, answer{from: "pod b", checks: "[-]etcd-space failed: reason withheld\n"})
-		}, "ready", Fail, "pod b: etcd-space", "raise the quota"},
-		"all servers stop": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0].checks = "[-]shutdown failed: reason withheld\n"
-		}, "ready", Fail, "10.0.0.7:10250: shutdown", "log of the server"},
-		"one path answered": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0].checks, f.answers[0].err = healthz, errors.New("/readyz: i/o timeout")
-		}, "ready", Warn, "10.0.0.7:10250: /readyz: i/o timeout", "pods/proxy"},
-		"no server reached": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.answers[0] = answer{from: "10.0.0.7:10250", err: errors.New("i/o timeout")}
-		}, "ready", Warn, "i/o timeout", "outside the cluster"},
-		"a Zone cannot be read": {func(_ *testing.T, f *facts, _ *pki.Pair) {
-			f.objectsErr = &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "proto: illegal wireType 7"}}
-		}, "namespaces", Fail, "illegal wireType", "kubizone fsck names its key"},
-		"a namespace gone": {func(_ *testing.T, f *facts, _ *pki.Pair) { f.left = map[string]int{"team-b": 2, "team-a": 1} }, "namespaces", Warn, "team-a (1), team-b (2)", "kubectl delete records,delegations,zones --all -n"},
-		"Zones unseen":     {func(_ *testing.T, f *facts, _ *pki.Pair) { f.objectsErr = forbidden }, "namespaces", Warn, "could not be read", "permission to read"},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, test := range slices.Concat(faultsOfCluster, faultsOfCertificates, faultsOfServers, faultsOfZones) {
+		t.Run(test.name, func(t *testing.T) {
 			f, ca := makeHealthyFacts(t)
 			test.break_(t, f, ca)
 			findings := judgeFacts(f, now)
 			got := findCheck(t, findings, test.check)
-			if got.Status != test.status || !strings.Contains(got.Message, test.want) || !strings.Contains(got.Next, test.andThenNext) {
-				t.Errorf("%+v; want %s with %q and next %q", got, test.status, test.want, test.andThenNext)
+			if got.Status != test.status || !strings.Contains(got.Message, test.message) || !strings.Contains(got.Next, test.next) {
+				t.Errorf("%+v; want %s with %q and next %q", got, test.status, test.message, test.next)
 			}
 			for _, finding := range findings {
 				if (finding.Status == OK) != (finding.Next == "") {
@@ -269,133 +183,296 @@ func TestJudge_namesTheFaultAndTheNextStep(t *testing.T) {
 	}
 }
 
-// A server with a certificate of cert-manager needs no right to create certificates.
-func TestJudge_asksForNoRightThatCertManagerHas(t *testing.T) {
-	f, _ := makeHealthyFacts(t)
-	f.registrations[0].Annotations = map[string]string{"cert-manager.io/inject-ca-from": "x/y"}
-	f.refused = refuseAll(func(r Rule) bool { return r.Certificate })
-	if len(f.refused) == 0 {
-		t.Fatal("no rule is about certificates")
-	}
-	if got := findCheck(t, judgeFacts(f, now), "permissions"); got.Status != OK {
-		t.Errorf("%+v", got)
+var faultsOfCluster = []fault{
+	{"kube-apiserver away", func(_ *testing.T, f *facts, _ *pki.Pair) { f.versionErr = errors.New("refused") }, "kube-apiserver", Fail,
+		"refused", "--kubeconfig"},
+	{"no APIService", func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations = f.registrations[1:] }, "installation", Fail,
+		"v1alpha1.kubi.zone does not exist", "kubectl apply"},
+	{"no APIService of a release", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.registrations = f.registrations[:1]
+		f.registrations[0].Annotations = map[string]string{releaseAnnotation: "dns"}
+	}, "installation", Fail, "v1alpha1.bind9.kubi.zone does not exist", "helm rollback dns REVISION -n kubizone-system"},
+	{"nothing installed", func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations, f.service, f.pods = nil, nil, nil }, "installation",
+		Fail, "does not exist", "--set image.repository=REGISTRY/kubizone"},
+	{"APIServices unseen", func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations, f.registrationsErr = nil, forbidden },
+		"installation", Warn, "not read: you lack the right", "a user who may read"},
+	{"APIService of a CRD", func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0].Spec.Service = nil }, "installation", Fail,
+		"CustomResourceDefinition", "migration.md"},
+	{"automanaged", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.registrations[0].Labels = map[string]string{automanaged: "true"}
+	}, "installation", Fail, "CustomResourceDefinition", "kubectl label"},
+	{"no verification", func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[0].Spec.InsecureSkipTLSVerify = true },
+		"installation", Fail, "insecureSkipTLSVerify", "false"},
+	{"not available", func(_ *testing.T, f *facts, _ *pki.Pair) { f.loseAPI("v1alpha1.bind9", "context deadline exceeded") }, "apiservices",
+		Fail, "v1alpha1.bind9.kubi.zone: FailedDiscoveryCheck: context deadline exceeded", "10250"},
+	{"a group that the servers do not serve", func(_ *testing.T, f *facts, _ *pki.Pair) { f.registerACME() }, "apiservices", Fail,
+		"v1alpha1.acme.kubi.zone: FailedDiscoveryCheck", "kubectl delete apiservice v1alpha1.acme.kubi.zone"},
+	{"a clock of an hour ago, and that of kube-apiserver with it", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.ahead = map[string]time.Duration{kubeAPIServer: -time.Hour, "pod a": -time.Hour - time.Second}
+	}, "clocks", Warn, "the clock of this machine and kube-apiserver's are 1h0m0s apart", "set the wrong clock"},
+	{"a server's clock ahead", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.ahead = map[string]time.Duration{kubeAPIServer: time.Minute, "pod a": 11 * time.Minute, "pod b": time.Minute}
+	}, "clocks", Fail, "the clock of pod a is 10m0s ahead of kube-apiserver's", "timedatectl"},
+	{"a server's clock somewhat behind", func(_ *testing.T, f *facts, _ *pki.Pair) { f.ahead["pod a"] = -30 * time.Second }, "clocks", Warn,
+		"is 30s behind kube-apiserver's", "timedatectl"},
+	{"clocks unseen", func(_ *testing.T, f *facts, _ *pki.Pair) { f.ahead = nil }, "clocks", Warn, "no answer has a date", "see servers"},
+}
+
+var faultsOfCertificates = []fault{
+	{"caBundle missing at one", func(_ *testing.T, f *facts, _ *pki.Pair) { f.registrations[1].Spec.CABundle = nil }, "trust", Fail,
+		"different caBundles", "--serving-cert-secret"},
+	{"caBundle empty", func(_ *testing.T, f *facts, _ *pki.Pair) { f.setBundles(nil) }, "trust", Fail, "empty", "--serving-cert-secret"},
+	{"caBundle empty with cert-manager", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.setBundles(nil)
+		f.registrations[0].Annotations = map[string]string{injectAnnotation: "x/y"}
+	}, "trust", Fail, "empty", "cainjector"},
+	{"caBundle garbage", func(_ *testing.T, f *facts, _ *pki.Pair) { f.setBundles([]byte("x")) }, "trust", Fail, "not PEM", "manifest"},
+	{"caBundle expired", func(t *testing.T, f *facts, _ *pki.Pair) {
+		f.setBundles(must.Get(pki.Issue(nil, pki.Authority("a"), now.Add(-48*time.Hour), 24*time.Hour))(t).CertPEM)
+	}, "certificates", Fail, "caBundle of v1alpha1.kubi.zone expired on", "kubectl delete secret"},
+	{"an authority of the future", func(t *testing.T, f *facts, _ *pki.Pair) {
+		f.setBundles(must.Get(pki.Issue(nil, pki.Authority("a"), now.Add(48*time.Hour), 24*time.Hour))(t).CertPEM)
+	}, "certificates", Fail, "is valid from", "set the wrong clock"},
+	{"served by another authority", func(t *testing.T, f *facts, _ *pki.Pair) {
+		f.serveLeaf(issueLeaf(t, issueAuthority(t), servedName, now, 90*24*time.Hour))
+	}, "trust", Fail, "of 10.0.0.7:10250", "put the authority into caBundle"},
+	{"served for another name", func(t *testing.T, f *facts, ca *pki.Pair) {
+		f.serveLeaf(issueLeaf(t, ca, "localhost", now, 90*24*time.Hour))
+	}, "trust", Fail, servedName, "names"},
+	{"a certificate of the future", func(t *testing.T, f *facts, ca *pki.Pair) {
+		f.serveLeaf(issueLeaf(t, ca, servedName, now.Add(2*time.Hour), 90*24*time.Hour))
+	}, "certificates", Fail, "serving of 10.0.0.7:10250 is valid from", "kubectl delete secret -n kubizone-system"},
+	{"kube-apiserver's clock in the past of the certificate", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.ahead = map[string]time.Duration{kubeAPIServer: -3 * time.Hour}
+	}, "certificates", Fail, "is valid from", "set the wrong clock"},
+	{"certificate expired", func(t *testing.T, f *facts, ca *pki.Pair) {
+		f.serveLeaf(issueLeaf(t, ca, servedName, now.Add(-48*time.Hour), 24*time.Hour))
+	}, "certificates", Fail, "serving of 10.0.0.7:10250 expired on", "kubectl delete secret"},
+	{"certificate expired with cert-manager", func(t *testing.T, f *facts, ca *pki.Pair) {
+		f.serveLeaf(issueLeaf(t, ca, servedName, now.Add(-48*time.Hour), 24*time.Hour))
+		f.registrations[0].Annotations = map[string]string{injectAnnotation: "x/y"}
+	}, "certificates", Fail, "expired on", "look at the Certificate"},
+	{"certificate between members expired", func(t *testing.T, f *facts, ca *pki.Pair) {
+		old := issueLeaf(t, ca, "x", now.Add(-48*time.Hour), 24*time.Hour)
+		f.secrets[peerSecret] = &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: old.CertPEM}}
+	}, "certificates", Fail, "Secret kubizone-etcd-peer expired on", "kubectl delete secret -n kubizone-system kubizone-etcd-peer"},
+	{"certificate for etcd near its end", func(t *testing.T, f *facts, ca *pki.Pair) {
+		near := issueLeaf(t, ca, "x", now, time.Hour)
+		f.secrets[etcdClientSecret] = &corev1.Secret{Data: map[string][]byte{corev1.TLSCertKey: near.CertPEM}}
+	}, "certificates", Warn, "Secret kubizone-etcd-client expires on", "renew it"},
+	{"a file of the server near its end", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.overview.Installation.Certificates[1].NotAfter = metav1.NewTime(now.Add(time.Hour))
+	}, "certificates", Warn, "etcd-ca expires on", "renew its file"},
+	{"kube-apiserver's authority for clients expired", func(t *testing.T, f *facts, _ *pki.Pair) {
+		old := must.Get(pki.Issue(nil, pki.Authority("a"), now.Add(-48*time.Hour), 24*time.Hour))(t)
+		f.authorities.Data["requestheader-client-ca-file"] = string(old.CertPEM)
+	}, "certificates", Fail, "requestheader-client-ca-file of kube-apiserver expired", "control plane"},
+	{"not renewed", func(t *testing.T, f *facts, ca *pki.Pair) {
+		f.serveLeaf(issueLeaf(t, ca, servedName, now, 24*time.Hour))
+	},
+		"certificates", Warn, "expires on", "renewed"},
+	{"unreached, secret of another authority", func(t *testing.T, f *facts, _ *pki.Pair) {
+		f.loseServers(errors.New("i/o timeout"))
+		f.secrets[servingSecret].Data[corev1.TLSCertKey] = issueLeaf(t, issueAuthority(t), servedName, now, 90*24*time.Hour).CertPEM
+	}, "trust", Fail, "Secret kubizone-apiserver-serving", "caBundle"},
+	{"unreached, secret unseen", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.loseServers(errors.New("i/o timeout"))
+		f.secrets, f.secretErr = nil, forbidden
+	}, "trust", Warn, "not read: you lack the right", "a user who may read"},
+}
+
+var faultsOfServers = []fault{
+	{"etcd away", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.loseServers(errors.New("timeout"))
+		f.failChecks(1, "etcd-readiness")
+	}, "etcd", Fail, "pod a: etcd-readiness", "members"},
+	{"etcd away at one server", func(_ *testing.T, f *facts, _ *pki.Pair) { f.failChecks(1, "etcd-readiness") }, "etcd", Warn,
+		"pod a: etcd-readiness", "run this again"},
+	{"a member away", func(_ *testing.T, f *facts, _ *pki.Pair) { f.addMembers("", "timeout") }, "etcd", Warn,
+		"1 of 3 members", "Lost member"},
+	{"most members away", func(_ *testing.T, f *facts, _ *pki.Pair) { f.addMembers("timeout", "timeout") }, "etcd", Fail,
+		"2 of 3 members do not answer: e1: timeout", "members"},
+	{"near the quota", func(_ *testing.T, f *facts, _ *pki.Pair) { f.overview.Installation.Etcd.Members[0].InUseBytes = 8 }, "etcd", Warn,
+		"89 %", "KubizoneEtcdNearQuota"},
+	{"outgrown", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.failChecks(0, formatCheck)
+		f.failChecks(1, formatCheck)
+	}, "etcd", Fail, "format", "rollout"},
+	{"etcd corrupt", func(_ *testing.T, f *facts, _ *pki.Pair) { f.failChecks(0, "etcd-corrupt") }, "etcd", Fail, "CORRUPT",
+		"docs/operations.md, CORRUPT"},
+	{"etcd full, seen by one server", func(_ *testing.T, f *facts, _ *pki.Pair) { f.failChecks(0, "etcd-space") }, "etcd", Fail, "NOSPACE",
+		"quota"},
+	{"etcd full, by the Installation", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.overview.Installation.Etcd.Alarms = []string{"NOSPACE"}
+	}, "etcd", Fail, "NOSPACE", "quota"},
+	{"not synced", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.failChecks(0, "informer-sync")
+		f.failChecks(1, "informer-sync")
+	}, "servers", Fail, "informer-sync", "kubectl logs -n kubizone-system"},
+	{"a right is missing", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.answers = []answer{{from: "pod a", failed: []string{"permissions"}}}
+	},
+		"servers", Fail, "pod a: permissions", "apply its manifests"},
+	{"a right was revoked", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.overview.Installation.MissingPermissions = []string{"it lacks the RBAC rule x: no token"}
+	}, "servers", Fail, "RBAC rule x", "kubectl apply"},
+	{"a server stops, and another serves", func(_ *testing.T, f *facts, _ *pki.Pair) { f.failChecks(1, "shutdown") }, "servers", Warn,
+		"1 pass every check, and others fail: pod a: shutdown", "run this again in a minute"},
+	{"no server reached, and kube-apiserver does", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.answers = []answer{{from: "10.0.0.7:10250", err: errors.New("i/o timeout")}}
+	}, "servers", OK, "1 answer kube-apiserver", ""},
+	{"no server reached", func(_ *testing.T, f *facts, _ *pki.Pair) { f.loseServers(errors.New("i/o timeout")) }, "servers", Warn,
+		"i/o timeout", "pods/proxy"},
+	{"nothing selected", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.loseServers(errors.New("refused"))
+		f.slices, f.answers = nil, nil
+	}, "servers", Fail, "selects no pod", "statefulsets"},
+	{"none ready", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.loseServers(errors.New("refused"))
+		*f.slices[0].Endpoints[0].Conditions.Ready = false
+	}, "servers", Fail, "none of 1 is ready", "an image"},
+	{"no controller", func(_ *testing.T, f *facts, _ *pki.Pair) { f.endProcess("controller") }, "processes", Fail,
+		"no replica works: controller since 2m (changes",
+		"start kubizone"},
+	{"never a controller", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.overview.Installation.Processes = f.overview.Installation.Processes[:1]
+	}, "processes", Warn, "no controller has a Lease", "start kubizone"},
+	{"never a controller, and a zone waits", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.overview.Installation.Processes = f.overview.Installation.Processes[:1]
+		f.makeBehind(v1alpha1.ReasonPending, "")
+	}, "processes", Fail, "no controller has a Lease", "start kubizone"},
+	{"never a fleet", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.overview.Installation.Processes = f.overview.Installation.Processes[:2]
+	}, "processes", Warn, "no fleet has a Lease", "start kubizone"},
+	{"Leases unread", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.overview.Installation.Unknown = []v1alpha1.InstallationUnknown{{Part: "processes", Reason: "outside of a pod; see healthz"}}
+	}, "processes", Warn, "outside of a pod", "see healthz"},
+	{"a signer is silent", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.instances = append(f.instances, makeInstance("signer-0", "Degraded", metav1.ConditionTrue))
+	}, "bind9", Fail, "1 of 2 are not ready (dns/signer-0): AgentSilent: no answer",
+		"kubectl describe bind9instance signer-0 -n dns"},
+}
+
+func (f *facts) addMembers(errs ...string) {
+	for i, err := range errs {
+		f.overview.Installation.Etcd.Members = append(f.overview.Installation.Etcd.Members,
+			v1alpha1.InstallationEtcdMember{Endpoint: "e" + string(rune('1'+i)), Error: err})
 	}
 }
 
-// Only a member of a cluster keeps a peer certificate.
-func TestJudge_asksMembersAloneForTheRightsOfMembers(t *testing.T) {
-	f, _ := makeHealthyFacts(t)
-	f.refused = refuseAll(func(r Rule) bool { return r.Peers })
-	if got := findCheck(t, judgeFacts(f, now), "permissions"); got.Status != OK {
-		t.Errorf("%+v", got)
-	}
-	f.pods[0].Spec.InitContainers = []corev1.Container{{Args: []string{"peer-certificate"}}}
-	if got := findCheck(t, judgeFacts(f, now), "permissions"); got.Status != Fail || !strings.Contains(got.Message, "kubizone-etcd-peer") {
-		t.Errorf("%+v", got)
-	}
+var faultsOfZones = []fault{
+	{"behind", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.makeBehind(v1alpha1.ReasonNotDelegatedOrServable, "no rule")
+		f.makeBehind(v1alpha1.ReasonClassPaused, "c: the class is paused; the platform sets spec.paused")
+		f.makeBehind(v1alpha1.ReasonNotDelegatedOrServable, "no rule")
+	}, "zones", Fail,
+		"1 of 3 are not current, ClassPaused: Zone team/zClassPaused for 3m: c: the class is paused",
+		"the platform sets spec.paused"},
+	{"behind without a next step", func(_ *testing.T, f *facts, _ *pki.Pair) { f.makeBehind("Other", "") }, "zones", Fail, "current, Other",
+		"kubectl get zone zOther -n team"},
+	{"a Record is old", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.overview.OldestUnconfirmed = &status.Item{Kind: "Record", Namespace: "team", Name: "www", Reason: "Pending",
+			Since: timeBefore(time.Hour)}
+	}, "zones", Warn, "all 3 are current, but Record team/www is unconfirmed for 60m: Pending", "kubectl kubizone why"},
+	{"a Zone cannot be read", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.loseServers(&apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: 500, Message: "illegal wireType 7"}})
+	}, "zones", Fail, "illegal wireType", "kubizone fsck"},
+	{"zones unseen", func(_ *testing.T, f *facts, _ *pki.Pair) { f.loseServers(forbidden) }, "zones", Warn,
+		"you lack the right", "a user who"},
+	{"paused", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.overview.Paused = []status.Item{{Kind: "DNSClass", Name: "c"}}
+	}, "paused", Warn,
+		"DNSClass c", "spec.paused"},
+	{"withdrawn", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.overview.Withdrawn = []status.Item{{Kind: "Record", Namespace: "team", Name: "www", Until: timeBefore(-5 * time.Hour)}}
+	}, "withdrawn", Warn, "Record team/www ends in 5h", "restore the rule"},
+	{"no backup", func(_ *testing.T, f *facts, _ *pki.Pair) { f.overview.Installation.LastBackup = nil }, "backup", Warn,
+		"none", "kubizone backup"},
+	{"an old backup", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.overview.Installation.LastBackup = timeBefore(72 * time.Hour)
+	}, "backup",
+		Warn, "3d old", "kubizone backup"},
+	{"a namespace gone", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.overview.Installation.NamespacesGone = []string{"a", "b", "c", "d"}
+	}, "namespaces", Warn, "a, b, c and 1 more", "kubectl delete records,delegations,zones --all -n"},
+	{"a right is missing", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.overview.Unread = []status.Unread{{Resource: "dnsclasses.kubi.zone", Reason: "you lack it"}}
+	}, "rights", Warn, "dnsclasses.kubi.zone: you lack it", "kubizone-operator"},
 }
 
-// Only the pod of the mode embedded acts as the controller or the primary.
-func TestJudge_asksOnePodAloneForTheRightToActAsOthers(t *testing.T) {
-	f, _ := makeHealthyFacts(t)
-	f.refused = refuseAll(func(r Rule) bool { return r.Beside != "" })
-	if got := findCheck(t, judgeFacts(f, now), "permissions"); got.Status != OK || len(f.refused) != 2 {
-		t.Errorf("%+v", got)
-	}
-	f.pods[0].Spec.Containers = []corev1.Container{{Args: []string{"apiserver", "--", "controller"}}}
-	got := findCheck(t, judgeFacts(f, now), "permissions")
-	of := func(account string) bool { return strings.Contains(got.Message, account) }
-	if got.Status != Fail || !of("kubizone-controller") || of("kubizone-primary") {
-		t.Errorf("%+v", got)
-	}
-}
-
-// D3
-func TestWrite_endsWithAnErrorForAFailAlone(t *testing.T) {
-	bad := []Finding{ok("a", "fine"), warn("b", "hm", "look"), fail("c", "broken", "mend")}
-	var out bytes.Buffer
-	if err := writeFindings(&out, &output.Format{}, bad); !errors.Is(err, ErrFailed) {
-		t.Error(err)
-	}
-	if err := writeFindings(&bytes.Buffer{}, &output.Format{}, bad[:2]); err != nil {
-		t.Error(err)
-	}
-	want := "CAUSE: c: broken\nNEXT:  mend\n\nOK    a  fine\nWARN  b  hm\n         next: look\nFAIL  c  broken\n"
-	if out.String() != want {
-		t.Errorf("%q", out.String())
-	}
-}
-
-// D4: the cause is printed first, and its consequences refer to it.
-func TestWrite_putsTheCauseInFront_D4(t *testing.T) {
-	unreached := func(f *facts, want string) {
-		f.registrations[0].Status.Conditions[0] = apiregistrationv1.APIServiceCondition{Type: apiregistrationv1.Available,
-			Status: apiregistrationv1.ConditionFalse, Reason: "FailedDiscoveryCheck", Message: want}
-	}
-	for name, test := range map[string]struct {
-		break_        func(*facts)
-		cause         string
-		follow        int // FAILs caused by it
-		nextsReported int // steps of the others
+// D3, D4: the first FAIL is the cause, with the only NEXT, at the end.
+func TestJudge_namesOneCause_D4(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		break_ func(*facts)
+		cause  string
+		fails  int
 	}{
-		"packets dropped": {func(f *facts) {
-			unreached(f, "timeout")
-			f.answers[0] = answer{from: "10.0.0.7:10250", err: errors.New("timeout")}
-		}, "apiservice", 0, 1},
-		"etcd stopped": {func(f *facts) {
-			unreached(f, "bad status")
-			f.answers[0].checks = "[-]etcd-readiness failed: reason withheld\n"
+		{"nothing", func(*facts) {}, "", 0},
+		{"packets dropped", func(f *facts) {
+			f.loseServers(errors.New("timeout"))
+			f.loseAPI("v1alpha1", "timeout")
+		}, "apiservices", 1},
+		{"etcd stopped", func(f *facts) {
+			f.loseServers(errors.New("timeout"))
+			f.failChecks(1, "etcd-readiness")
+			f.loseAPI("v1alpha1", "bad status")
 			f.slices[0].Endpoints[0].Conditions.Ready = ptr.To(false)
-		}, "ready", 2, 0},
-		"another authority": {func(f *facts) {
-			unreached(f, "x509")
+		}, "etcd", 3},
+		{"another authority", func(f *facts) {
+			f.loseAPI("v1alpha1", "x509")
 			f.setBundles(issueAuthority(t).CertPEM)
-		}, "certificate", 1, 0},
-		"a server of the past": {func(f *facts) {
-			unreached(f, "x509")
-			f.ahead["10.0.0.7:10250"] = -48 * time.Hour
+		}, "trust", 2},
+		{"a server of the past", func(f *facts) {
+			f.ahead["pod a"] = -48 * time.Hour
 			f.setBundles(nil)
-		}, "clocks", 3, 0},
-		"no right to write caBundle": {func(f *facts) {
-			unreached(f, "x509")
+			f.loseAPI("v1alpha1", "x509")
+		}, "clocks", 3},
+		{"no right to write caBundle", func(f *facts) {
 			f.setBundles(nil)
-			f.refused = refuseAll(func(r Rule) bool { return r.Certificate })
-		}, "permissions", 3, 0},
-		"no APIService, and no pod": {func(f *facts) {
-			f.registrations, f.slices = f.registrations[1:], nil
-		}, "apiservice", 1, 2},
+			f.answers = []answer{{from: "pod a", failed: []string{"permissions"}}}
+			f.loseAPI("v1alpha1", "x509")
+		}, "servers", 3},
+		{"no APIService, and no pod", func(f *facts) {
+			f.loseServers(errors.New("refused"))
+			f.registrations, f.slices, f.answers = f.registrations[1:], nil, nil
+		}, "installation", 2},
+		{"no controller", func(f *facts) {
+			f.endProcess("controller")
+			f.makeBehind(v1alpha1.ReasonNoController, "none works; start it")
+		}, "processes", 2},
+		{"acme is not served, and a zone is paused", func(f *facts) {
+			f.registerACME()
+			f.makeBehind(v1alpha1.ReasonPaused, "the zone is paused; remove the annotation")
+		}, "apiservices", 2},
 	} {
 		f, _ := makeHealthyFacts(t)
 		test.break_(f)
+		diagnosis := Diagnosis{Checks: judgeFacts(f, now)}
+		text := output.NewText(&bytes.Buffer{})
+		diagnosis.printText(text)
 		var out bytes.Buffer
-		err := writeFindings(&out, &output.Format{}, judgeFacts(f, now))
-		reported := strings.Count(out.String(), "\n                   next: ")
-		follow := strings.Count(out.String(), "\n                   next: repair the cause above first")
-		if !errors.Is(err, ErrFailed) || !strings.HasPrefix(out.String(), "CAUSE: "+test.cause+": ") || follow != test.follow ||
-			reported-follow != test.nextsReported {
-			t.Errorf("%s: %v, %d follow:\n%s", name, err, follow, out.String())
+		must.Get(text.WriteTo(&out))(t)
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if test.cause == "" {
+			if strings.Contains(out.String(), "CAUSE") || findCause(diagnosis.Checks) != nil {
+				t.Errorf("%s:\n%s", test.name, out.String())
+			}
+			continue
+		}
+		n := strings.Count(out.String(), "FAIL  ")
+		if n != test.fails || !strings.HasPrefix(lines[len(lines)-2], "CAUSE: "+test.cause+": ") ||
+			!strings.HasPrefix(lines[len(lines)-1], "NEXT: ") || strings.Count(strings.ToUpper(out.String()), "NEXT: ") != 1 {
+			t.Errorf("%s: %d failures\n%s", test.name, n, out.String())
 		}
 	}
 }
 
-func (f *facts) registerACME() {
-	acme := *f.registrations[0].DeepCopy()
-	acme.Name, acme.Spec.CABundle = "v1alpha1.acme.kubi.zone", nil
-	acme.Status.Conditions[0].Status, acme.Status.Conditions[0].Reason = apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck"
-	f.registrations = append(f.registrations, acme)
-}
-
-func (f *facts) setBundles(bundle []byte) {
-	for i := range f.registrations {
-		f.registrations[i].Spec.CABundle = bundle
-	}
-}
-
-func refuseAll(of func(Rule) bool) (all []refusal) {
-	for _, rule := range Rules() {
-		if of(rule) {
-			all = append(all, refusal{rule, []string{"get " + rule.Resources[0] + " " + strings.Join(rule.ResourceNames, " ")}})
+// The processes are those that renew Leases.
+func TestJudge_knowsTheEffectOfEachProcess(t *testing.T) {
+	for _, process := range []string{heartbeat.Controller, heartbeat.Primary, heartbeat.Fleet, heartbeat.ExternalDNS} {
+		if effects[process] == "" {
+			t.Errorf("of %s", process)
 		}
 	}
-	return all
 }

@@ -113,18 +113,13 @@ func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument
 			return at, err
 		}
 	}
-	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN,
-		strings.ToLower(strings.TrimSuffix(argument, "."))+".").String()}
-	list, err := zones.Zones(cmp.Or(o.Namespace(), metav1.NamespaceAll)).List(ctx, options)
-	if apierrors.IsForbidden(err) {
-		list, err = zones.Zones(namespace).List(ctx, options)
-	}
+	list, err := o.ZonesNamed(ctx, client, argument, namespace)
 	if err != nil {
-		return at, fmt.Errorf("zone %s: %w", argument, err)
+		return at, err
 	}
 	var found []string
-	for i := range list.Items {
-		zone := &list.Items[i]
+	for i := range list {
+		zone := &list[i]
 		at = types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}
 		found = append(found, fmt.Sprintf("%s (view %q)", at, zone.Status.View))
 	}
@@ -135,6 +130,21 @@ func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument
 		return at, nil
 	}
 	return at, fmt.Errorf("%s is the name of several zones; write the object of one: %s", argument, strings.Join(found, ", "))
+}
+
+// ZonesNamed returns the zones of a DNS name, in the namespaces whose zones the user may list.
+func (o *Options) ZonesNamed(ctx context.Context, client versioned.Interface, fqdn, namespace string) ([]v1alpha1.Zone, error) {
+	zones := client.KubizoneV1alpha1()
+	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN,
+		strings.ToLower(strings.TrimSuffix(fqdn, "."))+".").String()}
+	list, err := zones.Zones(cmp.Or(o.Namespace(), metav1.NamespaceAll)).List(ctx, options)
+	if apierrors.IsForbidden(err) {
+		list, err = zones.Zones(namespace).List(ctx, options)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("zone %s: %w", fqdn, err)
+	}
+	return list.Items, nil
 }
 
 // Client returns the client configuration, and the namespace of -n or else the context.

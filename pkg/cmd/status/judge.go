@@ -164,6 +164,9 @@ func (o *Overview) sortItems() {
 		return cmp.Or(cmp.Compare(nanos(a.Until), nanos(b.Until)), cmp.Compare(nanos(a.Since), nanos(b.Since)),
 			cmp.Compare(a.Object(), b.Object()))
 	}
+	slices.SortStableFunc(o.Unread, func(a, b Unread) int {
+		return cmp.Or(cmp.Compare(b.Verb+b.Resource, a.Verb+a.Resource), cmp.Compare(a.Namespace, b.Namespace))
+	})
 	for _, items := range [][]Item{o.NotCurrent, o.Held, o.Paused, o.Withdrawn, o.Refused} {
 		slices.SortFunc(items, order)
 	}
@@ -200,7 +203,7 @@ func (o *Overview) Summary() string {
 
 func (o *Overview) judgeZones() error {
 	switch {
-	case !o.zonesRead:
+	case !o.ZonesRead:
 		return ErrUnread
 	case len(o.NotCurrent) > 0:
 		return ErrBehind

@@ -42,8 +42,8 @@ type Overview struct {
 	Installation *v1alpha1.InstallationStatus `json:"installation,omitempty"`
 	// Unread are lists and objects that could not be read.
 	Unread []Unread `json:"unread,omitempty"`
-
-	zonesRead bool
+	// ZonesRead is true if the zones of a namespace were read.
+	ZonesRead bool `json:"-"`
 }
 
 // Item is an object that a person may have to look at.
@@ -57,6 +57,8 @@ type Item struct {
 	Message   string       `json:"message,omitempty"`
 	Since     *metav1.Time `json:"since,omitempty"`
 	Until     *metav1.Time `json:"until,omitempty"`
+	// LastChange of a zone has user, time and serial.
+	LastChange string `json:"lastChange,omitempty"`
 }
 
 // RecordCount is the number of Records that are not Ready for a reason.
@@ -74,6 +76,7 @@ type Unread struct {
 	Namespace string `json:"namespace,omitempty"`
 	Forbidden bool   `json:"forbidden"`
 	Reason    string `json:"reason"`
+	Err       error  `json:"-"`
 }
 
 // Object returns NAMESPACE/NAME, or NAME.

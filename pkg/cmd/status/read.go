@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +23,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/acme"
 	"kubi.zone/kubizone/pkg/cmd/cluster"
+	"kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/pkg/load"
 )
 
@@ -34,12 +36,18 @@ type Reader struct {
 	fallback string
 }
 
-// reading is a Reader with its result.
+// reading is a Reader with its result, which mu guards.
 type reading struct {
 	*Reader
 	*Overview
 	namespaces []string
 	each       func(*v1alpha1.Zone)
+	mu         sync.Mutex
+}
+
+// ReadAll returns the state of all namespaces: the part that was answered when ctx ended.
+func ReadAll(ctx context.Context, objects versioned.Interface, core cluster.Interface) *Overview {
+	return (&Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: []string{metav1.NamespaceAll}}).Read(ctx, nil)
 }
 
 // NewReader returns a Reader of namespaces. NamespaceAll alone means all, or fallback if the user may not list zones
@@ -63,57 +71,92 @@ func NewReader(config *rest.Config, namespaces []string, fallback string) (*Read
 func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
-	f := &reading{r, &Overview{Time: metav1.Now(), NotCurrent: []Item{}}, r.namespaces, each}
-	f.readZones(ctx)
-	f.readInstallation(ctx)
-	f.readClasses(ctx)
-	f.readRecords(ctx)
-	f.readRefusals(ctx)
+	f := &reading{Reader: r, Overview: &Overview{Time: metav1.Now(), NotCurrent: []Item{}}, namespaces: r.namespaces, each: each}
+	var all sync.WaitGroup
+	all.Go(func() { f.readInstallation(ctx) })
+	all.Go(func() { f.readClasses(ctx) })
+	f.readZones(ctx) // decides the namespaces
+	all.Go(func() { f.readRecords(ctx) })
+	all.Go(func() { f.readUpdateKeys(ctx) })
+	all.Go(func() { f.readEvents(ctx) })
+	all.Go(func() { f.readChallenges(ctx) })
+	all.Wait()
 	f.sortItems()
+	f.readLastChanges(ctx, f.NotCurrent)
 	return f.Overview
+}
+
+// maxLastChanges bounds the zones of a list with a last change.
+const maxLastChanges = 5
+
+func (f *reading) readLastChanges(ctx context.Context, zones []Item) {
+	past := history.Reader{Client: f.api}
+	for i := range zones[:min(len(zones), maxLastChanges)] {
+		if step := past.LastOfZone(ctx, zones[i].Namespace, zones[i].Name); step != nil {
+			by := history.AuthorOf(step)
+			zones[i].LastChange = by.String()
+		}
+	}
 }
 
 // addUnread notes a list or an object that could not be read.
 func (f *reading) addUnread(verb, resource, namespace string, err error) {
-	u := Unread{Verb: verb, Resource: resource, Namespace: namespace, Reason: err.Error(), Forbidden: apierrors.IsForbidden(err)}
+	u := Unread{Verb: verb, Resource: resource, Namespace: namespace, Reason: err.Error(), Forbidden: apierrors.IsForbidden(err), Err: err}
 	if u.Forbidden {
 		u.Reason = "you lack the right to " + verb + " " + resource
 		if namespace != "" {
 			u.Reason += " in namespace " + namespace
 		}
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.Unread = append(f.Unread, u)
 }
 
-// eachObject calls do for the objects of a list in each namespace. ok is true if a namespace was read.
-func eachObject[L, T runtime.Object](ctx context.Context, f *reading, resource string, options metav1.ListOptions,
-	list func(namespace string) func(context.Context, metav1.ListOptions) (L, error), do func(T)) (ok bool) {
-	for _, namespace := range f.namespaces {
-		err := load.EachItem(ctx, list(namespace), options, func(o T) error { do(o); return nil })
-		if err != nil {
-			f.addUnread("list", resource, namespace, err)
-		} else {
-			ok = true
+// eachObject calls do, under mu, for the objects of a list in each namespace. The error is nil if a namespace was read.
+// An API that the cluster lacks has no objects.
+func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces []string, resource string, selector fields.Selector,
+	list func(namespace string) func(context.Context, metav1.ListOptions) (L, error), do func(T)) (err error) {
+	options, read := metav1.ListOptions{FieldSelector: selector.String()}, false
+	for _, namespace := range namespaces {
+		failed := load.EachItem(ctx, list(namespace), options, func(o T) error {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			do(o)
+			return nil
+		})
+		switch {
+		case failed == nil:
+			read = true
+		case !apierrors.IsNotFound(failed):
+			f.addUnread("list", resource, namespace, failed)
+			err = failed
 		}
 	}
-	return ok
+	if read {
+		return nil
+	}
+	return err
 }
 
 func (f *reading) readZones(ctx context.Context) {
-	list := func(namespace string) func(context.Context, metav1.ListOptions) (*v1alpha1.ZoneList, error) {
-		return f.api.Zones(namespace).List
+	read := func() error {
+		return eachObject(ctx, f, f.namespaces, "zones.kubi.zone", fields.Everything(),
+			func(namespace string) func(context.Context, metav1.ListOptions) (*v1alpha1.ZoneList, error) {
+				return f.api.Zones(namespace).List
+			}, func(zone *v1alpha1.Zone) {
+				f.addZone(zone)
+				if f.each != nil {
+					f.each(zone)
+				}
+			})
 	}
-	add := func(zone *v1alpha1.Zone) {
-		f.addZone(zone)
-		if f.each != nil {
-			f.each(zone)
-		}
-	}
-	f.zonesRead = eachObject(ctx, f, "zones.kubi.zone", metav1.ListOptions{}, list, add)
-	if !f.zonesRead && f.fallback != "" && f.Unread[0].Forbidden {
+	err := read()
+	if f.fallback != "" && apierrors.IsForbidden(err) {
 		f.namespaces = []string{f.fallback}
-		f.zonesRead = eachObject(ctx, f, "zones.kubi.zone", metav1.ListOptions{}, list, add)
+		err = read()
 	}
+	f.ZonesRead = err == nil
 	f.Namespaces = slices.DeleteFunc(slices.Clone(f.namespaces), func(name string) bool { return name == metav1.NamespaceAll })
 }
 
@@ -127,15 +170,15 @@ func (f *reading) readInstallation(ctx context.Context) {
 }
 
 func (f *reading) readClasses(ctx context.Context) {
-	err := load.EachItem(ctx, f.api.DNSClasses().List, metav1.ListOptions{}, func(class *v1alpha1.DNSClass) error {
-		if class.Spec.Paused {
-			f.Paused = append(f.Paused, Item{Kind: "DNSClass", Name: class.Name, Message: "spec.paused of the class is true"})
-		}
-		return nil
-	})
-	if err != nil {
-		f.addUnread("list", "dnsclasses.kubi.zone", "", err)
-	}
+	_ = eachObject(ctx, f, []string{metav1.NamespaceAll}, "dnsclasses.kubi.zone", fields.Everything(),
+		func(string) func(context.Context, metav1.ListOptions) (*v1alpha1.DNSClassList, error) {
+			return f.api.DNSClasses().List
+		},
+		func(class *v1alpha1.DNSClass) {
+			if class.Spec.Paused {
+				f.Paused = append(f.Paused, Item{Kind: "DNSClass", Name: class.Name, Message: "spec.paused of the class is true"})
+			}
+		})
 }
 
 func (f *reading) readRecords(ctx context.Context) {
@@ -143,15 +186,15 @@ func (f *reading) readRecords(ctx context.Context) {
 		return f.api.Records(namespace).List
 	}
 	byReason := map[string]*RecordCount{}
-	open := metav1.ListOptions{FieldSelector: fields.OneTermNotEqualSelector(v1alpha1.FieldRecordReady,
-		string(metav1.ConditionTrue)).String()}
-	if !eachObject(ctx, f, "records.kubi.zone", open, list, func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) }) {
+	open := fields.OneTermNotEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionTrue))
+	if eachObject(ctx, f, f.namespaces, "records.kubi.zone", open, list,
+		func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) }) != nil {
 		return // the other list would fail, too
 	}
 	for _, count := range byReason {
 		f.Records = append(f.Records, *count)
 	}
-	eachObject(ctx, f, "records.kubi.zone", metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordWithdrawn + "=true"}, list,
+	_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, "true"), list,
 		func(record *v1alpha1.Record) {
 			if ends := record.Status.EndsAt; ends != nil {
 				f.Withdrawn = append(f.Withdrawn, Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name,
@@ -160,24 +203,30 @@ func (f *reading) readRecords(ctx context.Context) {
 		})
 }
 
-func (f *reading) readRefusals(ctx context.Context) {
-	eachObject(ctx, f, "updatekeys.kubi.zone", metav1.ListOptions{},
+func (f *reading) readUpdateKeys(ctx context.Context) {
+	_ = eachObject(ctx, f, f.namespaces, "updatekeys.kubi.zone", fields.Everything(),
 		func(namespace string) func(context.Context, metav1.ListOptions) (*v1alpha1.UpdateKeyList, error) {
 			return f.api.UpdateKeys(namespace).List
 		}, f.addUpdateKey)
+}
+
+func (f *reading) readEvents(ctx context.Context) {
+	_ = eachObject(ctx, f, f.namespaces, "events.events.k8s.io", fields.OneTermEqualSelector("reason", "NameRefused"),
+		func(namespace string) func(context.Context, metav1.ListOptions) (*eventsv1.EventList, error) {
+			return f.core.EventsV1().Events(namespace).List
+		}, f.addEvent)
+}
+
+// readChallenges lists by bare requests, since the client does not know the kind of cert-manager.
+func (f *reading) readChallenges(ctx context.Context) {
 	for _, namespace := range f.namespaces {
-		err := load.EachItem(ctx, f.core.EventsV1().Events(namespace).List, metav1.ListOptions{FieldSelector: "reason=NameRefused"},
-			func(event *eventsv1.Event) error { f.addEvent(event); return nil })
-		if err != nil && !apierrors.IsNotFound(err) { // kubizone up has no Events
-			f.addUnread("list", "events.events.k8s.io", namespace, err)
-		}
-		if err := f.readChallenges(ctx, namespace); err != nil && !apierrors.IsNotFound(err) { // no cert-manager
+		if err := f.readChallengesIn(ctx, namespace); err != nil && !apierrors.IsNotFound(err) { // no cert-manager
 			f.addUnread("list", "challenges.acme.cert-manager.io", namespace, err)
 		}
 	}
 }
 
-func (f *reading) readChallenges(ctx context.Context, namespace string) error {
+func (f *reading) readChallengesIn(ctx context.Context, namespace string) error {
 	path := "/apis/acme.cert-manager.io/v1/challenges"
 	if namespace != metav1.NamespaceAll {
 		path = strings.Replace(path, "challenges", "namespaces/"+namespace+"/challenges", 1)
@@ -197,7 +246,9 @@ func (f *reading) readChallenges(ctx context.Context, namespace string) error {
 		}
 		for i := range page.Items {
 			if one := &page.Items[i]; one.Spec.Solver.DNS01.Webhook.GroupName == acme.GroupName {
+				f.mu.Lock()
 				f.addChallenge(one)
+				f.mu.Unlock()
 			}
 		}
 		if next = page.Continue; next == "" {

@@ -74,6 +74,12 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = answer.Encode(apierrors.NewNotFound(schema.GroupResource{Resource: resource}, "").Status())
 		return
 	}
+	if len(parts) > 2 && parts[2] == "changes" {
+		at := metav1.Time{Time: time.Date(2026, 11, 20, 14, 0, 0, 0, time.UTC)}
+		_ = answer.Encode(v1alpha1.ZoneChanges{TypeMeta: metav1.TypeMeta{Kind: "ZoneChanges", APIVersion: "kubi.zone/v1alpha1"},
+			History: []v1alpha1.HistoryStep{{Serial: 7, By: "carol", Time: &at}}})
+		return
+	}
 	if len(parts) > 1 {
 		_ = answer.Encode(objects[0])
 		return
@@ -193,6 +199,10 @@ Zone team-a/held held.example. 2d2h MassDeletion because of MassDeletion
 Zone team-b/new new.example. 60m Pending no controller has judged it yet
 Zone team-b/late late.example. 5m NoController because of NoController
 Zone team-b/edited edited.example. Pending no controller has judged the last change yet
+last change of zone held.example.: by carol at 2026-11-20T14:00:00Z, serial 7
+last change of zone new.example.: by carol at 2026-11-20T14:00:00Z, serial 7
+last change of zone late.example.: by carol at 2026-11-20T14:00:00Z, serial 7
+last change of zone edited.example.: by carol at 2026-11-20T14:00:00Z, serial 7
 
 HELD OBJECT NAME SINCE REASON MESSAGE
 Zone team-a/held held.example. 2d2h MassDeletion because of MassDeletion

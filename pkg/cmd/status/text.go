@@ -115,6 +115,11 @@ func (o *Overview) printItems(text *output.Text, title string, items []Item) {
 	}
 	text.Line("")
 	printRows(text, []string{title, "OBJECT", "NAME", when, "REASON", "MESSAGE"}, rows)
+	for i := range items {
+		if items[i].LastChange != "" {
+			text.Line("last change of zone %s: by %s", items[i].FQDN, items[i].LastChange)
+		}
+	}
 }
 
 func (o *Overview) printInstallation(text *output.Text) {
@@ -149,6 +154,9 @@ func (o *Overview) printInstallation(text *output.Text) {
 			word = "warning"
 		}
 		text.Line("%s: the last backup is %s old", word, o.AgeOf(s.LastBackup))
+	}
+	for _, one := range s.MissingPermissions {
+		text.Line("error: %s", one)
 	}
 	for _, one := range s.Unknown {
 		text.Line("?: %s: %s", one.Part, one.Reason)

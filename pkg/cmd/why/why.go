@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
+	"kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/pkg/reasons"
 	"kubi.zone/kubizone/pkg/verify"
 	"kubi.zone/kubizone/pkg/why"
@@ -83,7 +84,8 @@ the zone's NS names.`,
 		if len(arguments) > 1 {
 			question.Type = arguments[1]
 		}
-		chain, err := why.Ask(command.Context(), why.Clients{API: api, Ask: verify.Ask}, question)
+		clients := why.Clients{API: api, Ask: verify.Ask, History: &history.Reader{Client: api.KubizoneV1alpha1()}}
+		chain, err := why.Ask(command.Context(), clients, question)
 		if err != nil {
 			return err
 		}

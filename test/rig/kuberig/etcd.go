@@ -28,15 +28,16 @@ type Etcd struct {
 
 // StartEtcd runs a member on dir until Close, without TLS, and without fsync, since a killed process loses nothing.
 func StartEtcd(ctx context.Context, dir string) (*Etcd, error) {
-	return startEtcd(ctx, dir, transport.TLSInfo{})
+	return startEtcd(ctx, dir, transport.TLSInfo{}, 0)
 }
 
-// StartSecureEtcd is StartEtcd with TLS: clients need a certificate of the authority.
-func StartSecureEtcd(ctx context.Context, dir string, authority *rig.Authority) (*Etcd, error) {
+// StartSecureEtcd is StartEtcd with TLS: clients need a certificate of the authority, and may know the member by
+// further hosts. The quota is in octets; 0: etcd's.
+func StartSecureEtcd(ctx context.Context, dir string, authority *rig.Authority, quota int64, hosts ...string) (*Etcd, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	serving, err := authority.Serving("127.0.0.1")
+	serving, err := authority.Serving(append(hosts, "127.0.0.1")...)
 	if err != nil {
 		return nil, err
 	}
@@ -47,10 +48,10 @@ func StartSecureEtcd(ctx context.Context, dir string, authority *rig.Authority) 
 	if clients.CertFile, clients.KeyFile, err = serving.Write(filepath.Join(dir, "serving")); err != nil {
 		return nil, err
 	}
-	return startEtcd(ctx, dir, clients)
+	return startEtcd(ctx, dir, clients, quota)
 }
 
-func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etcd, error) {
+func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo, quota int64) (*Etcd, error) {
 	rig.SpareGarbage()
 	var urls [2]url.URL
 	for i := range urls {
@@ -67,7 +68,7 @@ func startEtcd(ctx context.Context, dir string, clients transport.TLSInfo) (*Etc
 		return nil, err
 	}
 	c := embed.NewConfig()
-	c.ClientTLSInfo = clients
+	c.ClientTLSInfo, c.QuotaBackendBytes = clients, quota
 	c.Dir, c.UnsafeNoFsync = filepath.Join(dir, "member"), true
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
 	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]

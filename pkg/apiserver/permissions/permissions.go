@@ -1,12 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package apiserver
+package permissions
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,16 +23,23 @@ import (
 	"k8s.io/klog/v2"
 )
 
-const permissionsPause = 5 * time.Second
+// Pauses between questions while a permission is missing, and afterwards.
+const (
+	askPause   = 5 * time.Second
+	checkPause = time.Minute
+)
 
-type rule struct {
+// Rule is an RBAC rule of one resource.
+type Rule struct {
 	group, resource, subresource string
 	namespace, name              string
 	verbs                        []string
 	purpose                      string
+	// optional rules do not hold back readiness.
+	optional bool
 }
 
-func (r rule) String() string {
+func (r Rule) String() string {
 	resource := r.resource
 	if r.subresource != "" {
 		resource += "/" + r.subresource
@@ -47,25 +55,33 @@ func (r rule) String() string {
 	return text
 }
 
+// ConfigMap of kube-system has the authorities of client certificates.
+const ConfigMap = "extension-apiserver-authentication"
+
 var informed = []string{"get", "list", "watch"}
 
+// Rules by their purpose.
 var (
-	tokenReviewRules = []rule{
+	TokenReviews = []Rule{
 		{group: "authentication.k8s.io", resource: "tokenreviews", verbs: []string{"create"}, purpose: "no request with a token is " +
 			"authenticated"},
 	}
-	authenticationConfigRules = []rule{
-		{resource: "configmaps", namespace: metav1.NamespaceSystem, name: authenticationConfigMap, verbs: informed,
+	AuthenticationConfig = []Rule{
+		{resource: "configmaps", namespace: metav1.NamespaceSystem, name: ConfigMap, verbs: informed,
 			purpose: "kube-apiserver's aggregator and client certificates cannot be verified"},
 	}
-	accessReviewRules = []rule{
+	AccessReviews = []Rule{
 		{group: "authorization.k8s.io", resource: "subjectaccessreviews", verbs: []string{"create"}, purpose: "no user outside of " +
 			"system:masters is allowed anything"},
 	}
-	namespaceRules = []rule{
+	Namespaces = []Rule{
 		{resource: "namespaces", verbs: informed, purpose: "nothing can be created, and namespaces that are gone are not noticed"},
 	}
-	flowControlRules = []rule{
+	Events = []Rule{
+		{group: "events.k8s.io", resource: "events", verbs: []string{"create", "patch"}, optional: true, purpose: "no Event tells which " +
+			"zones are held, or what the rules of a zone allow no more"},
+	}
+	FlowControl = []Rule{
 		{group: "flowcontrol.apiserver.k8s.io", resource: "flowschemas", verbs: informed, purpose: "priority and fairness has no " +
 			"configuration"},
 		{group: "flowcontrol.apiserver.k8s.io", resource: "prioritylevelconfigurations", verbs: informed, purpose: "priority and " +
@@ -75,7 +91,7 @@ var (
 	}
 )
 
-var admissionRules = map[string][]rule{
+var admissionRules = map[string][]Rule{
 	mutatingadmissionpolicy.PluginName: {
 		{group: "admissionregistration.k8s.io", resource: "mutatingadmissionpolicies", verbs: informed, purpose: "every write is refused"},
 		{group: "admissionregistration.k8s.io", resource: "mutatingadmissionpolicybindings", verbs: informed,
@@ -102,49 +118,74 @@ var admissionRules = map[string][]rule{
 	},
 }
 
-// permissions checks the server's permissions at kube-apiserver until none is missing (A7).
-type permissions struct {
-	needs []need
+// Checker checks the server's permissions at kube-apiserver (A7).
+type Checker struct {
+	Needs []Need
 
 	mutex sync.Mutex
+	// wrong is why the server is not ready. Once it is, a revoked permission is in lacks alone.
 	wrong error
 	asked bool
+	lacks []string
 }
 
-type need struct {
-	flag   string
-	client kubernetes.Interface
-	rules  []rule
+// Need is the rules of the identity of a flag.
+type Need struct {
+	Flag   string
+	Client kubernetes.Interface
+	Rules  []Rule
 }
 
-// run ends when no permission is missing, and does not notice a later revocation.
-func (p *permissions) run(ctx context.Context) {
+// Run asks until ctx ends.
+func (p *Checker) Run(ctx context.Context) {
 	var logged string
 	for {
-		err := p.askPermissions(ctx)
+		required, optional, err := p.Ask(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		p.mutex.Lock()
-		p.asked, p.wrong = true, err
-		p.mutex.Unlock()
-		if err == nil {
-			return
-		}
-		if text := err.Error(); text != logged {
-			logged = text
+		p.noteAnswer(required, optional, err)
+		pause := askPause
+		switch err := errors.Join(append(required, err)...); {
+		case err == nil:
+			logged, pause = "", checkPause
+		case err.Error() != logged:
+			logged = err.Error()
 			klog.FromContext(ctx).Error(err, "This server lacks permissions at kube-apiserver; it asks again until it has them",
-				"pause", permissionsPause)
+				"pause", askPause)
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(permissionsPause):
+		case <-time.After(pause):
 		}
 	}
 }
 
-func (p *permissions) check() error {
+func (p *Checker) noteAnswer(required, optional []error, err error) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if held := p.asked && p.wrong == nil; !held {
+		p.asked, p.wrong = true, errors.Join(append(required, err)...)
+	}
+	if err != nil {
+		return // kube-apiserver's fault
+	}
+	p.lacks = nil
+	for _, one := range slices.Concat(required, optional) {
+		p.lacks = append(p.lacks, one.Error())
+	}
+}
+
+// List returns the rules that the server lacks, with the effect.
+func (p *Checker) List() []string {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	return p.lacks
+}
+
+// Check returns why the server is not ready.
+func (p *Checker) Check() error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if !p.asked {
@@ -153,32 +194,35 @@ func (p *permissions) check() error {
 	return p.wrong
 }
 
-func (p *permissions) askPermissions(ctx context.Context) error {
-	var wrong []error
-	for _, need := range p.needs {
-		for _, one := range need.rules {
+// Ask returns the missing rules, or an error if kube-apiserver does not answer.
+func (p *Checker) Ask(ctx context.Context) (required, optional []error, err error) {
+	for _, need := range p.Needs {
+		for _, one := range need.Rules {
 			var missing []string
 			for _, verb := range one.verbs {
-				allowed, err := askPermission(ctx, need.client, one, verb)
+				allowed, err := askPermission(ctx, need.Client, one, verb)
 				if err != nil {
 					// Other requests would time out too.
-					return fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.flag, err)
+					return nil, nil, fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.Flag, err)
 				}
 				if !allowed {
 					missing = append(missing, verb)
 				}
 			}
-			if len(missing) > 0 {
-				short := one
-				short.verbs = missing
-				wrong = append(wrong, fmt.Errorf("the identity of %s lacks the RBAC rule %s: %s", need.flag, short, one.purpose))
+			if len(missing) == 0 {
+				continue
 			}
+			short, into := one, &required
+			if short.verbs = missing; one.optional {
+				into = &optional
+			}
+			*into = append(*into, fmt.Errorf("the identity of %s lacks the RBAC rule %s: %s", need.Flag, short, one.purpose))
 		}
 	}
-	return errors.Join(wrong...)
+	return required, optional, nil
 }
 
-func askPermission(ctx context.Context, client kubernetes.Interface, one rule, verb string) (bool, error) {
+func askPermission(ctx context.Context, client kubernetes.Interface, one Rule, verb string) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Group: one.group, Resource: one.resource, Subresource: one.subresource,
@@ -194,8 +238,9 @@ func askPermission(ctx context.Context, client kubernetes.Interface, one rule, v
 	return answer.Status.Allowed, nil
 }
 
-func rulesOfAdmission(plugins []string) []rule {
-	var rules []rule
+// OfAdmission returns the rules of admission plugins.
+func OfAdmission(plugins []string) []Rule {
+	var rules []Rule
 	for _, plugin := range plugins {
 		rules = append(rules, admissionRules[plugin]...)
 	}

@@ -1,0 +1,49 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package permissions
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+// A7: a missing rule holds back readiness, but not an optional rule, nor a revocation afterwards. Each is listed.
+func TestPermissions_listWhatIsRevoked_A7(t *testing.T) {
+	refused, failure := []string{}, error(nil)
+	client := fake.NewClientset()
+	client.PrependReactor("create", "selfsubjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SelfSubjectAccessReview).DeepCopy()
+		review.Status.Allowed = !slices.Contains(refused, review.Spec.ResourceAttributes.Resource)
+		return true, review, failure
+	})
+	p := &Checker{Needs: []Need{{"--kubeconfig", client, slices.Concat(TokenReviews, Events)}}}
+	for _, test := range []struct {
+		refused []string
+		failure error
+		ready   bool
+		listed  string
+	}{
+		{[]string{"tokenreviews"}, nil, false, "tokenreviews"},
+		{nil, errors.New("away"), false, "tokenreviews"},
+		{[]string{"events"}, nil, true, "events"},
+		{nil, nil, true, ""},
+		{[]string{"tokenreviews"}, nil, true, "tokenreviews"},
+		{nil, errors.New("away"), true, "tokenreviews"},
+		{nil, nil, true, ""},
+	} {
+		refused, failure = test.refused, test.failure
+		p.noteAnswer(p.Ask(t.Context()))
+		if got := strings.Join(p.List(), "\n"); (p.Check() == nil) != test.ready || (got == "") != (test.listed == "") ||
+			!strings.Contains(got, test.listed) {
+			t.Errorf("%+v: ready %v, lacks %q", test, p.Check(), got)
+		}
+	}
+}

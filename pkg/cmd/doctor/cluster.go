@@ -1,0 +1,313 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/utils/ptr"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/etcd/alarm"
+)
+
+// automanaged is the label of an APIService that kube-apiserver keeps for a CustomResourceDefinition.
+const automanaged = "kube-aggregator.kubernetes.io/automanaged"
+
+// Clock differences for a WARN and for a FAIL. TSIG allows five minutes (RFC 8945).
+const (
+	clockWarns = 10 * time.Second
+	clockFails = 5 * time.Minute
+)
+
+// judgeInstallation judges the objects that the manifests make in each cluster.
+func (f *facts) judgeInstallation(time.Time) Finding {
+	const check = "installation"
+	if f.standalone() {
+		return ok(check, "kubizone up needs none")
+	}
+	if f.registrationsErr != nil {
+		return notRead(check, "APIServices", f.registrationsErr)
+	}
+	for _, name := range requiredAPIs {
+		if f.registration(name) == nil {
+			return fail(check, "APIService "+name+" does not exist", f.installAgain())
+		}
+	}
+	var names []string
+	for _, registered := range f.registrations {
+		name := registered.Name
+		names = append(names, name)
+		switch {
+		case registered.Spec.Service == nil, registered.Labels[automanaged] != "":
+			return fail(check, "APIService "+name+" serves a CustomResourceDefinition of an older kubizone",
+				"follow docs/migration.md: kubectl label apiservice "+name+" "+automanaged+"-, then "+f.installAgain())
+		case registered.Spec.InsecureSkipTLSVerify:
+			return fail(check, "APIService "+name+" has insecureSkipTLSVerify: any host at that address can act as the server",
+				"set it to false; the server writes caBundle")
+		}
+	}
+	namespace, service, _ := f.serviceRef()
+	return ok(check, fmt.Sprintf("%s at service %s/%s", strings.Join(names, ", "), namespace, service))
+}
+
+// installAgain names the command that restores deleted objects. helm notes its release in each object.
+func (f *facts) installAgain() string {
+	namespace, _, _ := f.serviceRef()
+	annotated := []map[string]string{}
+	if f.service != nil {
+		annotated = append(annotated, f.service.Annotations)
+	}
+	for _, one := range f.registrations {
+		annotated = append(annotated, one.Annotations)
+	}
+	for _, annotations := range annotated {
+		if release := annotations[releaseAnnotation]; release != "" {
+			return fmt.Sprintf("helm rollback %s REVISION -n %s, with the revision of helm list -n %[2]s: it restores deleted objects",
+				release, namespace)
+		}
+	}
+	if f.service != nil || len(f.pods) > 0 {
+		return "kubectl apply -k with the form that was applied (docs/install.md)"
+	}
+	return fmt.Sprintf("install: helm install kubizone CHART -n %s --create-namespace, with the chart of a release, or charts/kubizone "+
+		"and --set image.repository=REGISTRY/kubizone, or kubectl apply -k (docs/install.md)", namespace)
+}
+
+func (f *facts) judgeClocks(now time.Time) Finding {
+	const check = "clocks"
+	if len(f.ahead) == 0 {
+		return warn(check, "no answer has a date", "see servers")
+	}
+	offsets := map[string]time.Duration{}
+	reference, known := f.ahead[kubeAPIServer]
+	for from, ahead := range f.ahead {
+		offsets[from] = ahead - reference
+	}
+	worst := slices.MaxFunc(slices.Sorted(maps.Keys(offsets)), func(a, b string) int {
+		return cmp.Compare(offsets[a].Abs(), offsets[b].Abs())
+	})
+	of, side := "kube-apiserver's", "ahead of"
+	if !known {
+		of = "that of this machine"
+	}
+	if offsets[worst] < 0 {
+		side = "behind"
+	}
+	message := fmt.Sprintf("the clock of %s is %s %s %s (%s)", worst, offsets[worst].Abs(), side, of, now.UTC().Format(time.RFC3339))
+	const next = "set the clock of its node: timedatectl and chronyc tracking show it there"
+	switch {
+	case offsets[worst].Abs() > clockFails:
+		return fail(check, message+": certificates are not valid yet or any more, and name servers refuse TSIG", next)
+	case offsets[worst].Abs() > clockWarns:
+		return warn(check, message, next)
+	case reference.Abs() > clockWarns:
+		return warn(check, fmt.Sprintf("the clock of this machine and kube-apiserver's are %s apart", reference.Abs()),
+			"set the wrong clock: this machine shows other ages than the servers")
+	}
+	return ok(check, fmt.Sprintf("%d, none more than %s off", len(offsets), max(offsets[worst].Abs(), reference.Abs(), time.Second)))
+}
+
+// formatCheck fails while the servers do not read the format of the store.
+const formatCheck = "format"
+
+func isOfEtcd(check string) bool { return strings.HasPrefix(check, "etcd") || check == formatCheck }
+
+// listFailing returns the failed checks by server, etcd's or the others, and the number of servers with none.
+func (f *facts) listFailing(ofEtcd bool) (texts, names []string, passed int) {
+	for _, a := range f.answers {
+		failed := slices.DeleteFunc(slices.Clone(a.failed), func(name string) bool { return isOfEtcd(name) != ofEtcd })
+		switch {
+		case len(failed) > 0:
+			texts = append(texts, a.from+": "+strings.Join(failed, ", "))
+			names = append(names, failed...)
+		case a.err == nil:
+			passed++
+		}
+	}
+	return texts, names, passed
+}
+
+// nearQuota is the used part of etcd's quota for a WARN, as in the alert KubizoneEtcdNearQuota.
+const nearQuota = 0.7
+
+// judgeEtcd judges by the servers' checks and by the Installation, which has the alarms, too.
+func (f *facts) judgeEtcd(time.Time) Finding {
+	const check = "etcd"
+	texts, names, passed := f.listFailing(true)
+	members, errs, used := 0, []string{}, 0.0
+	if i := f.overview.Installation; i != nil && i.Etcd != nil {
+		names = append(names, i.Etcd.Alarms...)
+		for _, m := range i.Etcd.Members {
+			if members++; m.Error != "" {
+				errs = append(errs, m.Endpoint+": "+m.Error)
+			} else if m.QuotaBytes > 0 {
+				used = max(used, float64(m.InUseBytes)/float64(m.QuotaBytes))
+			}
+		}
+	}
+	has := func(all ...string) bool {
+		return slices.ContainsFunc(all, func(name string) bool { return slices.Contains(names, name) })
+	}
+	const look = "check its members, disks and certificates, and the log of the servers (docs/operations.md, etcd does not answer)"
+	switch {
+	case has(alarm.Corrupt, "CORRUPT"):
+		return fail(check, "alarm CORRUPT: its members hold different data, and it answers nothing",
+			"find the member that differs in the log of the servers, and replace it (docs/operations.md, CORRUPT)")
+	case has(alarm.Space, "NOSPACE"):
+		return fail(check, "alarm NOSPACE: it is full and refuses writes", "wait a minute, as the servers free space; then "+
+			"raise the quota (docs/operations.md, NOSPACE)")
+	case has(formatCheck) && passed == 0:
+		return fail(check, "the servers do not read the format of the store", "let the version that wrote it replace them "+
+			"(kubectl rollout status), or restore one of their backups")
+	case len(texts) > 0 && passed == 0:
+		return fail(check, "it does not answer, or has no quorum: "+strings.Join(texts, "; "), look)
+	case members > 0 && 2*len(errs) >= members:
+		return fail(check, fmt.Sprintf("%d of %d members do not answer: %s", len(errs), members, strings.Join(errs, "; ")), look)
+	case len(errs) > 0:
+		return warn(check, fmt.Sprintf("%d of %d members do not answer: %s", len(errs), members, strings.Join(errs, "; ")),
+			"repair the member, or replace it (docs/operations.md, Lost member)")
+	case len(texts) > 0:
+		return warn(check, "other servers reach it: "+strings.Join(texts, "; "), "run this again in a minute; then "+look)
+	case used > nearQuota:
+		return warn(check, fmt.Sprintf("%.0f %% of its quota are in use", used*100), "see docs/operations.md, KubizoneEtcdNearQuota")
+	case members > 0:
+		return ok(check, fmt.Sprintf("%d of %[1]d members answer", members))
+	case passed > 0:
+		return ok(check, "it answers")
+	}
+	return warn(check, "no server tells of it", "see servers")
+}
+
+// judgeServers judges the API servers: their checks, and their readiness by the kubelet. A server that starts or stops
+// while another serves is a WARN.
+func (f *facts) judgeServers(time.Time) Finding {
+	const check = "servers"
+	texts, _, passed := f.listFailing(false)
+	ready, all := f.countReady()
+	namespace, _, _ := f.serviceRef()
+	look := fmt.Sprintf("kubectl logs -n %s -l app.kubernetes.io/name=%s has the reason, such as a missing RBAC rule; "+
+		"after an upgrade, apply its manifests", namespace, serverName)
+	pods := "kubectl describe pods -n " + namespace + " has the reason: an image, a quota, Pod Security or a probe"
+	if i := f.overview.Installation; i != nil && len(i.MissingPermissions) > 0 {
+		return fail(check, i.MissingPermissions[0], "apply the RBAC rules of this version: "+f.installAgain())
+	}
+	switch {
+	case f.standalone():
+		return ok(check, "kubizone up answers")
+	case len(texts) > 0 && passed > 0:
+		return warn(check, fmt.Sprintf("%d pass every check, and others fail: %s", passed, strings.Join(texts, "; ")),
+			"run this again in a minute; then "+look)
+	case len(texts) > 0:
+		return fail(check, "failing checks: "+strings.Join(texts, "; "), look)
+	case passed > 0 && ready < all:
+		return warn(check, fmt.Sprintf("%d of %d are ready", ready, all), "see etcd; then "+pods)
+	case passed > 0:
+		return ok(check, fmt.Sprintf("%d pass every check", max(ready, 1)))
+	case f.overview.Installation != nil:
+		return ok(check, fmt.Sprintf("%d answer kube-apiserver, though not this machine", max(ready, 1)))
+	case f.podsErr != nil:
+		return notRead(check, "pods in namespace "+namespace, f.podsErr)
+	case f.hasExternalName():
+	case all == 0:
+		return fail(check, "the Service selects no pod", "kubectl get statefulsets,deployments -n "+namespace+" shows its workload")
+	case ready == 0:
+		return fail(check, fmt.Sprintf("none of %d is ready", all), pods)
+	}
+	errs := "no address is known"
+	if len(f.answers) > 0 {
+		errs = f.answers[0].from + ": " + f.answers[0].err.Error()
+	}
+	return warn(check, "none answers: "+errs, "run this where pods can be reached, or as a user who may get pods/proxy")
+}
+
+func (f *facts) countReady() (ready, all int) {
+	for _, slice := range f.slices {
+		for _, endpoint := range slice.Endpoints {
+			if all++; ptr.Deref(endpoint.Conditions.Ready, true) {
+				ready++
+			}
+		}
+	}
+	return ready, all
+}
+
+// judgeAvailability judges whether kube-apiserver reaches the servers, a symptom of all before.
+func (f *facts) judgeAvailability(time.Time) Finding {
+	const check = "apiservices"
+	var away []string
+	reason, next := "", ""
+	for _, registered := range f.registrations {
+		for _, condition := range registered.Status.Conditions {
+			if condition.Type != apiregistrationv1.Available || condition.Status == apiregistrationv1.ConditionTrue {
+				continue
+			}
+			if away = append(away, registered.Name); reason == "" {
+				reason = string(condition.Reason) + ": " + condition.Message
+				next = f.nextForAPI(registered.Name)
+			}
+		}
+	}
+	switch {
+	case len(away) > 0:
+		return fail(check, fmt.Sprintf("kube-apiserver does not reach %s: %s", strings.Join(away, ", "), reason), next)
+	case len(f.registrations) == 0:
+		return Finding{} // see installation
+	}
+	return ok(check, fmt.Sprintf("%d are available", len(f.registrations)))
+}
+
+func (f *facts) nextForAPI(name string) string {
+	if slices.Contains(requiredAPIs, name) {
+		return "no other check explains it: a firewall or NetworkPolicy may stand between control plane and pods. Open TCP 10250, or " +
+			"set another apiserver.securePort of the chart"
+	}
+	return "the servers may run without its flag, such as --acme: repeat the upgrade that adds it, or kubectl delete apiservice " + name
+}
+
+// judgeProcesses judges by the Leases, which the Installation has.
+func (f *facts) judgeProcesses(now time.Time) Finding {
+	const check = "processes"
+	i := f.overview.Installation
+	if i == nil {
+		return Finding{} // see rights, or the cause
+	}
+	var works, ended []string
+	for n := range i.Processes {
+		if one := &i.Processes[n]; one.Ended {
+			ended = append(ended, fmt.Sprintf("%s since %s (%s)", one.Name, describeAge(now, one.Renewed), effects[one.Name]))
+		} else if !slices.Contains(works, one.Name) {
+			works = append(works, one.Name)
+		}
+	}
+	namespace, _, _ := f.serviceRef()
+	start := func(name string) string {
+		return fmt.Sprintf("start kubizone %s: kubectl get pods -n %s shows its pods, and kubectl logs why it ended", name, namespace)
+	}
+	for _, u := range i.Unknown {
+		if u.Part == v1alpha1.InstallationProcesses && len(ended) == 0 {
+			fault, next := splitNext(u.Reason)
+			return warn(check, fault, next)
+		}
+	}
+	missing := func(name string) string { return "no " + name + " has a Lease: " + effects[name] }
+	switch {
+	case len(ended) > 0:
+		name, _, _ := strings.Cut(ended[0], " ")
+		return fail(check, "no replica works: "+strings.Join(ended, ", "), start(name))
+	case !slices.Contains(works, processController) && f.waitsForProcess():
+		return fail(check, missing(processController), start(processController))
+	case !slices.Contains(works, processController):
+		return warn(check, missing(processController)+", unless it runs outside of the cluster", start(processController))
+	case len(f.instances) > 0 && !slices.Contains(works, processFleet):
+		return warn(check, missing(processFleet), start(processFleet))
+	}
+	return ok(check, strings.Join(works, ", "))
+}

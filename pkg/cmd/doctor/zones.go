@@ -1,0 +1,219 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/status"
+)
+
+// Processes with a Lease, as package heartbeat names them.
+const (
+	processController = "controller"
+	processFleet      = "fleet"
+)
+
+// effects are those of the absence of a process.
+var effects = map[string]string{
+	processController: "changes are stored and not delivered",
+	"primary":         "name servers transfer no zone",
+	processFleet:      "BIND servers are not kept",
+	"external-dns":    "names of external-dns are not written",
+}
+
+const (
+	// lateAfter is the age of an unconfirmed change for a WARN, as in the alert KubizoneDeliveryLate.
+	lateAfter = 5 * time.Minute
+	// backupLate is that of the last backup, as in the alert KubizoneBackupLate.
+	backupLate = 48 * time.Hour
+)
+
+func describeAge(now time.Time, since *metav1.Time) string {
+	if since.IsZero() {
+		return "an unknown time"
+	}
+	return duration.HumanDuration(max(0, now.Sub(since.Time)))
+}
+
+func describeItem(one *status.Item) string {
+	if one.Namespace == "" {
+		return one.Kind + " " + one.Name
+	}
+	return one.Kind + " " + one.Namespace + "/" + one.Name
+}
+
+// waitsForProcess reports whether a zone waits, and no fault of a class is known.
+func (f *facts) waitsForProcess() bool {
+	return slices.ContainsFunc(f.overview.NotCurrent, func(one status.Item) bool {
+		return one.Reason == v1alpha1.ReasonPending || one.Reason == v1alpha1.ReasonAwaitsClass
+	})
+}
+
+// judgeNameServers judges the servers of the fleet; a zone may have others.
+func (f *facts) judgeNameServers(time.Time) Finding {
+	const check = "bind9"
+	if f.instancesErr != nil && !apierrors.IsNotFound(f.instancesErr) && f.overview.ZonesRead {
+		return notRead(check, "bind9instances.bind9.kubi.zone", f.instancesErr)
+	}
+	var bad []string
+	first, next := "", ""
+	for i := range f.instances {
+		one := &f.instances[i]
+		of := meta.FindStatusCondition(one.Status.Conditions, bind9.ConditionReady)
+		degraded := meta.FindStatusCondition(one.Status.Conditions, bind9.ConditionDegraded)
+		switch {
+		case of != nil && of.Status != metav1.ConditionTrue:
+		case degraded != nil && degraded.Status == metav1.ConditionTrue:
+			of = degraded
+		default:
+			continue
+		}
+		if bad = append(bad, one.Namespace+"/"+one.Name); first == "" {
+			first = of.Reason + ": " + of.Message
+			next = fmt.Sprintf("kubectl describe bind9instance %s -n %s, then its pod", one.Name, one.Namespace)
+		}
+	}
+	switch {
+	case len(bad) > 0:
+		return fail(check, fmt.Sprintf("%d of %d are not ready (%s): %s", len(bad), len(f.instances), shortenList(bad), first), next)
+	case len(f.instances) == 0:
+		return Finding{}
+	}
+	return ok(check, fmt.Sprintf("%d of %[1]d are ready", len(f.instances)))
+}
+
+func shortenList(all []string) string {
+	if len(all) > 3 {
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:3], ", "), len(all)-3)
+	}
+	return strings.Join(all, ", ")
+}
+
+// ofTheirOwners are reasons that a zone's owners and tenants end, so that they explain no other zone.
+var ofTheirOwners = []string{v1alpha1.ReasonTerminating, v1alpha1.ReasonNotDelegatedOrServable, v1alpha1.ReasonMassDeletion}
+
+// judgeZones returns a finding for each reason, with the oldest zone; first the reason of most zones.
+func (f *facts) judgeZones(now time.Time) (findings []Finding) {
+	const check = "zones"
+	o := f.overview
+	switch late := o.OldestUnconfirmed; {
+	case !o.ZonesRead:
+		return []Finding{f.judgeUnreadZones(check)}
+	case len(o.NotCurrent) > 0:
+	case late != nil && late.Since != nil && now.Sub(late.Since.Time) > lateAfter:
+		return []Finding{warn(check, fmt.Sprintf("all %d are current, but %s is unconfirmed for %s: %s", o.Zones, describeItem(late),
+			describeAge(now, late.Since), cmp.Or(late.Message, late.Reason)), "kubectl kubizone why has the reason")}
+	default:
+		return []Finding{ok(check, fmt.Sprintf("all %d are current", o.Zones))}
+	}
+	byReason := map[string][]*status.Item{}
+	for i := range o.NotCurrent {
+		byReason[o.NotCurrent[i].Reason] = append(byReason[o.NotCurrent[i].Reason], &o.NotCurrent[i])
+	}
+	rank := func(reason string) int {
+		if slices.Contains(ofTheirOwners, reason) {
+			return 0
+		}
+		return len(byReason[reason])
+	}
+	for _, reason := range slices.SortedFunc(maps.Keys(byReason), func(a, b string) int {
+		return cmp.Or(cmp.Compare(rank(b), rank(a)), cmp.Compare(a, b))
+	}) {
+		oldest := byReason[reason][0]
+		fault, next := splitNext(oldest.Message)
+		findings = append(findings, fail(check, fmt.Sprintf("%d of %d are not current, %s: %s for %s: %s", len(byReason[reason]), o.Zones,
+			reason, describeItem(oldest), describeAge(now, oldest.Since), fault),
+			cmp.Or(next, fmt.Sprintf("kubectl get zone %s -n %s -o yaml has its conditions", oldest.Name, oldest.Namespace))))
+	}
+	return findings
+}
+
+func (f *facts) judgeUnreadZones(check string) Finding {
+	for _, one := range f.overview.Unread {
+		if one.Resource != "zones.kubi.zone" {
+			continue
+		}
+		if of := apierrors.APIStatus(nil); errors.As(one.Err, &of) && of.Status().Code == http.StatusInternalServerError {
+			return fail(check, "they cannot be listed: "+one.Reason, "kubizone fsck names the object (docs/operations.md, Damage)")
+		}
+		return notRead(check, one.Resource, one.Err)
+	}
+	return warn(check, "not read", "run this again")
+}
+
+func (f *facts) judgePauses(time.Time) Finding {
+	if len(f.overview.Paused) == 0 {
+		return Finding{}
+	}
+	var names []string
+	for i := range f.overview.Paused {
+		names = append(names, describeItem(&f.overview.Paused[i]))
+	}
+	return warn("paused", shortenList(names), "remove the annotation "+v1alpha1.AnnotationPaused+" of a Zone, or spec.paused of a DNSClass")
+}
+
+func (f *facts) judgeWithdrawals(now time.Time) Finding {
+	all := f.overview.Withdrawn // the next to end first
+	if len(all) == 0 {
+		return Finding{}
+	}
+	return warn("withdrawn", fmt.Sprintf("no rule allows %d Records and zones any more: %s ends in %s", len(all), describeItem(&all[0]),
+		duration.HumanDuration(max(0, all[0].Until.Sub(now)))), "restore the rule, or let them end (docs/operations.md, Withdrawing rules)")
+}
+
+func (f *facts) judgeBackup(now time.Time) Finding {
+	const check, next = "backup", "run kubizone backup, which notes its time (docs/operations.md, Backup)"
+	switch i := f.overview.Installation; {
+	case i == nil:
+		return Finding{} // see rights, or the cause
+	case i.LastBackup == nil:
+		return warn(check, "none is noted", next)
+	case now.Sub(i.LastBackup.Time) > backupLate:
+		return warn(check, "the last is "+describeAge(now, i.LastBackup)+" old", next)
+	default:
+		return ok(check, "the last is "+describeAge(now, i.LastBackup)+" old")
+	}
+}
+
+// judgeNamespaces reports objects of missing namespaces. kube-controller-manager empties a namespace before its end, so
+// they came from a backup, or a forced finalization (S8.5).
+func (f *facts) judgeNamespaces(time.Time) Finding {
+	i := f.overview.Installation
+	if i == nil || len(i.NamespacesGone) == 0 {
+		return Finding{}
+	}
+	return warn("namespaces", "deleted, and their Zones, Delegations or Records are still served: "+shortenList(i.NamespacesGone),
+		"create the namespace again, or delete its objects: kubectl delete records,delegations,zones --all -n NAMESPACE")
+}
+
+// judgeRights reports lists that could not be read while others could.
+func (f *facts) judgeRights(time.Time) Finding {
+	if !f.overview.ZonesRead {
+		return Finding{} // see zones
+	}
+	var all []string
+	reason := ""
+	for _, one := range f.overview.Unread {
+		all, reason = append(all, one.Resource), one.Reason
+	}
+	if len(all) == 0 {
+		return Finding{}
+	}
+	return warn("rights", "not read: "+shortenList(all)+": "+reason, "run this as a user with the ClusterRole kubizone-operator")
+}

@@ -1,0 +1,275 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/cmd/program"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/history"
+)
+
+// values is a result of blame, diff and show.
+type values struct {
+	FQDN string `json:"fqdn"`
+	// Name asked for, if not the zone's.
+	Name   string `json:"name,omitempty"`
+	Serial int64  `json:"serial"`
+	// Since is the first serial of a diff.
+	Since  int64           `json:"since,omitempty"`
+	Values []history.Value `json:"values"`
+}
+
+func (r *room) printValues(out io.Writer, v *values, text func(*output.Text)) error {
+	if v.Values == nil {
+		v.Values = []history.Value{}
+	}
+	return r.format.Print(out, "Values", v, text)
+}
+
+func (r *room) blameValues(ctx context.Context, argument string, out io.Writer) error {
+	s, err := r.findSubject(ctx, argument)
+	if err == nil {
+		err = needZone(&s)
+	}
+	if err != nil {
+		return err
+	}
+	now, err := r.reader.ReadContent(ctx, s.Zone)
+	if err != nil {
+		return err
+	}
+	past, err := r.reader.Read(ctx, s, nil)
+	if err != nil {
+		return err
+	}
+	v := &values{FQDN: s.Zone.Status.FQDN, Name: s.Name.String(), Serial: int64(now.Serial), Values: past.Blame(now, s.Name)}
+	if err := r.printValues(out, v, func(page *output.Text) {
+		header := []string{"NAME", "TYPE", "DATA", "SERIAL", "TIME", "BY", "RECORD"}
+		if page.IsWide() {
+			header = append(header, "TTL", "WAY", "AUDIT ID")
+		}
+		var rows [][]string
+		for i := range v.Values {
+			x := &v.Values[i]
+			at := ""
+			if x.Author.Serial > 0 {
+				at = fmt.Sprint(x.Author.Serial)
+			}
+			row := []string{x.FQDN, x.Type, x.Data, at, x.Author.Time, x.Author.User(), strings.Join(x.Author.Records, ",")}
+			if page.IsWide() {
+				row = append(row, fmt.Sprint(x.TTL), string(x.Author.Way), x.Author.AuditID)
+			}
+			rows = append(rows, row)
+		}
+		if len(rows) > 0 {
+			page.Table(header, rows)
+		}
+	}); err != nil {
+		return err
+	}
+	if len(v.Values) == 0 {
+		return program.No(fmt.Sprintf("%s has no value in zone %s; kubectl kubizone log %s prints what it had", s.Describe(), v.FQDN,
+			argument))
+	}
+	return nil
+}
+
+// contentAt takes the present content back to a moment.
+func contentAt(past *history.Past, c *history.Content, m history.Moment) error {
+	steps, err := past.Since(m)
+	if err != nil {
+		return err
+	}
+	for i := range steps {
+		if m.Serial != 0 && !c.Serial.Ahead(m.Serial) {
+			break
+		}
+		if err := c.Undo(&steps[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *room) diffValues(ctx context.Context, arguments []string, out io.Writer) error {
+	moments, err := parseMoments(arguments[1:]...)
+	if err != nil {
+		return err
+	}
+	s, err := r.findSubject(ctx, arguments[0])
+	if err == nil {
+		err = needZone(&s)
+	}
+	if err != nil {
+		return err
+	}
+	before, err := r.reader.ReadContent(ctx, s.Zone)
+	if err != nil {
+		return err
+	}
+	past, err := r.reader.Read(ctx, s, func(x *v1alpha1.HistoryStep) bool {
+		return !slices.ContainsFunc(moments, func(m history.Moment) bool { return m.IsBefore(x) })
+	})
+	if err != nil {
+		return err
+	}
+	if len(moments) > 1 {
+		if err := contentAt(past, before, moments[1]); err != nil {
+			return err
+		}
+	}
+	after := before.Clone()
+	if newer := moments[0]; len(moments) > 1 && (newer.Serial != 0 && newer.Serial.Ahead(after.Serial) ||
+		newer.Serial == 0 && newer.Time.After(moments[1].Time) && moments[1].Serial == 0) {
+		return errors.New("the second serial or time is before the first: write the older first")
+	}
+	if err := contentAt(past, before, moments[0]); err != nil {
+		return err
+	}
+	between := past.Between(before, after)
+	v := &values{FQDN: s.Zone.Status.FQDN, Name: s.Name.String(), Since: int64(before.Serial), Serial: int64(after.Serial),
+		Values: between.Diff(before, after, s.Name)}
+	if err := r.printValues(out, v, func(page *output.Text) {
+		page.Line("; zone %s from serial %d to %d", v.FQDN, v.Since, v.Serial)
+		for i := range v.Values {
+			x := &v.Values[i]
+			if line := x.Op + " " + x.Line(); page.IsWide() {
+				page.Line("%s ; %s", line, x.Author.String())
+			} else {
+				page.Line("%s", line)
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	if len(v.Values) > 0 {
+		return program.No("")
+	}
+	return nil
+}
+
+func (r *room) showContent(ctx context.Context, argument string, out io.Writer) error {
+	zone, at, ok := strings.Cut(argument, "@")
+	if !ok {
+		return fmt.Errorf("%q: write ZONE@SERIAL, or ZONE@TIME", argument)
+	}
+	moments, err := parseMoments(at)
+	if err != nil {
+		return err
+	}
+	s, err := r.findSubject(ctx, zone)
+	if err == nil {
+		err = needZone(&s)
+	}
+	if err != nil {
+		return err
+	}
+	c, err := r.reader.ReadContent(ctx, s.Zone)
+	if err != nil {
+		return err
+	}
+	past, err := r.reader.Read(ctx, s, until(moments[0]))
+	if err != nil {
+		return err
+	}
+	if err := contentAt(past, c, moments[0]); err != nil {
+		return err
+	}
+	takes := func(yield func(dns.Entry) bool) {
+		for e := range c.Entries() {
+			if (s.Name.IsZero() || e.Name == s.Name) && !yield(e) {
+				return
+			}
+		}
+	}
+	if !r.format.IsDocument() {
+		return writeFile(out, takes)
+	}
+	v := &values{FQDN: s.Zone.Status.FQDN, Name: s.Name.String(), Serial: int64(c.Serial)}
+	for e := range takes {
+		v.Values = append(v.Values, history.Value{FQDN: e.Name.String(), TTL: e.TTL, Type: e.Type.String(), Data: e.Data})
+	}
+	return r.printValues(out, v, nil)
+}
+
+// writeFile writes a zone file. A line break within an entry, as no valid server sends, is escaped.
+func writeFile(out io.Writer, entries iter.Seq[dns.Entry]) error {
+	buffered := bufio.NewWriter(out)
+	escape := strings.NewReplacer("\n", `\010`, "\r", `\013`)
+	for e := range entries {
+		var line strings.Builder
+		if _, err := zonefile.Write(&line, slices.Values([]dns.Entry{e})); err != nil {
+			return err
+		}
+		_, _ = buffered.WriteString(escape.Replace(strings.TrimSuffix(line.String(), "\n")) + "\n")
+	}
+	return buffered.Flush()
+}
+
+func newBlameCommand() *cobra.Command {
+	var r *room
+	command := &cobra.Command{
+		Use:   "blame NAME|ZONE",
+		Short: "print who made each value of a name",
+		Long: `Print the values that a DNS name, or a whole zone, has now: for each the newest change that added it, with serial, time,
+user and field manager, or the cause, and the Record. -o wide adds TTL, way and the ID in audit logs. A value without a user is
+older than the history, or of a namespace whose users you may not see.`,
+		Example: "  kubectl kubizone blame www.example.org\n  kubectl kubizone blame platform/example-org -o wide",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return r.blameValues(command.Context(), arguments[0], command.OutOrStdout())
+		},
+	}
+	r = newRoom(command)
+	return command
+}
+
+func newDiffCommand() *cobra.Command {
+	var r *room
+	command := &cobra.Command{
+		Use:   "diff ZONE|NAME SERIAL|TIME [SERIAL|TIME]",
+		Short: "print how a zone differs from an earlier serial or time",
+		Long: `Print what was removed (-) and added (+) between two serials or times of a zone, or between one and now. What came and
+went in between is not shown; kubectl kubizone log shows it. A time is in UTC, such as 2006-01-02T15:04, or a duration before now,
+such as 24h. -o wide adds who made each difference. The exit code is 1 if there are differences.`,
+		Example: "  kubectl kubizone diff example.org 24h\n  kubectl kubizone diff platform/example-org 2026112014 2026112015",
+		Args:    cobra.RangeArgs(2, 3),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return r.diffValues(command.Context(), arguments, command.OutOrStdout())
+		},
+	}
+	r = newRoom(command)
+	return command
+}
+
+func newShowCommand() *cobra.Command {
+	var r *room
+	command := &cobra.Command{
+		Use:   "show ZONE@SERIAL|TIME",
+		Short: "print a zone as it was, as a zone file",
+		Long: `Print the zone file of a zone at an earlier serial or time: its present content, with the changes since undone. ZONE is
+the DNS name of the zone or a name in it, or the Zone object, NAME or NAMESPACE/NAME.`,
+		Example: "  kubectl kubizone show example.org@2026112014\n  kubectl kubizone show platform/example-org@24h",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return r.showContent(command.Context(), arguments[0], command.OutOrStdout())
+		},
+	}
+	r = newRoom(command)
+	return command
+}

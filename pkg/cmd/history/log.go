@@ -1,0 +1,283 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/history"
+)
+
+// pause is the time between watches, if a server ends each at once.
+const pause = time.Second
+
+// defaultTail is the number of changes without --since.
+const defaultTail = 100
+
+type logOptions struct {
+	*room
+	since, by string
+	tail      int
+	follow    bool
+}
+
+// Results are the results of the commands by their kinds.
+func Results() map[string]any {
+	return map[string]any{"ZoneChanges": v1alpha1.ZoneChanges{}, "Values": values{}, "Revert": history.Plan{}}
+}
+
+func (o *logOptions) run(ctx context.Context, text string, out io.Writer) error {
+	moment := history.Moment{}
+	if o.since != "" {
+		all, err := parseMoments(o.since)
+		if err != nil {
+			return fmt.Errorf("--since: %w", err)
+		}
+		moment = all[0]
+	}
+	s, err := o.findSubject(ctx, text)
+	if err != nil {
+		return err
+	}
+	if !o.follow || !moment.IsZero() {
+		if err := o.printPast(ctx, s, moment, out); err != nil || !o.follow {
+			return err
+		}
+	}
+	if err := needZone(&s); err != nil {
+		return err
+	}
+	return o.followZone(ctx, s, out)
+}
+
+func (o *logOptions) printPast(ctx context.Context, s history.Subject, moment history.Moment, out io.Writer) error {
+	wanted := 0
+	past, err := o.reader.Read(ctx, s, func(x *v1alpha1.HistoryStep) bool {
+		if o.takes(&s, x) {
+			wanted++
+		}
+		return !moment.IsZero() && !moment.IsBefore(x) || moment.IsZero() && wanted > o.tail
+	})
+	if err != nil {
+		return err
+	}
+	narrow(&s, past)
+	steps := slices.DeleteFunc(past.Steps, func(x v1alpha1.HistoryStep) bool {
+		return !moment.IsZero() && !moment.IsBefore(&x) || !o.takes(&s, &x)
+	})
+	more := moment.IsZero() && len(steps) > o.tail
+	if more {
+		steps = steps[:o.tail]
+	}
+	if s.Zone != nil && o.follow {
+		s.Zone.Status.Serial = int64(past.Newest)
+	}
+	note := ""
+	switch {
+	case more || past.Cut:
+		note = "older changes are left out: --since tells from when on"
+	case moment.Serial == 0 && moment.Time.Before(past.WholeSince) && past.Ended && o.since != "":
+		note = "older changes may be missing: the history is whole since " + past.WholeSince.UTC().Format(time.RFC3339)
+	case len(steps) == 0:
+		note = "no change in the history"
+	}
+	return o.printSteps(past, steps, note, out)
+}
+
+func (o *logOptions) takes(s *history.Subject, x *v1alpha1.HistoryStep) bool {
+	return (o.by == "" || strings.Contains(x.By, o.by) || strings.Contains(x.FieldManager, o.by)) && history.Touches(x, s.Name)
+}
+
+func (o *logOptions) printSteps(past *history.Past, steps []v1alpha1.HistoryStep, note string, out io.Writer) error {
+	result := v1alpha1.ZoneChanges{FQDN: past.FQDN, View: past.View, History: steps}
+	if len(steps) > 0 {
+		result.Since, result.Until = steps[len(steps)-1].From, steps[0].Serial
+	}
+	return o.format.Print(out, "ZoneChanges", &result, func(page *output.Text) {
+		if note != "" {
+			page.Line("; %s", note)
+		}
+		for _, x := range slices.Backward(steps) {
+			printStep(page, &x)
+		}
+	})
+}
+
+func printStep(page *output.Text, x *v1alpha1.HistoryStep) {
+	by := history.AuthorOf(x)
+	line := fmt.Sprintf("; serial %d, %s, by %s", x.Serial, by.Time, by.User())
+	if x.Way != v1alpha1.WayRequest && x.Way != v1alpha1.WayCascade {
+		line += ", " + string(x.Way)
+	}
+	if n := len(by.Records); n > 0 {
+		line += ": Record " + strings.Join(by.Records[:min(n, 3)], ", ")
+		if n > 3 {
+			line += fmt.Sprintf(" and %d more", n-3)
+		}
+	}
+	if page.IsWide() && by.AuditID != "" {
+		line += ", audit ID " + by.AuditID
+	}
+	page.Line("%s", line)
+	for _, row := range x.Removed {
+		page.Line("- %s", history.RowLine(row, x.FQDN))
+	}
+	for _, row := range x.Added {
+		page.Line("+ %s", history.RowLine(row, x.FQDN))
+	}
+	for _, change := range x.TTLs {
+		if text := history.TTLLine(change, x.FQDN); text != "" {
+			page.Line("~ %s", text)
+		}
+	}
+	switch {
+	case x.Zone != nil:
+		page.Line("- Zone %s/%s", x.Zone.Namespace, x.Zone.Name)
+	case x.Condensed:
+		page.Line("; its values are no longer kept")
+	case x.HeaderAfter != nil:
+		printHeader(page, x.HeaderBefore, x.HeaderAfter)
+	}
+}
+
+// printHeader prints the fields of the zone's spec that changed.
+func printHeader(page *output.Text, before, after *v1alpha1.ZoneHeader) {
+	fields := func(h *v1alpha1.ZoneHeader) map[string]json.RawMessage {
+		out := map[string]json.RawMessage{}
+		if text, err := json.Marshal(h); h != nil && err == nil {
+			_ = json.Unmarshal(text, &out)
+		}
+		return out
+	}
+	had, has := fields(before), fields(after)
+	for _, field := range []string{"fqdn", "ttl", "refresh", "retry", "expire", "negativeResponseCache", "primaryNameServer", "contact",
+		"nameServers"} {
+		old, now := string(had[field]), string(has[field])
+		if old == now {
+			continue
+		}
+		page.Line("~ Zone %s %s instead of %s", field, cmp.Or(now, "nothing"), cmp.Or(old, "nothing"))
+	}
+}
+
+// followZone watches the zone's serial, and prints the changes after each event.
+func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.Writer) error {
+	last := s.Zone.Status.Serial
+	for ctx.Err() == nil {
+		stream, err := o.api.KubizoneV1alpha1().RESTClient().Get().Namespace(s.Zone.Namespace).Resource("zones").Name(s.Zone.Name).
+			SubResource("changes").Param("since", strconv.FormatInt(last, 10)).Param("watch", "true").Stream(ctx)
+		if err == nil {
+			last, err = o.printEvents(ctx, s, last, stream, out)
+			stream.Close()
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("changes of zone %s/%s after serial %d: %w; --since %d --follow goes on there", s.Zone.Namespace,
+				s.Zone.Name,
+				last, err, last)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+	return nil
+}
+
+// printEvents returns the last printed serial. The end of the stream is no error: the next request shows whether the
+// server answers.
+func (o *logOptions) printEvents(ctx context.Context, s history.Subject, last int64, stream io.Reader, out io.Writer) (int64, error) {
+	decoder := json.NewDecoder(stream)
+	for {
+		var event struct {
+			Type   watch.EventType `json:"type"`
+			Object json.RawMessage `json:"object"`
+		}
+		if decoder.Decode(&event) != nil {
+			return last, nil
+		}
+		if event.Type == watch.Error {
+			var status metav1.Status
+			if err := json.Unmarshal(event.Object, &status); err != nil {
+				return last, err
+			}
+			return last, apierrors.FromObject(&status)
+		}
+		var changes v1alpha1.ZoneChanges
+		if err := json.Unmarshal(event.Object, &changes); err != nil {
+			return last, err
+		}
+		if !serial.Serial(changes.Until).Ahead(serial.Serial(last)) {
+			continue // printed after an earlier event
+		}
+		moment := history.Moment{Serial: serial.Serial(last)}
+		past, err := o.reader.Read(ctx, s, until(moment))
+		if err != nil {
+			return last, err
+		}
+		steps := slices.DeleteFunc(past.Steps, func(x v1alpha1.HistoryStep) bool { return !moment.IsBefore(&x) })
+		if len(steps) > 0 {
+			last = steps[0].Serial
+		}
+		steps = slices.DeleteFunc(steps, func(x v1alpha1.HistoryStep) bool { return !o.takes(&s, &x) })
+		if len(steps) == 0 {
+			continue
+		}
+		if err := o.printSteps(past, steps, "", out); err != nil {
+			return last, err
+		}
+	}
+}
+
+// NewLogCommand returns the sub-command log, whose older name is changes.
+func NewLogCommand() *cobra.Command {
+	o := &logOptions{}
+	command := &cobra.Command{
+		Use:     "log ZONE|NAME",
+		Aliases: []string{"changes"},
+		Short:   "print who changed a zone or a name, when and by what",
+		Long: `Print the changes of a zone, the newest last: for each serial the time, the user and field manager, or the cause, and the
+values that were removed (-) and added (+). ZONE is the DNS name of the zone, or the Zone object, NAME or NAMESPACE/NAME. NAME is a
+DNS name in a zone. Users of other namespaces are shown if you may list the Records of all namespaces; if you may not read the
+zone, your own namespace's changes are.`,
+		Example: `  kubectl kubizone log example.org --since 24h
+  kubectl kubizone log www.example.org --by alice
+  kubectl kubizone log platform/example-org --follow`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return o.run(command.Context(), arguments[0], command.OutOrStdout())
+		},
+	}
+	o.room = newRoom(command)
+	flags := command.Flags()
+	flags.StringVar(&o.since, "since", "",
+		"serial, time (UTC), or duration before now after which changes are printed; absent: the last of --tail")
+	flags.StringVar(&o.by, "by", "", "changes of users or field managers with this text in their name")
+	flags.IntVar(&o.tail, "tail", defaultTail, "number of changes without --since")
+	flags.BoolVarP(&o.follow, "follow", "f", false, "print changes as they come, until interrupted")
+	return command
+}
+
+// NewCommands returns the sub-commands.
+func NewCommands() []*cobra.Command {
+	return []*cobra.Command{NewLogCommand(), newBlameCommand(), newDiffCommand(), newShowCommand(), newRevertCommand()}
+}

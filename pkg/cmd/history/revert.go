@@ -1,0 +1,206 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/cmd/program"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/history"
+)
+
+type revertOptions struct {
+	*room
+	to, name       string
+	plan, yes      bool
+	includeManaged bool
+}
+
+// ErrChanges is returned by --plan if a revert would change something, and ErrRefused if the server refuses changes.
+var (
+	ErrChanges = program.No("")
+	ErrRefused = program.No("refused")
+)
+
+func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out, stderr io.Writer) error {
+	if o.to == "" {
+		return errors.New("--to is missing: write the serial or time to go back to; kubectl kubizone log prints them")
+	}
+	moments, err := parseMoments(o.to)
+	if err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	s, err := o.findSubject(ctx, zone)
+	if err != nil {
+		return err
+	}
+	if s.Zone != nil {
+		if err := needZone(&s); err != nil {
+			return err
+		}
+	}
+	options := history.Options{IncludeManaged: o.includeManaged, Name: s.Name}
+	if o.name != "" {
+		origin := s.Name
+		if s.Zone != nil {
+			origin = name.MustParse(s.Zone.Status.FQDN)
+		}
+		if options.Name, err = name.ParseIn(o.name, origin); err != nil {
+			return fmt.Errorf("--name: %w", err)
+		}
+	}
+	plan, err := o.reader.MakePlan(ctx, s, moments[0], options)
+	if err != nil {
+		return err
+	}
+	document := o.format.IsDocument()
+	if !document || o.plan || plan.Refused > 0 {
+		if err := o.printPlan(out, plan); err != nil {
+			return err
+		}
+	}
+	switch {
+	case plan.Refused > 0:
+		return fmt.Errorf("%d of %d changes would be refused, and nothing was begun: %s: %w", plan.Refused, len(plan.Changes),
+			firstRefusal(plan), ErrRefused)
+	case o.plan && len(plan.Changes) > 0:
+		return ErrChanges
+	case o.plan || len(plan.Changes) == 0 && !document:
+		return nil
+	}
+	if !o.yes && len(plan.Changes) > 0 {
+		if err := output.Confirm(in, stderr, fmt.Sprintf("Write %d Records?", len(plan.Changes))); err != nil {
+			return err
+		}
+	}
+	err = o.reader.Run(ctx, plan)
+	if document {
+		if err := o.printPlan(out, plan); err != nil {
+			return err
+		}
+	} else if err == nil {
+		text := output.NewText(out)
+		text.Line("%d Records written", plan.Written)
+		if plan.Serial != 0 {
+			text.Line("kubectl kubizone diff %s %d prints the rest", zone, plan.Serial)
+		}
+		if _, err := text.WriteTo(out); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return o.explainStop(zone, plan, err)
+	}
+	return nil
+}
+
+func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) error {
+	next := fmt.Sprintf("kubectl kubizone revert %s --to %s", zone, cmp.Or(plan.Time, fmt.Sprint(plan.Serial)))
+	if o.name != "" {
+		next += " --name " + o.name
+	}
+	if o.includeManaged {
+		next += " --include-managed"
+	}
+	text := fmt.Sprintf("stopped after %d of %d Records: %v; what was written stays, and this goes on: %s", plan.Written,
+		len(plan.Changes),
+		err, next)
+	if stopped := (history.ErrStopped{}); errors.As(err, &stopped) {
+		return program.No(text)
+	}
+	return errors.New(text)
+}
+
+func firstRefusal(plan *history.Plan) string {
+	for i := range plan.Changes {
+		if c := &plan.Changes[i]; len(c.Refused) > 0 {
+			return fmt.Sprintf("record %s/%s: %s", c.Namespace, c.Name, strings.Join(c.Refused, "; "))
+		}
+	}
+	return ""
+}
+
+func (o *revertOptions) printPlan(out io.Writer, plan *history.Plan) error {
+	return o.format.Print(out, "Revert", plan, func(page *output.Text) {
+		to := "serial " + fmt.Sprint(plan.Serial)
+		if plan.Time != "" {
+			to = plan.Time
+		}
+		markdown := o.format.Is(output.Markdown)
+		line := page.Line
+		if markdown {
+			line = page.Bullet
+			page.Line("## zone %s back to %s", plan.FQDN, to)
+			page.Line("")
+		} else {
+			page.Line("zone %s back to %s:", plan.FQDN, to)
+		}
+		if len(plan.Changes) == 0 {
+			line("nothing to write")
+		}
+		for i := range plan.Changes {
+			c := &plan.Changes[i]
+			line("%s %s (record %s/%s; undoes %s)", c.Op, c.Text, c.Namespace, c.Name, c.Undoes.String())
+			for _, refused := range c.Refused {
+				line("refused: record %s/%s: %s", c.Namespace, c.Name, refused)
+			}
+			if c.After != "" {
+				line("after: the change set of namespace %s", c.After)
+			}
+			if c.Again != "" {
+				line("again: %s may write record %s/%s again", c.Again, c.Namespace, c.Name)
+			}
+		}
+		for _, gap := range plan.Gaps {
+			line("gap: %s", gap)
+		}
+		for i := range plan.Left {
+			x := &plan.Left[i]
+			at := ""
+			if x.Name != "" {
+				at = " (" + x.Namespace + "/" + x.Name + ")"
+			}
+			line("left: %s%s, of %s: %s", x.Text, at, x.Writer, x.Reason)
+		}
+	})
+}
+
+func newRevertCommand() *cobra.Command {
+	o := &revertOptions{}
+	command := &cobra.Command{
+		Use:   "revert ZONE|NAME --to SERIAL|TIME",
+		Short: "take the Records of a zone or a name back to a serial or time",
+		Long: `Take Records back to what they were at a serial or time. The plan comes first: what comes back (+), changes back (~) and
+goes (-), who wrote it, what the server refuses, and what is left with the reason. Then you are asked, and the Records are written
+with your rights by change sets of one namespace each; the serial goes forward. With a refusal in the plan nothing begins.
+
+Left are entries of child Zones, DNSSEC and the Zone's spec, challenges, and Records that another writer renews: an UpdateKey,
+external-dns, a field manager other than kubectl and kubizone. --include-managed takes the latter, too. If you may not read the
+zone, the revert is of your own namespace's Records. A repetition changes nothing.`,
+		Example: `  kubectl kubizone revert example.org --to 2026112014 --plan
+  kubectl kubizone revert platform/example-org --to 2h --name www
+  kubectl kubizone revert -n team-a www.example.org --to 2026-11-20T14:00 --yes`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, arguments []string) error {
+			return o.run(command.Context(), arguments[0], command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
+		},
+	}
+	o.room = newRoom(command, output.Markdown)
+	flags := command.Flags()
+	flags.StringVar(&o.to, "to", "", "serial, time (UTC) such as 2006-01-02T15:04, or duration before now such as 2h")
+	flags.StringVar(&o.name, "name", "", "DNS name whose Records go back, absolute or relative to the zone; absent: all")
+	flags.BoolVar(&o.plan, "plan", false, "print the plan, and write nothing")
+	flags.BoolVar(&o.yes, "yes", false, "write without a question")
+	flags.BoolVar(&o.includeManaged, "include-managed", false, "take Records that another writer renews, too")
+	return command
+}

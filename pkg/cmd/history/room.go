@@ -1,0 +1,137 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/history"
+)
+
+// room is what the commands share.
+type room struct {
+	client *kubeconfig.Options
+	format *output.Format
+	api    versioned.Interface
+	reader *history.Reader
+}
+
+func newRoom(command *cobra.Command, forms ...string) *room {
+	r := &room{client: kubeconfig.NewOptions()}
+	r.format = output.AddFormat(command, forms...)
+	r.client.AddFlagsWithNamespace(command.Flags())
+	return r
+}
+
+// findSubject connects, and returns the zone or name of an argument.
+func (r *room) findSubject(ctx context.Context, text string) (s history.Subject, err error) {
+	config, namespace, err := r.client.Client()
+	if err != nil {
+		return s, err
+	}
+	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
+	if r.api, err = versioned.NewForConfig(config); err != nil {
+		return s, err
+	}
+	r.reader, s.Namespace = &history.Reader{Client: r.api.KubizoneV1alpha1()}, namespace
+	at, err := r.client.Object(text, namespace)
+	if err != nil {
+		return s, err
+	}
+	if strings.Contains(text, "/") || !strings.HasSuffix(text, ".") {
+		zone, err := r.api.KubizoneV1alpha1().Zones(at.Namespace).Get(ctx, at.Name, metav1.GetOptions{})
+		switch {
+		case err == nil && zone.Status.FQDN == "":
+			return s, fmt.Errorf("zone %s has no name yet, and so no history", at)
+		case err == nil:
+			zone.Namespace, zone.Name, s.Zone = at.Namespace, at.Name, zone
+			return s, nil
+		case apierrors.IsNotFound(err) && (strings.Contains(text, "/") || !strings.Contains(text, ".")):
+			s.Zone = &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: at.Namespace, Name: at.Name}}
+			return s, nil // the history outlives the Zone
+		case strings.Contains(text, "/") || !strings.Contains(text, ".") || !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err):
+			return s, fmt.Errorf("zone %s: %w", at, err)
+		}
+	}
+	if s.Name, err = name.Parse(strings.TrimSuffix(text, ".") + "."); err != nil {
+		return s, fmt.Errorf("%q is neither a Zone object nor a DNS name: %w", text, err)
+	}
+	return s, r.findZone(ctx, &s)
+}
+
+// findZone sets the zone with the longest name that has s.Name, if the user may read one.
+func (r *room) findZone(ctx context.Context, s *history.Subject) error {
+	for up, ok := s.Name, true; ok; up, ok = up.Parent() {
+		list, err := r.client.ZonesNamed(ctx, r.api, up.String(), s.Namespace)
+		switch {
+		case apierrors.IsForbidden(err):
+			return nil
+		case err != nil:
+			return err
+		case len(list) == 1:
+			if s.Zone = &list[0]; up == s.Name {
+				s.Name = name.Name{}
+			}
+			return nil
+		case len(list) > 1:
+			var found []string
+			for i := range list {
+				found = append(found, fmt.Sprintf("%s/%s (view %q)", list[i].Namespace, list[i].Name, list[i].Status.View))
+			}
+			return fmt.Errorf("%s is the name of several zones; write the object of one: %s", up, strings.Join(found, ", "))
+		}
+	}
+	return nil
+}
+
+// needZone returns an error for a command that reads the content of the zone.
+func needZone(s *history.Subject) error {
+	if s.Zone != nil && s.Zone.Status.FQDN == "" {
+		return fmt.Errorf("zone %s/%s does not exist; kubectl kubizone log %s/%s prints the changes of a deleted Zone", s.Zone.Namespace,
+			s.Zone.Name, s.Zone.Namespace, s.Zone.Name)
+	}
+	if s.Zone == nil {
+		return fmt.Errorf("no zone that you may read has the name %s: ask for the right to get its Zone, and zones/entries", s.Name)
+	}
+	return nil
+}
+
+// narrow takes the whole zone if a tenant's name is the zone's.
+func narrow(s *history.Subject, past *history.Past) {
+	if s.Zone == nil && past.FQDN == s.Name.String() {
+		s.Name = name.Name{}
+	}
+}
+
+// until reads steps up to a moment, all if it is zero.
+func until(m history.Moment) func(*v1alpha1.HistoryStep) bool {
+	if m.IsZero() {
+		return nil
+	}
+	return func(x *v1alpha1.HistoryStep) bool { return !m.IsBefore(x) }
+}
+
+func parseMoments(texts ...string) (all []history.Moment, err error) {
+	for _, text := range texts {
+		m, err := history.ParseMoment(text, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}

@@ -1,0 +1,480 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/client"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/history"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/standalone"
+)
+
+type world struct {
+	*testing.T
+	up   *standalone.Server
+	zone *v1alpha1.Zone
+}
+
+func newWorld(t *testing.T, domain string, namespaces ...string) *world {
+	t.Helper()
+	w := &world{T: t, up: standalone.Start(t)}
+	object := strings.ReplaceAll(domain, ".", "-")
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: v1alpha1.ZoneSpec{DomainName: domain + ".",
+		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}}}}
+	for _, ns := range namespaces {
+		zone.Spec.Delegations = append(zone.Spec.Delegations, v1alpha1.DelegationRule{Namespace: ns,
+			Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
+	}
+	w.zone = must.Get(w.up.KubizoneV1alpha1().Zones("platform").Create(t.Context(), zone, metav1.CreateOptions{}))(t)
+	return w
+}
+
+func (w *world) readZone() *v1alpha1.Zone {
+	w.Helper()
+	return must.Get(w.up.KubizoneV1alpha1().Zones("platform").Get(w.Context(), w.zone.Name, metav1.GetOptions{}))(w.T)
+}
+
+// makeClient returns a client of a user, whose requests refuse answers with 403 if it returns a text.
+func (w *world) makeClient(user string, refuse func(r *http.Request) string) versioned.Interface {
+	w.Helper()
+	config := must.Get(clientcmd.BuildConfigFromFlags("", w.up.Kubeconfig))(w.T)
+	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
+	if user != "" {
+		config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
+	}
+	if refuse != nil {
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return refusing{next, refuse} })
+	}
+	return must.Get(versioned.NewForConfig(config))(w.T)
+}
+
+type refusing struct {
+	next   http.RoundTripper
+	refuse func(r *http.Request) string
+}
+
+func (r refusing) RoundTrip(request *http.Request) (*http.Response, error) {
+	kind := r.refuse(request)
+	if kind == "" {
+		return r.next.RoundTrip(request)
+	}
+	status := apierrors.NewForbidden(v1alpha1.Resource(kind), "", fmt.Errorf("no rule allows it")).Status()
+	text := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":%q,"details":{"group":"kubi.zone","kind":%q}}`,
+		status.Message, kind)
+	return &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{"Content-Type": {"application/json"}}, Request: request,
+		Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text))}, nil
+}
+
+// runLine runs a command line of kubectl kubizone as a user.
+func (w *world) runLine(user, line string) (out string, code int) {
+	w.Helper()
+	var stdout, stderr bytes.Buffer
+	arguments := append(strings.Fields(line), "--kubeconfig", w.up.Kubeconfig)
+	if user != "" {
+		arguments = append(arguments, "--as", user, "--as-group", "system:masters")
+	}
+	code = client.Main(arguments, &stdout, &stderr)
+	return stdout.String() + stderr.String(), code
+}
+
+func (w *world) putRecord(user, namespace, object, owner, address string, labels map[string]string) {
+	w.Helper()
+	records := w.makeClient(user, nil).KubizoneV1alpha1().Records(namespace)
+	r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: object, Labels: labels}, Spec: v1alpha1.RecordSpec{
+		DomainName: owner + "." + w.zone.Status.FQDN, Type: "A", RData: address}}
+	if now, err := records.Get(w.Context(), object, metav1.GetOptions{}); err == nil {
+		now.Labels, now.Spec = r.Labels, r.Spec
+		must.Get(records.Update(w.Context(), now, metav1.UpdateOptions{FieldManager: "kubectl-edit"}))(w.T)
+		return
+	}
+	must.Get(records.Create(w.Context(), r, metav1.CreateOptions{FieldManager: "kubectl-create"}))(w.T)
+}
+
+// readEntries returns the zone file that the server gives now.
+func (w *world) readEntries() string {
+	w.Helper()
+	body := must.Get(w.up.KubizoneV1alpha1().RESTClient().Get().Namespace("platform").Resource("zones").Name(w.zone.Name).
+		SubResource("entries").Param("format", "text").DoRaw(w.Context()))(w.T)
+	_, text, _ := strings.Cut(string(body), "\n") // a comment with the serial and hash
+	return text
+}
+
+var soaSerial = regexp.MustCompile(`(SOA\t\S+ \S+) \d+ `)
+
+func withoutSerial(text string) string { return soaSerial.ReplaceAllString(text, "$1 N ") }
+
+// Three users change a zone, and a prune deletes half of it. Another user finds user, values and time, and reverts it.
+func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
+	w := newWorld(t, "example.org", "platform", "team")
+	for i := range 6 {
+		w.putRecord("alice", "platform", fmt.Sprint("host", i), fmt.Sprint("host", i), fmt.Sprint("192.0.2.", i+1),
+			map[string]string{"app": "web"})
+	}
+	w.putRecord("bob", "team", "www", "www", "192.0.2.80", nil)
+	w.putRecord("bob", "team", "www", "www", "192.0.2.81", nil)
+	good, text := w.readZone().Status.Serial, w.readEntries()
+	for i := range 3 {
+		must.Succeed(t, w.makeClient("carol", nil).KubizoneV1alpha1().Records("platform").Delete(t.Context(), fmt.Sprint("host", i),
+			metav1.DeleteOptions{}))
+	}
+	w.putRecord("carol", "platform", "wrong", "wrong", "192.0.2.99", nil)
+
+	log, code := w.runLine("dave", fmt.Sprintf("log example.org --since %d --by carol", good))
+	if code != 0 || strings.Count(log, "\n- host") != 3 || strings.Count(log, "by carol") != 4 || !strings.Contains(log,
+		"+ wrong.example.org. A 192.0.2.99") {
+		t.Errorf("log: code %d\n%s", code, log)
+	}
+	diff, code := w.runLine("dave", fmt.Sprintf("diff example.org %d", good))
+	if code != 1 || strings.Count(diff, "\n- host") != 3 || strings.Count(diff, "\n+ ") != 1 {
+		t.Errorf("diff: code %d\n%s", code, diff)
+	}
+	plan, code := w.runLine("dave", fmt.Sprintf("revert example.org --to %d --plan", good))
+	if code != 1 || strings.Count(plan, "\n+ host") != 3 || !strings.Contains(plan,
+		"- wrong.example.org. A 192.0.2.99 (record platform/wrong; undoes carol (kubectl-create) at ") {
+		t.Errorf("plan: code %d\n%s", code, plan)
+	}
+	if w.readEntries() == text {
+		t.Error("a plan wrote")
+	}
+	done, code := w.runLine("dave", fmt.Sprintf("revert example.org --to %d --yes", good))
+	if code != 0 || !strings.Contains(done, "4 Records written") {
+		t.Errorf("revert: code %d\n%s", code, done)
+	}
+	t.Logf("%s\n%s\n%s\n%s", log, diff, plan, done)
+	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) {
+		t.Errorf("after the revert\n%s\nwant\n%s", got, text)
+	}
+	back := must.Get(w.up.KubizoneV1alpha1().Records("platform").Get(t.Context(), "host0", metav1.GetOptions{}))(t)
+	if back.Labels["app"] != "web" {
+		t.Errorf("host0 came back with labels %v", back.Labels)
+	}
+	now := w.readZone().Status.Serial
+	if !serial.Serial(now).Ahead(serial.Serial(good)) {
+		t.Errorf("serial %d after %d", now, good)
+	}
+	if again, code := w.runLine("dave", fmt.Sprintf("revert example.org --to %d --yes", good)); code != 0 || !strings.Contains(again,
+		"nothing to write") ||
+		w.readZone().Status.Serial != now {
+		t.Errorf("a second revert: code %d, serial %d\n%s", code, w.readZone().Status.Serial, again)
+	}
+	blame, code := w.runLine("dave", "blame www.example.org")
+	if code != 0 || !strings.Contains(blame, "192.0.2.81") || !strings.Contains(blame, "bob (kubectl-edit)") || !strings.Contains(blame,
+		"team/www") {
+		t.Errorf("blame: code %d\n%s", code, blame)
+	}
+	if shown, code := w.runLine("dave", fmt.Sprintf("show example.org@%d", good)); code != 0 || shown != text {
+		t.Errorf("show: code %d\n%s\nwant\n%s", code, shown, text)
+	}
+	t.Log(blame)
+	if why, code := w.runLine("dave", "why none.example.org --resolver none"); code != 1 ||
+		!strings.Contains(why, "last change of zone example.org.: by dave at ") {
+		t.Errorf("why: code %d\n%s", code, why)
+	}
+	// The log of a deleted Zone.
+	must.Succeed(t, w.up.KubizoneV1alpha1().Records("team").Delete(t.Context(), "www", metav1.DeleteOptions{}))
+	must.Succeed(t, w.makeClient("frank", nil).KubizoneV1alpha1().Zones("platform").Delete(t.Context(), w.zone.Name,
+		metav1.DeleteOptions{}))
+	began := time.Now()
+	for { // the archive follows
+		log, code := w.runLine("dave", "log platform/"+w.zone.Name+" --tail 1")
+		if code == 0 && strings.Contains(log, "by frank") && strings.Contains(log, "- Zone platform/example-org") {
+			break
+		}
+		if time.Since(began) > time.Minute {
+			t.Errorf("log of a deleted Zone: code %d\n%s", code, log)
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if out, code := w.runLine("dave", "revert platform/example-org --to 1"); code != 2 || !strings.Contains(out,
+		"prints the changes of a deleted Zone") {
+		t.Errorf("revert of a deleted Zone: code %d\n%s", code, out)
+	}
+}
+
+// An error names the next step.
+func TestAsk_refusesWhatIsNotKept(t *testing.T) {
+	w := newWorld(t, "example.org", "platform")
+	good := w.readZone().Status.Serial
+	w.putRecord("alice", "platform", "a", "a", "192.0.2.1", nil)
+	w.putRecord("alice", "platform", "b", "b", "192.0.2.2", nil)
+	now := w.readZone().Status.Serial
+	for line, want := range map[string]string{
+		fmt.Sprintf("show example.org@%d", now+5):                 "has not reached serial",
+		"show example.org@1":                                      "",
+		"revert example.org --to 1 --plan":                        "",
+		"log example.org --since noon":                            "is no serial, no time",
+		"blame none.example.org":                                  "has no value in zone example.org.",
+		"revert example.org":                                      "--to is missing",
+		fmt.Sprintf("revert example.org --to %d", good+1):         "--yes does not ask",
+		fmt.Sprintf("diff example.org %d %d", now, good):          "write the older first",
+		"show example.org":                                        "write ZONE@SERIAL",
+		fmt.Sprintf("revert example.org --to %d --name %%", good): "--name",
+	} {
+		if out, code := w.runLine("dave", line); code == 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: code %d: %s", line, code, out)
+		}
+	}
+}
+
+type recordKey struct{ namespace, name string }
+
+// listContents returns what Records of the test have.
+func (w *world) listContents(namespaces ...string) map[recordKey]string {
+	w.Helper()
+	out := map[recordKey]string{}
+	for _, ns := range namespaces {
+		list := must.Get(w.up.KubizoneV1alpha1().Records(ns).List(w.Context(), metav1.ListOptions{}))(w.T)
+		for i := range list.Items {
+			r := &list.Items[i]
+			ttl := int32(0)
+			if r.Spec.TTL != nil {
+				ttl = *r.Spec.TTL
+			}
+			out[recordKey{ns, r.Name}] = fmt.Sprint(r.Spec.DomainName, ttl, r.Spec.RData, r.Spec.Values)
+		}
+	}
+	return out
+}
+
+func (w *world) makeSubject(namespace string) history.Subject {
+	return history.Subject{Zone: w.readZone(), Namespace: namespace}
+}
+
+func (w *world) revertZone(ctx context.Context, api versioned.Interface, to serial.Serial) (*history.Plan, error) {
+	reader := &history.Reader{Client: api.KubizoneV1alpha1()}
+	plan, err := reader.MakePlan(ctx, w.makeSubject("platform"), history.Moment{Serial: to}, history.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return plan, reader.Run(ctx, plan)
+}
+
+// After random writes, a zone goes back to any serial: Records and zone file are those of then, and a repetition
+// changes nothing.
+func TestRevert_isTheTwinOfThePast(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	w := newWorld(t, "twin.test", "one", "two")
+	api := w.makeClient("", nil).KubizoneV1alpha1()
+	random := rand.New(rand.NewPCG(seed, 0))
+	type past struct {
+		records map[recordKey]string
+		text    string
+	}
+	pasts := map[int64]past{}
+	remember := func() {
+		pasts[w.readZone().Status.Serial] = past{w.listContents("one", "two"), w.readEntries()}
+	}
+	remember()
+	for range 60 {
+		ns, object := []string{"one", "two"}[random.IntN(2)], fmt.Sprint("r", random.IntN(4))
+		spec := v1alpha1.RecordSpec{DomainName: fmt.Sprintf("n%d.twin.test.", random.IntN(5)), Type: "A"}
+		// Each Record has values of its own: a write of values that another Record has too makes no step.
+		value := func(net int) string { return fmt.Sprintf("192.%s.%d.%d", object[1:], net, random.IntN(3)) }
+		if random.IntN(2) == 0 {
+			spec.RData = value(1)
+		} else {
+			spec.Values = []string{value(1), value(2)}
+		}
+		if ttl := int32(60 + random.IntN(3)); random.IntN(3) == 0 {
+			spec.TTL = &ttl
+		}
+		records := api.Records(ns)
+		now, err := records.Get(t.Context(), object, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			_, err = records.Create(t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: object}, Spec: spec},
+				metav1.CreateOptions{FieldManager: "kubectl-create"})
+		case random.IntN(3) == 0:
+			err = records.Delete(t.Context(), object, metav1.DeleteOptions{})
+		default:
+			now.Spec = spec
+			_, err = records.Update(t.Context(), now, metav1.UpdateOptions{FieldManager: "kubectl-edit"})
+		}
+		if err != nil && !apierrors.IsInvalid(err) && !apierrors.IsForbidden(err) && !apierrors.IsConflict(err) {
+			t.Fatal(err)
+		}
+		remember()
+	}
+	serials := []int64{}
+	for s := range pasts {
+		serials = append(serials, s)
+	}
+	slices.Sort(serials)
+	reader := &history.Reader{Client: api}
+	for range 12 {
+		to := serials[random.IntN(len(serials))]
+		plan, err := w.revertZone(t.Context(), w.up, serial.Serial(to))
+		if err != nil {
+			t.Fatalf("to %d: %v, %+v", to, err, plan)
+		}
+		want := pasts[to]
+		if got := w.listContents("one", "two"); fmt.Sprint(got) != fmt.Sprint(want.records) {
+			t.Fatalf("to %d: %v\nwant %v\nplan %+v", to, got, want.records, plan)
+		}
+		if got := w.readEntries(); withoutSerial(got) != withoutSerial(want.text) {
+			t.Fatalf("to %d:\n%s\nwant\n%s", to, got, want.text)
+		}
+		before := w.readZone().Status.Serial
+		if plan, err := w.revertZone(t.Context(), w.up, serial.Serial(to)); err != nil || len(plan.Changes) > 0 ||
+			w.readZone().Status.Serial != before {
+			t.Fatalf("again to %d: %v, %+v", to, err, plan)
+		}
+		content := must.Get(reader.ReadContent(t.Context(), w.readZone()))(t)
+		past := must.Get(reader.Read(t.Context(), w.makeSubject("platform"), nil))(t)
+		at := serials[random.IntN(len(serials))]
+		must.Succeed(t, content.UndoAll(must.Get(past.Since(history.Moment{Serial: serial.Serial(at)}))(t)))
+		var text bytes.Buffer
+		must.Get(zonefile.Write(&text, content.Entries()))(t)
+		if text.String() != pasts[at].text {
+			t.Fatalf("the content at %d:\n%s\nwant\n%s", at, text.String(), pasts[at].text)
+		}
+	}
+}
+
+// Reverts at once, a missing right, and a tenant.
+func TestRevert_withinRights(t *testing.T) {
+	w := newWorld(t, "rights.test", "platform", "team", "other")
+	w.putRecord("alice", "platform", "a", "a", "192.0.2.1", nil)
+	w.putRecord("alice", "team", "b", "b", "192.0.2.2", nil)
+	w.putRecord("alice", "team", "c", "c", "192.0.2.3", nil)
+	good := w.readZone().Status.Serial
+	deleteAll := func() {
+		t.Helper()
+		for _, x := range []recordKey{{"platform", "a"}, {"team", "b"}, {"team", "c"}} {
+			must.Succeed(t, w.up.KubizoneV1alpha1().Records(x.namespace).Delete(t.Context(), x.name, metav1.DeleteOptions{}))
+		}
+	}
+	text := w.readEntries()
+
+	deleteAll()
+	// A missing right in one namespace: nothing begins in the other.
+	noTeam := w.makeClient("eve", func(r *http.Request) string {
+		if r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/namespaces/team/changesets") {
+			return "changesets"
+		}
+		return ""
+	})
+	before := w.readZone().Status.Serial
+	plan, err := w.revertZone(t.Context(), noTeam, serial.Serial(good))
+	if err == nil || plan == nil || plan.Refused != 2 || plan.Written != 0 || w.readZone().Status.Serial != before {
+		t.Errorf("without a right: %v, %+v", err, plan)
+	} else if c := plan.Changes[1]; c.Namespace != "team" || !strings.Contains(strings.Join(c.Refused, ""),
+		"changesets.kubi.zone is forbidden") {
+		t.Errorf("the plan does not name the right: %+v", c)
+	}
+
+	// A refusal that the plan could not know stops the revert; a repetition continues.
+	late := w.makeClient("eve", func(r *http.Request) string {
+		if r.Method == http.MethodPost && strings.Contains(r.URL.Path, "/namespaces/team/changesets") && !r.URL.Query().Has("dryRun") {
+			return "changesets"
+		}
+		return ""
+	})
+	plan, err = w.revertZone(t.Context(), late, serial.Serial(good))
+	stopped := history.ErrStopped{}
+	if !errors.As(err, &stopped) || plan.Written != 1 || !strings.HasPrefix(stopped.Reason, "record team/b: changesets.kubi.zone is forbidden") {
+		t.Errorf("a late refusal: %v, %+v", err, plan)
+	}
+	if plan := must.Get(w.revertZone(t.Context(), w.up, serial.Serial(good)))(t); plan.Written != 2 || len(plan.Changes) != 2 {
+		t.Errorf("the repetition: %+v", plan)
+	}
+	deleteAll()
+
+	// Two at once: both end, and the zone is as it was.
+	var wait sync.WaitGroup
+	for _, user := range []string{"dave", "erin"} {
+		wait.Go(func() {
+			plan, err := w.revertZone(t.Context(), w.makeClient(user, nil), serial.Serial(good))
+			if err != nil {
+				t.Errorf("%s: %v, %+v", user, err, plan)
+			}
+		})
+	}
+	wait.Wait()
+	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) {
+		t.Errorf("after two reverts at once\n%s\nwant\n%s", got, text)
+	}
+
+	// A tenant may read no zone, and reverts its own Records alone. A name that is another's by now is refused.
+	deleteAll()
+	w.putRecord("oscar", "other", "taken", "b", "192.0.2.66", nil)
+
+	// Without the right to list all Records: own changes are whole, those of others are left.
+	masked := &history.Reader{Client: w.makeClient("mia", func(r *http.Request) string {
+		if r.URL.Query().Get("sources") == "true" {
+			return "records"
+		}
+		return ""
+	}).KubizoneV1alpha1()}
+	view := must.Get(masked.MakePlan(t.Context(), w.makeSubject("team"), history.Moment{Serial: serial.Serial(good)}, history.Options{}))(t)
+	var namespaces, left []string
+	for _, c := range view.Changes {
+		namespaces = append(namespaces, c.Namespace)
+	}
+	for _, x := range view.Left {
+		left = append(left, x.Text+" of "+x.Writer)
+	}
+	if !slices.Equal(namespaces, []string{"platform", "team", "team"}) || !slices.Equal(left, []string{
+		"+ b.rights.test. A 192.0.2.66 of another namespace"}) {
+		t.Errorf("without the right to list all Records: changes in %q, left %q", namespaces, left)
+	}
+
+	tenant := w.makeClient("tina", func(r *http.Request) string {
+		switch {
+		case strings.Contains(r.URL.Path, "/zones"):
+			return "zones"
+		case strings.Contains(r.URL.Path, "/records") && !strings.Contains(r.URL.Path, "/namespaces/team/"):
+			return "records"
+		}
+		return ""
+	})
+	reader := &history.Reader{Client: tenant.KubizoneV1alpha1()}
+	subject := history.Subject{Name: w.zoneName(), Namespace: "team"}
+	own := must.Get(reader.MakePlan(t.Context(), subject, history.Moment{Serial: serial.Serial(good)},
+		history.Options{Name: w.zoneName()}))(t)
+	if len(own.Changes) != 2 || own.Refused != 1 || len(own.Changes[0].Refused) != 1 || own.Changes[0].FQDN != "b.rights.test." {
+		t.Errorf("a tenant's plan: %+v", own)
+	}
+	if err := reader.Run(t.Context(), own); err == nil {
+		t.Error("it ran")
+	}
+	one := must.Get(reader.MakePlan(t.Context(), subject, history.Moment{Serial: serial.Serial(good)},
+		history.Options{Name: name.MustParse("c.rights.test.")}))(t)
+	if len(one.Changes) != 1 || one.Refused != 0 {
+		t.Errorf("a tenant's plan of a name: %+v", one)
+	}
+	must.Succeed(t, reader.Run(t.Context(), one))
+	if got := w.readEntries(); !strings.Contains(got, "192.0.2.3") || !strings.Contains(got, "192.0.2.66") || strings.Contains(got,
+		"192.0.2.1\n") {
+		t.Errorf("after the tenant's revert\n%s", got)
+	}
+}
+
+func (w *world) zoneName() name.Name { return name.MustParse(w.zone.Status.FQDN) }

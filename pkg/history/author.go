@@ -1,0 +1,204 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
+)
+
+// Author is the user, time and means of a step.
+type Author struct {
+	Serial int64 `json:"serial,omitempty"`
+	// Time in RFC 3339.
+	Time string       `json:"time,omitempty"`
+	Way  v1alpha1.Way `json:"way,omitempty"`
+	// By is the user, absent if another namespace made the step.
+	By           string `json:"by,omitempty"`
+	FieldManager string `json:"fieldManager,omitempty"`
+	AuditID      string `json:"auditID,omitempty"`
+	Cause        string `json:"cause,omitempty"`
+	// Records are NAMESPACE/NAME.
+	Records []string `json:"records,omitempty"`
+}
+
+// AuthorOf returns the author of a step.
+func AuthorOf(x *v1alpha1.HistoryStep) Author {
+	a := Author{Serial: x.Serial, Way: x.Way, By: x.By, FieldManager: x.FieldManager, AuditID: x.AuditID, Cause: x.Cause}
+	if x.Time != nil {
+		a.Time = x.Time.UTC().Format(time.RFC3339)
+	}
+	for i := range x.Records {
+		a.Records = append(a.Records, x.Records[i].Namespace+"/"+x.Records[i].Name)
+	}
+	return a
+}
+
+// User returns the user with the field manager, or the cause.
+func (a *Author) User() string {
+	switch {
+	case a.Serial == 0:
+		return "before the history"
+	case a.Cause != "":
+		return a.Cause
+	case a.By == "":
+		return "another namespace"
+	case a.FieldManager != "":
+		return a.By + " (" + a.FieldManager + ")"
+	}
+	return a.By
+}
+
+func (a *Author) String() string {
+	if a.Serial == 0 {
+		return a.User()
+	}
+	return fmt.Sprintf("%s at %s, serial %d", a.User(), a.Time, a.Serial)
+}
+
+// Value is an entry of a zone, with its author.
+type Value struct {
+	// Op is + for an added value, - for a removed value, absent for a present value.
+	Op     string `json:"op,omitempty"`
+	FQDN   string `json:"fqdn"`
+	TTL    uint32 `json:"ttl"`
+	Type   string `json:"type"`
+	Data   string `json:"data"`
+	Author Author `json:"author"`
+}
+
+// Line returns the value as in a zone file, with single spaces.
+func (v *Value) Line() string { return fmt.Sprintf("%s %d %s %s", v.FQDN, v.TTL, v.Type, v.Data) }
+
+type valueKey struct {
+	owner name.Name
+	t     rdata.Type
+	data  string
+}
+
+// findAuthors returns a function for the author of the newest step with a value added, or removed.
+func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
+	of, header := map[valueKey]*v1alpha1.HistoryStep{}, (*v1alpha1.HistoryStep)(nil)
+	for i := range p.Steps {
+		x := &p.Steps[i]
+		apex, err := name.Parse(x.FQDN)
+		if err != nil {
+			continue
+		}
+		rows := x.Added
+		if removed {
+			rows = x.Removed
+		}
+		if x.HeaderAfter != nil && header == nil {
+			header = x
+		}
+		for _, row := range rows {
+			if k, ok := keyOf(row, apex); ok && of[k] == nil {
+				of[k] = x
+			}
+		}
+	}
+	return func(e dns.Entry) Author {
+		x := of[valueKey{e.Name, e.Type, e.Data}]
+		if e.Type == rdata.SOA || x == nil && header != nil && hasServer(header, e) {
+			x = header
+		}
+		if x == nil {
+			return Author{}
+		}
+		return AuthorOf(x)
+	}
+}
+
+// hasServer reports whether name servers of the Zone make an entry.
+func hasServer(x *v1alpha1.HistoryStep, e dns.Entry) bool {
+	return slices.ContainsFunc([]*v1alpha1.ZoneHeader{x.HeaderBefore, x.HeaderAfter}, func(h *v1alpha1.ZoneHeader) bool {
+		if h == nil {
+			return false
+		}
+		header, err := headerOf(h)
+		return err == nil && header.MakesAt(e.Name)
+	})
+}
+
+func headerOf(h *v1alpha1.ZoneHeader) (out content.Header, err error) {
+	text, err := json.Marshal(h) // the fields have the same names
+	if err != nil {
+		return out, err
+	}
+	return out, json.Unmarshal(text, &out)
+}
+
+func keyOf(row v1alpha1.Row, apex name.Name) (k valueKey, ok bool) {
+	rel, err := name.ParseRel(row.Owner)
+	if err != nil {
+		return k, false
+	}
+	t, err := rdata.ParseType(row.Type)
+	if err != nil {
+		return k, false
+	}
+	owner, err := rel.In(apex)
+	if err != nil {
+		return k, false
+	}
+	data, err := rdata.Value{Type: t, Text: row.Data}.Resolve(apex)
+	return valueKey{owner, t, data}, err == nil
+}
+
+// RowLine returns a row as OWNER TYPE DATA, with absolute names where they are valid.
+func RowLine(row v1alpha1.Row, fqdn string) string {
+	if apex, err := name.Parse(fqdn); err == nil {
+		if k, ok := keyOf(row, apex); ok {
+			return fmt.Sprintf("%s %s %s", k.owner, row.Type, k.data)
+		}
+	}
+	return fmt.Sprintf("%s %s %s", row.Owner, row.Type, row.Data)
+}
+
+// ownerOf returns the absolute owner of a row.
+func ownerOf(owner, fqdn string) string {
+	if apex, err := name.Parse(fqdn); err == nil {
+		if rel, err := name.ParseRel(owner); err == nil {
+			if n, err := rel.In(apex); err == nil {
+				return n.String()
+			}
+		}
+	}
+	return owner
+}
+
+// Touches reports whether a step changed values or TTLs at a name.
+func Touches(x *v1alpha1.HistoryStep, at name.Name) bool {
+	if at.IsZero() || x.FQDN == at.String() && len(x.Removed)+len(x.Added)+len(x.TTLs) == 0 {
+		return true
+	}
+	is := func(owner string) bool { return ownerOf(owner, x.FQDN) == at.String() }
+	row := func(r v1alpha1.Row) bool { return is(r.Owner) }
+	return slices.ContainsFunc(x.Removed, row) || slices.ContainsFunc(x.Added, row) ||
+		slices.ContainsFunc(x.TTLs, func(c v1alpha1.TTLChange) bool { return is(c.Owner) })
+}
+
+// TTLLine returns the change of an RRset's TTL, or "" if the RRset is new or removed.
+func TTLLine(c v1alpha1.TTLChange, fqdn string) string {
+	if c.Before == "" || c.After == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s %s: ttl %s instead of %s", ownerOf(c.Owner, fqdn), c.Type, c.After, c.Before)
+}
+
+func compareValues(x, y Value) int {
+	return cmp.Or(strings.Compare(x.FQDN, y.FQDN), strings.Compare(x.Type, y.Type), strings.Compare(x.Data, y.Data),
+		strings.Compare(y.Op, x.Op))
+}

@@ -1,0 +1,209 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/refusal"
+	"kubi.zone/kubizone/pkg/rrsets"
+)
+
+// fewRecords of a namespace are read singly.
+const fewRecords = 20
+
+// ReadPresent reads the Records that steps wrote. unreadable has the refusals by namespace.
+func (r *Reader) ReadPresent(ctx context.Context, undone []v1alpha1.HistoryStep) (now Present, unreadable map[string]string, err error) {
+	now, unreadable = Present{}, map[string]string{}
+	for namespace, names := range Namespaces(undone) {
+		records := r.Client.Records(namespace)
+		add := func(object string, x *v1alpha1.Record) {
+			now[types.NamespacedName{Namespace: namespace, Name: object}] = x
+		}
+		if len(names) > fewRecords {
+			err = load.EachItem(ctx, func(ctx context.Context, options metav1.ListOptions) (*v1alpha1.RecordList, error) {
+				return rrsets.Retry(ctx, func() (*v1alpha1.RecordList, error) { return records.List(ctx, options) })
+			}, metav1.ListOptions{}, func(x *v1alpha1.Record) error {
+				add(x.Name, x)
+				return nil
+			})
+		} else {
+			for _, object := range names {
+				var x *v1alpha1.Record
+				x, err = rrsets.Retry(ctx, func() (*v1alpha1.Record, error) { return records.Get(ctx, object, metav1.GetOptions{}) })
+				if apierrors.IsNotFound(err) {
+					err = nil
+					continue
+				}
+				if err != nil {
+					break
+				}
+				add(object, x)
+			}
+		}
+		if apierrors.IsForbidden(err) {
+			unreadable[namespace] = err.Error()
+		} else if err != nil {
+			return nil, nil, fmt.Errorf("records of namespace %s: %w", namespace, err)
+		}
+	}
+	return now, unreadable, nil
+}
+
+// Judge has the server decide about the changes of a plan, and adds the refusals. It writes nothing.
+func (r *Reader) Judge(ctx context.Context, p *Plan) error {
+	if p.Refused > 0 {
+		return nil
+	}
+	for _, set := range p.orderSets(false) {
+		if _, err := r.writeSet(ctx, set, []string{metav1.DryRunAll}); err != nil {
+			return err
+		}
+	}
+	for i := range p.Changes {
+		if len(p.Changes[i].Refused) > 0 {
+			p.Refused++
+		}
+	}
+	return nil
+}
+
+// ErrStopped means that a revert stopped at a refusal. Written changes stay, and a repetition continues.
+type ErrStopped struct{ Reason string }
+
+func (e ErrStopped) Error() string { return e.Reason }
+
+// Run writes the changes of a plan accepted by Judge, set by set. The error is ErrStopped after a refusal.
+func (r *Reader) Run(ctx context.Context, p *Plan) error {
+	if p.Refused > 0 {
+		return ErrStopped{"the plan has refusals"}
+	}
+	for _, set := range p.orderSets(true) {
+		written, err := r.writeSet(ctx, set, nil)
+		if p.Written += written; err != nil {
+			return err
+		}
+		for _, w := range set {
+			if c := w.Reversal; len(c.Refused) > 0 {
+				return ErrStopped{fmt.Sprintf("record %s/%s: %s", c.Namespace, c.Name, strings.Join(c.Refused, "; "))}
+			}
+		}
+	}
+	return nil
+}
+
+// write is a Reversal, or half of a Reversal: a deletion to free a name for another namespace, or the later creation.
+type write struct {
+	*Reversal
+	change rrsets.Change
+	counts bool // as a written Record
+}
+
+// orderSets returns the change sets in order. If split, the first sets delete Records, to free names for other
+// namespaces.
+func (p *Plan) orderSets(split bool) (out [][]write) {
+	type phase struct {
+		last      bool
+		namespace string
+	}
+	passes := map[string]bool{}
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.After != "" {
+			passes[c.After+" "+c.FQDN] = true
+		}
+	}
+	groups := map[phase][]write{}
+	var order []phase
+	add := func(last bool, w write) {
+		at := phase{last, w.Namespace}
+		if groups[at] == nil {
+			order = append(order, at)
+		}
+		groups[at] = append(groups[at], w)
+	}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		before := c.change.Before
+		switch {
+		case before == nil || !split || !passes[c.Namespace+" "+before.Status.FQDN]:
+			add(true, write{c, c.change, true})
+		case c.change.After == nil:
+			add(false, write{c, c.change, true})
+		default:
+			add(false, write{c, rrsets.Change{Before: before}, false})
+			add(true, write{c, rrsets.Change{After: c.change.After}, true})
+		}
+	}
+	slices.SortStableFunc(order, func(x, y phase) int {
+		switch {
+		case x.last == y.last:
+			return strings.Compare(x.namespace, y.namespace)
+		case x.last:
+			return 1
+		}
+		return -1
+	})
+	for _, at := range order {
+		out = append(out, rrsets.Pages(groups[at], func(w write) *rrsets.Change { return &w.change })...)
+	}
+	return out
+}
+
+// writeSet writes a set, and returns the number of writes. Refusals are in the changes.
+func (r *Reader) writeSet(ctx context.Context, set []write, dryRun []string) (written int, err error) {
+	writer := rrsets.Writer{Client: r.Client, Namespace: set[0].Namespace, Manager: FieldManager, Force: true, DryRun: dryRun,
+		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
+			return set[i].replanWrite(now), nil
+		}}
+	changes := make([]rrsets.Change, len(set))
+	for i := range set {
+		changes[i] = set[i].change
+	}
+	outcomes, err := writer.Write(ctx, changes)
+	switch {
+	case err != nil && apierrors.IsForbidden(err):
+		for _, c := range set {
+			c.Refused = []string{err.Error()}
+		}
+		return 0, nil
+	case err != nil:
+		return 0, fmt.Errorf("change set of namespace %s: %w", set[0].Namespace, err)
+	}
+	for i, o := range outcomes {
+		c := set[i]
+		if c.counts && o.Operation != "" && o.Operation != v1alpha1.OperationUnchanged {
+			written++
+		}
+		if len(o.Refused) > 0 && (len(dryRun) == 0 || c.After == "") {
+			c.Refused = append(c.Refused, refusal.Messages(o.Refused))
+		}
+	}
+	return written, nil
+}
+
+// replanWrite returns nil for a Record as wanted, by another revert, and refuses a Record with a new spec.
+func (w *write) replanWrite(now *v1alpha1.Record) *rrsets.Change {
+	want, before := w.change.After, w.change.Before
+	switch {
+	case want == nil && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
+		return nil
+	case now != nil && before != nil && now.UID == before.UID && sameSpec(&now.Spec, &before.Spec):
+		next := w.change // status or metadata changed
+		if next.Before = now; want != nil {
+			next.Applied = applyOver(want, now)
+		}
+		return &next
+	}
+	w.Refused = append(w.Refused, "it was written since the plan: look at a new plan")
+	return nil
+}

@@ -1,0 +1,470 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/load"
+	"kubi.zone/kubizone/pkg/rrsets"
+)
+
+// FieldManager of reverts.
+const FieldManager = "kubizone-revert"
+
+// serverLabel is set by the server (S6.12).
+const serverLabel = v1alpha1.GroupName + "/parent-zone"
+
+// Plan is a revert. It is a result of the command.
+type Plan struct {
+	FQDN string `json:"fqdn"`
+	View string `json:"view,omitempty"`
+	// Serial to which the revert goes back.
+	Serial int64 `json:"serial,omitempty"`
+	// Time to which the revert goes back, in RFC 3339, without a serial.
+	Time string `json:"time,omitempty"`
+	// Changes are the writes of Records.
+	Changes []Reversal `json:"changes"`
+	// Left are the differences beyond the revert.
+	Left []Left `json:"left"`
+	// Gaps are names without values between two change sets.
+	Gaps []string `json:"gaps,omitempty"`
+	// Refused and Written are numbers of changes.
+	Refused int `json:"refused"`
+	Written int `json:"written"`
+}
+
+// Reversal is the write of a Record.
+type Reversal struct {
+	// Op is + for a restored Record, ~ for a changed Record, - for a deleted Record.
+	Op        string `json:"op"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	FQDN      string `json:"fqdn"`
+	Text      string `json:"text"`
+	// Undoes is the author of the newest undone change.
+	Undoes Author `json:"undoes"`
+	// Again is a writer expected to write the Record again.
+	Again string `json:"again,omitempty"`
+	// After is the namespace of an earlier change set.
+	After   string   `json:"after,omitempty"`
+	Refused []string `json:"refused,omitempty"`
+
+	change rrsets.Change
+}
+
+// Left is a remaining difference.
+type Left struct {
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Text      string `json:"text"`
+	// Writer of the difference.
+	Writer string `json:"writer"`
+	Reason string `json:"reason"`
+}
+
+// Options of a plan.
+type Options struct {
+	// Name selects Records at a DNS name, if not zero.
+	Name name.Name
+	// IncludeManaged includes Records renewed by another writer.
+	IncludeManaged bool
+}
+
+// Present are Records by namespace and name.
+type Present map[types.NamespacedName]*v1alpha1.Record
+
+// touch has the steps of a Record.
+type touch struct {
+	key types.NamespacedName
+	// newest and oldest step, and the Record before the oldest.
+	newest, oldest *v1alpha1.HistoryStep
+	before         *v1alpha1.HistoryState
+	existed        bool
+	// renewer is a writer other than a person's tool; challenge is true for an ACME challenge.
+	renewer   string
+	challenge bool
+}
+
+// touchesOf returns the Records that steps wrote, in the order of their newest step. A cascade writes no object.
+func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
+	of := map[types.NamespacedName]*touch{}
+	var all []*touch
+	for i := range undone {
+		x := &undone[i]
+		for j := range x.Records {
+			r := &x.Records[j]
+			key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
+			if x.Way == v1alpha1.WayCascade {
+				continue
+			}
+			t := of[key]
+			if t == nil {
+				t = &touch{key: key, newest: x}
+				of[key], all = t, append(all, t)
+			}
+			t.oldest, t.before, t.existed = x, r.Before, r.Effect != v1alpha1.EffectAdded
+			t.addWriter(x, r)
+		}
+	}
+	for i := range older {
+		for j := range older[i].Records {
+			r := &older[i].Records[j]
+			if t := of[types.NamespacedName{Namespace: r.Namespace, Name: r.Name}]; t != nil {
+				t.addWriter(&older[i], r)
+			}
+		}
+	}
+	return all
+}
+
+const updateKeyUser = "kubi.zone:updatekey:"
+
+func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
+	switch x.Way {
+	case v1alpha1.WayChallenge:
+		t.challenge = true
+	case v1alpha1.WayUpdateKey:
+		t.renewer = cmp.Or(t.renewer, "UpdateKey "+strings.Replace(strings.TrimPrefix(x.By, updateKeyUser), ":", "/", 1))
+	case v1alpha1.WayExternalDNS:
+		t.renewer = cmp.Or(t.renewer, "external-dns")
+	case v1alpha1.WayRequest:
+		if r.Effect != v1alpha1.EffectRemoved && renews(x.FieldManager) {
+			t.renewer = cmp.Or(t.renewer, "field manager "+x.FieldManager)
+		}
+	}
+}
+
+// renews reports whether a field manager is not a tool of a person at a terminal.
+func renews(manager string) bool {
+	for _, tool := range []string{"kubectl", "kubizone-load", "kubizone-import", "kubizone-apply", "kubizone-verify", FieldManager} {
+		if manager == tool || strings.HasPrefix(manager, tool+"-") {
+			return false
+		}
+	}
+	return manager != ""
+}
+
+func renewerOf(r *v1alpha1.Record) string {
+	if owner := metav1.GetControllerOf(r); owner != nil {
+		return owner.Kind + " " + owner.Name
+	}
+	for _, entry := range r.ManagedFields {
+		if entry.Subresource == "" && renews(entry.Manager) && rrsets.TouchesSpec(entry.FieldsV1) {
+			return "field manager " + entry.Manager
+		}
+	}
+	return ""
+}
+
+// planner collects a plan.
+type planner struct {
+	*Plan
+	past    *Past
+	options Options
+	now     Present
+	apex    name.Name
+	zone    types.NamespacedName // the Zone, zero if unknown
+}
+
+// Namespaces returns the names of Records in undone steps, by namespace.
+func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
+	out := map[string][]string{}
+	for _, t := range touchesOf(undone, nil) {
+		out[t.key.Namespace] = append(out[t.key.Namespace], t.key.Name)
+	}
+	return out
+}
+
+// PlanRevert plans to undo the steps after a moment. unreadable are reasons why Records of a namespace are not in now.
+func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[string]string, options Options) (*Plan, error) {
+	undone, err := past.Since(m)
+	if err != nil {
+		return nil, err
+	}
+	p := planner{Plan: &Plan{FQDN: past.FQDN, View: past.View, Serial: int64(m.Serial), Changes: []Reversal{}, Left: []Left{}},
+		past:    past,
+		options: options, now: now}
+	if s.Zone != nil {
+		p.zone = types.NamespacedName{Namespace: s.Zone.Namespace, Name: s.Zone.Name}
+	}
+	switch {
+	case m.Serial != 0:
+	case s.Zone != nil && len(undone) > 0:
+		p.Serial = undone[len(undone)-1].From
+	case s.Zone != nil:
+		p.Serial = int64(past.Newest)
+	default:
+		p.Time = m.Time.UTC().Format(time.RFC3339)
+	}
+	if p.apex, err = name.Parse(past.FQDN); err != nil && len(undone) > 0 {
+		return nil, fmt.Errorf("the history has no valid zone: %w", err)
+	}
+	for _, t := range touchesOf(undone, past.Steps[len(undone):]) {
+		if reason := unreadable[t.key.Namespace]; reason != "" {
+			p.refuse(t, reason)
+		} else {
+			p.addRecord(t)
+		}
+	}
+	p.addOthers(undone)
+	p.addHeader(undone)
+	p.findGaps()
+	slices.SortStableFunc(p.Changes, func(x, y Reversal) int {
+		return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.FQDN, y.FQDN), strings.Compare(x.Name, y.Name))
+	})
+	return p.Plan, nil
+}
+
+func (p *planner) refuse(t *touch, reason string) {
+	p.Changes = append(p.Changes, Reversal{Op: "~", Namespace: t.key.Namespace, Name: t.key.Name, FQDN: t.owner(p.apex),
+		Text: "the Record cannot be read", Undoes: AuthorOf(t.newest), Refused: []string{reason}})
+	p.Refused++
+}
+
+// owner returns the name of the Record's first row, "" without one.
+func (t *touch) owner(apex name.Name) string {
+	for _, rows := range [][]v1alpha1.Row{t.oldest.Removed, t.oldest.Added} {
+		if len(rows) > 0 && len(t.oldest.Records) == 1 {
+			return ownerOf(rows[0].Owner, apex.String())
+		}
+	}
+	return ""
+}
+
+func (p *planner) leave(t *touch, r *v1alpha1.Record, writer, reason string) {
+	text := "a Record that was there"
+	if r != nil {
+		text = r.Status.FQDN + " " + r.Spec.Type
+	} else if owner := t.owner(p.apex); owner != "" {
+		text = owner
+	}
+	p.Left = append(p.Left, Left{Namespace: t.key.Namespace, Name: t.key.Name, Text: text, Writer: writer, Reason: reason})
+}
+
+// addRecord adds the change of a Record, or a Left with the reason.
+func (p *planner) addRecord(t *touch) {
+	now, by := p.now[t.key], AuthorOf(t.newest)
+	var want *v1alpha1.Record
+	if t.existed && t.before != nil && t.before.Spec != nil {
+		want = &v1alpha1.Record{}
+		if json.Unmarshal(t.before.Spec.Raw, &want.Spec) != nil {
+			want = nil
+		}
+	}
+	if want != nil {
+		want.Namespace, want.Name = t.key.Namespace, t.key.Name
+		want.Labels, want.Annotations = maps.Clone(t.before.Labels), t.before.Annotations
+		delete(want.Labels, serverLabel)
+		want.Status.FQDN = p.fqdnOf(&want.Spec, now)
+	}
+	shown := cmp.Or(want, now)
+	switch {
+	case shown != nil && !p.selects(want, now), shown == nil && !p.options.Name.IsZero() && t.owner(p.apex) != p.options.Name.String():
+		return
+	case !t.existed && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
+		return // as it was
+	case t.existed && want == nil:
+		p.leave(t, now, by.User(), "the history has no room for its former spec; write it by hand")
+		return
+	case t.challenge:
+		p.leave(t, shown, by.User(), "it is an ACME challenge, which its client sets and removes")
+		return
+	case now != nil && now.DeletionTimestamp != nil:
+		p.leave(t, now, by.User(), "it is being deleted, and waits for its finalizers")
+		return
+	case now != nil && p.isElsewhere(now):
+		p.leave(t, now, by.User(), "it is in zone "+now.Status.ZoneRef.Namespace+"/"+now.Status.ZoneRef.Name+" now; change it there")
+		return
+	case !t.existed && t.oldest.Time != nil && now.CreationTimestamp.Time.Before(t.oldest.Time.Add(-2*time.Second)):
+		p.leave(t, now, by.User(), "it existed already, and was in no zone")
+		return
+	}
+	renewer := t.renewer
+	if now != nil {
+		renewer = cmp.Or(renewer, renewerOf(now))
+	}
+	if renewer != "" && !p.options.IncludeManaged {
+		p.leave(t, shown, renewer, "its writer renews it; --include-managed takes it back, and the writer may write it again")
+		return
+	}
+	p.addChange(t, want, now, by, renewer)
+}
+
+func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, renewer string) {
+	r := Reversal{Namespace: t.key.Namespace, Name: t.key.Name, Undoes: by, Again: renewer, FQDN: cmp.Or(want, now).Status.FQDN}
+	r.change = rrsets.Change{Before: now, After: want}
+	switch {
+	case now == nil:
+		r.Op = "+"
+	case want == nil:
+		r.Op = "-"
+	default:
+		r.Op = "~"
+		r.change.Applied = applyOver(want, now)
+	}
+	var texts []string
+	for _, c := range load.ChangesOfRecord(now, want, p.zone) {
+		texts = append(texts, c.Text)
+		if len(texts) > 1 {
+			texts[0] = "- " + texts[0]
+			texts[1] = "+ " + texts[1]
+		}
+	}
+	r.Text = cmp.Or(strings.Join(texts, ", "), r.FQDN+" "+cmp.Or(want, now).Spec.Type+": another description, zoneRef or class")
+	p.Changes = append(p.Changes, r)
+}
+
+// applyOver returns the JSON for a forced apply of want over now: fields absent from want are null.
+func applyOver(want, now *v1alpha1.Record) []byte {
+	clear := func(want, now map[string]string) map[string]any {
+		out := map[string]any{}
+		for key := range now {
+			if key != serverLabel {
+				out[key] = nil
+			}
+		}
+		for key, value := range want {
+			out[key] = value
+		}
+		return out
+	}
+	spec := map[string]any{"ttl": nil, "rdata": nil, "values": nil, "zoneRef": nil, "description": nil}
+	if text, err := json.Marshal(want.Spec); err == nil {
+		_ = json.Unmarshal(text, &spec)
+	}
+	var had map[string]any
+	if text, err := json.Marshal(now.Spec); err == nil {
+		_ = json.Unmarshal(text, &had)
+	}
+	maps.DeleteFunc(spec, func(key string, value any) bool { return value == nil && had[key] == nil })
+	text, _ := json.Marshal(map[string]any{"apiVersion": v1alpha1.SchemeGroupVersion.String(), "kind": "Record",
+		"metadata": map[string]any{"namespace": want.Namespace, "name": want.Name, "uid": now.UID, "resourceVersion": now.ResourceVersion,
+			"labels": clear(want.Labels, now.Labels), "annotations": clear(want.Annotations, now.Annotations)}, "spec": spec})
+	return text
+}
+
+func (p *planner) isElsewhere(r *v1alpha1.Record) bool {
+	ref := r.Status.ZoneRef
+	return ref != nil && p.zone.Name != "" && (ref.Namespace != p.zone.Namespace || ref.Name != p.zone.Name)
+}
+
+func (p *planner) fqdnOf(spec *v1alpha1.RecordSpec, now *v1alpha1.Record) string {
+	if now != nil && now.Spec.DomainName == spec.DomainName && now.Status.FQDN != "" {
+		return now.Status.FQDN
+	}
+	if fqdn, err := name.ParseIn(spec.DomainName, p.apex); err == nil {
+		return fqdn.String()
+	}
+	return spec.DomainName
+}
+
+func (p *planner) selects(records ...*v1alpha1.Record) bool {
+	return p.options.Name.IsZero() || slices.ContainsFunc(records, func(r *v1alpha1.Record) bool {
+		return r != nil && r.Status.FQDN == p.options.Name.String()
+	})
+}
+
+// addOthers adds the net rows of steps without a known Record: of child zones, rules, DNSSEC and other namespaces.
+func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
+	type rows struct {
+		count map[string]int
+		of    *v1alpha1.HistoryStep
+	}
+	var order []string
+	groups := map[string]*rows{}
+	for i := range undone {
+		x := &undone[i]
+		if x.Way != v1alpha1.WayCascade && len(x.Records) > 0 {
+			continue
+		}
+		by := AuthorOf(x)
+		who := by.User()
+		g := groups[who]
+		if g == nil {
+			g = &rows{count: map[string]int{}, of: x}
+			groups[who], order = g, append(order, who)
+		}
+		for _, part := range []struct {
+			n    int
+			rows []v1alpha1.Row
+		}{{-1, x.Removed}, {1, x.Added}} {
+			for _, row := range part.rows {
+				if p.options.Name.IsZero() || ownerOf(row.Owner, x.FQDN) == p.options.Name.String() {
+					g.count[RowLine(row, x.FQDN)] += part.n
+				}
+			}
+		}
+	}
+	for _, who := range order {
+		g := groups[who]
+		for _, text := range slices.Sorted(maps.Keys(g.count)) {
+			if g.count[text] == 0 {
+				continue
+			}
+			sign := "+ "
+			if g.count[text] < 0 {
+				sign = "- "
+			}
+			reason := "a child Zone, a rule or DNSSEC put it there; change that"
+			if g.of.AnotherNamespace {
+				reason = "Records of another namespace, which reverts its own"
+			}
+			p.Left = append(p.Left, Left{Text: sign + text, Writer: who, Reason: reason})
+		}
+	}
+}
+
+// addHeader adds the fields of the Zone's spec.
+func (p *planner) addHeader(undone []v1alpha1.HistoryStep) {
+	var newest, oldest *v1alpha1.HistoryStep
+	for i := range undone {
+		if undone[i].HeaderAfter != nil {
+			newest, oldest = cmp.Or(newest, &undone[i]), &undone[i]
+		}
+	}
+	if newest == nil || oldest.HeaderBefore == nil || equality.Semantic.DeepEqual(newest.HeaderAfter, oldest.HeaderBefore) ||
+		!p.options.Name.IsZero() {
+		return
+	}
+	by := AuthorOf(newest)
+	p.Left = append(p.Left, Left{Namespace: p.zone.Namespace, Name: p.zone.Name, Text: "the spec of the Zone (SOA, ttl or name servers)",
+		Writer: by.User(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values"})
+}
+
+// findGaps finds names of a namespace before the revert, and of another after.
+func (p *planner) findGaps() {
+	from := map[string]string{}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if before := c.change.Before; before != nil && (c.Op == "-" || c.FQDN != before.Status.FQDN) {
+			from[before.Status.FQDN] = c.Namespace
+		}
+	}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if ns := from[c.FQDN]; c.Op != "-" && ns != "" && ns != c.Namespace {
+			c.After = ns
+			p.Gaps = append(p.Gaps, fmt.Sprintf("%s passes from namespace %s to %s: it has no values between their change sets", c.FQDN,
+				ns,
+				c.Namespace))
+		}
+	}
+	slices.Sort(p.Gaps)
+	p.Gaps = slices.Compact(p.Gaps)
+}
+
+func sameSpec(x, y *v1alpha1.RecordSpec) bool { return equality.Semantic.DeepEqual(x, y) }

@@ -1,0 +1,260 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+
+	typed "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/rrsets"
+)
+
+// maxSteps bounds the steps in memory.
+const maxSteps = 100_000
+
+// Subject is a zone, or a name in it.
+type Subject struct {
+	// Zone is nil without the right to read a Zone of the name. Steps are then those of Namespace's own Records.
+	Zone *v1alpha1.Zone
+	// Name is zero for the whole zone.
+	Name name.Name
+	// Namespace is the user's.
+	Namespace string
+}
+
+// Describe returns the DNS name asked for.
+func (s *Subject) Describe() string {
+	if s.Name.IsZero() && s.Zone != nil {
+		return s.Zone.Status.FQDN
+	}
+	return s.Name.String()
+}
+
+// Past are the steps of a zone, newest first.
+type Past struct {
+	// FQDN and View of the zone; "" for a tenant without steps.
+	FQDN, View string
+	// Steps of other namespaces lack user and Records without the right to list all Records.
+	Steps []v1alpha1.HistoryStep
+	// WholeSince is the time after the last missing or condensed step, zero for none.
+	WholeSince time.Time
+	// Newest is the zone's serial, 0 without a Zone.
+	Newest serial.Serial
+	// Ended is true without older steps, Cut with more than maxSteps.
+	Ended, Cut bool
+}
+
+// Reader reads the API with the rights of its user.
+type Reader struct {
+	Client typed.KubizoneV1alpha1Interface
+	// masked is true once the user may not read users and Records of all namespaces.
+	masked bool
+}
+
+// page is an answer of zones/changes or records/changes.
+type page struct {
+	steps []v1alpha1.HistoryStep
+	next  string
+	whole time.Time
+	fqdn  string
+	view  string
+}
+
+// Read reads steps from the newest to the first for which enough is true.
+func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
+	if s.Zone == nil {
+		return r.readAll(ctx, s, r.readOwn, enough)
+	}
+	past, err := r.readAll(ctx, s, r.readZone, enough)
+	if err == nil {
+		if past.Newest = serialOf(s.Zone.Status.Serial); len(past.Steps) > 0 && serialOf(past.Steps[0].Serial).Ahead(past.Newest) {
+			past.Newest = serialOf(past.Steps[0].Serial)
+		}
+	}
+	if err != nil || !r.masked || s.Namespace == s.Zone.Namespace {
+		return past, err
+	}
+	// The user's own Records are known to the user, in zones of others too.
+	own, err := r.readAll(ctx, s, r.readOwn, enough)
+	if apierrors.IsForbidden(err) {
+		return past, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[[2]int64]*v1alpha1.HistoryStep, len(own.Steps))
+	for i := range own.Steps {
+		known[[2]int64{own.Steps[i].ContentGeneration, own.Steps[i].Serial}] = &own.Steps[i]
+	}
+	for i := range past.Steps {
+		if x := known[[2]int64{past.Steps[i].ContentGeneration, past.Steps[i].Serial}]; x != nil {
+			past.Steps[i] = *x
+		}
+	}
+	return past, nil
+}
+
+func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Context, Subject, string) (*page, error),
+	enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
+	past := &Past{}
+	for next := ""; ; {
+		p, err := rrsets.Retry(ctx, func() (*page, error) { return read(ctx, s, next) })
+		if err != nil {
+			return nil, err
+		}
+		if p.fqdn != "" {
+			past.FQDN, past.View = p.fqdn, p.view
+		}
+		if p.whole.After(past.WholeSince) {
+			past.WholeSince = p.whole
+		}
+		for i := range p.steps {
+			past.Steps = append(past.Steps, p.steps[i])
+			if enough != nil && enough(&p.steps[i]) {
+				return past, nil
+			}
+		}
+		if next = p.next; next == "" {
+			past.Ended = true
+			return past, nil
+		}
+		if len(past.Steps) > maxSteps {
+			past.Cut = true
+			return past, nil
+		}
+	}
+}
+
+func (r *Reader) request(namespace, resource, object, next string) *rest.Request {
+	request := r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").
+		Param("limit", strconv.Itoa(v1alpha1.MaxHistoryLimit))
+	if next != "" {
+		request.Param("continue", next)
+	}
+	return request
+}
+
+func (r *Reader) readZone(ctx context.Context, s Subject, next string) (*page, error) {
+	ask := func(into runtime.Object) error {
+		request := r.request(s.Zone.Namespace, "zones", s.Zone.Name, next).Param("form", v1alpha1.FormHistory)
+		if !r.masked {
+			request.Param("sources", "true")
+		}
+		return request.Do(ctx).Into(into)
+	}
+	answer := &v1alpha1.ZoneChanges{}
+	err := ask(answer)
+	if apierrors.IsForbidden(err) && !r.masked {
+		r.masked = true
+		err = ask(answer)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("history of zone %s/%s: %w", s.Zone.Namespace, s.Zone.Name, err)
+	}
+	p := &page{steps: answer.History, next: answer.Metadata.Continue, fqdn: answer.FQDN, view: answer.View}
+	if answer.WholeSince != nil {
+		p.whole = answer.WholeSince.Time
+	}
+	return p, nil
+}
+
+// readOwn reads steps of the namespace's own Records in the zone, or without a Zone in each zone at or above the name.
+func (r *Reader) readOwn(ctx context.Context, s Subject, next string) (*page, error) {
+	answer := &v1alpha1.RecordChanges{}
+	if err := r.request(s.Namespace, "records", v1alpha1.AllRecords, next).Do(ctx).Into(answer); err != nil {
+		return nil, fmt.Errorf("history of the Records of namespace %s: %w", s.Namespace, err)
+	}
+	p := &page{next: answer.Metadata.Continue}
+	if answer.WholeSince != nil {
+		p.whole = answer.WholeSince.Time
+	}
+	for i := range answer.History {
+		x := &answer.History[i]
+		switch fqdn, err := name.Parse(x.FQDN); {
+		case err != nil:
+		case s.Zone != nil && (x.FQDN != s.Zone.Status.FQDN || x.View != s.Zone.Status.View):
+		case s.Zone == nil && !fqdn.Encloses(s.Name):
+		default:
+			p.steps, p.fqdn, p.view = append(p.steps, *x), x.FQDN, x.View
+		}
+	}
+	return p, nil
+}
+
+// Since returns the steps after a moment.
+func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
+	if m.Serial != 0 && p.Newest != 0 && m.Serial.Ahead(p.Newest) {
+		return nil, fmt.Errorf("zone %s has not reached %s: it has serial %d", p.FQDN, m, p.Newest)
+	}
+	if m.Serial != 0 && m.Serial == p.Newest {
+		return nil, nil
+	}
+	end := slices.IndexFunc(p.Steps, func(x v1alpha1.HistoryStep) bool { return !m.IsBefore(&x) })
+	steps := p.Steps
+	if end >= 0 {
+		steps = steps[:end]
+	}
+	for i := range steps {
+		if x := &steps[i]; x.Condensed {
+			return nil, fmt.Errorf("%s is beyond the history of zone %s: the values before serial %d are no longer kept; serial %d is the "+
+				"oldest that can be rebuilt", m, x.FQDN, x.Serial, x.Serial)
+		}
+	}
+	if end >= 0 {
+		return steps, nil
+	}
+	oldest := Moment{}
+	if len(steps) > 0 {
+		oldest.Serial = serialOf(steps[len(steps)-1].From)
+	}
+	switch {
+	case len(steps) == 0 && m.Serial == 0 && !m.Time.Before(p.WholeSince):
+		return nil, nil
+	case p.Newest == 0 && m.Serial != 0 && m.Serial != oldest.Serial:
+		return nil, fmt.Errorf("you have no change at or before %s: write a time, since you may not read the serials of the zone", m)
+	case len(steps) == 0:
+		return nil, fmt.Errorf("%s is beyond the history of zone %s, which has no step; spec.historyRetention of the Zone sets how long "+
+			"it is kept", m, p.FQDN)
+	case oldest.Serial == 0:
+		return nil, fmt.Errorf("zone %s did not exist at %s: its first serial is %d", p.FQDN, m, steps[len(steps)-1].Serial)
+	case m.Serial == oldest.Serial, m.Serial == 0 && !p.Cut && !m.Time.Before(p.WholeSince):
+		return steps, nil
+	}
+	return nil, fmt.Errorf("%s is beyond the history of zone %s: %s is the oldest that can be rebuilt", m, p.FQDN, oldest)
+}
+
+// LastOfRecord returns the newest step of a Record, nil for none or without the right to read.
+func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) *v1alpha1.HistoryStep {
+	answer := &v1alpha1.RecordChanges{}
+	return r.readLast(ctx, namespace, "records", object, answer, func() []v1alpha1.HistoryStep { return answer.History })
+}
+
+// LastOfZone returns the newest step of a zone, nil for none or without the right to read.
+func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) *v1alpha1.HistoryStep {
+	answer := &v1alpha1.ZoneChanges{}
+	return r.readLast(ctx, namespace, "zones", object, answer, func() []v1alpha1.HistoryStep { return answer.History })
+}
+
+func (r *Reader) readLast(ctx context.Context, namespace, resource, object string, into runtime.Object,
+	steps func() []v1alpha1.HistoryStep) *v1alpha1.HistoryStep {
+	request := r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").Param("limit", "1")
+	if resource == "zones" {
+		request.Param("form", v1alpha1.FormHistory)
+	}
+	if request.Do(ctx).Into(into) != nil || len(steps()) == 0 {
+		return nil
+	}
+	return &steps()[0]
+}

@@ -1,0 +1,203 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/law/content"
+	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
+)
+
+type rrset struct {
+	owner name.Rel
+	t     rdata.Type
+}
+
+// Content is a zone's definition.
+type Content struct {
+	Header content.Header
+	Serial serial.Serial
+	// generation is the number of the last step.
+	generation int64
+	sets       map[rrset]*content.RRset
+}
+
+// ReadContent reads the present definition of a zone.
+func (r *Reader) ReadContent(ctx context.Context, zone *v1alpha1.Zone) (*Content, error) {
+	snapshot, err := fromapi.ReadDefinition(ctx, r.Client.RESTClient(), zone)
+	if err != nil {
+		return nil, err
+	}
+	c := &Content{Header: snapshot.Header(), Serial: snapshot.Serial(), generation: int64(snapshot.N()), sets: map[rrset]*content.RRset{}}
+	for set := range snapshot.RRsets() {
+		set.Data = slices.Clone(set.Data)
+		c.sets[rrset{set.Owner, set.Type}] = &set
+	}
+	return c, nil
+}
+
+// Undo takes the content back before a step. Steps newer than the content do nothing.
+func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
+	if x.ContentGeneration > c.generation {
+		return nil
+	}
+	misfit := func(what string, row any) error {
+		return fmt.Errorf("the history of zone %s does not fit its content: serial %d %s %v; repeat the command, and if that does not "+
+			"help, have kubizone fsck check the store", x.FQDN, x.Serial, what, row)
+	}
+	if x.ContentGeneration != c.generation {
+		return misfit("is not the one before", c.Serial)
+	}
+	for _, row := range x.Added {
+		k, data, err := parseRow(row)
+		if err != nil {
+			return misfit("has a row that cannot be read:", err)
+		}
+		set := c.sets[k]
+		if set == nil || !slices.Contains(set.Data, data) {
+			return misfit("added a value that is not there:", row)
+		}
+		if set.Data = slices.DeleteFunc(set.Data, func(d string) bool { return d == data }); len(set.Data) == 0 {
+			delete(c.sets, k)
+		}
+	}
+	for _, row := range x.Removed {
+		k, data, err := parseRow(row)
+		if err != nil {
+			return misfit("has a row that cannot be read:", err)
+		}
+		if c.sets[k] == nil {
+			c.sets[k] = &content.RRset{Owner: k.owner, Type: k.t, TTL: content.InheritTTL()}
+		}
+		c.sets[k].Data = append(c.sets[k].Data, data)
+		slices.Sort(c.sets[k].Data)
+	}
+	for _, change := range x.TTLs {
+		k, _, err := parseRow(v1alpha1.Row{Owner: change.Owner, Type: change.Type})
+		if err != nil {
+			return misfit("has a ttl that cannot be read:", err)
+		}
+		if set := c.sets[k]; set != nil && change.Before != "" {
+			if set.TTL, err = content.ParseTTL(change.Before); err != nil {
+				return misfit("has a ttl that cannot be read:", err)
+			}
+		}
+	}
+	if x.HeaderBefore != nil {
+		header, err := headerOf(x.HeaderBefore)
+		if err != nil {
+			return misfit("has a header that cannot be read:", err)
+		}
+		c.Header = header
+	}
+	c.Serial, c.generation = serialOf(x.From), c.generation-1
+	return nil
+}
+
+// UndoAll takes the content back before steps, the newest first.
+func (c *Content) UndoAll(steps []v1alpha1.HistoryStep) error {
+	for i := range steps {
+		if err := c.Undo(&steps[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func parseRow(row v1alpha1.Row) (k rrset, data string, err error) {
+	if k.owner, err = name.ParseRel(row.Owner); err != nil {
+		return k, "", err
+	}
+	k.t, err = rdata.ParseType(row.Type)
+	return k, row.Data, err
+}
+
+// Entries yields the entries in canonical order, the SOA first.
+func (c *Content) Entries() iter.Seq[dns.Entry] {
+	sets := make([]content.RRset, 0, len(c.sets))
+	for _, set := range c.sets {
+		sets = append(sets, *set)
+	}
+	slices.SortFunc(sets, content.RRset.Compare)
+	return content.Entries(c.Header, c.Serial, slices.Values(sets))
+}
+
+// entriesAt returns the entries by their text. The SOA has the serial 1, and so differs with the header alone.
+func (c *Content) entriesAt(at name.Name) map[string]dns.Entry {
+	one := *c
+	one.Serial = 1
+	out := map[string]dns.Entry{}
+	for e := range one.Entries() {
+		if at.IsZero() || e.Name == at {
+			out[fmt.Sprint(e.Name, " ", e.TTL, " ", e.Type, " ", e.Data)] = e
+		}
+	}
+	return out
+}
+
+func valueOf(op string, e dns.Entry, by Author) Value {
+	return Value{Op: op, FQDN: e.Name.String(), TTL: e.TTL, Type: e.Type.String(), Data: e.Data, Author: by}
+}
+
+// Blame returns the values at a name, or of the whole zone, with their authors.
+func (p *Past) Blame(c *Content, at name.Name) []Value {
+	author := p.findAuthors(false)
+	var out []Value
+	for e := range c.Entries() {
+		if at.IsZero() || e.Name == at {
+			out = append(out, valueOf("", e, author(e)))
+		}
+	}
+	return out
+}
+
+// Diff returns the values removed and added between two contents, with their authors. The steps are those in between.
+func (p *Past) Diff(before, after *Content, at name.Name) []Value {
+	had, has := before.entriesAt(at), after.entriesAt(at)
+	removed, added := p.findAuthors(true), p.findAuthors(false)
+	var out []Value
+	for text := range maps.Keys(had) {
+		if _, ok := has[text]; !ok {
+			out = append(out, valueOf("-", had[text], removed(had[text])))
+		}
+	}
+	for text := range maps.Keys(has) {
+		if _, ok := had[text]; !ok {
+			out = append(out, valueOf("+", has[text], added(has[text])))
+		}
+	}
+	slices.SortFunc(out, compareValues)
+	return out
+}
+
+// Clone returns a copy.
+func (c *Content) Clone() *Content {
+	out := *c
+	out.sets = make(map[rrset]*content.RRset, len(c.sets))
+	for k, set := range c.sets {
+		copied := *set
+		copied.Data = slices.Clone(set.Data)
+		out.sets[k] = &copied
+	}
+	return &out
+}
+
+// Between returns the past with the steps between two contents.
+func (p *Past) Between(before, after *Content) *Past {
+	out := *p
+	out.Steps = slices.DeleteFunc(slices.Clone(p.Steps), func(x v1alpha1.HistoryStep) bool {
+		return x.ContentGeneration <= before.generation || x.ContentGeneration > after.generation
+	})
+	return &out
+}

@@ -1,0 +1,44 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+)
+
+// moreSteps before the moment have the writers of Records deleted since.
+const moreSteps = 5 * v1alpha1.MaxHistoryLimit
+
+// MakePlan reads past and present, and returns the plan of a revert with the server's refusals.
+func (r *Reader) MakePlan(ctx context.Context, s Subject, m Moment, options Options) (*Plan, error) {
+	beyond := 0
+	past, err := r.Read(ctx, s, func(x *v1alpha1.HistoryStep) bool {
+		if !m.IsBefore(x) {
+			beyond++
+		}
+		return beyond > moreSteps
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.Zone == nil && past.FQDN == options.Name.String() { // a tenant named the zone
+		options.Name = name.Name{}
+	}
+	undone, err := past.Since(m)
+	if err != nil {
+		return nil, err
+	}
+	now, unreadable, err := r.ReadPresent(ctx, undone)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := PlanRevert(past, s, m, now, unreadable, options)
+	if err != nil {
+		return nil, err
+	}
+	return plan, r.Judge(ctx, plan)
+}

@@ -1,0 +1,434 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package oncall
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
+
+	"kubi.zone/kubizone/pkg/pki"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/kuberig"
+)
+
+// nameTimeout is the time within which each place names a cause.
+const nameTimeout = time.Minute
+
+// fault breaks an installation.
+type fault struct {
+	name string
+	// zone waits for the end of the fault; "" if no zone waits.
+	zone       string
+	begin, end func()
+	// words by place name the cause, as a regular expression. A place without words is not concerned.
+	words map[string]string
+	// alerts fire while the metrics stay so; any of them may name the cause.
+	alerts []string
+}
+
+// TestFaults_areNamedInFivePlaces: each place names each of the sixteen faults within a minute, and no place names a
+// fault before and after. Faults of single zones come together.
+func TestFaults_areNamedInFivePlaces(t *testing.T) {
+	w := startWorld(t)
+	for _, zone := range zones {
+		w.waitReady(zone)
+	}
+	old := w.keepOldZone()
+	w.expectCalm("before")
+	together := len(zones)
+	if rig.Long() {
+		together = 1 // doctor then names each as the only CAUSE
+	}
+	groups := slices.Collect(slices.Chunk(w.faultsOfZones(old), together))
+	for _, one := range []fault{w.deadController(), w.stoppedEtcd(), w.fullEtcd(), w.wrongCA(), w.futureCertificate()} {
+		groups = append(groups, []fault{one})
+	}
+	var rows []string
+	for _, group := range groups {
+		rows = append(rows, w.runFaults(group)...)
+		w.expectCalm("after " + group[len(group)-1].name)
+	}
+	t.Logf("seconds until each place named the cause:\nfault\t%s\n%s", strings.Join(places, "\t"), strings.Join(rows, "\n"))
+}
+
+// findings are the times at which places named faults.
+type findings struct {
+	sync.Mutex
+	begin time.Time
+	named map[[2]string]time.Duration // by fault and place
+	last  map[[2]string]string        // words of the place
+	fired []string
+}
+
+func (f *findings) noteWords(one *fault, place, text string) {
+	f.Lock()
+	defer f.Unlock()
+	at := [2]string{one.name, place}
+	f.last[at] = text
+	if words := one.words[place]; words != "" && f.named[at] == 0 && regexp.MustCompile(words).MatchString(text) {
+		f.named[at] = time.Since(f.begin)
+	}
+}
+
+func (f *findings) areComplete(group []fault, wanted []string) bool {
+	f.Lock()
+	defer f.Unlock()
+	left := 0
+	for _, one := range group {
+		left += len(one.words)
+	}
+	return len(f.named) == left && slices.Equal(f.fired, wanted)
+}
+
+// readPlaces reads all places until done is closed.
+func (w *world) readPlaces(group []fault, f *findings, done <-chan struct{}) (wait func()) {
+	var reading sync.WaitGroup
+	repeat := func(read func()) {
+		reading.Go(func() {
+			for {
+				read()
+				select {
+				case <-done:
+					return
+				case <-time.After(500 * time.Millisecond):
+				}
+			}
+		})
+	}
+	all := func(place, text string) {
+		for i := range group {
+			f.noteWords(&group[i], place, text)
+		}
+	}
+	repeat(func() {
+		status, _ := w.runClient("status", "-o", "wide")
+		all(inStatus, status)
+	})
+	repeat(func() {
+		doctor, _ := w.runClient("doctor")
+		if _, cause, ok := strings.Cut(doctor, "CAUSE: "); ok && len(group) == 1 {
+			doctor = cause
+		}
+		all(inDoctor, doctor)
+	})
+	repeat(func() {
+		fired := w.judgeAlerts()
+		all(inAlerts, strings.Join(fired, "\n"))
+		f.Lock()
+		defer f.Unlock()
+		f.fired = fired
+	})
+	repeat(func() {
+		for i := range group {
+			if one := &group[i]; one.zone != "" {
+				f.noteWords(one, inConditions, w.readConditions(one.zone))
+			}
+		}
+	})
+	repeat(func() {
+		for i := range group {
+			if one := &group[i]; one.zone != "" {
+				why, _ := w.runClient("why", "-n", team, "www-"+one.zone, "--request-timeout=10s")
+				f.noteWords(one, inWhy, why)
+			}
+		}
+	})
+	return reading.Wait
+}
+
+// runFaults returns a row of seconds for each fault.
+func (w *world) runFaults(group []fault) (rows []string) {
+	w.t.Helper()
+	f := &findings{begin: time.Now(), named: map[[2]string]time.Duration{}, last: map[[2]string]string{}}
+	var wanted []string
+	for _, one := range group {
+		one.begin()
+		wanted = append(wanted, one.alerts...)
+	}
+	slices.Sort(wanted)
+	done := make(chan struct{})
+	wait := w.readPlaces(group, f, done)
+	for !f.areComplete(group, wanted) && time.Since(f.begin) < nameTimeout {
+		time.Sleep(200 * time.Millisecond)
+	}
+	close(done)
+	for _, one := range group {
+		one.end()
+	}
+	wait()
+	if !slices.Equal(f.fired, wanted) {
+		w.t.Errorf("with %s these alerts fire: %q, want %q", group[0].name, f.fired, wanted)
+	}
+	for i := range group {
+		one := &group[i]
+		row := one.name
+		for _, place := range places {
+			at := [2]string{one.name, place}
+			switch took, is := f.named[at]; {
+			case one.words[place] == "":
+				row += "\t-"
+			case is:
+				row += fmt.Sprintf("\t%.0f", took.Seconds())
+			default:
+				row += "\tno"
+				w.t.Errorf("%s: %s do not name it by %q within %s:\n%s", one.name, place, one.words[place], nameTimeout, f.last[at])
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// expectCalm waits until no place names a fault.
+func (w *world) expectCalm(when string) {
+	w.t.Helper()
+	w.waitUntil(when+" no place names a fault", func() error {
+		if doctor, err := w.runClient("doctor"); err != nil || strings.Contains(doctor, "FAIL") {
+			return fmt.Errorf("doctor:\n%s", doctor)
+		}
+		status, err := w.runClient("status")
+		if err != nil {
+			return fmt.Errorf("status:\n%s", status)
+		}
+		for _, list := range []string{"HELD", "PAUSED", "WITHDRAWN", "RECORDS", "FAILS", "error:"} {
+			if strings.Contains(status, list) {
+				return fmt.Errorf("status:\n%s", status)
+			}
+		}
+		for _, zone := range zones {
+			if why, err := w.runClient("why", "-n", team, "www-"+zone); err != nil {
+				return fmt.Errorf("why:\n%s", why)
+			}
+			if conditions := w.readConditions(zone); regexp.MustCompile("Ready=(False|Unknown)").MatchString(conditions) {
+				return fmt.Errorf("zone %s: %s", zone, conditions)
+			}
+		}
+		if fired := w.judgeAlerts(); len(fired) > 0 {
+			return fmt.Errorf("the alerts %q fire", fired)
+		}
+		return nil
+	})
+}
+
+// makeWords returns the words of a zone's reason in all places but the alerts.
+func makeWords(zone, reason, alert string, inRow ...string) map[string]string {
+	return map[string]string{
+		inConditions: "Ready=(False|Unknown) " + reason, inStatus: "(?m)^Zone +" + namespaceOf(zone) + "/" + zone + " .*" + reason,
+		inWhy: strings.Join(append(inRow, reason), "|"), inDoctor: "not current, " + reason + ": ", inAlerts: "(?m)^" + alert,
+	}
+}
+
+// alertsOfLate are of a class that does not confirm a change, alertsOfBehind of a class with a server behind.
+func alertsOfLate(class string) []string { return []string{"KubizoneDeliveryLate " + class} }
+
+func alertsOfBehind(class string, further ...string) []string {
+	return append(append(alertsOfLate(class), "KubizoneSecondaryBehind "+class), further...)
+}
+
+func (w *world) faultsOfZones(old []byte) []fault {
+	stop := func(zone string) func() { return func() { w.named[zone].Stop(); w.changeRecord(zone) } }
+	start := func(zone string) func() { return func() { must.Succeed(w.t, w.named[zone].Start(w.ctx)) } }
+	return []fault{
+		{name: "zone paused", zone: "paused", begin: func() {
+			w.patchZone("paused", `{"metadata":{"annotations":{"kubi.zone/paused":"true"}}}`)
+			w.changeRecord("paused")
+		}, end: func() { w.patchZone("paused", `{"metadata":{"annotations":{"kubi.zone/paused":null}}}`) },
+			words: makeWords("paused", "Paused", "KubizoneDeliveryLate paused"), alerts: alertsOfLate("paused")},
+		{name: "class paused", zone: "classpaused", begin: func() {
+			w.patchClass("classpaused", `{"spec":{"paused":true}}`)
+			w.changeRecord("classpaused")
+		}, end: func() { w.patchClass("classpaused", `{"spec":{"paused":false}}`) },
+			words: makeWords("classpaused", "ClassPaused", "KubizoneDeliveryLate classpaused"), alerts: alertsOfLate("classpaused")},
+		{name: "primary dead", zone: "primary", begin: func() { w.endProcess("primary"); w.changeRecord("primary") },
+			end:    func() { w.scaleTo("primary", 1) },
+			words:  makeWords("primary", "NoPrimary", "KubizoneProcessEnded primary"),
+			alerts: alertsOfBehind("primary", "KubizoneProcessEnded primary")},
+		{name: "acme not served", begin: w.registerACME, end: func() {
+			must.Succeed(w.t, w.aggregator().ApiregistrationV1().APIServices().Delete(w.ctx, acmeAPI, metav1.DeleteOptions{}))
+		}, words: map[string]string{inDoctor: acmeAPI, inAlerts: "KubizoneAPIServiceUnavailable " + acmeAPI},
+			alerts: []string{"KubizoneAPIServiceUnavailable " + acmeAPI}},
+		{name: "secondary down", zone: "down", begin: stop("down"), end: start("down"),
+			words: makeWords("down", "ServerUnreachable", "KubizoneSecondaryBehind down"), alerts: alertsOfBehind("down")},
+		{name: "class Secret wrong", zone: "secret", begin: func() {
+			w.setKey(keyOfSecret, "d3Jvbmcgc2VjcmV0IG9mIHRoZSB0ZXN0")
+			w.changeRecord("secret")
+		}, end: func() { w.setKey(keyOfSecret, keyOfSecret.Secret) },
+			words: makeWords("secret", "AuthenticationFailed", "KubizoneSecondaryBehind secret"), alerts: alertsOfBehind("secret")},
+		{name: "class Secret missing", zone: "missing", begin: func() {
+			must.Succeed(w.t, w.core.CoreV1().Secrets(platform).Delete(w.ctx, "tsig-missing", metav1.DeleteOptions{}))
+			w.changeRecord("missing")
+		}, end: func() { w.setKey(keyOfMissing, keyOfMissing.Secret) },
+			words:  makeWords("missing", "SecretNotFound", "KubizoneDeliveryFailing missing"),
+			alerts: alertsOfBehind("missing", "KubizoneDeliveryFailing missing")},
+		{name: "zone held", zone: "held", begin: func() { w.patchZone("held", `{"spec":{"nameServers":null}}`) },
+			end:   func() { w.patchZone("held", `{"spec":{"nameServers":[{"name":"ns","addresses":["192.0.2.53"]}]}}`) },
+			words: makeWords("held", "MassDeletion", "KubizoneZonesHeld"), alerts: []string{"KubizoneZonesHeld"}},
+		{name: "rule withdrawn", zone: "withdrawn", begin: func() { w.patchZone("withdrawn", `{"spec":{"delegations":null}}`) },
+			end: func() {
+				w.patchZone("withdrawn", `{"spec":{"delegations":[{"namespace":"team","records":[{"pattern":"www"}]}]}}`)
+			}, words: map[string]string{inConditions: "DelegationWithdrawn", inStatus: "WITHDRAWN(?s:.*)team/www-withdrawn",
+				inWhy:    "DelegationWithdrawn",
+				inDoctor: "withdrawn +no rule allows 1 Records", inAlerts: "KubizoneRecordsWithdrawn"},
+			alerts: []string{"KubizoneRecordsWithdrawn"}},
+		{name: "signer dead", zone: "signer", begin: stop("signer"), end: start("signer"),
+			words: makeWords("signer", "ServerUnreachable", "KubizoneSecondaryBehind signer"), alerts: alertsOfBehind("signer")},
+		{name: "secondary from an old disk", zone: "old", begin: func() { w.restoreOldZone(old) }, end: func() { w.connectOldZone() },
+			words: makeWords("old", "Pending", "KubizoneSecondaryBehind old", "Behind"), alerts: []string{"KubizoneSecondaryBehind old"}},
+	}
+}
+
+const acmeAPI = "v1alpha1.acme.kubi.zone"
+
+func (w *world) aggregator() *clientset.Clientset {
+	return must.Get(clientset.NewForConfig(w.kube.Admin()))(w.t)
+}
+
+func (w *world) registerACME() {
+	w.applyObjects(`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: ` + acmeAPI + `,
+labels: {app.kubernetes.io/part-of: kubizone}}, spec: {group: acme.kubi.zone, version: v1alpha1, groupPriorityMinimum: 1000,
+versionPriority: 15, service: {namespace: ` + kuberig.InstallNamespace + `, name: ` + kuberig.ServerName + `, port: 443}}}`)
+}
+
+// keepOldZone returns the file of the zone old before its last change.
+func (w *world) keepOldZone() []byte {
+	named := w.named["old"]
+	must.Get(named.Rndc(w.ctx, "sync", "-clean"))(w.t)
+	text := must.Get(os.ReadFile(named.ZoneFile("old.example.")))(w.t)
+	w.changeRecord("old")
+	w.waitReady("old")
+	return text
+}
+
+const fromPrimary = " port 53 key"
+
+// restoreOldZone starts the name server on the old file, without its primary.
+func (w *world) restoreOldZone(text []byte) {
+	named := w.named["old"]
+	named.Stop()
+	for _, journal := range must.Get(filepath.Glob(filepath.Join(named.Dir(), "*.jnl")))(w.t) {
+		must.Succeed(w.t, os.Remove(journal))
+	}
+	must.Succeed(w.t, os.WriteFile(named.ZoneFile("old.example."), text, 0o600))
+	w.editNamed("old", fromPrimary, " port 1 key")
+	must.Succeed(w.t, named.Start(w.ctx))
+}
+
+func (w *world) connectOldZone() {
+	w.named["old"].Stop()
+	w.editNamed("old", " port 1 key", fromPrimary)
+	must.Succeed(w.t, w.named["old"].Start(w.ctx))
+}
+
+func (w *world) editNamed(zone, former, text string) {
+	file := filepath.Join(w.named[zone].Dir(), "named.conf")
+	conf := must.Get(os.ReadFile(file))(w.t)
+	must.Succeed(w.t, os.WriteFile(file, bytes.ReplaceAll(conf, []byte(former), []byte(text)), 0o600))
+}
+
+func (w *world) deadController() fault {
+	words := makeWords("controller", "NoController", "KubizoneProcessEnded controller")
+	words[inDoctor] = "processes: no replica works: controller"
+	return fault{name: "controller dead", zone: "controller", begin: func() { w.endProcess("controller"); w.changeRecord("controller") },
+		end: func() { w.scaleTo("controller", 1) }, words: words, alerts: alertsOfBehind("controller", "KubizoneProcessEnded controller")}
+}
+
+// makeUnreachable returns the words while kube-apiserver does not reach the API.
+func makeUnreachable(doctor, conditions string) map[string]string {
+	return map[string]string{inConditions: conditions, inStatus: "kubectl kubizone doctor finds the cause",
+		inWhy: conditions, inDoctor: doctor,
+		inAlerts: "KubizoneAPIServiceUnavailable"}
+}
+
+var unavailable = []string{"KubizoneAPIServiceUnavailable v1alpha1.bind9.kubi.zone", "KubizoneAPIServiceUnavailable v1alpha1.kubi.zone"}
+
+func (w *world) stoppedEtcd() fault {
+	return fault{name: "etcd stopped", zone: "paused", begin: w.etcd.Lock, end: w.etcd.Unlock,
+		words: makeUnreachable("^etcd: it does not answer", "etcd did not answer|unable to (handle|return)"), alerts: unavailable}
+}
+
+// fullEtcd writes beside the keys of Kubizone until etcd has the alarm NOSPACE.
+func (w *world) fullEtcd() fault {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(w.etcdCA.PEM)
+	pair := must.Get(w.key.TLS())(w.t)
+	etcd := must.Get(clientv3.New(clientv3.Config{Endpoints: []string{"https://" + w.etcd.listener.Addr().String()}, Context: w.ctx,
+		TLS: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}}}))(w.t)
+	w.t.Cleanup(func() { etcd.Close() })
+	return fault{name: "etcd full", begin: func() {
+		for i := 0; ; i++ {
+			if _, err := etcd.Put(w.ctx, fmt.Sprint("/filler/", i), strings.Repeat("x", 1<<20)); err != nil {
+				return
+			}
+		}
+	}, end: func() {
+		deleted := must.Get(etcd.Delete(w.ctx, "/filler/", clientv3.WithPrefix()))(w.t)
+		must.Get(etcd.Compact(w.ctx, deleted.Header.Revision))(w.t) // the servers compact within minutes
+	},
+		words: map[string]string{inStatus: "etcd has the alarm NOSPACE", inDoctor: "^etcd: alarm NOSPACE",
+			inAlerts: "KubizoneEtcdOutOfSpace"},
+		alerts: []string{"KubizoneEtcdNearQuota", "KubizoneEtcdOutOfSpace"}}
+}
+
+// wrongCA writes another authority into caBundle again and again, since the servers restore it.
+func (w *world) wrongCA() fault {
+	stranger := must.Get(rig.NewAuthority("somebody else"))(w.t)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	return fault{name: "wrong CA", zone: "paused", begin: func() {
+		go func() {
+			defer close(stopped)
+			for {
+				for _, name := range []string{"v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"} {
+					patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"caBundle": stranger.PEM}})
+					all := w.aggregator().ApiregistrationV1().APIServices()
+					_, _ = all.Patch(w.ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+				}
+				select {
+				case <-stop:
+					return
+				case <-time.After(200 * time.Millisecond):
+				}
+			}
+		}()
+	}, end: func() { close(stop); <-stopped },
+		words: makeUnreachable("^trust: kube-apiserver does not trust", "x509|currently unable to handle"), alerts: unavailable}
+}
+
+// futureCertificate is a Secret of a server whose clock was wrong.
+func (w *world) futureCertificate() fault {
+	const name = "kubizone-apiserver-serving"
+	secrets := w.core.CoreV1().Secrets(kuberig.InstallNamespace)
+	return fault{name: "certificate from the future", zone: "paused", begin: func() {
+		later := time.Now().Add(48 * time.Hour)
+		ca := must.Get(pki.Issue(nil, pki.Authority("kubizone"), later, 90*24*time.Hour))(w.t)
+		leaf := must.Get(pki.Issue(ca, pki.Serving("s", []string{kuberig.ServerName + "." + kuberig.InstallNamespace + ".svc"}), later,
+			30*24*time.Hour))(w.t)
+		secret := must.Get(secrets.Get(w.ctx, name, metav1.GetOptions{}))(w.t)
+		secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey], secret.Data["ca.crt"] = leaf.CertPEM, leaf.KeyPEM, ca.CertPEM
+		must.Get(secrets.Update(w.ctx, secret, metav1.UpdateOptions{}))(w.t)
+		w.endProcess("apiserver")
+		w.scaleTo("apiserver", 1)
+	}, end: func() { must.Succeed(w.t, secrets.Delete(w.ctx, name, metav1.DeleteOptions{})) },
+		words:  makeUnreachable("^certificates: .* is valid from", "x509|unable to (handle|return)"),
+		alerts: append([]string{"KubizoneAPIServerDown"}, unavailable...)}
+}
