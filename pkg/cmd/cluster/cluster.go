@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"k8s.io/client-go/discovery"
-	authorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	discoveryv1 "k8s.io/client-go/kubernetes/typed/discovery/v1"
 	eventsv1 "k8s.io/client-go/kubernetes/typed/events/v1"
@@ -18,7 +17,6 @@ import (
 // Interface is the part of kubernetes.Interface for the commands of the client.
 type Interface interface {
 	Discovery() discovery.DiscoveryInterfaces
-	AuthorizationV1() authorizationv1.AuthorizationV1Interface
 	CoreV1() corev1.CoreV1Interface
 	DiscoveryV1() discoveryv1.DiscoveryV1Interface
 	EventsV1() eventsv1.EventsV1Interface
@@ -27,12 +25,11 @@ type Interface interface {
 
 // clientset shares the connections of a configuration.
 type clientset struct {
-	discovery     *discovery.DiscoveryClient
-	authorization *authorizationv1.AuthorizationV1Client
-	core          *corev1.CoreV1Client
-	endpoints     *discoveryv1.DiscoveryV1Client
-	events        *eventsv1.EventsV1Client
-	rbac          *rbacv1.RbacV1Client
+	discovery *discovery.DiscoveryClient
+	core      *corev1.CoreV1Client
+	endpoints *discoveryv1.DiscoveryV1Client
+	events    *eventsv1.EventsV1Client
+	rbac      *rbacv1.RbacV1Client
 }
 
 // NewForConfig returns the clients of a configuration, without a limit of their rate unless it has one.
@@ -46,13 +43,12 @@ func NewForConfig(config *rest.Config) (Interface, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	c := &clientset{}
-	var errs [6]error
+	var errs [5]error
 	c.discovery, errs[0] = discovery.NewDiscoveryClientForConfigAndClient(config, shared)
-	c.authorization, errs[1] = authorizationv1.NewForConfigAndClient(config, shared)
-	c.core, errs[2] = corev1.NewForConfigAndClient(config, shared)
-	c.endpoints, errs[3] = discoveryv1.NewForConfigAndClient(config, shared)
-	c.events, errs[4] = eventsv1.NewForConfigAndClient(config, shared)
-	c.rbac, errs[5] = rbacv1.NewForConfigAndClient(config, shared)
+	c.core, errs[1] = corev1.NewForConfigAndClient(config, shared)
+	c.endpoints, errs[2] = discoveryv1.NewForConfigAndClient(config, shared)
+	c.events, errs[3] = eventsv1.NewForConfigAndClient(config, shared)
+	c.rbac, errs[4] = rbacv1.NewForConfigAndClient(config, shared)
 	for _, err := range errs {
 		if err != nil {
 			return nil, fmt.Errorf("kubeconfig: %w", err)
@@ -61,10 +57,7 @@ func NewForConfig(config *rest.Config) (Interface, error) {
 	return c, nil
 }
 
-func (c *clientset) Discovery() discovery.DiscoveryInterfaces { return c.discovery }
-func (c *clientset) AuthorizationV1() authorizationv1.AuthorizationV1Interface {
-	return c.authorization
-}
+func (c *clientset) Discovery() discovery.DiscoveryInterfaces      { return c.discovery }
 func (c *clientset) CoreV1() corev1.CoreV1Interface                { return c.core }
 func (c *clientset) DiscoveryV1() discoveryv1.DiscoveryV1Interface { return c.endpoints }
 func (c *clientset) EventsV1() eventsv1.EventsV1Interface          { return c.events }
