@@ -299,13 +299,22 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	w.reasons[text] = agent
 }
 
+// takeAll returns the texts in the order of print: warnings of names that other namespaces lose are first, and all of
+// them are shown.
 func (w *warnings) takeAll() (texts []string, reasons map[string]string, more int) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	texts, reasons = slices.Sorted(maps.Keys(w.reasons)), w.reasons
-	w.reasons = nil
-	shown := min(len(texts), maxWarnings)
-	return texts[:shown], reasons, len(texts) - shown
+	var others []string
+	for _, text := range slices.Sorted(maps.Keys(w.reasons)) {
+		if w.reasons[text] == v1alpha1.WarningTakesAway {
+			texts = append(texts, text)
+		} else {
+			others = append(others, text)
+		}
+	}
+	reasons, w.reasons = w.reasons, nil
+	shown := min(len(others), maxWarnings)
+	return append(texts, others[:shown]...), reasons, len(others) - shown
 }
 
 type mapper interface {

@@ -676,8 +676,11 @@ func TestWarnings_areSaidOnceAndNotWithoutEnd(t *testing.T) {
 		w.HandleWarningHeaderWithContext(t.Context(), 299, "", fmt.Sprintf("occluded %d", i/2))
 	}
 	w.HandleWarningHeaderWithContext(t.Context(), 199, "", "not ours")
+	for i := range maxWarnings {
+		w.HandleWarningHeaderWithContext(t.Context(), 299, v1alpha1.WarningTakesAway, fmt.Sprintf("zone %d is taken away", i))
+	}
 	texts, _, more := w.takeAll()
-	if len(texts) != maxWarnings || texts[0] != "occluded 0" || more != 3 {
+	if len(texts) != 2*maxWarnings || texts[0] != "zone 0 is taken away" || texts[maxWarnings] != "occluded 0" || more != 3 {
 		t.Errorf("%q, %d more", texts, more)
 	}
 	if texts, _, more := w.takeAll(); len(texts)+more > 0 {

@@ -115,6 +115,7 @@ func (o *options) printAddress(ctx context.Context, say func(format string, args
 		if err := openBrowser(ctx, file); err != nil {
 			say("no browser could be opened (%v): open %s", err, file)
 		}
+		say("Enter prints an address for another browser")
 	}
 }
 

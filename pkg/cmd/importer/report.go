@@ -52,6 +52,8 @@ type ZonePlan struct {
 	// Classes deliver the zone. Unknown is the reason if they are unreadable.
 	Classes []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
+	// Unread is true if the Zone may not be read, so that RRsets is not known.
+	Unread bool `json:"-"`
 
 	write *load.Change
 }
@@ -119,7 +121,7 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 	zone, err := client.KubizoneV1alpha1().Zones(namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		z.Unknown = "no permission to read the Zone"
+		z.Unknown, z.Unread = "no permission to read the Zone", true
 		return nil
 	case apierrors.IsNotFound(err):
 		zone = &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}}

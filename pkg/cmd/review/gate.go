@@ -33,6 +33,9 @@ func (g *gate) judgePlan(plan *importer.Plan) (reasons []string) {
 	for _, z := range plan.Zones {
 		removed := int64(z.Removed())
 		switch {
+		case z.Unread && removed > 0 && g.maxRemoved < 100:
+			reasons = append(reasons, fmt.Sprintf("%s loses %d RRsets of an unknown number: you lack the right to get the Zone", z.Zone,
+				removed))
 		case z.IsRemoved():
 			if !g.allowZones {
 				reasons = append(reasons, fmt.Sprintf("the Zone %s goes; --allow-zone-removal lets that through", z.Zone))

@@ -86,6 +86,8 @@ func TestGate(t *testing.T) {
 	zone := func(rrsets int64, all ...load.Change) *importer.Plan {
 		return &importer.Plan{Zones: []*importer.ZonePlan{{Zone: "a/z", RRsets: rrsets, Changes: all}}}
 	}
+	unread := zone(0, changes("-", "a")...)
+	unread.Zones[0].Unread = true
 	releases := &importer.Plan{Notes: []importer.Note{{Kind: "warning"}, {Kind: "releases"}}}
 	for _, test := range []struct {
 		what string
@@ -100,6 +102,8 @@ func TestGate(t *testing.T) {
 		{"any", gate{maxRemoved: 0}, zone(100, changes("-", "a")...), "more than 0 %"},
 		{"all", gate{maxRemoved: 100}, zone(10, changes("-", "a", "b", "c", "d")...), ""},
 		{"another Record of the name", gate{maxRemoved: 0}, zone(10, append(changes("-", "a"), changes("+", "a")...)...), ""},
+		{"of a zone that may not be read", gate{maxRemoved: 30}, unread, "you lack the right to get the Zone"},
+		{"all of it", gate{maxRemoved: 100}, unread, ""},
 		{"releases", gate{maxRemoved: 100}, releases, "other namespaces lose names"},
 		{"allowed releases", gate{maxRemoved: 100, allowReleases: true}, releases, ""},
 	} {

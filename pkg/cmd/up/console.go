@@ -17,7 +17,8 @@ import (
 // consoleStop is the time for the console to end by itself.
 const consoleStop = 2 * time.Second
 
-// clientProgram returns the client beside this program, or "".
+// clientProgram returns the client beside this program, or "". In a directory that others may write, such as /tmp, the
+// client may be theirs.
 func clientProgram() string {
 	program, err := os.Executable()
 	if err != nil {
@@ -27,8 +28,11 @@ func clientProgram() string {
 	if runtime.GOOS == "windows" {
 		client += ".exe"
 	}
-	if info, err := os.Stat(client); err != nil || !info.Mode().IsRegular() {
-		return ""
+	for _, path := range []string{filepath.Dir(client), client} {
+		info, err := os.Stat(path)
+		if err != nil || runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 || path == client && !info.Mode().IsRegular() {
+			return ""
+		}
 	}
 	return client
 }
