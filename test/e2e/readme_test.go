@@ -233,6 +233,9 @@ func TestReadme_tourIsTrue(t *testing.T) {
 		t.Fatalf("%v\n%s", err, server.Log())
 	}
 	compare(steps[0], server.Log())
+	if line := "open " + filepath.Join(data, "console.html") + " in a browser\n"; strings.Count(server.Log(), line) != 1 {
+		t.Errorf("not once in the output of make run: %s", line)
+	}
 	// Constant warnings would be noise for a first user. The shared name of the tenants is intended by the examples.
 	warned := regexp.MustCompile(`(?m)^warning: .*$`).FindAllString(server.Log(), -1)
 	if len(warned) != 1 || !strings.Contains(warned[0], "A at status.example.org. joins values of other records (shared: true)") {

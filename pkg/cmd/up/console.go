@@ -30,7 +30,7 @@ func clientProgram() string {
 	}
 	for _, path := range []string{filepath.Dir(client), client} {
 		info, err := os.Stat(path)
-		if err != nil || runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 || path == client && !info.Mode().IsRegular() {
+		if err != nil || runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0 || path == client && !info.Mode().IsRegular() {
 			return ""
 		}
 	}
