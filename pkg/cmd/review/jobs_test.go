@@ -94,7 +94,12 @@ func (j *job) runAction(t *testing.T, inputs, more map[string]string) (out strin
 			env[name] = value
 		}
 	}
-	return j.runStep(t, one.Run, env)
+	out, code = j.runStep(t, one.Run, env)
+	word, _, _ := strings.Cut(strings.TrimPrefix(out, "::stop-commands::"), "\n")
+	if len(word) != 32 || !strings.HasSuffix(out, "\n::"+word+"::\n") {
+		t.Errorf("a text of a manifest may be a command of the runner:\n%s", out)
+	}
+	return out, code
 }
 
 // runTemplate runs a job that extends the template of GitLab.
