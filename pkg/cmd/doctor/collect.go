@@ -5,6 +5,7 @@ package doctor
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +19,6 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
-	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 	"k8s.io/utils/ptr"
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
@@ -101,11 +101,10 @@ func (f *facts) standalone() bool {
 }
 
 type collector struct {
-	core       groups.Interface
-	aggregated aggregator.Interface
-	objects    versioned.Interface
-	seen       *clocks
-	within     time.Duration
+	core    groups.Interface
+	objects versioned.Interface
+	seen    *clocks
+	within  time.Duration
 }
 
 func newCollector(config *rest.Config) (c *collector, err error) {
@@ -113,9 +112,6 @@ func newCollector(config *rest.Config) (c *collector, err error) {
 	config.Wrap(c.seen.watch)
 	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
 	if c.core, err = groups.NewForConfig(config); err != nil {
-		return nil, err
-	}
-	if c.aggregated, err = aggregator.NewForConfig(config); err != nil {
 		return nil, err
 	}
 	c.objects, err = versioned.NewForConfig(config)
@@ -156,8 +152,18 @@ func (c *collector) collectFacts(ctx context.Context) *facts {
 	return f
 }
 
+// listAPIServices needs no clientset of kube-aggregator, which is half a megabyte of the client.
+func (c *collector) listAPIServices(ctx context.Context) (list apiregistrationv1.APIServiceList, err error) {
+	data, err := c.core.CoreV1().RESTClient().Get().AbsPath("/apis/apiregistration.k8s.io/v1/apiservices").
+		SetHeader("Accept", "application/json").Do(ctx).Raw()
+	if err == nil {
+		err = json.Unmarshal(data, &list)
+	}
+	return list, err
+}
+
 func (c *collector) collectServers(ctx context.Context, f *facts) {
-	list, err := c.aggregated.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{})
+	list, err := c.listAPIServices(ctx)
 	if f.registrationsErr = err; err == nil {
 		for _, one := range list.Items {
 			switch {
