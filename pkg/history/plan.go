@@ -90,6 +90,8 @@ type Present map[types.NamespacedName]*v1alpha1.Record
 // touch has the steps of a Record.
 type touch struct {
 	key types.NamespacedName
+	// uid is of the Record of the newest step.
+	uid types.UID
 	// newest and oldest step, and the Record before the oldest.
 	newest, oldest *v1alpha1.HistoryStep
 	before         *v1alpha1.HistoryState
@@ -113,7 +115,7 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 			}
 			t := of[key]
 			if t == nil {
-				t = &touch{key: key, newest: x}
+				t = &touch{key: key, uid: types.UID(r.UID), newest: x}
 				of[key], all = t, append(all, t)
 			}
 			t.oldest, t.before, t.existed = x, r.Before, r.Effect != v1alpha1.EffectAdded
@@ -286,8 +288,14 @@ func (p *planner) addRecord(t *touch) {
 	case now != nil && now.DeletionTimestamp != nil:
 		p.leave(t, now, by.User(), "it is being deleted, and waits for its finalizers")
 		return
-	case now != nil && p.isElsewhere(now):
+	case now != nil && now.UID != t.uid && (p.zone.Name == "" || !p.has(now)):
+		p.leave(t, now, by.User(), "it is another Record of this name, outside the zone; change it by hand")
+		return
+	case now != nil && now.Status.ZoneRef != nil && !p.has(now):
 		p.leave(t, now, by.User(), "it is in zone "+now.Status.ZoneRef.Namespace+"/"+now.Status.ZoneRef.Name+" now; change it there")
+		return
+	case now != nil && want == nil && !p.has(now):
+		p.leave(t, now, by.User(), "it is in no zone now; delete it by hand")
 		return
 	case !t.existed && t.oldest.Time != nil && now.CreationTimestamp.Time.Before(t.oldest.Time.Add(-2*time.Second)):
 		p.leave(t, now, by.User(), "it existed already, and was in no zone")
@@ -357,9 +365,14 @@ func applyOver(want, now *v1alpha1.Record) []byte {
 	return text
 }
 
-func (p *planner) isElsewhere(r *v1alpha1.Record) bool {
+// has reports whether a Record is in the zone: by name and view, if the Zone is unknown.
+func (p *planner) has(r *v1alpha1.Record) bool {
 	ref := r.Status.ZoneRef
-	return ref != nil && p.zone.Name != "" && (ref.Namespace != p.zone.Namespace || ref.Name != p.zone.Name)
+	if ref == nil || p.zone.Name != "" {
+		return ref != nil && ref.Namespace == p.zone.Namespace && ref.Name == p.zone.Name
+	}
+	fqdn, err := name.Parse(r.Status.FQDN)
+	return err == nil && p.apex.Encloses(fqdn) && r.Status.View == p.past.View
 }
 
 func (p *planner) fqdnOf(spec *v1alpha1.RecordSpec, now *v1alpha1.Record) string {

@@ -181,6 +181,55 @@ func TestPlanRevert(t *testing.T) {
 	}
 }
 
+// A Record of the same name outside the zone is not the one that the steps wrote.
+func TestPlanRevert_leavesOtherRecords(t *testing.T) {
+	mine, other := makeRecord("team", "web", "web", "192.0.2.1"), makeRecord("team", "web", "web", "192.0.2.9")
+	other.UID, other.Spec.DomainName, other.Status.FQDN = "new", "web.other.net.", "web.other.net."
+	other.Status.ZoneRef.Name = "net"
+	alter := func(r *v1alpha1.Record, change func(*v1alpha1.Record)) *v1alpha1.Record {
+		r = r.DeepCopy()
+		change(r)
+		return r
+	}
+	inNone := func(r *v1alpha1.Record) *v1alpha1.Record {
+		return alter(r, func(r *v1alpha1.Record) { r.Status.ZoneRef = nil })
+	}
+	born := []v1alpha1.HistoryStep{makeStep(3, v1alpha1.EffectRemoved, mine, nil), makeStep(2, v1alpha1.EffectAdded, nil, mine)}
+	gone := born[:1]
+	known := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "org"}}
+	for what, x := range map[string]struct {
+		steps []v1alpha1.HistoryStep
+		now   *v1alpha1.Record
+		zone  *v1alpha1.Zone
+		want  string
+	}{
+		"another in another zone":              {born, other, known, "left team/web web.other.net. A of carol (kubectl-edit): it is another"},
+		"another in another zone, of a tenant": {born, other, nil, "left team/web web.other.net. A of carol (kubectl-edit): it is another"},
+		"another in no zone":                   {born, inNone(other), known, "left team/web web.other.net. A of carol (kubectl-edit): it is another"},
+		"another in the way":                   {gone, other, known, "left team/web web.other.net. A of carol (kubectl-edit): it is another"},
+		"another in the zone": {born, alter(mine, func(r *v1alpha1.Record) { r.UID = "new" }), known,
+			"- team/web web.example.org."},
+		"another there, perhaps": {born, alter(mine, func(r *v1alpha1.Record) { r.UID = "new" }), nil,
+			"left team/web web.example.org. A of carol (kubectl-edit): it is another"},
+		"the same of a tenant":          {born[1:], mine, nil, "- team/web web.example.org."},
+		"the same in no zone":           {born[1:], inNone(mine), known, "left team/web web.example.org. A of carol (kubectl-edit): it is in no"},
+		"the same in none, of a tenant": {born[1:], inNone(mine), nil, "left team/web web.example.org. A of carol (kubectl-edit): it is in no"},
+		"the same in another view": {born[1:], alter(mine, func(r *v1alpha1.Record) { r.Status.View = "internal" }), nil,
+			"left team/web web.example.org. A of carol (kubectl-edit): it is in zone dns/org now"},
+		"the same at another name": {born[1:], alter(other, func(r *v1alpha1.Record) { r.UID = mine.UID }), nil,
+			"left team/web web.other.net. A of carol (kubectl-edit): it is in zone dns/net now"},
+		"the same, moved to no zone": {gone, alter(inNone(mine), func(r *v1alpha1.Record) { r.Spec.RData = "192.0.2.7" }), known,
+			"~ team/web web.example.org."},
+	} {
+		past := &Past{FQDN: "example.org.", Steps: append(slices.Clone(x.steps), makeStep(1, "", nil, nil)), Newest: 9}
+		s := Subject{Zone: x.zone, Name: name.MustParse("example.org."), Namespace: "team"}
+		plan := must.Get(PlanRevert(past, s, Moment{Serial: 1}, Present{{Namespace: "team", Name: "web"}: x.now}, nil, Options{}))(t)
+		if got := describePlan(plan); len(got) != 1 || !strings.HasPrefix(got[0], x.want) {
+			t.Errorf("%s: %q\nwant %q", what, got, x.want)
+		}
+	}
+}
+
 // A change that frees a name and takes another, both passing, is a deletion first, and a creation later.
 func TestSets_freeNamesFirst(t *testing.T) {
 	one, two := makeRecord("one", "x", "a", "192.0.2.1"), makeRecord("two", "x", "b", "192.0.2.2")
