@@ -269,7 +269,14 @@ func (p *planner) addRecord(t *touch) {
 	}
 	if want != nil {
 		want.Namespace, want.Name = t.key.Namespace, t.key.Name
-		want.Labels, want.Annotations = maps.Clone(t.before.Labels), t.before.Annotations
+		want.Labels, want.Annotations = t.before.Labels, t.before.Annotations
+		if now != nil && slices.Contains(t.before.LeftOut, "labels") {
+			want.Labels = now.Labels
+		}
+		if now != nil && slices.Contains(t.before.LeftOut, "annotations") {
+			want.Annotations = now.Annotations
+		}
+		want.Labels = maps.Clone(want.Labels)
 		delete(want.Labels, serverLabel)
 		want.Status.FQDN = p.fqdnOf(&want.Spec, now)
 	}
@@ -317,7 +324,10 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 	r.change = rrsets.Change{Before: now, After: want}
 	switch {
 	case now == nil:
-		r.Op = "+"
+		if r.Op = "+"; len(t.before.LeftOut) > 0 {
+			p.leave(t, want, by.User(), "the history has no room for its former "+strings.Join(t.before.LeftOut, " and ")+
+				"; write them by hand")
+		}
 	case want == nil:
 		r.Op = "-"
 	default:

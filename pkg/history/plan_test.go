@@ -230,6 +230,36 @@ func TestPlanRevert_leavesOtherRecords(t *testing.T) {
 	}
 }
 
+// A revert keeps present labels and annotations if the history had no room for the former.
+func TestPlanRevert_withoutRoomForMetadata(t *testing.T) {
+	old, now := makeRecord("team", "a", "a", "192.0.2.1"), makeRecord("team", "a", "a", "192.0.2.2")
+	old.Labels, now.Labels = map[string]string{"app": "old"}, map[string]string{"app": "new"}
+	now.Annotations = map[string]string{"note": "keep"}
+	plan := func(x v1alpha1.HistoryStep, present Present, leftOut ...string) *Plan {
+		x.Records[0].Before.LeftOut = leftOut
+		past := &Past{FQDN: "example.org.", Steps: []v1alpha1.HistoryStep{x, makeStep(1, "", nil, nil)}, Newest: 9}
+		return must.Get(PlanRevert(past, Subject{Zone: &v1alpha1.Zone{}}, Moment{Serial: 1}, present, nil, Options{}))(t)
+	}
+	present := Present{{Namespace: "team", Name: "a"}: now}
+	changed := makeStep(2, v1alpha1.EffectChanged, old, now)
+	p := plan(changed, present, "annotations")
+	if got := p.Changes[0].change.After; got.Labels["app"] != "old" || got.Annotations["note"] != "keep" || len(p.Left) > 0 {
+		t.Errorf("annotations left out: %v %v, left %v", got.Labels, got.Annotations, p.Left)
+	}
+	changed.Records[0].Before.Labels = nil
+	p = plan(changed, present, "annotations", "labels")
+	if got := p.Changes[0].change; got.After.Labels["app"] != "new" || got.After.Annotations["note"] != "keep" ||
+		strings.Contains(string(got.Applied), "null") {
+		t.Errorf("both left out: %v, applied %s", got.After, got.Applied)
+	}
+	p = plan(makeStep(2, v1alpha1.EffectRemoved, old, nil), nil, "annotations", "labels")
+	want := []string{"+ team/a a.example.org.", "left team/a a.example.org. A of carol (kubectl-edit): the history has no room for its " +
+		"former annotations and labels; write them by hand"}
+	if got := describePlan(p); !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
 // A change that frees a name and takes another, both passing, is a deletion first, and a creation later.
 func TestSets_freeNamesFirst(t *testing.T) {
 	one, two := makeRecord("one", "x", "a", "192.0.2.1"), makeRecord("two", "x", "b", "192.0.2.2")
