@@ -101,7 +101,8 @@ type touch struct {
 	challenge bool
 }
 
-// touchesOf returns the Records that steps wrote, in the order of their newest step. A cascade writes no object.
+// touchesOf returns the Records that steps wrote, in the order of their newest step. A cascade writes no
+// object, and tells that a Record existed.
 func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 	of := map[types.NamespacedName]*touch{}
 	var all []*touch
@@ -110,10 +111,13 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 		for j := range x.Records {
 			r := &x.Records[j]
 			key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
+			t := of[key]
 			if x.Way == v1alpha1.WayCascade {
+				if t != nil && !t.existed && r.Effect != v1alpha1.EffectAdded {
+					t.oldest, t.before, t.existed = x, r.Before, true
+				}
 				continue
 			}
-			t := of[key]
 			if t == nil {
 				t = &touch{key: key, uid: types.UID(r.UID), newest: x}
 				of[key], all = t, append(all, t)
@@ -287,7 +291,7 @@ func (p *planner) addRecord(t *touch) {
 	case !t.existed && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
 		return // as it was
 	case t.existed && want == nil:
-		p.leave(t, now, by.User(), "the history has no room for its former spec; write it by hand")
+		p.leave(t, now, by.User(), "the history has no former spec of it; write it by hand")
 		return
 	case t.challenge:
 		p.leave(t, shown, by.User(), "it is an ACME challenge, which its client sets and removes")

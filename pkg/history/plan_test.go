@@ -124,7 +124,7 @@ func TestPlanRevert(t *testing.T) {
 			[]*v1alpha1.Record{now}, Options{}, "~ team/a a.example.org."},
 		"without room for its spec": {[]v1alpha1.HistoryStep{with(removed,
 			func(x *v1alpha1.HistoryStep) { x.Records[0].Before.Spec = nil })}, nil, Options{},
-			"left team/a a.example.org. of carol (kubectl-edit): the history has no room"},
+			"left team/a a.example.org. of carol (kubectl-edit): the history has no former spec"},
 		"in deletion": {[]v1alpha1.HistoryStep{changed}, []*v1alpha1.Record{deleting}, Options{},
 			"left team/a a.example.org. A of carol (kubectl-edit): it is being deleted"},
 		"in another zone by now": {[]v1alpha1.HistoryStep{changed}, []*v1alpha1.Record{elsewhere}, Options{},
@@ -191,6 +191,7 @@ func TestPlanRevert_leavesOtherRecords(t *testing.T) {
 		change(r)
 		return r
 	}
+	const isAnother = " A of carol (kubectl-edit): it is another"
 	inNone := func(r *v1alpha1.Record) *v1alpha1.Record {
 		return alter(r, func(r *v1alpha1.Record) { r.Status.ZoneRef = nil })
 	}
@@ -203,17 +204,19 @@ func TestPlanRevert_leavesOtherRecords(t *testing.T) {
 		zone  *v1alpha1.Zone
 		want  string
 	}{
-		"another in another zone":              {born, other, known, "left team/web web.other.net. A of carol (kubectl-edit): it is another"},
-		"another in another zone, of a tenant": {born, other, nil, "left team/web web.other.net. A of carol (kubectl-edit): it is another"},
-		"another in no zone":                   {born, inNone(other), known, "left team/web web.other.net. A of carol (kubectl-edit): it is another"},
-		"another in the way":                   {gone, other, known, "left team/web web.other.net. A of carol (kubectl-edit): it is another"},
+		"another in another zone":              {born, other, known, "left team/web web.other.net." + isAnother},
+		"another in another zone, of a tenant": {born, other, nil, "left team/web web.other.net." + isAnother},
+		"another in no zone":                   {born, inNone(other), known, "left team/web web.other.net." + isAnother},
+		"another in the way":                   {gone, other, known, "left team/web web.other.net." + isAnother},
 		"another in the zone": {born, alter(mine, func(r *v1alpha1.Record) { r.UID = "new" }), known,
 			"- team/web web.example.org."},
 		"another there, perhaps": {born, alter(mine, func(r *v1alpha1.Record) { r.UID = "new" }), nil,
-			"left team/web web.example.org. A of carol (kubectl-edit): it is another"},
-		"the same of a tenant":          {born[1:], mine, nil, "- team/web web.example.org."},
-		"the same in no zone":           {born[1:], inNone(mine), known, "left team/web web.example.org. A of carol (kubectl-edit): it is in no"},
-		"the same in none, of a tenant": {born[1:], inNone(mine), nil, "left team/web web.example.org. A of carol (kubectl-edit): it is in no"},
+			"left team/web web.example.org." + isAnother},
+		"the same of a tenant": {born[1:], mine, nil, "- team/web web.example.org."},
+		"the same in no zone": {born[1:], inNone(mine), known,
+			"left team/web web.example.org. A of carol (kubectl-edit): it is in no"},
+		"the same in none, of a tenant": {born[1:], inNone(mine), nil,
+			"left team/web web.example.org. A of carol (kubectl-edit): it is in no"},
 		"the same in another view": {born[1:], alter(mine, func(r *v1alpha1.Record) { r.Status.View = "internal" }), nil,
 			"left team/web web.example.org. A of carol (kubectl-edit): it is in zone dns/org now"},
 		"the same at another name": {born[1:], alter(other, func(r *v1alpha1.Record) { r.UID = mine.UID }), nil,
@@ -227,6 +230,27 @@ func TestPlanRevert_leavesOtherRecords(t *testing.T) {
 		if got := describePlan(plan); len(got) != 1 || !strings.HasPrefix(got[0], x.want) {
 			t.Errorf("%s: %q\nwant %q", what, got, x.want)
 		}
+	}
+}
+
+// A Record that a cascade released, deleted while it waited and created again, was there before.
+func TestPlanRevert_existedBeforeACascade(t *testing.T) {
+	old, now := makeRecord("team", "a", "a", "192.0.2.1"), makeRecord("team", "a", "a", "192.0.2.2")
+	old.UID = "old"
+	released := makeStep(2, v1alpha1.EffectRemoved, old, nil)
+	released.Way = v1alpha1.WayCascade
+	past := &Past{FQDN: "example.org.", Newest: 9,
+		Steps: []v1alpha1.HistoryStep{makeStep(3, v1alpha1.EffectAdded, nil, now), released, makeStep(1, "", nil, nil)}}
+	plan := func() *Plan {
+		return must.Get(PlanRevert(past, Subject{Zone: &v1alpha1.Zone{}}, Moment{Serial: 1},
+			Present{{Namespace: "team", Name: "a"}: now}, nil, Options{}))(t)
+	}
+	if got := plan(); len(got.Changes) != 1 || got.Changes[0].Op != "~" || got.Changes[0].change.After.Spec.RData != "192.0.2.1" {
+		t.Errorf("with its spec: %q", describePlan(got))
+	}
+	past.Steps[1].Records[0].Before = nil
+	if got := plan(); len(got.Changes) != 0 || len(got.Left) == 0 || got.Left[0].Name != "a" {
+		t.Errorf("without its spec: %q", describePlan(got))
 	}
 }
 
