@@ -184,11 +184,26 @@ func (r *Reader) writeSet(ctx context.Context, set []write, dryRun []string) (wr
 		if c.counts && o.Operation != "" && o.Operation != v1alpha1.OperationUnchanged {
 			written++
 		}
-		if len(o.Refused) > 0 && (len(dryRun) == 0 || c.After == "") {
-			c.Refused = append(c.Refused, refusal.Messages(o.Refused))
+		refused := o.Refused
+		if len(dryRun) > 0 && c.After != "" {
+			refused = slices.DeleteFunc(slices.Clone(refused), isFreed)
+		}
+		if len(refused) > 0 {
+			c.Refused = append(c.Refused, refusal.Messages(refused))
 		}
 	}
 	return written, nil
+}
+
+// isFreed reports whether a refusal can be due to Records at the name that an earlier set deletes.
+func isFreed(one refusal.Refusal) bool {
+	switch one.Reason {
+	case v1alpha1.ReasonNameHeld, v1alpha1.ReasonCNAMEConflict:
+		return true
+	case v1alpha1.ReasonLimitExceeded: // of an RRset, not of the namespace
+		return one.Field == "spec.values"
+	}
+	return false
 }
 
 // replanWrite returns nil for a Record as wanted, by another revert, and refuses a Record with a new spec.

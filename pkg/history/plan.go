@@ -90,6 +90,8 @@ type Present map[types.NamespacedName]*v1alpha1.Record
 // touch has the steps of a Record.
 type touch struct {
 	key types.NamespacedName
+	// uid is of the Record of the newest step.
+	uid types.UID
 	// newest and oldest step, and the Record before the oldest.
 	newest, oldest *v1alpha1.HistoryStep
 	before         *v1alpha1.HistoryState
@@ -99,7 +101,8 @@ type touch struct {
 	challenge bool
 }
 
-// touchesOf returns the Records that steps wrote, in the order of their newest step. A cascade writes no object.
+// touchesOf returns the Records that steps wrote, in the order of their newest step. A cascade writes no
+// object, and tells that a Record existed.
 func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 	of := map[types.NamespacedName]*touch{}
 	var all []*touch
@@ -108,12 +111,15 @@ func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 		for j := range x.Records {
 			r := &x.Records[j]
 			key := types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
+			t := of[key]
 			if x.Way == v1alpha1.WayCascade {
+				if t != nil && !t.existed && r.Effect != v1alpha1.EffectAdded {
+					t.oldest, t.before, t.existed = x, r.Before, true
+				}
 				continue
 			}
-			t := of[key]
 			if t == nil {
-				t = &touch{key: key, newest: x}
+				t = &touch{key: key, uid: types.UID(r.UID), newest: x}
 				of[key], all = t, append(all, t)
 			}
 			t.oldest, t.before, t.existed = x, r.Before, r.Effect != v1alpha1.EffectAdded
@@ -267,7 +273,14 @@ func (p *planner) addRecord(t *touch) {
 	}
 	if want != nil {
 		want.Namespace, want.Name = t.key.Namespace, t.key.Name
-		want.Labels, want.Annotations = maps.Clone(t.before.Labels), t.before.Annotations
+		want.Labels, want.Annotations = t.before.Labels, t.before.Annotations
+		if now != nil && slices.Contains(t.before.LeftOut, "labels") {
+			want.Labels = now.Labels
+		}
+		if now != nil && slices.Contains(t.before.LeftOut, "annotations") {
+			want.Annotations = now.Annotations
+		}
+		want.Labels = maps.Clone(want.Labels)
 		delete(want.Labels, serverLabel)
 		want.Status.FQDN = p.fqdnOf(&want.Spec, now)
 	}
@@ -278,7 +291,7 @@ func (p *planner) addRecord(t *touch) {
 	case !t.existed && now == nil, want != nil && now != nil && sameSpec(&want.Spec, &now.Spec):
 		return // as it was
 	case t.existed && want == nil:
-		p.leave(t, now, by.User(), "the history has no room for its former spec; write it by hand")
+		p.leave(t, now, by.User(), "the history has no former spec of it; write it by hand")
 		return
 	case t.challenge:
 		p.leave(t, shown, by.User(), "it is an ACME challenge, which its client sets and removes")
@@ -286,8 +299,14 @@ func (p *planner) addRecord(t *touch) {
 	case now != nil && now.DeletionTimestamp != nil:
 		p.leave(t, now, by.User(), "it is being deleted, and waits for its finalizers")
 		return
-	case now != nil && p.isElsewhere(now):
+	case now != nil && now.UID != t.uid && (p.zone.Name == "" || !p.has(now)):
+		p.leave(t, now, by.User(), "it is another Record of this name, outside the zone; change it by hand")
+		return
+	case now != nil && now.Status.ZoneRef != nil && !p.has(now):
 		p.leave(t, now, by.User(), "it is in zone "+now.Status.ZoneRef.Namespace+"/"+now.Status.ZoneRef.Name+" now; change it there")
+		return
+	case now != nil && want == nil && !p.has(now):
+		p.leave(t, now, by.User(), "it is in no zone now; delete it by hand")
 		return
 	case !t.existed && t.oldest.Time != nil && now.CreationTimestamp.Time.Before(t.oldest.Time.Add(-2*time.Second)):
 		p.leave(t, now, by.User(), "it existed already, and was in no zone")
@@ -309,7 +328,10 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 	r.change = rrsets.Change{Before: now, After: want}
 	switch {
 	case now == nil:
-		r.Op = "+"
+		if r.Op = "+"; len(t.before.LeftOut) > 0 {
+			p.leave(t, want, by.User(), "the history has no room for its former "+strings.Join(t.before.LeftOut, " and ")+
+				"; write them by hand")
+		}
 	case want == nil:
 		r.Op = "-"
 	default:
@@ -357,9 +379,14 @@ func applyOver(want, now *v1alpha1.Record) []byte {
 	return text
 }
 
-func (p *planner) isElsewhere(r *v1alpha1.Record) bool {
+// has reports whether a Record is in the zone: by name and view, if the Zone is unknown.
+func (p *planner) has(r *v1alpha1.Record) bool {
 	ref := r.Status.ZoneRef
-	return ref != nil && p.zone.Name != "" && (ref.Namespace != p.zone.Namespace || ref.Name != p.zone.Name)
+	if ref == nil || p.zone.Name != "" {
+		return ref != nil && ref.Namespace == p.zone.Namespace && ref.Name == p.zone.Name
+	}
+	fqdn, err := name.Parse(r.Status.FQDN)
+	return err == nil && p.apex.Encloses(fqdn) && r.Status.View == p.past.View
 }
 
 func (p *planner) fqdnOf(spec *v1alpha1.RecordSpec, now *v1alpha1.Record) string {

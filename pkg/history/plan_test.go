@@ -124,7 +124,7 @@ func TestPlanRevert(t *testing.T) {
 			[]*v1alpha1.Record{now}, Options{}, "~ team/a a.example.org."},
 		"without room for its spec": {[]v1alpha1.HistoryStep{with(removed,
 			func(x *v1alpha1.HistoryStep) { x.Records[0].Before.Spec = nil })}, nil, Options{},
-			"left team/a a.example.org. of carol (kubectl-edit): the history has no room"},
+			"left team/a a.example.org. of carol (kubectl-edit): the history has no former spec"},
 		"in deletion": {[]v1alpha1.HistoryStep{changed}, []*v1alpha1.Record{deleting}, Options{},
 			"left team/a a.example.org. A of carol (kubectl-edit): it is being deleted"},
 		"in another zone by now": {[]v1alpha1.HistoryStep{changed}, []*v1alpha1.Record{elsewhere}, Options{},
@@ -178,6 +178,109 @@ func TestPlanRevert(t *testing.T) {
 		Moment{Serial: 1}, nil, map[string]string{"team": "no right"}, Options{}))(t)
 	if got := describePlan(plan); plan.Refused != 1 || len(got) != 1 || !strings.HasSuffix(got[0], "refused") {
 		t.Errorf("without the right to read: %v", got)
+	}
+}
+
+// A Record of the same name outside the zone is not the one that the steps wrote.
+func TestPlanRevert_leavesOtherRecords(t *testing.T) {
+	mine, other := makeRecord("team", "web", "web", "192.0.2.1"), makeRecord("team", "web", "web", "192.0.2.9")
+	other.UID, other.Spec.DomainName, other.Status.FQDN = "new", "web.other.net.", "web.other.net."
+	other.Status.ZoneRef.Name = "net"
+	alter := func(r *v1alpha1.Record, change func(*v1alpha1.Record)) *v1alpha1.Record {
+		r = r.DeepCopy()
+		change(r)
+		return r
+	}
+	const isAnother = " A of carol (kubectl-edit): it is another"
+	inNone := func(r *v1alpha1.Record) *v1alpha1.Record {
+		return alter(r, func(r *v1alpha1.Record) { r.Status.ZoneRef = nil })
+	}
+	born := []v1alpha1.HistoryStep{makeStep(3, v1alpha1.EffectRemoved, mine, nil), makeStep(2, v1alpha1.EffectAdded, nil, mine)}
+	gone := born[:1]
+	known := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "org"}}
+	for what, x := range map[string]struct {
+		steps []v1alpha1.HistoryStep
+		now   *v1alpha1.Record
+		zone  *v1alpha1.Zone
+		want  string
+	}{
+		"another in another zone":              {born, other, known, "left team/web web.other.net." + isAnother},
+		"another in another zone, of a tenant": {born, other, nil, "left team/web web.other.net." + isAnother},
+		"another in no zone":                   {born, inNone(other), known, "left team/web web.other.net." + isAnother},
+		"another in the way":                   {gone, other, known, "left team/web web.other.net." + isAnother},
+		"another in the zone": {born, alter(mine, func(r *v1alpha1.Record) { r.UID = "new" }), known,
+			"- team/web web.example.org."},
+		"another there, perhaps": {born, alter(mine, func(r *v1alpha1.Record) { r.UID = "new" }), nil,
+			"left team/web web.example.org." + isAnother},
+		"the same of a tenant": {born[1:], mine, nil, "- team/web web.example.org."},
+		"the same in no zone": {born[1:], inNone(mine), known,
+			"left team/web web.example.org. A of carol (kubectl-edit): it is in no"},
+		"the same in none, of a tenant": {born[1:], inNone(mine), nil,
+			"left team/web web.example.org. A of carol (kubectl-edit): it is in no"},
+		"the same in another view": {born[1:], alter(mine, func(r *v1alpha1.Record) { r.Status.View = "internal" }), nil,
+			"left team/web web.example.org. A of carol (kubectl-edit): it is in zone dns/org now"},
+		"the same at another name": {born[1:], alter(other, func(r *v1alpha1.Record) { r.UID = mine.UID }), nil,
+			"left team/web web.other.net. A of carol (kubectl-edit): it is in zone dns/net now"},
+		"the same, moved to no zone": {gone, alter(inNone(mine), func(r *v1alpha1.Record) { r.Spec.RData = "192.0.2.7" }), known,
+			"~ team/web web.example.org."},
+	} {
+		past := &Past{FQDN: "example.org.", Steps: append(slices.Clone(x.steps), makeStep(1, "", nil, nil)), Newest: 9}
+		s := Subject{Zone: x.zone, Name: name.MustParse("example.org."), Namespace: "team"}
+		plan := must.Get(PlanRevert(past, s, Moment{Serial: 1}, Present{{Namespace: "team", Name: "web"}: x.now}, nil, Options{}))(t)
+		if got := describePlan(plan); len(got) != 1 || !strings.HasPrefix(got[0], x.want) {
+			t.Errorf("%s: %q\nwant %q", what, got, x.want)
+		}
+	}
+}
+
+// A Record that a cascade released, deleted while it waited and created again, was there before.
+func TestPlanRevert_existedBeforeACascade(t *testing.T) {
+	old, now := makeRecord("team", "a", "a", "192.0.2.1"), makeRecord("team", "a", "a", "192.0.2.2")
+	old.UID = "old"
+	released := makeStep(2, v1alpha1.EffectRemoved, old, nil)
+	released.Way = v1alpha1.WayCascade
+	past := &Past{FQDN: "example.org.", Newest: 9,
+		Steps: []v1alpha1.HistoryStep{makeStep(3, v1alpha1.EffectAdded, nil, now), released, makeStep(1, "", nil, nil)}}
+	plan := func() *Plan {
+		return must.Get(PlanRevert(past, Subject{Zone: &v1alpha1.Zone{}}, Moment{Serial: 1},
+			Present{{Namespace: "team", Name: "a"}: now}, nil, Options{}))(t)
+	}
+	if got := plan(); len(got.Changes) != 1 || got.Changes[0].Op != "~" || got.Changes[0].change.After.Spec.RData != "192.0.2.1" {
+		t.Errorf("with its spec: %q", describePlan(got))
+	}
+	past.Steps[1].Records[0].Before = nil
+	if got := plan(); len(got.Changes) != 0 || len(got.Left) == 0 || got.Left[0].Name != "a" {
+		t.Errorf("without its spec: %q", describePlan(got))
+	}
+}
+
+// A revert keeps present labels and annotations if the history had no room for the former.
+func TestPlanRevert_withoutRoomForMetadata(t *testing.T) {
+	old, now := makeRecord("team", "a", "a", "192.0.2.1"), makeRecord("team", "a", "a", "192.0.2.2")
+	old.Labels, now.Labels = map[string]string{"app": "old"}, map[string]string{"app": "new"}
+	now.Annotations = map[string]string{"note": "keep"}
+	plan := func(x v1alpha1.HistoryStep, present Present, leftOut ...string) *Plan {
+		x.Records[0].Before.LeftOut = leftOut
+		past := &Past{FQDN: "example.org.", Steps: []v1alpha1.HistoryStep{x, makeStep(1, "", nil, nil)}, Newest: 9}
+		return must.Get(PlanRevert(past, Subject{Zone: &v1alpha1.Zone{}}, Moment{Serial: 1}, present, nil, Options{}))(t)
+	}
+	present := Present{{Namespace: "team", Name: "a"}: now}
+	changed := makeStep(2, v1alpha1.EffectChanged, old, now)
+	p := plan(changed, present, "annotations")
+	if got := p.Changes[0].change.After; got.Labels["app"] != "old" || got.Annotations["note"] != "keep" || len(p.Left) > 0 {
+		t.Errorf("annotations left out: %v %v, left %v", got.Labels, got.Annotations, p.Left)
+	}
+	changed.Records[0].Before.Labels = nil
+	p = plan(changed, present, "annotations", "labels")
+	if got := p.Changes[0].change; got.After.Labels["app"] != "new" || got.After.Annotations["note"] != "keep" ||
+		strings.Contains(string(got.Applied), "null") {
+		t.Errorf("both left out: %v, applied %s", got.After, got.Applied)
+	}
+	p = plan(makeStep(2, v1alpha1.EffectRemoved, old, nil), nil, "annotations", "labels")
+	want := []string{"+ team/a a.example.org.", "left team/a a.example.org. A of carol (kubectl-edit): the history has no room for its " +
+		"former annotations and labels; write them by hand"}
+	if got := describePlan(p); !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
 	}
 }
 

@@ -477,4 +477,46 @@ func TestRevert_withinRights(t *testing.T) {
 	}
 }
 
+// The server refuses a Record for another reason than the name that an earlier set frees: nothing begins.
+func TestRevert_keepsRefusalsOfPassingNames(t *testing.T) {
+	w := newWorld(t, "pass.test", "platform", "team", "other")
+	w.putRecord("alice", "team", "b", "b", "192.0.2.2", nil)
+	w.putRecord("oscar", "other", "first", "first", "192.0.2.65", nil)
+	good := w.readZone().Status.Serial
+	must.Succeed(t, w.up.KubizoneV1alpha1().Records("team").Delete(t.Context(), "b", metav1.DeleteOptions{}))
+	w.putRecord("oscar", "other", "taken", "b", "192.0.2.66", nil)
+	reader := &history.Reader{Client: w.up.KubizoneV1alpha1()}
+	makePlan := func() *history.Plan {
+		return must.Get(reader.MakePlan(t.Context(), w.makeSubject("platform"), history.Moment{Serial: serial.Serial(good)},
+			history.Options{}))(t)
+	}
+	if plan := makePlan(); plan.Refused != 0 || len(plan.Changes) != 2 || len(plan.Gaps) != 1 {
+		t.Fatalf("with the rule: %+v", plan)
+	}
+	zone := w.readZone()
+	zone.Spec.Delegations = slices.DeleteFunc(zone.Spec.Delegations, func(rule v1alpha1.DelegationRule) bool {
+		return rule.Namespace == "team"
+	})
+	must.Get(w.up.KubizoneV1alpha1().Zones("platform").Update(t.Context(), zone, metav1.UpdateOptions{}))(t)
+	plan := makePlan()
+	if plan.Refused != 1 || reader.Run(t.Context(), plan) == nil {
+		t.Errorf("without the rule: %+v", plan)
+	}
+	if got := w.readEntries(); !strings.Contains(got, "192.0.2.66") {
+		t.Errorf("the revert began\n%s", got)
+	}
+	// A tenant without the right to read the zone takes back its own creation.
+	tenant := &history.Reader{Client: w.makeClient("tina", func(r *http.Request) string {
+		if strings.Contains(r.URL.Path, "/zones") {
+			return "zones"
+		}
+		return ""
+	}).KubizoneV1alpha1()}
+	own := must.Get(tenant.MakePlan(t.Context(), history.Subject{Name: w.zoneName(), Namespace: "other"},
+		history.Moment{Serial: serial.Serial(good)}, history.Options{Name: w.zoneName()}))(t)
+	if len(own.Changes) != 1 || own.Changes[0].Op != "-" || own.Refused != 0 {
+		t.Errorf("a tenant's creation: %+v", own)
+	}
+}
+
 func (w *world) zoneName() name.Name { return name.MustParse(w.zone.Status.FQDN) }
