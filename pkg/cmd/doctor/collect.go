@@ -152,7 +152,7 @@ func (c *collector) collectFacts(ctx context.Context) *facts {
 	return f
 }
 
-// listAPIServices needs no clientset of kube-aggregator, which is half a megabyte of the client.
+// listAPIServices keeps the clientset of kube-aggregator out of the client: half a megabyte.
 func (c *collector) listAPIServices(ctx context.Context) (list apiregistrationv1.APIServiceList, err error) {
 	data, err := c.core.CoreV1().RESTClient().Get().AbsPath("/apis/apiregistration.k8s.io/v1/apiservices").
 		SetHeader("Accept", "application/json").Do(ctx).Raw()
