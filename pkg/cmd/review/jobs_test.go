@@ -184,8 +184,7 @@ func makeRecords(namespace, prefix string, from, to int) string {
 
 // W1, W4: the steps of artifacts/ci, against a server, and a stand-in for the forge.
 func TestJobs(t *testing.T) {
-	dir := t.TempDir()
-	_ = must.Get(rig.Client(t.Context(), dir))(t)
+	dir := filepath.Dir(must.Get(rig.Client(t.Context(), t.TempDir()))(t))
 	write := func(name, text string) string {
 		path := filepath.Join(t.TempDir(), name)
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
