@@ -49,7 +49,7 @@ func recordsIn(t testing.TB, s *store.Server, z *v1alpha1.Zone, namespaces ...st
 	for _, ns := range namespaces {
 		for _, r := range s.ListRecords(ns) {
 			if r.Status.ZoneRef != nil && r.Status.ZoneRef.UID == z.UID {
-				out[ns+"/"+r.Name] = stateText(t, must.Get(history.Pack(&r, &r.Spec, history.MaxState))(t))
+				out[ns+"/"+r.Name] = stateText(t, must.Get(history.Pack(&r, &r.Spec, history.MaxState))(t).Text)
 			}
 		}
 	}

@@ -120,25 +120,29 @@ func TestSegment_isReadAsWritten(t *testing.T) {
 // A packed state is within its bound, whole if it fits, and names the parts left out.
 func TestPack_saysWhatItLeavesOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
+		times := rapid.SampledFrom([]int{1, 1, 10, 100}).Draw(t, "times") // repeated text packs well
 		noise := func(octets int) string {
 			b := make([]byte, octets)
 			rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 			for i := range b {
 				b[i] = byte('!' + rnd.IntN(90))
 			}
-			return string(b)
+			return strings.Repeat(string(b), times)
 		}
 		size := rapid.SampledFrom([]int{0, 10, 600, 20_000})
 		r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"l": noise(size.Draw(t, "labels"))},
 			Annotations: map[string]string{"a": noise(size.Draw(t, "annotations"))}}}
 		r.Spec.Values = []string{noise(size.Draw(t, "spec"))}
 		packed, err := Pack(r, &r.Spec, MaxState)
-		if err != nil || len(packed) > MaxState {
-			t.Fatalf("%d octets, %v", len(packed), err)
+		if err != nil || len(packed.Text) > MaxState || packed.Counts > MaxState {
+			t.Fatalf("%d octets, count %d, %v", len(packed.Text), packed.Counts, err)
 		}
-		text, err := Unpack(packed)
+		text, err := Unpack(packed.Text)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if len(text) > rawParts*(MaxState+1) {
+			t.Fatalf("%d octets of JSON", len(text))
 		}
 		var s State
 		var spec v1alpha1.RecordSpec
@@ -185,7 +189,7 @@ func TestSegment_octetsOfAChange(t *testing.T) {
 			labels := map[string]string{"app.kubernetes.io/managed-by": "Helm", "app": record}
 			r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
 			r.Spec = v1alpha1.RecordSpec{DomainName: record + ".apps.example.org.", Type: "A", RData: row.Data}
-			l.states = []Was{{Name: record, UID: step.Record.UID, State: must.Get(Unpack(must.Get(Pack(r, &r.Spec, MaxState))(t)))(t)}}
+			l.states = []Was{{Name: record, UID: step.Record.UID, State: must.Get(Unpack(must.Get(Pack(r, &r.Spec, MaxState))(t).Text))(t)}}
 		}
 		return l
 	}
