@@ -179,7 +179,7 @@ func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, 
 		}
 		states := readStates(ctx, r.Kvs)
 		for _, e := range entries {
-			e.Was = states[e.Step.N]
+			e.Was = unpackStates(states[e.Step.N])
 			out = append(out, Item{Header: of, Entry: e, Number: offset + e.Step.N})
 		}
 	}

@@ -85,7 +85,11 @@ func TestLinesOf_cutsWhatIsDecoded(t *testing.T) {
 }
 
 func segmentOf(t testing.TB, lines ...line) []byte {
-	return must.Get(encodeSegment(&Header{Zone: "u", FQDN: "example.org.", Namespace: "dns", Name: "z", Retention: 604800}, lines))(t)
+	value, whole, err := encodeSegment(&Header{Zone: "u", FQDN: "example.org.", Namespace: "dns", Name: "z", Retention: 604800}, lines)
+	if must.Succeed(t, err); !whole {
+		t.Fatal("the segment is not whole")
+	}
+	return value
 }
 
 // A segment has the steps and states that went in.
@@ -114,6 +118,36 @@ func TestSegment_isReadAsWritten(t *testing.T) {
 		if !bare.Header.Bare || len(e.Was)+len(e.Step.Added) > 0 || e.Step.By != steps[i].By || e.Step.N != steps[i].N {
 			t.Errorf("condensed entry %d: %+v", i, e)
 		}
+	}
+}
+
+// A segment too long for its readers is written without states, or without rows either, and says so.
+func TestSegment_isReadableWhateverItsSize(t *testing.T) {
+	long := strings.Repeat("x", maxSegment)
+	row := content.Row{Owner: name.Rel{}, Type: rdata.TXT, Data: "short"}
+	for _, tt := range []struct {
+		name, state, row string
+		bare             bool
+	}{{"states", long, "short", false}, {"rows", "", long, true}} {
+		row.Data = tt.row
+		l := lineOf(content.Step{N: 7, From: 5, Serial: 6, By: "ann", Added: []content.Row{row}, Time: 1795000000})
+		l.states = []Was{{Name: "www", UID: "u", State: layout.Encode(tt.state)}}
+		value, whole, err := encodeSegment(&Header{Zone: "u"}, []line{l})
+		must.Succeed(t, err)
+		s := must.Get(DecodeSegment(value))(t)
+		e := s.Entries[0]
+		if whole || s.Header.Bare != tt.bare || len(e.Was) > 0 || len(e.Step.Added) > 0 == tt.bare || e.Step.By != "ann" || e.Step.N != 7 {
+			t.Errorf("%s: whole %t, bare %t, %d states, step %.200v", tt.name, whole, s.Header.Bare, len(e.Was), e.Step)
+		}
+	}
+}
+
+// A page ends before the step whose states have no room, and has at least one step.
+func TestPage_endsBefore(t *testing.T) {
+	p := &page{last: 5, steps: map[string][]line{"a": {{n: 2}, {n: 4}}, "b": {{n: 3}, {n: 5}}, "c": {{n: 1}}}}
+	p.endBefore(3)
+	if p.last != 2 || len(p.steps) != 2 || len(p.steps["a"]) != 1 || len(p.steps["c"]) != 1 {
+		t.Errorf("%d, %v", p.last, p.steps)
 	}
 }
 
