@@ -382,12 +382,23 @@ func TestHistory_isKeptForItsRetention_S7_13(t *testing.T) {
 		t.Errorf("%d and %d steps; without history %d states and %d segments", count("short"), count("usual"),
 			countKeys(t, st, "before/none"), countKeys(t, st, "history/none"))
 	}
+	archived := func(name string) (x history.Archived) {
+		key := layout.Keys{Prefix: st.Prefix}.Archived(string(s.Zone("infra", name).UID))
+		must.Succeed(t, json.Unmarshal(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0].Value, &x))
+		return x
+	}
+	if archived("none").Whole <= clock.Now().Add(-time.Hour).Unix() || archived("short").Whole > 0 {
+		t.Errorf("archives %+v and %+v", archived("none"), archived("short"))
+	}
 	clock.Pass(2 * time.Hour)
 	if count("short") != 0 || count("none") != 0 || count("usual") != 32 {
 		t.Errorf("after two hours: %d, %d and %d steps", count("short"), count("none"), count("usual"))
 	}
 	must.Succeed(t, s.Ledger.SweepStates(t.Context()))
 	must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
+	if archived("short").Whole <= clock.Now().Add(-3*time.Hour).Unix() || archived("usual").Whole > 0 {
+		t.Errorf("after the sweep: archives %+v and %+v", archived("short"), archived("usual"))
+	}
 	if n := countKeys(t, st, "before/short") + countKeys(t, st, "history/short"); n > 0 || countKeys(t, st, "history/usual") == 0 {
 		t.Errorf("%d keys are left, %d segments of the other zone", n, countKeys(t, st, "history/usual"))
 	}

@@ -117,17 +117,17 @@ func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clie
 	return false, nil
 }
 
-// maxLost is the number of lost races after which Keep gives up.
+// maxLost is the number of lost races after which Keep and KeepGone give up.
 const maxLost = 4
 
-// KeepGone archives all steps of a zone that has lost its name, and its removal.
-func (a *Archive) KeepGone(ctx context.Context, zone string) error {
+// KeepGone archives all steps of a zone that has lost its name, and its removal. cmps and kept are those of Keep.
+func (a *Archive) KeepGone(ctx context.Context, zone string, cmps ...clientv3.Cmp) (kept bool, err error) {
 	journal := a.Layout.Journal(zone)
 	end := clientv3.GetPrefixRangeEnd(journal)
 	last, err := a.Client.Get(ctx, journal, clientv3.WithRange(end), clientv3.WithLimit(3),
 		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 	if err != nil {
-		return err
+		return false, err
 	}
 	var x *content.Removal
 	for _, kv := range last.Kvs {
@@ -137,25 +137,30 @@ func (a *Archive) KeepGone(ctx context.Context, zone string) error {
 		}
 	}
 	if x == nil {
-		return nil // archived, or removed by an older kubizone
+		return true, nil // archived, or removed by an older kubizone
 	}
 	if known, _, err := a.readArchived(ctx, zone, 0); err != nil || known.Gone != 0 && known.Serial == x.Serial {
-		return err
+		return err == nil, err
 	}
 	of := Header{Zone: zone, View: x.View, FQDN: x.FQDN.String(), Namespace: x.Namespace, Name: x.Name, Retention: x.Retention}
-	for {
+	for lost := 0; lost < maxLost; {
 		p, err := a.readPage(ctx, of, end)
 		if err != nil {
-			return err
+			return false, err
 		}
 		ends := len(p.steps) == 0
 		if ends {
 			p.addRemoval(x)
 		}
-		if done, err := a.writePage(ctx, p); err != nil || done && ends {
-			return err
+		done, err := a.writePage(ctx, p, cmps...)
+		if err != nil || done && ends {
+			return err == nil, err
+		}
+		if !done {
+			lost++
 		}
 	}
+	return false, nil
 }
 
 // page is the content of an archiving transaction.
@@ -320,6 +325,11 @@ func (p *page) addRemoval(x *content.Removal) {
 func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) (done bool, err error) {
 	next := p.archived
 	next.Last, next.Retention = next.Offset+p.last, p.of.Retention
+	for _, lines := range p.steps {
+		if p.of.Retention == 0 {
+			next.Whole = max(next.Whole, lines[len(lines)-1].at+1)
+		}
+	}
 	key := a.Layout.Archived(p.of.Zone)
 	cmps = append(slices.Clone(cmps), etcd.RevisionIs(key, p.mod))
 	ops, values := []clientv3.Op{etcd.OpPut(key, layout.Encode(&next))}, map[int]any{0: next}
