@@ -509,10 +509,11 @@ func TestHistory_ofDamage(t *testing.T) {
 		}
 		st.Settle()
 		z = s.Zone("infra", "top")
+		all := func(*history.Item) bool { return true }
 		of := func() []*history.Answer {
 			ask := history.Ask{Limit: 1000}
 			return []*history.Answer{must.Get(s.Ledger.ZoneHistory(t.Context(), z, ask))(t),
-				must.Get(s.Ledger.RecordHistory(t.Context(), "team", []string{string(z.UID)}, func(*history.Item) bool { return true }, ask))(t)}
+				must.Get(s.Ledger.RecordHistory(t.Context(), "team", []string{string(z.UID)}, all, ask))(t)}
 		}
 		before := of()
 		prefix := under(layout.Keys{Prefix: st.Prefix}, z)
@@ -521,7 +522,8 @@ func TestHistory_ofDamage(t *testing.T) {
 		store.Must(st.Client.Client.Put(t.Context(), string(last.Key), "x"))
 		for i, a := range of() {
 			if len(a.Items) >= len(before[i].Items) || len(a.Items) == 0 || a.Whole < z.CreationTimestamp.Unix() {
-				t.Errorf("%s: %d steps of %d, whole since %d, before %d", prefix, len(a.Items), len(before[i].Items), a.Whole, before[i].Whole)
+				t.Errorf("%s: %d steps of %d, whole since %d, before %d", prefix, len(a.Items), len(before[i].Items), a.Whole,
+					before[i].Whole)
 			}
 		}
 		store.Must(st.Client.Client.Put(t.Context(), string(last.Key), string(last.Value)))

@@ -66,8 +66,8 @@ type Segment struct {
 	Entries []Entry
 }
 
-// encodeSegment returns a segment without states, or without rows either, if maxSegment leaves no room for them, and nil
-// if it leaves none for the steps. whole is true for a segment with all.
+// encodeSegment returns a segment without states, or without rows either, if maxSegment leaves no room for them, and
+// nil if it leaves none for the steps. whole is true for a segment with all.
 func encodeSegment(of *Header, lines []line) (value []byte, whole bool, err error) {
 	text, err := textOf(of, lines)
 	if whole = len(text) <= maxSegment; !whole && err == nil {
