@@ -49,7 +49,7 @@ func recordsIn(t testing.TB, s *store.Server, z *v1alpha1.Zone, namespaces ...st
 	for _, ns := range namespaces {
 		for _, r := range s.ListRecords(ns) {
 			if r.Status.ZoneRef != nil && r.Status.ZoneRef.UID == z.UID {
-				out[ns+"/"+r.Name] = stateText(t, must.Get(history.Pack(&r, &r.Spec, history.MaxState))(t))
+				out[ns+"/"+r.Name] = stateText(t, must.Get(history.Pack(&r, &r.Spec, history.MaxState))(t).Text)
 			}
 		}
 	}
@@ -382,12 +382,23 @@ func TestHistory_isKeptForItsRetention_S7_13(t *testing.T) {
 		t.Errorf("%d and %d steps; without history %d states and %d segments", count("short"), count("usual"),
 			countKeys(t, st, "before/none"), countKeys(t, st, "history/none"))
 	}
+	archived := func(name string) (x history.Archived) {
+		key := layout.Keys{Prefix: st.Prefix}.Archived(string(s.Zone("infra", name).UID))
+		must.Succeed(t, json.Unmarshal(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0].Value, &x))
+		return x
+	}
+	if archived("none").Whole <= clock.Now().Add(-time.Hour).Unix() || archived("short").Whole > 0 {
+		t.Errorf("archives %+v and %+v", archived("none"), archived("short"))
+	}
 	clock.Pass(2 * time.Hour)
 	if count("short") != 0 || count("none") != 0 || count("usual") != 32 {
 		t.Errorf("after two hours: %d, %d and %d steps", count("short"), count("none"), count("usual"))
 	}
 	must.Succeed(t, s.Ledger.SweepStates(t.Context()))
 	must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
+	if archived("short").Whole <= clock.Now().Add(-3*time.Hour).Unix() || archived("usual").Whole > 0 {
+		t.Errorf("after the sweep: archives %+v and %+v", archived("short"), archived("usual"))
+	}
 	if n := countKeys(t, st, "before/short") + countKeys(t, st, "history/short"); n > 0 || countKeys(t, st, "history/usual") == 0 {
 		t.Errorf("%d keys are left, %d segments of the other zone", n, countKeys(t, st, "history/usual"))
 	}
@@ -480,5 +491,92 @@ func TestHistory_beginsWithTheUpgrade(t *testing.T) {
 	st.Settle()
 	if items, _ := readHistory(t, again, z, 10); len(items) != 30 {
 		t.Errorf("%d steps since", len(items))
+	}
+}
+
+// An answer raises its Whole after a damaged segment or step, and has the others.
+func TestHistory_ofDamage(t *testing.T) {
+	t.Parallel()
+	for _, under := range []func(k layout.Keys, z *v1alpha1.Zone) string{
+		func(k layout.Keys, _ *v1alpha1.Zone) string { return k.Segments("team") },
+		func(k layout.Keys, z *v1alpha1.Zone) string { return k.Journal(string(z.UID)) },
+	} {
+		st := store.New(t)
+		s := st.Server(archiveAfter(5))
+		z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+		for i := range 40 {
+			store.Must(s.CreateRecord(t.Context(), recordAt("team", fmt.Sprint("r", i))))
+		}
+		st.Settle()
+		z = s.Zone("infra", "top")
+		all := func(*history.Item) bool { return true }
+		of := func() []*history.Answer {
+			ask := history.Ask{Limit: 1000}
+			return []*history.Answer{must.Get(s.Ledger.ZoneHistory(t.Context(), z, ask))(t),
+				must.Get(s.Ledger.RecordHistory(t.Context(), "team", []string{string(z.UID)}, all, ask))(t)}
+		}
+		before := of()
+		prefix := under(layout.Keys{Prefix: st.Prefix}, z)
+		kvs := store.Must(st.Client.Client.Get(t.Context(), prefix, clientv3.WithPrefix())).Kvs
+		last := kvs[len(kvs)-1]
+		store.Must(st.Client.Client.Put(t.Context(), string(last.Key), "x"))
+		for i, a := range of() {
+			if len(a.Items) >= len(before[i].Items) || len(a.Items) == 0 || a.Whole < z.CreationTimestamp.Unix() {
+				t.Errorf("%s: %d steps of %d, whole since %d, before %d", prefix, len(a.Items), len(before[i].Items), a.Whole,
+					before[i].Whole)
+			}
+		}
+		store.Must(st.Client.Client.Put(t.Context(), string(last.Key), string(last.Value)))
+	}
+}
+
+// An answer of long states ends by its octets, and the next goes on after it. Steps of the journal have no next in
+// a namespace's answer, so the last there are condensed.
+func TestHistory_ofLongStates(t *testing.T) {
+	t.Parallel()
+	const updates = 440 // with 30 KiB each, more than an answer has
+	for _, keeps := range []int{5, 1000} {
+		st := store.New(t)
+		s := st.Server(archiveAfter(keeps), ledger.JournalOctets(64<<20))
+		z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+		r := recordAt("team", "www")
+		r.Annotations = map[string]string{"note": strings.Repeat("x", 30_000)}
+		store.Must(s.CreateRecord(t.Context(), r))
+		for i := range updates {
+			store.Must(s.UpdateRecord(t.Context(), "team", "www", func(r *v1alpha1.Record) {
+				r.Spec.Values = []string{fmt.Sprintf("10.0.%d.%d", i/250, i%250)}
+			}))
+		}
+		st.Settle()
+		z = s.Zone("infra", "top")
+		for _, read := range []func(history.Ask) (*history.Answer, error){
+			func(ask history.Ask) (*history.Answer, error) { return s.Ledger.ZoneHistory(t.Context(), z, ask) },
+			func(ask history.Ask) (*history.Answer, error) {
+				return s.Ledger.RecordHistory(t.Context(), "team", []string{string(z.UID)}, func(*history.Item) bool { return true }, ask)
+			},
+		} {
+			steps, states, bare, pages, ask := 0, 0, 0, 0, history.Ask{Limit: 1000}
+			for more := true; more; more = ask.From != "" {
+				a, octets := must.Get(read(ask))(t), 0
+				for i := range a.Items {
+					for _, w := range a.Items[i].Was {
+						octets += len(w.State)
+						states++
+					}
+					if a.Items[i].Bare {
+						if bare++; a.Whole <= a.Items[i].Step.Time {
+							t.Errorf("whole since %d, condensed at %d", a.Whole, a.Items[i].Step.Time)
+						}
+					}
+				}
+				if pages++; octets > 12<<20 { // 8 MiB, and to the end of a segment
+					t.Errorf("an answer of %d octets", octets)
+				}
+				steps, ask.From = steps+len(a.Items), a.Next
+			}
+			if steps < updates+1 || states+bare-min(bare, 1) != updates || pages == 1 && bare == 0 {
+				t.Errorf("journal of %d: %d steps, %d states, %d condensed, %d answers", keeps, steps, states, bare, pages)
+			}
+		}
 	}
 }

@@ -123,9 +123,6 @@ func changesName(x *stored.Item, fqdn name.Name) bool {
 		slices.ContainsFunc(x.Step.TTLs, func(r content.TTLChange) bool { return r.Owner == owner })
 }
 
-// maxHistoryZones bounds the zones whose journals an answer reads.
-const maxHistoryZones = 256
-
 func (h Reader) zonesOf(ctx context.Context, namespace, record string, fqdn name.Name) (zones []string, err error) {
 	ctx = genericapirequest.WithNamespace(ctx, namespace)
 	if record != "" {
@@ -157,11 +154,6 @@ func (h Reader) zonesOf(ctx context.Context, namespace, record string, fqdn name
 		if ref := list.Items[i].Status.ZoneRef; ref != nil {
 			zones = append(zones, string(ref.UID))
 		}
-	}
-	slices.Sort(zones)
-	if zones = slices.Compact(zones); len(zones) > maxHistoryZones {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the Records of namespace %s are in %d zones, and an answer reads at most %d: "+
-			"ask for a Record, or by the query parameter fqdn", namespace, len(zones), maxHistoryZones))
 	}
 	return zones, nil
 }

@@ -72,16 +72,16 @@ func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 			!m.plan.Zone.Step.Record.Was {
 			continue
 		}
-		if m.state == nil {
+		if m.state.Text == nil {
 			var err error
 			if m.state, err = history.Pack(m.Before, &m.Before.Spec, min(left, history.MaxState)); err != nil {
 				klog.FromContext(ctx).Error(err, "The history lacks a Record's state", "record", klog.KObj(m.Before))
 				continue
 			}
 		}
-		left -= len(m.state)
-		b.octets += len(m.state) + etcd.KeyOctets
-		b.states = append(b.states, stateBefore{m.Namespace, history.BeforeStep{N: step.N, Name: m.Name, UID: m.uid, State: m.state}})
+		left -= m.state.Counts
+		b.octets += len(m.state.Text) + etcd.KeyOctets
+		b.states = append(b.states, stateBefore{m.Namespace, history.BeforeStep{N: step.N, Name: m.Name, UID: m.uid, State: m.state.Text}})
 	}
 }
 
@@ -123,7 +123,9 @@ func (b *batch) removalOf(z *law.Zone, deleted bool) *content.Removal {
 	x := &content.Removal{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, FQDN: z.FQDN(), Serial: z.Serial,
 		By: w.By, Origin: w.Origin, Time: b.com.mem.Now().Unix(), Retention: int64(history.RetentionOf(b.Base, b.com.Retention).Seconds())}
 	if deleted && x.Retention > 0 && w.Was != nil {
-		x.State, _ = history.Pack(w.Was, &w.Was.Spec, maxZoneState)
+		if state, err := history.Pack(w.Was, &w.Was.Spec, maxZoneState); err == nil {
+			x.State = state.Text
+		}
 	}
 	return x
 }

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/law/records"
 	"kubi.zone/kubizone/pkg/ledger/facts"
+	"kubi.zone/kubizone/pkg/ledger/history"
 )
 
 type Object struct {
@@ -160,8 +161,8 @@ type member struct {
 	plan    *law.Plan
 	refusal error
 	op      clientv3.Op
-	// state is Before, packed; nil until a plan needs it.
-	state []byte
+	// state is Before, packed; zero until a plan needs it.
+	state history.Packed
 	// moved is true if the object has changed since the caller read it.
 	out   Outcome
 	moved bool

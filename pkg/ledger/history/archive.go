@@ -45,6 +45,8 @@ const (
 	// etcd admits 128.
 	pageSteps      = 64
 	pageNamespaces = 24
+	// maxPage bounds the text of its steps and states, but for a single step.
+	maxPage = 4 << 20
 )
 
 // DefaultRetention is the usual retention of steps.
@@ -115,17 +117,17 @@ func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clie
 	return false, nil
 }
 
-// maxLost is the number of lost races after which Keep gives up.
+// maxLost is the number of lost races after which Keep and KeepGone give up.
 const maxLost = 4
 
-// KeepGone archives all steps of a zone that has lost its name, and its removal.
-func (a *Archive) KeepGone(ctx context.Context, zone string) error {
+// KeepGone archives all steps of a zone that has lost its name, and its removal. cmps and kept are those of Keep.
+func (a *Archive) KeepGone(ctx context.Context, zone string, cmps ...clientv3.Cmp) (kept bool, err error) {
 	journal := a.Layout.Journal(zone)
 	end := clientv3.GetPrefixRangeEnd(journal)
 	last, err := a.Client.Get(ctx, journal, clientv3.WithRange(end), clientv3.WithLimit(3),
 		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 	if err != nil {
-		return err
+		return false, err
 	}
 	var x *content.Removal
 	for _, kv := range last.Kvs {
@@ -135,25 +137,30 @@ func (a *Archive) KeepGone(ctx context.Context, zone string) error {
 		}
 	}
 	if x == nil {
-		return nil // archived, or removed by an older kubizone
+		return true, nil // archived, or removed by an older kubizone
 	}
 	if known, _, err := a.readArchived(ctx, zone, 0); err != nil || known.Gone != 0 && known.Serial == x.Serial {
-		return err
+		return err == nil, err
 	}
 	of := Header{Zone: zone, View: x.View, FQDN: x.FQDN.String(), Namespace: x.Namespace, Name: x.Name, Retention: x.Retention}
-	for {
+	for lost := 0; lost < maxLost; {
 		p, err := a.readPage(ctx, of, end)
 		if err != nil {
-			return err
+			return false, err
 		}
 		ends := len(p.steps) == 0
 		if ends {
 			p.addRemoval(x)
 		}
-		if done, err := a.writePage(ctx, p); err != nil || done && ends {
-			return err
+		done, err := a.writePage(ctx, p, cmps...)
+		if err != nil || done && ends {
+			return err == nil, err
+		}
+		if !done {
+			lost++
 		}
 	}
+	return false, nil
 }
 
 // page is the content of an archiving transaction.
@@ -164,6 +171,7 @@ type page struct {
 	steps    map[string][]line
 	states   map[string]bool // namespaces with keys of before/
 	last     uint64          // N
+	end      uint64          // N, the last of the journal value with the last step
 	removes  bool            // the zone's removal is the last step
 }
 
@@ -211,7 +219,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 			continue
 		}
 		for _, l := range lines {
-			if l.n > p.last {
+			if p.end = lines[len(lines)-1].n; l.n > p.last {
 				if !p.take(l) {
 					return p, a.addStates(ctx, p)
 				}
@@ -236,29 +244,63 @@ func (p *page) take(l line) bool {
 	return true
 }
 
-// addStates adds the states before the steps of p.
+// addStates adds the states before the steps of p. A page of more than maxPage ends before its step that has no room.
 func (a *Archive) addStates(ctx context.Context, p *page) error {
-	for ns, has := range p.states {
-		if !has {
+	states, steps := map[string]map[uint64][]BeforeStep{}, []*line{}
+	for ns, lines := range p.steps {
+		for i := range lines {
+			steps = append(steps, &lines[i])
+		}
+		if !p.states[ns] {
 			continue
 		}
-		from := a.Layout.BeforeOf(ns, p.of.Zone)
-		r, err := a.Client.Get(ctx, from, clientv3.WithPrefix())
+		r, err := a.Client.Get(ctx, a.Layout.BeforeOf(ns, p.of.Zone), clientv3.WithRange(a.Layout.Before(ns, p.of.Zone, p.end)+"\x00"))
 		if err != nil {
 			return err
 		}
-		for n, states := range readStates(ctx, r.Kvs) {
-			if i, found := slices.BinarySearchFunc(p.steps[ns], n, func(l line, n uint64) int { return cmp.Compare(l.n, n) }); found {
-				p.steps[ns][i].states = states
-			}
+		states[ns] = readStates(ctx, r.Kvs)
+	}
+	slices.SortFunc(steps, func(x, y *line) int { return cmp.Compare(x.n, y.n) })
+	octets := 0
+	for i, l := range steps {
+		l.states = unpackStates(states[cmp.Or(l.namespace, p.of.Namespace)][l.n])
+		if octets += len(l.text) + countStates(l.states); i > 0 && octets > maxPage {
+			p.endBefore(l.n)
+			break
 		}
 	}
 	return nil
 }
 
+// endBefore drops step n and those after.
+func (p *page) endBefore(n uint64) {
+	p.last = n - 1
+	for ns, lines := range p.steps {
+		if p.steps[ns] = slices.DeleteFunc(lines, func(l line) bool { return l.n >= n }); len(p.steps[ns]) == 0 {
+			delete(p.steps, ns)
+		}
+	}
+}
+
+func unpackStates(of []BeforeStep) (out []Was) {
+	for _, x := range of {
+		if text, err := Unpack(x.State); err == nil {
+			out = append(out, Was{Name: x.Name, UID: x.UID, State: text})
+		}
+	}
+	return out
+}
+
+func countStates(of []Was) (octets int) {
+	for i := range of {
+		octets += len(of[i].Name) + len(of[i].UID) + len(of[i].State)
+	}
+	return octets
+}
+
 // readStates returns the states in values of before/ by step. A damaged state is missing.
-func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]Was {
-	out := map[uint64][]Was{}
+func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]BeforeStep {
+	out := map[uint64][]BeforeStep{}
 	for _, kv := range values {
 		var b Before
 		if err := layout.Decode(kv.Value, &b); err != nil {
@@ -266,9 +308,7 @@ func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]Was
 			continue
 		}
 		for _, x := range b.Of {
-			if text, err := Unpack(x.State); err == nil {
-				out[x.N] = append(out[x.N], Was{Name: x.Name, UID: x.UID, State: text})
-			}
+			out[x.N] = append(out[x.N], x)
 		}
 	}
 	return out
@@ -285,6 +325,11 @@ func (p *page) addRemoval(x *content.Removal) {
 func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) (done bool, err error) {
 	next := p.archived
 	next.Last, next.Retention = next.Offset+p.last, p.of.Retention
+	for _, lines := range p.steps {
+		if p.of.Retention == 0 {
+			next.Whole = max(next.Whole, lines[len(lines)-1].at+1)
+		}
+	}
 	key := a.Layout.Archived(p.of.Zone)
 	cmps = append(slices.Clone(cmps), etcd.RevisionIs(key, p.mod))
 	ops, values := []clientv3.Op{etcd.OpPut(key, layout.Encode(&next))}, map[int]any{0: next}
@@ -296,7 +341,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		if p.of.Retention == 0 {
 			continue
 		}
-		value, err := encodeSegment(&p.of, lines)
+		value, whole, err := encodeSegment(&p.of, lines)
 		if err != nil {
 			return false, err
 		}
@@ -309,11 +354,12 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 				return false, err
 			}
 		}
-		if cmps = append(cmps, etcd.RevisionIs(a.Layout.Share(ns), mod)); fits {
+		if !whole || !fits {
+			share.Whole = max(share.Whole, last.at+1)
+		}
+		if cmps = append(cmps, etcd.RevisionIs(a.Layout.Share(ns), mod)); fits && value != nil {
 			share.Octets += int64(len(at) + len(value))
 			ops = append(ops, etcd.OpPut(at, value), etcd.OpPut(a.Layout.ArchivedFor(p.of.Zone, ns), []byte("{}")))
-		} else {
-			share.Whole = max(share.Whole, last.at+1)
 		}
 		values[len(ops)] = share
 		ops = append(ops, etcd.OpPut(a.Layout.Share(ns), layout.Encode(&share)))

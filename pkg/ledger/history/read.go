@@ -14,8 +14,10 @@ import (
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
@@ -84,29 +86,33 @@ func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (
 		}
 	}
 	out.Whole = archived.Whole
+	octets := 0
 	take := func(x *Item) bool {
-		if len(out.Items) == ask.Limit {
+		if len(out.Items) == ask.Limit || octets > maxAnswer {
 			out.Next = formatNumber(out.Items[len(out.Items)-1].Number)
 			return false
 		}
 		if ask.Since != nil && !ask.Since(x) {
 			return false
 		}
+		octets += x.octets()
 		out.Items = append(out.Items, *x)
 		return true
 	}
 	var recent []Item
 	if exists || archived.Gone == 0 { // else the journal is archived, and not yet purged
-		if recent, err = a.readRecent(ctx, of, archived, "", rev); err != nil {
+		room := maxAnswer
+		isNext := func(x *Item) bool { return x.Number < before }
+		if recent, err = a.readRecent(ctx, of, archived, "", isNext, &room, out, rev); err != nil {
 			return nil, err
 		}
 	}
 	for _, x := range slices.Backward(recent) {
-		if x.Number < before && !take(&x) {
+		if !take(&x) {
 			return out, a.wholeOf(ctx, out, namespaces, rev)
 		}
 	}
-	older, err := a.openSegments(ctx, of.Zone, namespaces, before, rev)
+	older, err := a.openSegments(ctx, of.Zone, namespaces, before, rev, out)
 	if err != nil {
 		return nil, err
 	}
@@ -136,16 +142,19 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string,
 	return nil
 }
 
-// readRecent returns the steps that are only in the journal, oldest first. If namespace is not "", steps and states are
-// that namespace's.
-func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, namespace string, rev int64) ([]Item, error) {
+// readRecent returns the steps that are only in the journal and that takes selects, oldest first. If namespace is not
+// "", steps and states are that namespace's. Steps beyond room are condensed, oldest first. It raises Whole of out for
+// damage.
+func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
+	out *Answer, rev int64) ([]Item, error) {
 	offset := archived.Offset
 	if archived.Gone != 0 {
 		offset = archived.Last
 	}
 	from := a.Layout.Step(of.Zone, archived.Last-min(offset, archived.Last)+1)
 	end := clientv3.GetPrefixRangeEnd(a.Layout.Journal(of.Zone))
-	steps := map[string][]Entry{}
+	steps, gap := []Item{}, false
+	of.Offset = offset
 	for more := true; more; {
 		r, err := a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(pageSteps), clientv3.WithRev(rev))
 		if err != nil {
@@ -156,40 +165,75 @@ func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, 
 			tx, err := a.Read(string(kv.Key), kv.Value)
 			if err != nil {
 				klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone has a gap", "zone", of.FQDN)
+				gap = true
 				continue
 			}
 			for _, step := range tx.Steps {
+				if gap {
+					out.Whole, gap = max(out.Whole, step.Time+1), false
+				}
 				ns := of.Namespace
 				if step.Record != nil {
 					ns = step.Record.Namespace
 				}
 				if step.N > archived.Last-min(offset, archived.Last) && (namespace == "" || ns == namespace && step.Record != nil) {
-					steps[ns] = append(steps[ns], Entry{Step: step})
+					x := Item{Header: of, Entry: Entry{Step: step}, Number: offset + step.N}
+					if takes(&x) {
+						steps = append(steps, x)
+					}
 				}
 			}
 		}
 		more = r.More
 	}
-	var out []Item
-	of.Offset = offset
-	for ns, entries := range steps {
-		r, err := a.Client.Get(ctx, a.Layout.BeforeOf(ns, of.Zone), clientv3.WithPrefix(), clientv3.WithRev(rev))
-		if err != nil {
-			return nil, err
+	if gap {
+		out.Whole = max(out.Whole, a.Now().Unix())
+	}
+	states := map[string]map[uint64][]BeforeStep{}
+	for i := range slices.Backward(steps) {
+		x := &steps[i]
+		if *room < 0 {
+			x.Step, x.Bare = bareStep(&x.Step), true
+			continue
 		}
-		states := readStates(ctx, r.Kvs)
-		for _, e := range entries {
-			e.Was = states[e.Step.N]
-			out = append(out, Item{Header: of, Entry: e, Number: offset + e.Step.N})
+		ns := of.Namespace
+		if x.Step.Record != nil {
+			ns = x.Step.Record.Namespace
+		}
+		if states[ns] == nil {
+			r, err := a.Client.Get(ctx, a.Layout.BeforeOf(ns, of.Zone), clientv3.WithPrefix(), clientv3.WithRev(rev))
+			if err != nil {
+				return nil, err
+			}
+			states[ns] = readStates(ctx, r.Kvs)
+		}
+		x.Was = unpackStates(states[ns][x.Step.N])
+		*room -= x.octets()
+	}
+	return steps, nil
+}
+
+// maxAnswer bounds an answer's octets of rows and states, but for the last step, or segment of a namespace's answer.
+const maxAnswer = 8 << 20
+
+// octets are those of the item's rows and states, and a little for the rest.
+func (x *Item) octets() int {
+	n := 512 + countStates(x.Was)
+	if x.Removed != nil {
+		n += len(x.Removed.State)
+	}
+	for _, rows := range [][]content.Row{x.Step.Removed, x.Step.Added} {
+		for i := range rows {
+			n += 64 + len(rows[i].Data)
 		}
 	}
-	slices.SortFunc(out, func(x, y Item) int { return cmp.Compare(x.Number, y.Number) })
-	return out, nil
+	return n + 64*(len(x.Step.TTLs)+len(x.Step.Others))
 }
 
 // segments merges the segments of a zone, newest step first.
 type segments struct {
 	a    *Archive
+	out  *Answer
 	rev  int64
 	of   []*namespaceSegments
 	from uint64 // only smaller numbers are returned
@@ -200,8 +244,9 @@ type namespaceSegments struct {
 	items []Item              // of the newest segment read, the newest last
 }
 
-func (a *Archive) openSegments(ctx context.Context, zone string, namespaces []string, before uint64, rev int64) (*segments, error) {
-	out := &segments{a: a, rev: rev, from: before}
+func (a *Archive) openSegments(ctx context.Context, zone string, namespaces []string, before uint64, rev int64,
+	answer *Answer) (*segments, error) {
+	out := &segments{a: a, out: answer, rev: rev, from: before}
 	for _, ns := range namespaces {
 		keys, err := a.listSegments(ctx, ns, rev, func(k layout.SegmentKey) bool { return k.Zone == zone })
 		if err != nil {
@@ -259,7 +304,7 @@ func (s *segments) readNext(ctx context.Context) (*Item, error) {
 		}
 		k := newest.keys[len(newest.keys)-1]
 		newest.keys = newest.keys[:len(newest.keys)-1]
-		items, err := s.a.readSegment(ctx, k, s.rev)
+		items, err := s.a.readSegment(ctx, k, s.out, s.rev)
 		if err != nil {
 			return nil, err
 		}
@@ -267,8 +312,8 @@ func (s *segments) readNext(ctx context.Context) (*Item, error) {
 	}
 }
 
-// readSegment returns the items of a segment, oldest first. A damaged segment has none.
-func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, rev int64) ([]Item, error) {
+// readSegment returns the items of a segment, oldest first. A damaged segment has none, and raises Whole of out.
+func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, out *Answer, rev int64) ([]Item, error) {
 	key := a.Layout.Segment(k)
 	r, err := a.Client.Get(ctx, key, clientv3.WithRev(rev))
 	if err != nil || len(r.Kvs) == 0 {
@@ -277,6 +322,7 @@ func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, rev int6
 	s, err := DecodeSegment(r.Kvs[0].Value)
 	if err != nil {
 		klog.FromContext(ctx).Error(layout.Unreadable(key, err), "The history of a zone has a gap")
+		out.Whole = max(out.Whole, k.Time+1)
 		return nil, nil
 	}
 	var items []Item
@@ -304,10 +350,15 @@ func (a *Archive) OfNamespace(ctx context.Context, namespace string, zones []str
 		out.Whole = share.Whole
 	}
 	before := layout.SegmentKey{Time: 1 << 40}
+	inTime := func(x *Item) bool { return ask.Since == nil || ask.Since(x) }
+	octets := 0
 	if ask.From == "" {
-		if out.Items, err = a.recentOf(ctx, namespace, zones, headerOf, takes, rev); err != nil {
+		room := maxAnswer
+		isWanted := func(x *Item) bool { return inTime(x) && takes(x) }
+		if err = a.recentOf(ctx, namespace, zones, headerOf, isWanted, &room, out, rev); err != nil {
 			return nil, err
 		}
+		octets = maxAnswer - room
 	} else if before, err = parsePlace(ask.From); err != nil {
 		return nil, err
 	}
@@ -317,24 +368,24 @@ func (a *Archive) OfNamespace(ctx context.Context, namespace string, zones []str
 	if err != nil {
 		return nil, err
 	}
-	out.Items = slices.DeleteFunc(out.Items, func(x Item) bool { return ask.Since != nil && !ask.Since(&x) })
 	read := 0
 	for _, k := range slices.Backward(keys) {
-		if read++; len(out.Items) >= ask.Limit || read > segmentsAtOnce {
+		if read++; len(out.Items) >= ask.Limit || octets > maxAnswer || read > segmentsAtOnce {
 			out.Next = formatPlace(before)
 			break
 		}
 		before = k
-		items, err := a.readSegment(ctx, k, rev)
+		items, err := a.readSegment(ctx, k, out, rev)
 		if err != nil {
 			return nil, err
 		}
 		fresh := false
 		for _, x := range slices.Backward(items) {
-			if ask.Since != nil && !ask.Since(&x) {
+			if !inTime(&x) {
 				continue
 			}
 			if fresh = true; x.Step.Record != nil && x.Step.Record.Namespace == namespace && takes(&x) {
+				octets += x.octets()
 				out.Items = append(out.Items, x)
 			}
 		}
@@ -348,13 +399,17 @@ func (a *Archive) OfNamespace(ctx context.Context, namespace string, zones []str
 // segmentsAtOnce bounds the segments of an answer, which may have few steps of the wanted Record.
 const segmentsAtOnce = 500
 
+// maxZones bounds the zones whose journals an answer for a namespace reads.
+const maxZones = 256
+
+// recentOf adds the steps that are only in journals.
 func (a *Archive) recentOf(ctx context.Context, namespace string, zones []string, headerOf func(uid string) (Header, bool),
-	takes func(*Item) bool, rev int64) ([]Item, error) {
+	takes func(*Item) bool, room *int, out *Answer, rev int64) error {
 	prefix := a.Layout.Room("before") + namespace + "/"
 	r, err := a.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(maxStates), clientv3.WithRev(rev),
 		clientv3.WithKeysOnly())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	zones = slices.Clone(zones)
 	for _, kv := range r.Kvs {
@@ -363,11 +418,14 @@ func (a *Archive) recentOf(ctx context.Context, namespace string, zones []string
 		}
 	}
 	slices.Sort(zones)
-	var out []Item
-	for _, zone := range slices.Compact(zones) {
+	if zones = slices.Compact(zones); len(zones) > maxZones {
+		return apierrors.NewBadRequest(fmt.Sprintf("the last steps of namespace %s are in the journals of %d zones, and an answer reads "+
+			"at most %d: ask for a Record, by the query parameter fqdn, or for the changes of a Zone", namespace, len(zones), maxZones))
+	}
+	for _, zone := range zones {
 		archived, _, err := a.readArchived(ctx, zone, rev)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		of, ok := headerOf(zone)
 		if !ok {
@@ -375,20 +433,21 @@ func (a *Archive) recentOf(ctx context.Context, namespace string, zones []string
 				continue
 			}
 		}
-		recent, err := a.readRecent(ctx, of, archived, namespace, rev)
+		recent, err := a.readRecent(ctx, of, archived, namespace, takes, room, out, rev)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, x := range recent {
-			if takes(&x) {
-				out = append(out, x)
+		for i := range recent {
+			if recent[i].Bare {
+				out.Whole = max(out.Whole, recent[i].Step.Time+1)
 			}
 		}
+		out.Items = append(out.Items, recent...)
 	}
-	slices.SortStableFunc(out, func(x, y Item) int {
+	slices.SortStableFunc(out.Items, func(x, y Item) int {
 		return cmp.Or(cmp.Compare(y.Step.Time, x.Step.Time), strings.Compare(x.Zone, y.Zone), cmp.Compare(y.Number, x.Number))
 	})
-	return out, nil
+	return nil
 }
 
 // A place in a zone's answer is a number, in a namespace's a segment.

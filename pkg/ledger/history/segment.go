@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -17,7 +18,7 @@ import (
 
 const (
 	segmentVersion = 1
-	// maxSegment bounds the text of a segment, which has steps of up to 200 KiB and MaxStepStates unpacked.
+	// maxSegment bounds the text of a segment, which has maxPage and a further step.
 	maxSegment = 16 << 20
 	// fullSegment is the text after which a segment takes no further step.
 	fullSegment = 512 << 10
@@ -65,7 +66,36 @@ type Segment struct {
 	Entries []Entry
 }
 
-func encodeSegment(of *Header, lines []line) ([]byte, error) {
+// encodeSegment returns a segment without states, or without rows either, if maxSegment leaves no room for them, and
+// nil if it leaves none for the steps. whole is true for a segment with all.
+func encodeSegment(of *Header, lines []line) (value []byte, whole bool, err error) {
+	text, err := textOf(of, lines)
+	if whole = len(text) <= maxSegment; !whole && err == nil {
+		lines = slices.Clone(lines)
+		for i := range lines {
+			lines[i].states = nil
+		}
+		text, err = textOf(of, lines)
+	}
+	if len(text) > maxSegment && err == nil {
+		bare := *of
+		bare.Bare = true
+		for i := range lines {
+			var step content.Step
+			if err := layout.Decode(lines[i].text, &step); err != nil {
+				return nil, false, err
+			}
+			lines[i].text = lineOf(bareStep(&step)).text
+		}
+		text, err = textOf(&bare, lines)
+	}
+	if err != nil || len(text) > maxSegment {
+		return nil, false, err
+	}
+	return deflate([]byte{segmentVersion}, text), whole, nil
+}
+
+func textOf(of *Header, lines []line) ([]byte, error) {
 	text := bytes.NewBuffer(make([]byte, 0, 64<<10))
 	text.Write(layout.Encode(of))
 	text.WriteByte('\n')
@@ -74,7 +104,7 @@ func encodeSegment(of *Header, lines []line) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return deflate([]byte{segmentVersion}, text.Bytes()), nil
+	return text.Bytes(), nil
 }
 
 // DecodeSegment decodes a value of history/.

@@ -85,7 +85,11 @@ func TestLinesOf_cutsWhatIsDecoded(t *testing.T) {
 }
 
 func segmentOf(t testing.TB, lines ...line) []byte {
-	return must.Get(encodeSegment(&Header{Zone: "u", FQDN: "example.org.", Namespace: "dns", Name: "z", Retention: 604800}, lines))(t)
+	value, whole, err := encodeSegment(&Header{Zone: "u", FQDN: "example.org.", Namespace: "dns", Name: "z", Retention: 604800}, lines)
+	if must.Succeed(t, err); !whole {
+		t.Fatal("the segment is not whole")
+	}
+	return value
 }
 
 // A segment has the steps and states that went in.
@@ -117,28 +121,62 @@ func TestSegment_isReadAsWritten(t *testing.T) {
 	}
 }
 
+// A segment too long for its readers is written without states, or without rows either, and says so.
+func TestSegment_isReadableWhateverItsSize(t *testing.T) {
+	long := strings.Repeat("x", maxSegment)
+	row := content.Row{Owner: name.Rel{}, Type: rdata.TXT, Data: "short"}
+	for _, tt := range []struct {
+		name, state, row string
+		bare             bool
+	}{{"states", long, "short", false}, {"rows", "", long, true}} {
+		row.Data = tt.row
+		l := lineOf(content.Step{N: 7, From: 5, Serial: 6, By: "ann", Added: []content.Row{row}, Time: 1795000000})
+		l.states = []Was{{Name: "www", UID: "u", State: layout.Encode(tt.state)}}
+		value, whole, err := encodeSegment(&Header{Zone: "u"}, []line{l})
+		must.Succeed(t, err)
+		s := must.Get(DecodeSegment(value))(t)
+		e := s.Entries[0]
+		if whole || s.Header.Bare != tt.bare || len(e.Was) > 0 || len(e.Step.Added) > 0 == tt.bare || e.Step.By != "ann" || e.Step.N != 7 {
+			t.Errorf("%s: whole %t, bare %t, %d states, step %.200v", tt.name, whole, s.Header.Bare, len(e.Was), e.Step)
+		}
+	}
+}
+
+// A page ends before the step whose states have no room, and has at least one step.
+func TestPage_endsBefore(t *testing.T) {
+	p := &page{last: 5, steps: map[string][]line{"a": {{n: 2}, {n: 4}}, "b": {{n: 3}, {n: 5}}, "c": {{n: 1}}}}
+	p.endBefore(3)
+	if p.last != 2 || len(p.steps) != 2 || len(p.steps["a"]) != 1 || len(p.steps["c"]) != 1 {
+		t.Errorf("%d, %v", p.last, p.steps)
+	}
+}
+
 // A packed state is within its bound, whole if it fits, and names the parts left out.
 func TestPack_saysWhatItLeavesOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
+		times := rapid.SampledFrom([]int{1, 1, 10, 100}).Draw(t, "times") // repeated text packs well
 		noise := func(octets int) string {
 			b := make([]byte, octets)
 			rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 			for i := range b {
 				b[i] = byte('!' + rnd.IntN(90))
 			}
-			return string(b)
+			return strings.Repeat(string(b), times)
 		}
 		size := rapid.SampledFrom([]int{0, 10, 600, 20_000})
 		r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"l": noise(size.Draw(t, "labels"))},
 			Annotations: map[string]string{"a": noise(size.Draw(t, "annotations"))}}}
 		r.Spec.Values = []string{noise(size.Draw(t, "spec"))}
 		packed, err := Pack(r, &r.Spec, MaxState)
-		if err != nil || len(packed) > MaxState {
-			t.Fatalf("%d octets, %v", len(packed), err)
+		if err != nil || len(packed.Text) > MaxState || packed.Counts > MaxState {
+			t.Fatalf("%d octets, count %d, %v", len(packed.Text), packed.Counts, err)
 		}
-		text, err := Unpack(packed)
+		text, err := Unpack(packed.Text)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if len(text) > rawParts*(MaxState+1) {
+			t.Fatalf("%d octets of JSON", len(text))
 		}
 		var s State
 		var spec v1alpha1.RecordSpec
@@ -185,7 +223,7 @@ func TestSegment_octetsOfAChange(t *testing.T) {
 			labels := map[string]string{"app.kubernetes.io/managed-by": "Helm", "app": record}
 			r := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
 			r.Spec = v1alpha1.RecordSpec{DomainName: record + ".apps.example.org.", Type: "A", RData: row.Data}
-			l.states = []Was{{Name: record, UID: step.Record.UID, State: must.Get(Unpack(must.Get(Pack(r, &r.Spec, MaxState))(t)))(t)}}
+			l.states = []Was{{Name: record, UID: step.Record.UID, State: must.Get(Unpack(must.Get(Pack(r, &r.Spec, MaxState))(t).Text))(t)}}
 		}
 		return l
 	}

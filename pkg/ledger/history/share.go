@@ -179,16 +179,20 @@ func stripSegment(value []byte) []byte {
 	}
 	lines := make([]line, 0, len(s.Entries))
 	for i := range s.Entries {
-		step := &s.Entries[i].Step
-		l := lineOf(content.Step{N: step.N, From: step.From, Serial: step.Serial, Record: step.Record, Others: step.Others, By: step.By,
-			Origin: step.Origin, Time: step.Time})
+		l := lineOf(bareStep(&s.Entries[i].Step))
 		l.removed = s.Entries[i].Removed
 		lines = append(lines, l)
 	}
 	s.Header.Bare = true
-	out, err := encodeSegment(&s.Header, lines)
+	out, _, err := encodeSegment(&s.Header, lines)
 	if err != nil {
 		return nil
 	}
 	return out
+}
+
+// bareStep returns a step without rows.
+func bareStep(step *content.Step) content.Step {
+	return content.Step{N: step.N, From: step.From, Serial: step.Serial, Record: step.Record, Others: step.Others, By: step.By,
+		Origin: step.Origin, Time: step.Time}
 }

@@ -22,6 +22,8 @@ const (
 	MaxStepStates = 48 << 10
 	// A state of at most plainState octets is packed without compression, since segments are compressed.
 	plainState = 1 << 10
+	// A state counts at least a rawParts-th of its JSON, so MaxState and MaxStepStates bound the JSON, too.
+	rawParts = 4
 	// maxUnpacked bounds a decompressed state. A stored object has at most 96 KiB (S5.10), older ones 512 KiB.
 	maxUnpacked = 1 << 20
 )
@@ -48,16 +50,23 @@ const (
 	isDeflate = 'd' // deflated JSON follows
 )
 
-// Pack returns the stored form of an object's state in at most most octets.
-func Pack(o metav1.Object, spec any, most int) ([]byte, error) {
+// Packed is the stored form of a State.
+type Packed struct {
+	Text []byte
+	// Counts are the octets that the state takes of MaxStepStates.
+	Counts int
+}
+
+// Pack returns an object's state, which counts at most most octets.
+func Pack(o metav1.Object, spec any, most int) (Packed, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
-		return nil, err
+		return Packed{}, err
 	}
 	s := State{Labels: o.GetLabels(), Annotations: o.GetAnnotations(), Spec: text}
 	for {
 		packed, err := s.pack()
-		if err != nil || len(packed) <= most {
+		if err != nil || packed.Counts <= most {
 			return packed, err
 		}
 		switch {
@@ -73,15 +82,16 @@ func Pack(o metav1.Object, spec any, most int) ([]byte, error) {
 	}
 }
 
-func (s *State) pack() ([]byte, error) {
+func (s *State) pack() (Packed, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
-		return nil, err
+		return Packed{}, err
 	}
-	if len(text) <= plainState {
-		return append([]byte{isPlain}, text...), nil
+	packed := append([]byte{isPlain}, text...)
+	if len(text) > plainState {
+		packed = deflate([]byte{isDeflate}, text)
 	}
-	return deflate([]byte{isDeflate}, text), nil
+	return Packed{packed, max(len(packed), len(text)/rawParts)}, nil
 }
 
 // Unpack returns the JSON of a packed State.

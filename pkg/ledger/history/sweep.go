@@ -107,7 +107,7 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 // expiredAtOnce is the number of segments deleted in a transaction.
 const expiredAtOnce = 32
 
-// expireSegments deletes a namespace's old segments, and returns the octets left.
+// expireSegments deletes a namespace's old segments, raises Whole of their zones, and returns the octets left.
 func (a *Archive) expireSegments(ctx context.Context, namespace string, isOld func(layout.SegmentKey) bool) (int64, error) {
 	old, err := a.listSegments(ctx, namespace, 0, isOld)
 	if err != nil {
@@ -118,8 +118,11 @@ func (a *Archive) expireSegments(ctx context.Context, namespace string, isOld fu
 		if err != nil || len(old) == 0 {
 			return s.Octets, err
 		}
-		var ops []clientv3.Op
 		some := old[:min(len(old), expiredAtOnce)]
+		cmps, ops, err := a.raiseWhole(ctx, some)
+		if err != nil {
+			return 0, err
+		}
 		for _, k := range some {
 			key := a.Layout.Segment(k)
 			r, err := a.Client.Get(ctx, key)
@@ -137,7 +140,8 @@ func (a *Archive) expireSegments(ctx context.Context, namespace string, isOld fu
 		}
 		a.Fault("expire")
 		key := a.Layout.Share(namespace)
-		r, err := a.Client.Txn(ctx).If(etcd.RevisionIs(key, mod)).Then(append(ops, etcd.OpPut(key, layout.Encode(&s)))...).Commit()
+		cmps = append(cmps, etcd.RevisionIs(key, mod))
+		r, err := a.Client.Txn(ctx).If(cmps...).Then(append(ops, etcd.OpPut(key, layout.Encode(&s)))...).Commit()
 		if err != nil {
 			return 0, err
 		}
@@ -145,4 +149,25 @@ func (a *Archive) expireSegments(ctx context.Context, namespace string, isOld fu
 			old = old[len(some):]
 		}
 	}
+}
+
+// raiseWhole returns the puts of Archived of the segments' zones, whose steps are missing after them.
+func (a *Archive) raiseWhole(ctx context.Context, segments []layout.SegmentKey) (cmps []clientv3.Cmp, ops []clientv3.Op, err error) {
+	whole := map[string]int64{}
+	for _, k := range segments {
+		whole[k.Zone] = max(whole[k.Zone], k.Time+1)
+	}
+	for zone, t := range whole {
+		x, mod, err := a.readArchived(ctx, zone, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		if mod == 0 || x.Whole >= t {
+			continue
+		}
+		x.Whole = t
+		cmps = append(cmps, etcd.RevisionIs(a.Layout.Archived(zone), mod))
+		ops = append(ops, etcd.OpPut(a.Layout.Archived(zone), layout.Encode(&x)))
+	}
+	return cmps, ops, nil
 }

@@ -184,7 +184,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	rooms := layout.ZoneRooms
 	if waits {
 		rooms = layout.ZoneRooms[:layout.OwnRooms]
-	} else if err := ob.jr.Archive.KeepGone(ctx, s.Work.Purge); err != nil {
+	} else if err := ob.keepGone(ctx, s); err != nil {
 		return err
 	}
 	for _, room := range rooms {
@@ -208,6 +208,21 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 		return journal.ErrDelivered
 	}
 	return nil
+}
+
+// keepGone archives the purged zone's steps, while the item is there.
+func (ob *Outbox) keepGone(ctx context.Context, s *workState) error {
+	for before := int64(0); s.Mod != before; {
+		before = s.Mod
+		kept, err := ob.jr.Archive.KeepGone(ctx, s.Work.Purge, etcd.RevisionIs(ob.mem.Layout.Outbox(s.Work.ID), s.Mod))
+		if err != nil || kept {
+			return err
+		}
+		if err := s.Refresh(ctx, ob.mem); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the steps of removed zone %s are not archived, as other servers were faster; the next attempt goes on", s.Work.Purge)
 }
 
 func (ob *Outbox) waitsForDelivery(ctx context.Context, s *workState) (bool, error) {

@@ -95,8 +95,15 @@ func historyError(err error) error {
 	if errors.Is(err, ErrContinue) {
 		return apierrors.NewBadRequest("query parameter continue: " + err.Error() + "; begin again without it")
 	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return apierrors.NewTimeoutError(fmt.Sprintf("the history was not read within %v: ask for fewer steps, by the query parameters "+
+			"limit or sinceTime", historyTimeout), 1)
+	}
 	return err
 }
+
+// historyTimeout bounds the reading of an answer.
+const historyTimeout = 30 * time.Second
 
 func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (
 	func(http.ResponseWriter) error, error) {
@@ -123,6 +130,8 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
+	defer cancel()
 	var answer *HistoryAnswer
 	zone, err := s.getZone(ctx, id)
 	switch {
@@ -169,6 +178,8 @@ func (s *streams) prepareRecordChanges(ctx context.Context, id string, query *v1
 	if record == v1alpha1.AllRecords {
 		record = ""
 	}
+	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
+	defer cancel()
 	answer, err := s.History.OfRecords(ctx, namespace, record, fqdn, ask)
 	if err != nil {
 		return nil, historyError(err)
