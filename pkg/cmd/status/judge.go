@@ -198,7 +198,7 @@ func (o *Overview) Summary() string {
 	case ErrBehind:
 		return fmt.Sprintf("%d of %d zones of %s are not current", len(o.NotCurrent), o.Zones, scope)
 	}
-	return fmt.Sprintf("no zone of %s could be read", scope)
+	return fmt.Sprintf("no zone of %s could be read; kubectl kubizone doctor finds the cause", scope)
 }
 
 func (o *Overview) judgeZones() error {
