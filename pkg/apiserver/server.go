@@ -296,7 +296,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		Views:         views{of.zones, s.feed.FrozenBy, s.ledger.Steps, s.ledger.HeldSteps, s.ledger.Left},
 		Stopping:      stopping,
 		Sources:       &history.Sources{Ledger: s.ledger, Records: records},
-		History:       history.Reader{Ledger: s.ledger, Records: records},
+		History:       history.Reader{Ledger: s.ledger, Records: records, Began: s.namespaces.began},
 	}); err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 // ZoneHistory returns the steps of a zone within its historyRetention, newest first.
 func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.Ask) (*history.Answer, error) {
 	of := l.archive.HeaderOf(z)
-	oldest := l.mem.Now().Unix() - of.Retention
+	oldest := max(l.mem.Now().Unix()-of.Retention, ask.NotBefore)
 	a, err := l.archive.OfZone(ctx, of, z.Status.FQDN != "", within(ask, func(*history.Item) int64 { return oldest }))
 	if a != nil {
 		a.Whole = max(a.Whole, oldest)
@@ -70,13 +70,14 @@ func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) er
 	return commit(ops)
 }
 
-// RemovedHistory returns the steps of the last removed Zone of a name, with its header, nil if there is none.
+// RemovedHistory returns the steps of the last Zone of a name removed since ask.NotBefore, with its header, nil if there
+// is none.
 func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask history.Ask) (*history.Answer, *history.Header, error) {
-	of, err := l.archive.FindRemoved(ctx, namespace, name)
-	if err != nil || of == nil {
+	of, gone, err := l.archive.FindRemoved(ctx, namespace, name)
+	if err != nil || of == nil || gone < ask.NotBefore {
 		return nil, nil, err
 	}
-	oldest := l.mem.Now().Unix() - of.Retention
+	oldest := max(l.mem.Now().Unix()-of.Retention, ask.NotBefore)
 	a, err := l.archive.OfZone(ctx, *of, false, within(ask, func(*history.Item) int64 { return oldest }))
 	if a != nil {
 		a.Whole = max(a.Whole, oldest)
@@ -117,10 +118,10 @@ func (l *Ledger) RecordHistory(ctx context.Context, namespace string, zones []st
 			retention = of.Retention
 		}
 		shortest = min(shortest, retention)
-		return now - retention
+		return max(now-retention, ask.NotBefore)
 	}))
 	if a != nil {
-		a.Whole = max(a.Whole, began, now-shortest)
+		a.Whole = max(a.Whole, began, now-shortest, ask.NotBefore)
 	}
 	return a, err
 }

@@ -580,3 +580,52 @@ func TestHistory_ofLongStates(t *testing.T) {
 		}
 	}
 }
+
+// A namespace made again reads neither steps nor removed Zones of its predecessor, archived or not.
+func TestHistory_ofANamespaceMadeAgain_S7_14(t *testing.T) {
+	t.Parallel()
+	for _, keeps := range []int{5, 1000} {
+		st := store.New(t)
+		clock := &store.Clock{}
+		s := st.Server(archiveAfter(keeps), func(c *ledger.Config) { c.Now = clock.Now })
+		s.Run()
+		ctx := t.Context()
+		z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+		store.Must(s.CreateZone(store.Zone("team", "sub", "example.net.")))
+		write := func() {
+			store.Must(s.CreateRecord(ctx, recordAt("team", "www")))
+			for i := range 20 {
+				store.Must(s.UpdateRecord(ctx, "team", "www", func(r *v1alpha1.Record) { r.Spec.Values[0] = fmt.Sprint("10.0.0.", i) }))
+			}
+			must.Succeed(t, s.DeleteRecord(ctx, "team", "www"))
+			st.Settle()
+		}
+		write()
+		must.Succeed(t, s.DeleteZone("team", "sub"))
+		st.Settle()
+		clock.Pass(time.Minute)
+		ask := history.Ask{Limit: 1000, NotBefore: clock.Now().Unix()}
+		read := func(ask history.Ask) *history.Answer {
+			return must.Get(s.Ledger.RecordHistory(ctx, "team", []string{string(z.UID)}, func(*history.Item) bool { return true }, ask))(t)
+		}
+		if a := read(ask); len(a.Items) != 0 || a.Whole != ask.NotBefore || a.Next != "" {
+			t.Errorf("%d steps of the predecessor, whole since %d", len(a.Items), a.Whole)
+		}
+		if a := read(history.Ask{Limit: 1000}); len(a.Items) != 22 {
+			t.Errorf("%d steps without a bound", len(a.Items))
+		}
+		if a, of, err := s.Ledger.RemovedHistory(ctx, "team", "sub", ask); a != nil || of != nil || err != nil {
+			t.Errorf("its removed zone: %+v, %+v, %v", a, of, err)
+		}
+		if _, of, err := s.Ledger.RemovedHistory(ctx, "team", "sub", history.Ask{Limit: 9}); of == nil || err != nil {
+			t.Errorf("the removed zone without a bound: %+v, %v", of, err)
+		}
+		write()
+		if a := read(ask); len(a.Items) != 22 || a.Items[21].Step.Time < ask.NotBefore {
+			t.Errorf("%d steps of its own", len(a.Items))
+		}
+		if a := must.Get(s.Ledger.ZoneHistory(ctx, s.Zone("infra", "top"), ask))(t); len(a.Items) != 22 || a.Whole != ask.NotBefore {
+			t.Errorf("%d steps of the zone, whole since %d", len(a.Items), a.Whole)
+		}
+	}
+}

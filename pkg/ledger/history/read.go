@@ -46,20 +46,24 @@ type Ask struct {
 	Limit int
 	// Since ends the answer at an item that is too old.
 	Since func(*Item) bool
+	// NotBefore is the time, in Unix seconds, of the first item, and at least Whole.
+	NotBefore int64
 }
 
-// FindRemoved returns the header of the last removed zone of an object's name, or nil.
-func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (*Header, error) {
+// FindRemoved returns the header of the last removed zone of an object's name, or nil, and the time of the removal in
+// Unix seconds.
+func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (of *Header, gone int64, err error) {
 	key := a.Layout.ArchivedName(namespace, object)
 	r, err := a.Client.Get(ctx, key)
 	if err != nil || len(r.Kvs) == 0 {
-		return nil, err
+		return nil, 0, err
 	}
-	of := &Header{}
+	of = &Header{}
 	if err := layout.Decode(r.Kvs[0].Value, of); err != nil {
-		return nil, layout.Unreadable(key, err)
+		return nil, 0, layout.Unreadable(key, err)
 	}
-	return of, nil
+	archived, _, err := a.readArchived(ctx, of.Zone, 0)
+	return of, archived.Gone, err
 }
 
 // OfZone returns the steps of a zone. exists is false for a zone without a name now.
