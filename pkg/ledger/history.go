@@ -70,7 +70,7 @@ func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) er
 	return commit(ops)
 }
 
-// RemovedHistory returns the steps of the last Zone of a name removed since ask.NotBefore, with its header, nil if there
+// RemovedHistory returns the steps of the last Zone of a name removed since ask.NotBefore, and its header; nil if there
 // is none.
 func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask history.Ask) (*history.Answer, *history.Header, error) {
 	of, gone, err := l.archive.FindRemoved(ctx, namespace, name)

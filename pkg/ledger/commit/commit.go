@@ -51,6 +51,7 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 	ctx, span := traces.Start(ctx, "Commit")
 	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic
 	g.commit = span
+	com.packStates(g.firstWrite().Hint, g)
 	for postponed := time.Duration(0); ; g = g.renew() {
 		a := com.submitGroup(ctx, g)
 		switch {
@@ -99,6 +100,7 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 		groups[i] = newGroup(w)
 		groups[i].order = in
 	}
+	com.packStates(zone, groups...)
 	if zone != "" {
 		return com.queueGroups(ctx, zone, groups...)
 	}

@@ -161,7 +161,7 @@ type member struct {
 	plan    *law.Plan
 	refusal error
 	op      clientv3.Op
-	// state is Before, packed; zero until a plan needs it.
+	// state is Before, packed; zero if unpacked.
 	state history.Packed
 	// moved is true if the object has changed since the caller read it.
 	out   Outcome
@@ -191,7 +191,7 @@ func (g *group) renew() *group {
 	next := &group{set: g.set, order: g.order, insists: g.insists, strange: g.strange, answer: make(chan Answer, 1),
 		spans: spans{commit: g.commit}}
 	for _, m := range g.members {
-		next.members = append(next.members, &member{Write: m.Write, setWrite: m.setWrite, flat: m.flat})
+		next.members = append(next.members, &member{Write: m.Write, setWrite: m.setWrite, flat: m.flat, state: m.state})
 	}
 	return next
 }
