@@ -18,13 +18,16 @@ import (
 // dozen tenants could take all.
 type slots struct {
 	total int
+	each  int // of a user
 
 	mutex  sync.Mutex
 	taken  int
 	byUser map[string]int // no zeros
 }
 
-func newSlots(total int) *slots { return &slots{total: total, byUser: make(map[string]int)} }
+func newSlots(total, each int) *slots {
+	return &slots{total: total, each: each, byUser: make(map[string]int)}
+}
 
 func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
@@ -36,7 +39,7 @@ func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apie
 	switch {
 	case free <= 0:
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d zones are being read already; please try again", s.taken), retrySoon)
-	case mine >= free:
+	case mine >= min(free, s.each):
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("user %q is reading %d zones already, and the %d free places are for other "+
 			"users; please try again", user, mine, free), retrySoon)
 	}
