@@ -20,12 +20,12 @@ import (
 
 const (
 	// A user has at most half of maxStreams and maxWatches.
-	maxStreams  = 32
-	maxWatches  = 64
+	maxStreams = 32
+	maxWatches = 64
 	// A history is read from etcd, unlike entries.
 	maxHistories, maxHistoriesEach = 8, 2
-	viewTimeout = 5 * time.Second
-	retrySoon   = 1
+	viewTimeout                    = 5 * time.Second
+	retrySoon                      = 1
 )
 
 type streams struct {
