@@ -173,12 +173,11 @@ func (i *inquiry) listServers(ctx context.Context, z *ZoneFacts, d *v1alpha1.Del
 	case of != nil && of.Spec.Transfer != nil:
 		for _, s := range of.Spec.Transfer.Secondaries {
 			z.Servers = append(z.Servers, Server{Of: s.Address + " of " + shown, Address: addressOf(s.Address),
-				OwnSerial: s.Signs || s.Signer != "", Row: rows[s.Address], Confirmed: d.Status.Serial})
+				OwnSerial: s.Signs || s.Signer != "", Row: rows[s.Address]})
 		}
 	case of != nil && of.Spec.RFC2136 != nil:
 		server := of.Spec.RFC2136.Server
-		z.Servers = append(z.Servers, Server{Of: server + " of " + shown, Address: addressOf(server), OwnSerial: true, Row: rows[server],
-			Confirmed: d.Status.Serial})
+		z.Servers = append(z.Servers, Server{Of: server + " of " + shown, Address: addressOf(server), OwnSerial: true, Row: rows[server]})
 	case of == nil || of.Spec.Bind9 != nil:
 		return i.listInstances(ctx, z, d, shown)
 	}
@@ -193,7 +192,7 @@ func (i *inquiry) listInstances(ctx context.Context, z *ZoneFacts, d *v1alpha1.D
 	for n := range d.Status.Servers[:min(len(d.Status.Servers), maxLinks)] {
 		row := &d.Status.Servers[n]
 		group.Go(func() error {
-			server := Server{Of: row.Name + " of " + shown, Row: row, Confirmed: d.Status.Serial,
+			server := Server{Of: row.Name + " of " + shown, Row: row,
 				OwnSerial: z.Object != nil && z.Object.Status.DNSSEC != nil}
 			namespace, instance, _ := strings.Cut(row.Name, "/")
 			object, err := i.API.Bind9V1alpha1().Bind9Instances(namespace).Get(ctx, instance, metav1.GetOptions{})
@@ -237,7 +236,6 @@ func (i *inquiry) readParents(ctx context.Context, z *ZoneFacts) error {
 				p.WantDS = append(p.WantDS, fmt.Sprint(ds.KeyTag))
 			}
 		}
-		p.Signed = len(p.WantDS) > 0
 		ref := object.Status.ParentRef
 		if ref == nil {
 			z.Parents = append(z.Parents, p)
