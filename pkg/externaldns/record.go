@@ -24,7 +24,7 @@ import (
 
 const (
 	// FieldManager of the Records.
-	FieldManager = "kubizone-external-dns"
+	FieldManager = v1alpha1.ExternalDNSFieldManager
 	heritage     = "heritage=external-dns"
 )
 
