@@ -40,7 +40,7 @@ type Answer struct {
 func Ask(ctx context.Context, q Question) (*Answer, error) {
 	message := transfer.NewQuestion(q.Name, uint16(q.Type))
 	message.RecursionDesired = q.Recursive
-	got, err := exchange(ctx, q.Server, message, nil, repeatAfter)
+	got, err := sendQuestion(ctx, q.Server, message, nil, repeatAfter)
 	if err != nil {
 		return nil, err
 	}

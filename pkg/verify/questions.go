@@ -35,7 +35,7 @@ func (z *Zone) askEach(ctx context.Context, server string, signs *transfer.Key) 
 		if k == soa && got.Serial != 0 {
 			continue
 		}
-		answer, err := exchange(ctx, server, transfer.NewQuestion(k.name, uint16(k.t)), signs, answerTimeout)
+		answer, err := sendQuestion(ctx, server, transfer.NewQuestion(k.name, uint16(k.t)), signs, answerTimeout)
 		if err != nil {
 			return nil, fmt.Errorf("question for %s %s: %w", k.name, k.t, err)
 		}
@@ -91,8 +91,9 @@ func (z *Zone) delegated(k key) bool {
 	return false
 }
 
-// exchange sends a question over UDP, again if no answer comes within repeatAfter, and over TCP after a truncated answer.
-func exchange(ctx context.Context, server string, question *mdns.Msg, signs *transfer.Key, repeatAfter time.Duration) (*mdns.Msg, error) {
+// sendQuestion sends a question over UDP, again if no answer comes within repeatAfter, and over TCP after a truncated
+// answer.
+func sendQuestion(ctx context.Context, server string, question *mdns.Msg, signs *transfer.Key, repeatAfter time.Duration) (*mdns.Msg, error) {
 	question.SetEdns0(payload, false)
 	var last error
 	network, wait := "udp", repeatAfter
