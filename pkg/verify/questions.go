@@ -93,7 +93,8 @@ func (z *Zone) delegated(k key) bool {
 
 // sendQuestion sends a question over UDP, again if no answer comes within repeatAfter, and over TCP after a truncated
 // answer.
-func sendQuestion(ctx context.Context, server string, question *mdns.Msg, signs *transfer.Key, repeatAfter time.Duration) (*mdns.Msg, error) {
+func sendQuestion(ctx context.Context, server string, question *mdns.Msg, signs *transfer.Key, repeatAfter time.Duration) (
+	*mdns.Msg, error) {
 	question.SetEdns0(payload, false)
 	var last error
 	network, wait := "udp", repeatAfter

@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/verify"
 )
 
@@ -189,7 +190,7 @@ func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 	for _, host := range hosts[:min(len(hosts), maxHosts)] {
 		server := Server{Of: host, OwnSerial: z.Object == nil}
 		if address := addresses[host]; address != "" {
-			server.Address = addressOf(address)
+			server.Address = transfer.AddPort(address)
 		} else {
 			server.Address = q.findAddress(ctx, host)
 		}

@@ -456,7 +456,7 @@ var table = []row{
 	},
 	{
 		pkg: "pkg/why", may: []string{"api/...", "pkg/apis/kubizone/class", "pkg/dns/...", "pkg/find", "pkg/history", "pkg/reasons",
-			"pkg/verify"},
+			"pkg/transfer", "pkg/verify"},
 		never: []string{"k8s.io/apiserver/...", etcd}, avoid: []string{miekg}, calls: printing,
 		why: "a chain is drawn by others, too: it prints nothing, and asks only by the clients that it is given",
 	},
