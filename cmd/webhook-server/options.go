@@ -144,10 +144,7 @@ func (o *options) openBackend(logger *slog.Logger) (backend server.Backend, targ
 }
 
 func (o *options) openUpdates(logger *slog.Logger) (server.Backend, error) {
-	address := o.updateServer
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		address = net.JoinHostPort(strings.Trim(address, "[]"), "53")
-	}
+	address := transfer.AddPort(o.updateServer)
 	if o.tsigKeyFile == "" {
 		return nil, errors.New("--tsig-key-file: --rfc2136-server takes signed updates; name the file of a key")
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ import (
 
 const (
 	// FieldManager of the Records.
-	FieldManager = "kubizone-external-dns"
+	FieldManager = v1alpha1.ExternalDNSFieldManager
 	heritage     = "heritage=external-dns"
 )
 
@@ -51,8 +50,8 @@ func (m Mapping) MakeRecord(e *contract.Endpoint) (*v1alpha1.Record, error) {
 			"remove the annotation set-identifier", e.SetIdentifier)
 	case len(e.Targets) == 0:
 		return nil, errors.New("targets: there are none")
-	case e.RecordTTL < 0 || e.RecordTTL > math.MaxInt32:
-		return nil, fmt.Errorf("recordTTL %d: it is from 0 to %d seconds (RFC 2181)", e.RecordTTL, math.MaxInt32)
+	case e.RecordTTL < 0 || e.RecordTTL > rdata.MaxTTL:
+		return nil, fmt.Errorf("recordTTL %d: it is from 0 to %d seconds (RFC 2181)", e.RecordTTL, rdata.MaxTTL)
 	case slices.ContainsFunc(e.Targets, isHeritage):
 		return nil, fmt.Errorf("targets: %q: only external-dns' registry says so", heritage)
 	}

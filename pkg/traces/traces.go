@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -115,11 +116,7 @@ func Join(causes []string, more ...string) []string {
 		if len(causes) == MaxCauses {
 			break
 		}
-		known := cause == ""
-		for _, one := range causes {
-			known = known || one == cause
-		}
-		if !known {
+		if cause != "" && !slices.Contains(causes, cause) {
 			causes = append(causes, cause)
 		}
 	}

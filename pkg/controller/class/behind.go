@@ -69,8 +69,6 @@ func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	return seen, again && seen.serial == 0
 }
 
-const maxRepairJump = 1 << 24
-
 // A refused serial is asked for again after askAgain, since data are compared again each minute.
 const askAgain = 10 * time.Minute
 
@@ -84,7 +82,7 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 			"transfer the zone anew, or raise spec.minimumSerial"
 	case s.differs:
 		return "; the zone's serial is raised, and its secondaries transfer the zone whole"
-	case uint32(s.serial)-uint32(zone.Status.Serial) > maxRepairJump && accepted != uint64(s.serial):
+	case uint32(s.serial)-uint32(zone.Status.Serial) > serial.MaxRepair && accepted != uint64(s.serial):
 		return fmt.Sprintf("; that is too far ahead for the zone's serial to follow by itself: kubectl annotate zone %s -n %s %s=%d, or "+
 			"repair the secondary", zone.Name, zone.Namespace, v1alpha1.AnnotationAcceptSerial, s.serial)
 	case refused:

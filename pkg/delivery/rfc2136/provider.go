@@ -65,18 +65,11 @@ func New(config Config) (*Provider, error) {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "TSIG key %s: algorithm %q is not used for updates; "+
 			"make one with hmac-sha256, hmac-sha384 or hmac-sha512", config.Key.Name, strings.TrimSuffix(config.Key.Algorithm, "."))
 	}
-	config.Server, config.TransferServer = addPort(config.Server), addPort(cmp.Or(config.TransferServer, config.Server))
+	config.Server, config.TransferServer = transfer.AddPort(config.Server), transfer.AddPort(cmp.Or(config.TransferServer, config.Server))
 	if config.Dial == nil {
 		config.Dial = dial.New(false).DialContext
 	}
 	return &Provider{config: config, foreign: map[string]map[delivery.RRsetKey][]delivery.RRset{}}, nil
-}
-
-func addPort(server string) string {
-	if _, _, err := net.SplitHostPort(server); err == nil {
-		return server
-	}
-	return net.JoinHostPort(strings.Trim(server, "[]"), "53")
 }
 
 // Deliver writes the plan's changes, or if unknown, the differences found by a transfer.

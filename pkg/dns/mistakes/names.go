@@ -170,8 +170,8 @@ func OfZone(text string) string {
 		return forwardFault(labels[:n-2])
 	}
 	if labels[len(labels)-1] == "local" {
-		return "ends in local, and hosts ask for such names by multicast, not at servers (RFC 6762 §3): take a name that you own, or one " +
-			"below home.arpa."
+		return "ends in local, and hosts ask for such names by multicast, not at servers (RFC 6762 §3): take a name that you own, or a " +
+			"name below home.arpa."
 	}
 	if octets, ok := parseOctets(labels); ok {
 		if len(octets) == 4 && octets[3] == 0 {

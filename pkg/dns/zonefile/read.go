@@ -15,9 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// maxTTL is in seconds (RFC 2181 §8).
-const maxTTL = 1<<31 - 1
-
 // RR is a record of class IN from a file.
 type RR struct {
 	// Line is the number of the record's first line, from 1.
@@ -322,9 +319,9 @@ func parseTTL(text string) (uint32, bool, error) {
 		return 0, false, nil
 	}
 	ttl, err := rdata.ParseSeconds(text)
-	if err != nil || ttl > maxTTL {
+	if err != nil || ttl > rdata.MaxTTL {
 		err = fmt.Errorf("TTL %s is not a time of 0 to %d seconds (RFC 2181 §8); write seconds, or units as in \"1h30m\"",
-			name.Quote(text), maxTTL)
+			name.Quote(text), rdata.MaxTTL)
 	}
 	return ttl, true, err
 }

@@ -233,6 +233,6 @@ func User(ctx context.Context, namespace string) user.Info {
 	if caller, ok := genericapirequest.UserFrom(ctx); ok {
 		from = caller.GetName()
 	}
-	return &user.DefaultInfo{Name: "kubi.zone:acme:" + namespace, Groups: []string{"kubi.zone:acme"},
+	return &user.DefaultInfo{Name: v1alpha1.ChallengeUserPrefix + namespace, Groups: []string{"kubi.zone:acme"},
 		Extra: map[string][]string{"kubi.zone/acme-solver": {from}}}
 }

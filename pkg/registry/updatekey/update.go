@@ -35,7 +35,7 @@ const Group = "kubi.zone:updatekeys"
 
 // User returns the user of an UpdateKey. Only requests of this process have rights by this name (changeset.ActFor).
 func User(key *v1alpha1.UpdateKey, from string) user.Info {
-	return &user.DefaultInfo{Name: "kubi.zone:updatekey:" + key.Namespace + ":" + key.Name, Groups: []string{Group},
+	return &user.DefaultInfo{Name: v1alpha1.UpdateKeyUserPrefix + key.Namespace + ":" + key.Name, Groups: []string{Group},
 		Extra: map[string][]string{"kubi.zone/update-from": {from}}}
 }
 

@@ -293,22 +293,15 @@ func showState(text json.RawMessage) *v1alpha1.HistoryState {
 	return out
 }
 
-const (
-	updateKeyUser = "kubi.zone:updatekey:"
-	challengeUser = "kubi.zone:acme:"
-	// externalDNS is the field manager of kubizone external-dns.
-	externalDNS = "kubizone-external-dns"
-)
-
 func wayOf(step *content.Step) v1alpha1.Way {
 	switch {
 	case step.Cause != "":
 		return v1alpha1.WayCascade
-	case strings.HasPrefix(step.By, updateKeyUser):
+	case strings.HasPrefix(step.By, v1alpha1.UpdateKeyUserPrefix):
 		return v1alpha1.WayUpdateKey
-	case strings.HasPrefix(step.By, challengeUser):
+	case strings.HasPrefix(step.By, v1alpha1.ChallengeUserPrefix):
 		return v1alpha1.WayChallenge
-	case step.Manager == externalDNS:
+	case step.Manager == v1alpha1.ExternalDNSFieldManager:
 		return v1alpha1.WayExternalDNS
 	}
 	return v1alpha1.WayRequest

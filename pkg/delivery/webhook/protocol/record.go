@@ -20,8 +20,6 @@ import (
 // DefaultTTL is in seconds.
 const DefaultTTL = 300
 
-const maxTTL = 1<<31 - 1 // RFC 2181 §8
-
 // RRset has absolute names, and Data in presentation format as from rdata.Value.Resolve. An RRset without Data is
 // absent.
 type RRset struct {
@@ -292,8 +290,8 @@ func Decode(record Record) (RRset, error) {
 	if record.TTL != nil {
 		ttl = *record.TTL
 	}
-	if ttl < 0 || ttl > maxTTL {
-		return RRset{}, Refuse(CodeInvalidRecord, "ttl %d: must be 0 to %d", ttl, maxTTL)
+	if ttl < 0 || ttl > rdata.MaxTTL {
+		return RRset{}, Refuse(CodeInvalidRecord, "ttl %d: must be 0 to %d", ttl, rdata.MaxTTL)
 	}
 	set.TTL = uint32(ttl)
 	if len(record.Values) == 0 {
