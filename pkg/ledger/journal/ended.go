@@ -19,9 +19,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// While an ended zone has the finalizer of Delivery, its keys of owners/ and journal/ stay, and the purge's outbox item
-// has the header. Together they list every RRset that a provider may have. No tenant writes them, and the zone is not
-// created again before the purge.
+// While an ended zone, which has lost its name, has the finalizer of Delivery, its keys of owners/ and journal/ stay,
+// and the purge's outbox item has the header. Together they list every RRset that a provider may have. No tenant writes
+// these keys, and the zone is not created again before the purge.
 
 // ErrDelivered means that a purge waits until Delivery has withdrawn the zone.
 var ErrDelivered = errors.New("the zone is not withdrawn yet")
