@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// NextSerial returns the serial after last (0 for none), the furthest ahead of (S6.8):
+// NextSerial returns the serial after last (0 for none): of these serials, the furthest ahead (S6.8):
 //   - last+1
 //   - the day's first serial, YYYYMMDD00 (UTC)
 //   - minimum, unless equal to consumed, the minimum used last; usedMinimum is true if minimum is the result
