@@ -23,7 +23,7 @@ type Bar struct {
 	Unread bool
 }
 
-// FindNamed returns the deepest name at or above base reserved for others alone (S4.20).
+// FindNamed returns the bar at the deepest name at or above base that is reserved for others alone (S4.20).
 func (c *Claimant) FindNamed(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}

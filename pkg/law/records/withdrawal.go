@@ -94,9 +94,9 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 // MaxReleases bounds the withdrawals ended in a transaction.
 const MaxReleases = 16
 
-// findYielding returns the tenants that give way to a new record at and below the name "at" (S2.13). A rule must name
-// it without "*", so that neighbours do not get names whose rule was lost by accident. refused is true if claims refuse
-// the record, and below if claims below are in the way, too.
+// findYielding returns the tenants that give way to a new record at and below the name "at" (S2.13). A rule must give
+// that name without "*", so that neighbours do not get names whose rule was lost by accident. refused is true if claims
+// refuse the record, and below if claims below are in the way, too.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.MadeNames, base) {
@@ -146,7 +146,7 @@ func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.
 	return w
 }
 
-// A transaction changes one record (I1), so added waits.
+// awaitEviction lets added wait until the yielding records are released, as a transaction changes one record (I1).
 func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	ask, p := &x.ask, x.place
 	plan.Orphan = ask.waitingAt(p)

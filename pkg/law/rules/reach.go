@@ -17,7 +17,7 @@ import (
 // provesOnly are types that prove or pin something: a rule for these alone reserves nothing (S4.21).
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// reaches reports whether a tenant's pattern reaches a name of this many labels that is reserved for others.
+// reaches reports whether a tenant's pattern reaches a name of this many labels, reserved for others.
 func reaches(p pattern.Pattern, labels int, zone name.Name) bool {
 	return p.IsLiteral() || p.Tail(zone) >= labels
 }

@@ -256,7 +256,8 @@ func sameRules(x, y []law.DelegatedRule) bool {
 	})
 }
 
-// maxNamespaces and maxScans bound the outbox item. A Delegation that changes faster than the cascade runs gets Later.
+// maxNamespaces and maxScans bound the outbox item. A Delegation that changes faster than the cascade runs is refused
+// with Later.
 const (
 	maxNamespaces = 128
 	maxScans      = 8 * 2 * MaxNames

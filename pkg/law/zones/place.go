@@ -276,8 +276,8 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 }
 
 // refuseLocked refuses a new zone at, above or below a locked name. A zone at exactly that name joins the move
-// (joinMove) if it is of the parent's namespace or the name's last, since rules of others would apply to others'
-// Records (S4.15).
+// (joinMove) if its namespace is the parent's, or had the last zone of the name: rules of another namespace would apply
+// to Records of others (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
 		return nil
