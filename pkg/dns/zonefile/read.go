@@ -115,7 +115,7 @@ func lineError(line int, text string, err error) *LineError {
 type file struct {
 	origin name.Name
 	guess  func() name.Name // nil after the call, or if not allowed
-	// lostOrigin is the line of a rejected $ORIGIN, until the next.
+	// lostOrigin is the line of a rejected $ORIGIN, until the next $ORIGIN.
 	lostOrigin int
 
 	ttl       uint32
