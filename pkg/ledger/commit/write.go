@@ -85,8 +85,8 @@ type Set struct {
 
 	// Run sets the rest. Unmet is the refusal of a requirement, or nil.
 	Unmet error
-	// PendingCuts must be counted without the set's locks: a write of a child and its parent takes the parent's lock
-	// first.
+	// PendingCuts must be counted without the set's locks: counting waits for the parent's lock, which a write of both
+	// zones may have while it waits for the child's.
 	PendingCuts []law.PendingCut
 	// Sent is true if the set may be written.
 	Sent bool

@@ -30,8 +30,8 @@ var ErrDelivered = errors.New("the zone is not withdrawn yet")
 type Left struct {
 	Header content.Header
 	Serial serial.Serial
-	// Rows has owners and types, without data, of the zone's last RRsets and of RRsets changed by steps, but not those
-	// of the header.
+	// Rows has owners and types, without data, of the zone's last RRsets and of RRsets changed by steps, but not of
+	// RRsets made by the header.
 	Rows []content.Row
 }
 

@@ -66,7 +66,7 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 // is written.
 var Resources = append([]string{"zones", "records", "delegations", "deliveries", "dnsclasses", "updatekeys"}, FleetResources...)
 
-// FleetResources are those of the BIND fleets.
+// FleetResources are the resources of BIND fleets.
 var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone", "clusterbind9providers.bind9.kubi.zone"}
 
 // Internal returns the prefix of internal keys.
