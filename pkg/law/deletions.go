@@ -11,10 +11,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A hold stops a zone's deliveries when its own namespace removes too many RRsets (S7.5), or the last apex NS (S7.6).
-// Only RRsets older than a ten-minute period count, not young ones such as challenges, because a hold stops the zone
-// for all namespaces. So the limit compares the RRsets that this namespace added, less those removed, with their least
-// number in earlier periods.
+// A hold stops a zone's deliveries when the zone's own namespace removes too many RRsets (S7.5), or the last apex NS
+// (S7.6). Only RRsets older than a ten-minute period count, not young ones such as challenges, because a hold stops the
+// zone for all namespaces. So the limit compares the RRsets that this namespace added, less those removed, with their
+// least number in earlier periods.
 
 const (
 	periodSeconds = 600

@@ -43,6 +43,6 @@ type LastSerial struct {
 	// Jump, set in the floor alone (FloorKey), is the least increase of serials by restores.
 	Jump uint32 `json:"jump,omitempty"`
 	By   string `json:"by,omitempty"`
-	// From has the zones, removed or ended, whose records a new zone of the name takes in (S2.10).
+	// From has the zones, removed or ended, whose records move to a new zone of the name (S2.10).
 	From []Origin `json:"from,omitempty"`
 }

@@ -103,7 +103,7 @@ func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel
 	return name.Rel{}, false
 }
 
-// isOwn reports whether n is an own name (S4.10), given that the tenant has no claim there. hosts are those in apex
+// isOwn reports whether n is an own name (S4.10), given that the tenant has no claim there. hosts are the hosts in apex
 // records.
 func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 	z, o := c.Zone, c.OwnerAt(n)

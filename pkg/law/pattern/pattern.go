@@ -22,7 +22,7 @@ type Pattern struct {
 	text string
 	// absolute is true if labels count from the root, not from the zone's name.
 	absolute bool
-	// many is true if a leading "*" takes at least one label.
+	// many is true if a leading "*" matches a label or more.
 	many bool
 	// star is true with "*". Such a pattern never matches the apex (S4.6).
 	star bool
@@ -181,7 +181,7 @@ type underscores int
 const (
 	none    underscores = iota // no such labels
 	named                      // all compared with literal labels
-	unnamed                    // a "*" takes some
+	unnamed                    // a "*" matches some
 )
 
 func (u underscores) and(label string, literal bool) underscores {

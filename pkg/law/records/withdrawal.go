@@ -45,7 +45,7 @@ func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withd
 	}
 	next := *was
 	if was.Since == 0 || x.Taken && was.Cause != x.Cause || x.Newly && was.IsCancelled(z, x.Namespace) {
-		// A shorter period leaves the rest of an earlier one (S3.6).
+		// The new period is at least the rest of the earlier period (S3.6).
 		next.Since, next.Grace, next.Passed, next.Cause = x.Now.Unix(), max(x.Grace, was.Grace-was.Passed), 0, x.Cause
 	}
 	if met := z.DigestRules(x.Namespace, x.Child); x.Child {

@@ -12,7 +12,8 @@ import (
 )
 
 // A rule whose pattern has no "*" reserves its name (S4.20). There and below, another tenant's pattern with "*" needs a
-// tail (the labels behind the last "*") of as many labels or more.
+// tail (the labels behind the last "*") of as many labels or more. For example, "*.pay" reaches below a reserved name
+// pay, and "*" does not.
 
 // provesOnly are types that prove or pin something: a rule for these alone reserves nothing (S4.21).
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}

@@ -120,7 +120,8 @@ func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
 }
 
-// AllowsZone is DelegatesZone except for names reserved for others.
+// AllowsZone is DelegatesZone, but false if n is at or below a name reserved for others that no allowing pattern
+// reaches (S4.20).
 func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	return ok && s.Reaching(s.LeastLabels(owner, namespace)).DelegatesZone(n, namespace)

@@ -215,7 +215,8 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 	return c.RefuseGlue(up)
 }
 
-// refuseGuest applies S4.23 and S4.24 to a zone at an underscore name.
+// refuseGuest refuses a zone at an underscore name that hides a name from another's wildcard (S4.23), or excludes the
+// data of the name's holder (S4.24).
 func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	if rules.Base(s.owner) == s.owner {
 		return nil
