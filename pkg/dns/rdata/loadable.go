@@ -61,7 +61,7 @@ func CheckLoadable(t Type, wire []byte) error {
 			}
 		}
 	case IPSECKEY:
-		// PowerDNS does not read these from a file.
+		// PowerDNS does not read an IPSECKEY without a gateway from a file.
 		if wire[1] == 0 || wire[1] == 3 && wire[3] == 0 { // NSD refuses the root
 			return errors.New("an IPSECKEY without a gateway is read by not every server; name the gateway, " +
 				"as in \"10 3 2 gw.example.org. AQNR...\"")
