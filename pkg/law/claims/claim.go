@@ -156,8 +156,8 @@ func (c *Claimant) NameOf(n name.Rel) name.Name {
 	return at
 }
 
-// RefuseGlue refuses a name at or below NS records, unless the tenant alone claims their name (S4.11). An address there
-// would answer for all names below.
+// RefuseGlue refuses a name at or below NS records, unless the tenant alone claims the name of these records (S4.11).
+// An address there would answer for all names below.
 func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)

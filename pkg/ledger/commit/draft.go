@@ -209,8 +209,8 @@ func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// addStep returns false if the group must begin the next batch: the group is too long, the transaction would be too
-// large, or the group unsettles a zone that earlier groups settled.
+// addStep adds a group's step to the batch, or returns false if the group must begin the next batch: the group is too
+// long, the transaction would be too large, or the group unsettles a zone that earlier groups settled.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
 	long := b.octets-before.octets > 4*maxEntry
