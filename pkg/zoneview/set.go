@@ -58,8 +58,8 @@ type Set struct {
 	sum   int
 	swept int64
 	names map[inView]string // UIDs by settled name
-	// hidden has the UIDs of other zones settled under a name. If the zone with the name leaves, the last gets the
-	// name.
+	// hidden has the UIDs of other zones settled under a name. If the zone with the name leaves, the last of these gets
+	// the name.
 	hidden  map[inView][]string
 	waiting map[string]*waiters
 	subs    map[*subscriber]struct{}
@@ -213,8 +213,8 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 // ageEvery is the period of searches for old steps, in seconds.
 const ageEvery = 3600
 
-// boundSteps drops steps older than Age at now, the time of the newest step. Above Total the oldest steps of all zones
-// go, and an eighth more, so that few steps search all zones.
+// boundSteps drops steps older than Age at now, the time of the newest step. Above Total it drops the oldest
+// steps of all zones, and an eighth more, so that few steps search all zones.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
