@@ -213,8 +213,8 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 // ageEvery is the period of searches for old steps, in seconds.
 const ageEvery = 3600
 
-// boundSteps drops steps older than Age at now, the time of the newest step. Above Total it drops the oldest
-// steps of all zones, and an eighth more, so that few steps search all zones.
+// boundSteps drops steps older than Age at now, the time of the newest step. Above Total it drops the oldest steps of
+// all zones, and an eighth more, so that few steps search all zones.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -59,7 +59,8 @@ const EveryNamespace = "@"
 func (k Keys) Share(namespace string) string { return k.Room("shares") + namespace }
 
 // SegmentKey is a key of history/. Time is that of the last step, in Unix seconds, so that the oldest segments of a
-// namespace come first. Last is the number of that step in the zone's archive, which continues when the zone comes back.
+// namespace come first. Last is the number of that step in the zone's archive, which continues when the zone comes
+// back.
 type SegmentKey struct {
 	Namespace, Zone string
 	Time            int64
