@@ -44,7 +44,7 @@ const (
 	// keptOctets has entryOctets for each entry of the zone. S9.1 counts more, so a tenant's quotas bound its journals
 	// too.
 	entryOctets = 64
-	// maxStates is the octets of states before steps after which a zone's steps are archived.
+	// maxStates bounds the Records before steps, in octets. Beyond, a zone's steps are archived.
 	maxStates = 64 << 10
 )
 
@@ -83,17 +83,17 @@ type Trimming struct {
 	condensed int
 	// written counts the steps since the last trim. octets, and long for long steps, count since the last weighSteps.
 	written, octets, long int
-	// states is the octets of states before steps since the last archive.
+	// states is the octets of Records before steps since the last archive.
 	states int
-	// done is set by the first trim. All keys before the key "to" were deleted since the name was created at revision
-	// named: a zone that is back (S3.7) has the same uid, but counts its steps from the beginning.
+	// done is set by the first trim. All journal keys before the key "to" are deleted, if the zone's name still is of
+	// revision named: a zone whose name is back (S3.7) has the same uid, but counts steps from the beginning.
 	running, done bool
 	to            string
 	named         int64
 }
 
-// Wrote counts a journal value that the transaction at rev wrote for z, with states before its steps, and starts a trim
-// when due. name is for the log.
+// Wrote counts a journal value that the transaction at rev wrote for z, and the octets of the Records before its steps
+// (states), and starts a trim when due. name is for the log.
 func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets, states int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,11 +132,11 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	})
 }
 
-// trimJournal deletes the steps before the last KeptSteps, counted back from z, and before those needed by a Delivery.
-// If weigh is true, a bound of octets limits the kept steps too. Needed steps of an unsettled zone are first condensed;
-// condensed is the size of the condensed step before. If the zone has left its name since rev, nothing is deleted. Two
-// servers may trim at once, as a new Delivery needs no step from before its creation, and existing Deliveries need ever
-// fewer. Deleted steps are archived first, all steps if archives is true.
+// trimJournal deletes steps. The last KeptSteps of z stay, and all steps from the first that a Delivery or the
+// delivered content needs. If weigh is true, a bound of octets limits the kept steps too. Needed steps of an unsettled
+// zone are first condensed; condensed is the size of the condensed step before. If the zone has lost its name since
+// rev, nothing is deleted. Two servers may trim at once, as a new Delivery needs no step from before its creation, and
+// existing Deliveries need ever fewer. Deleted steps are archived first, all steps if archives is true.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)

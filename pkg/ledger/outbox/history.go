@@ -43,8 +43,8 @@ func (ob *Outbox) SweepHistory(ctx context.Context) error {
 	return err
 }
 
-// SweepStates archives zones whose oldest state before a step is beyond the retention: a zone that changes rarely keeps
-// its steps in the journal, and the states beside them.
+// SweepStates archives the steps of each zone whose oldest stored Record before a step is older than the retention: a
+// zone that changes rarely keeps its steps in the journal, and such Records beside them.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
 	oldest := map[string]string{} // key by zone
 	room := ob.mem.Layout.Room("before")
