@@ -88,8 +88,8 @@ func (m *Memory) keepUnlisted(t Tried, at serial.Serial, failed []delivery.Failu
 	return intent
 }
 
-// splitFailed divides refused RRsets: in place of an earlier RRset the provider may have data known from the history,
-// in place of a fresh RRset none.
+// splitFailed divides refused RRsets. In place of an earlier RRset the provider may have data known from the history.
+// In place of a fresh RRset the provider has none.
 func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil

@@ -79,7 +79,7 @@ func addPort(server string) string {
 	return net.JoinHostPort(strings.Trim(server, "[]"), "53")
 }
 
-// Deliver writes the plan's changes, or if unknown, the differences found by a transfer.
+// Deliver writes the plan's changes. If they are unknown, it writes the differences found by a transfer.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
