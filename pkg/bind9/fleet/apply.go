@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// applyAll stops at the first error, because the workload comes last and must not lack a volume. A waiting take-over
-// does not stop it.
+// applyAll stops at the first error, because the workload comes last and must not lack a volume. After the error of a
+// waiting take-over, applyAll continues.
 func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
 	var first error
 	for _, o := range objects {
@@ -147,8 +147,8 @@ func (c *children) removeMade(ctx context.Context, surplus []madeObject) error {
 //     former address.
 //   - The ReplicaSets are removed drainTime later, while nodes may still use the former selection.
 //   - Other objects are applied without the foreign labels, ownerReferences, data and ports: by the ownerReferences,
-//     the garbage collector would remove the object with the other manager's custom resources. The annotation goes,
-//     too: an object that the other manager still writes stays with that manager.
+//     the garbage collector would remove the object with the other manager's custom resources. The annotation is
+//     removed, too: an object that the other manager still writes stays with that manager.
 
 const (
 	// annotationIdle is the time at which the Service stopped selecting the pods.

@@ -112,7 +112,8 @@ func Hash(files ...map[string]string) string {
 
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// conf keeps the first error. Fields are below spec.config, or begin with "dnssec.".
+// conf collects the text of named.conf, and keeps the first error. The field in an error is below spec.config, or
+// begins with "dnssec.".
 type conf struct {
 	strings.Builder
 	err error
