@@ -109,7 +109,7 @@ func (c *classSync) setMissing(name string) {
 	}})
 }
 
-// The Loop gets only a Bind9Cluster that a zone names or has a Delivery of.
+// enqueueCluster adds a Bind9Cluster that a zone names or has a Delivery of; the Loop gets no other clusters.
 func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
 		c.setMissing(name)
@@ -541,8 +541,8 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	return c.status.writeClass(ctx, of, condition, stalled, health)
 }
 
-// syncDelivering writes a changed condition Delivering of a Bind9Cluster, and removes it when the cluster is no longer
-// a class.
+// syncDelivering writes a changed condition Delivering of a Bind9Cluster, and removes the condition when the cluster is
+// no longer a class.
 func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	cluster := c.index.ClusterByName(name)
 	if cluster == nil {

@@ -43,7 +43,7 @@ type store struct {
 }
 
 // logFailure logs the provider's words, which the Delivery lacks, once until they change. A running attempt has no
-// error yet, so only a delivered zone resets them.
+// error yet, so only a delivered zone resets the words.
 func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *delivery.State) {
 	failure := state.Error
 	if failure == nil && state.Ready.Status != delivery.True {
