@@ -108,7 +108,7 @@ func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace s
 	return p, nil
 }
 
-// A rule allows types by number only if it names them (S4.5).
+// A rule allows types by number only if the rule names them (S4.5).
 func (p *plan) delegateNumbers(all []zonefile.RR) {
 	var types []rdata.Type
 	for _, row := range all {
