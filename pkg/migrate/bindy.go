@@ -88,7 +88,8 @@ func (r *referenceOfBindy) UnmarshalJSON(text []byte) error {
 	return errors.Join(append(unknown, err)...)
 }
 
-// kindOfBindy has the data fields in the order of an RR's text. Of a renamed field, no release has two names.
+// kindOfBindy has the data fields in the order of an RR's text. A renamed field is listed with all its names, since no
+// release has two of them.
 type kindOfBindy struct {
 	rrType string
 	fields []string
