@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// maxZones bounds the zones that are searched one by one; of more, Records are listed.
+	// maxZones bounds the zones searched each by itself; of more zones, Records are listed.
 	maxZones    = 500
 	atOnce      = 8
 	pageEntries = 1000
