@@ -248,7 +248,7 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 		kept := *intent
 		kept.Holder, kept.Time = f.Identity, f.Now
 		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.oneSerial
-		var unconfirmed []delivery.RRsetKey // stay so after the repeat; all are unlisted if the fence was not called
+		var unconfirmed []delivery.RRsetKey // stay so after the repeat; not in the intent if no fence was called
 		for _, failure := range failed {
 			unconfirmed = append(unconfirmed, failure.Key())
 		}
