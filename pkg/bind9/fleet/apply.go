@@ -96,7 +96,7 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 }
 
 // mayTake looks up an object that the informer lacks. It returns true for an object of the fleet or prepared by
-// takeOver, false for none, and an error for any other.
+// takeOver, false for no object, and an error for any other object.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
