@@ -60,7 +60,7 @@ type knownClass struct {
 	asking    bool
 	// checked is the time of the last health check, proven that of the last delivery that showed health.
 	checked, proven time.Time
-	// asked is true once a check has a result: health, nil if good, of the time found.
+	// asked is true once a check has a result: health, nil if good, as of the time found.
 	asked  bool
 	health error
 	found  metav1.Time
@@ -68,8 +68,8 @@ type knownClass struct {
 	// before that write: the informer may lag behind.
 	written        metav1.Condition
 	writtenVersion string
-	// claims maps the names of this class's keys to meanings that differ for different keys. lost is the class with
-	// another key of such a name; "" means none. stale is true if lost changed since the last SetClass.
+	// claims maps the names of this class's keys to texts that identify the keys. lost is the class that has another
+	// key of the same name; "" means none. stale is true if lost changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool

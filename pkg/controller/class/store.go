@@ -97,7 +97,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return ready.StateOf(one)
 }
 
-// Save writes a state. Before delivery begins, the Delivery has no finalizer, and may go with its zone.
+// Save writes a state. Before delivery begins, the Delivery has no finalizer, and may be deleted with its zone.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -155,7 +155,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	return written.ResourceVersion, nil
 }
 
-// Delete removes the Delivery, and the zone's finalizer if this was the last.
+// Delete removes the Delivery, and the zone's finalizer if this was the zone's last Delivery.
 func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 	zone := s.zone(key.UID)
 	if zone == nil {

@@ -136,8 +136,8 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 	}
 }
 
-// holdNames passes the names held by a Delivery to the Loop. Of two Deliveries the earlier has a name, as at primaries
-// (transferclass). The caller checks that the Zone exists; a missing Zone holds no name.
+// holdNames passes the names held by a Delivery to the Loop. Of two Deliveries with a name, the earlier has the right
+// to the name, as at primaries (transferclass). The caller checks that the Zone exists; a missing Zone holds no name.
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	if state, err := ready.StateOf(one); err == nil {
 		z.loop.Hold(ready.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state)

@@ -370,8 +370,9 @@ func (c *Controller) endClass(name string) {
 }
 
 // decideKeys assigns a key name to the class with the name in status (S11.18), or else to the oldest class with the
-// name, whatever the order of events. A class that loses a name ends. If the given class loses a name, the result is an
-// error. Only classes that name keys themselves compete. A server's key (block bind9) yields to their keys (Keys).
+// name, whatever the order of events. A class that loses a name is no longer served. If the given class loses a name,
+// the result is an error. Only classes that name keys themselves compete. A server's key (block bind9) yields to their
+// keys (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others

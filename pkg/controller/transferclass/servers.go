@@ -74,7 +74,7 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 }
 
 // ListSigners returns the running signers of all fleets; none before the Bind9Instances are listed. External signers
-// are left out, because they may have zones of others.
+// are left out, because they may have zones of other operators.
 func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return nil
