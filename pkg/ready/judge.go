@@ -49,7 +49,8 @@ type ClassFacts struct {
 	NameServers, Paused, Fetched bool
 }
 
-// At returns f without a confirmation by another target, or of a zone under removal. An empty target is unknown.
+// At returns f without its confirmation if another target gave it, or if the zone is being removed. An empty target
+// matches any.
 func (f ClassFacts) At(target string) ClassFacts {
 	moved := target != "" && f.State.Target != target
 	if !f.Known || !moved && f.State.Hash != "" {
