@@ -72,7 +72,7 @@ type Config struct {
 	// Interval precedes the first progress line, by default 2 s. Each further interval is twice as long, up to
 	// maxInterval.
 	Interval time.Duration
-	// Progress receives the numbers of objects done and in all, in the place of progress lines. May be nil.
+	// Progress receives the numbers of objects done and in all, instead of progress lines. May be nil.
 	Progress func(what string, done, of int)
 	// Confirm is called with the number of Records before Finish removes them. Its error ends the run. May be nil.
 	Confirm func(removals int) error
@@ -95,7 +95,7 @@ type Result struct {
 	NotServable int `json:"notServable"`
 	// Changed counts entries of a zone's custom resource that are missing now or have another TTL.
 	Changed int `json:"changed"`
-	// Held counts zones that are not delivered, as too much was removed from them at once.
+	// Held counts zones that are not delivered, since too much was removed from them at once.
 	Held int `json:"held"`
 }
 
@@ -247,7 +247,7 @@ func withSubject(ctx context.Context, of subject) context.Context {
 	return context.WithValue(ctx, subjectKey{}, of)
 }
 
-// withZone returns a context without the Warnings answered and, unless the run is dry, without those about name
+// withZone returns a context in which the Warnings answered are dropped and, unless the run is dry, those about name
 // servers: Finish reports the condition Servable.
 func (l *Loader) withZone(ctx context.Context, answered map[string]bool) context.Context {
 	if !l.cfg.DryRun {
@@ -299,8 +299,8 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	w.reasons[text] = agent
 }
 
-// takeAll returns the texts in the order of print. Warnings about names that other namespaces lose come first, in any
-// number.
+// takeAll returns the texts in the order of print. Warnings about names that other namespaces lose come first, however
+// many there are.
 func (w *warnings) takeAll() (texts []string, reasons map[string]string, more int) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
