@@ -22,7 +22,7 @@ import (
 // Search has the scope of a search.
 type Search struct {
 	API client.KubizoneV1alpha1Interface
-	// Namespace is searched if the user may not list all.
+	// Namespace is searched if the user may not list all namespaces.
 	Namespace string
 	// Everywhere is false after a refusal to list all namespaces.
 	Everywhere bool

@@ -31,8 +31,8 @@ const (
 
 var errManyZones = errors.New("too many zones to search one by one")
 
-// Within returns the Records with an address in a prefix: by the search of zones/entries if the user may read all, else
-// by a list of Records.
+// Within returns the Records with an address in a prefix: by the search of zones/entries if the user may read all
+// zones, else by a list of Records.
 func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Record, error) {
 	rrtype := "A"
 	if prefix.Addr().Is6() {
