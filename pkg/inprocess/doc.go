@@ -7,7 +7,7 @@
 // without the sender's values; (2) the whole response is in memory, so watches and streams do not work; (3) a handler's
 // panic ends that request alone.
 //
-// Out of scope: users. The handler authenticates these requests like others.
+// Out of scope: users. The handler authenticates the requests like all others.
 //
 // Read inprocess.go.
 package inprocess

@@ -5,7 +5,7 @@
 //
 // Guarantees: (1) A name never changes, since the monitoring of users contains the names.
 //
-// Out of scope: the checks, which package maintenance has.
+// Out of scope: the checks (package maintenance).
 //
 // Read alarm.go.
 package alarm
