@@ -36,7 +36,7 @@ type facts struct {
 	current bool
 	// lacking names a server without the signer's keys, keeping a server that still has some of them.
 	lacking, keeping string
-	// ahead is true if the zone's serial is ahead of all servers that answer.
+	// ahead is true if no server that answers has a serial ahead of the zone's.
 	ahead bool
 	parent
 }

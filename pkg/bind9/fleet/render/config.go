@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Files and ports in a pod. Port 53 needs a capability that "restricted" forbids.
+// Files and ports in a pod. Port 53 needs a capability that the Pod Security Standard "restricted" forbids.
 const (
 	ConfigDir    = "/etc/bind"
 	StateDir     = "/var/cache/bind"
