@@ -60,8 +60,8 @@ func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Re
 	return s.listRecords(ctx, selected, has)
 }
 
-// withinZones returns the Records of the entries that zones find, by namespace and name. A server without the search
-// answers with all entries, so has decides.
+// withinZones returns the Records of the entries that the search of each zone finds, by namespace and name. A server
+// without the search answers with all entries, so has() decides.
 func (s *Search) withinZones(ctx context.Context, prefix netip.Prefix, has func(*v1alpha1.Record) bool) ([]v1alpha1.Record, error) {
 	var zones []*v1alpha1.Zone
 	err := load.EachItem(ctx, s.API.Zones(metav1.NamespaceAll).List, metav1.ListOptions{}, func(zone *v1alpha1.Zone) error {

@@ -345,7 +345,7 @@ func contactOf(rname string) string {
 type destination struct {
 	zone types.NamespacedName
 	fqdn name.Name
-	// ttl is the zone's. If nil, it is unknown, and every record gets its own.
+	// ttl is the zone's TTL. If nil, the TTL is unknown, and every record gets its own.
 	ttl       *int32
 	namespace string
 }

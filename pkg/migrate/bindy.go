@@ -392,8 +392,8 @@ func (zones *zonesOfBindy) named(namespace, object string) *zoneOfBindy {
 	return nil
 }
 
-// findZone returns the DNSZone that a record names, or else that selects its labels; of several, the DNSZone in the
-// record's status, into which bindy writes.
+// findZone returns the DNSZone that a record names, or else the DNSZone that selects the record's labels; of several,
+// the DNSZone in the record's status, into which bindy writes.
 func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOfBindy) (z *zoneOfBindy, reason, fix string) {
 	here := o.GetNamespace()
 	const importBoth = "import it in the same source, or name another one"

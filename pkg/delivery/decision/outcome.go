@@ -450,7 +450,7 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 func (m *Memory) AwaitClass(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
 func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
-	// Unrecorded changes of the other class are among those of the zone since inherited.Serial.
+	// RRsets that the other class wrote without an intent are among the zone's changes since inherited.Serial.
 	intent := delivery.Intent{Serial: inherited.Serial, From: inherited.Serial, Time: f.Began, Unlisted: true}
 	if inherited.Intent != nil {
 		if intent = *inherited.Intent; intent.Holder != "" {
