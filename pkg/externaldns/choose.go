@@ -24,7 +24,7 @@ type Candidate struct {
 	contract.Key
 	// Endpoint comes from external-dns or, if Asker is set, from the existing Record and other objects' targets.
 	Endpoint *contract.Endpoint
-	// Resource is that object; zero if unknown.
+	// Resource is the object that wants the RRset; zero if unknown.
 	Resource  Resource
 	Namespace string
 	// Asker is a namespace whose object external-dns names in place of this one; then KeepTargets needs the object's
@@ -277,7 +277,7 @@ func (s Existing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Re
 type choice struct {
 	answer   []*contract.Endpoint
 	reported []Candidate
-	// open has the places of candidates not admitted, in all namespaces, as a candidate must not hide another's.
+	// open has the name and namespace of each candidate not admitted: a candidate hides none of another namespace.
 	open map[place]bool
 	left []*v1alpha1.Record
 }

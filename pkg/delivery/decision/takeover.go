@@ -28,8 +28,8 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns the intent of another worker; nil means none. A worker that confirmed the last serial records
-// no intent. Then the result is an intent from State.Serial on, and TakeOver adds the RRsets.
+// foreignIntent returns the intent of another worker; nil means none. If the other worker confirmed the last serial,
+// and so records no intent, foreignIntent makes one from State.Serial on, and TakeOver adds the RRsets.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {

@@ -72,7 +72,7 @@ func New(config Config) (*Provider, error) {
 	return &Provider{config: config, foreign: map[string]map[delivery.RRsetKey][]delivery.RRset{}}, nil
 }
 
-// Deliver writes the plan's changes, or if unknown, the differences found by a transfer.
+// Deliver writes the plan's changes. If they are unknown, it writes the differences found by a transfer.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
