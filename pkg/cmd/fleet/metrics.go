@@ -19,7 +19,7 @@ import (
 	listers "kubi.zone/kubizone/api/client/listers/bind9/v1alpha1"
 )
 
-// namedNamespaces bounds the series of a metric with a namespace: a tenant makes namespaces.
+// namedNamespaces bounds the series of a metric with a namespace: tenants can create any number of namespaces.
 const namedNamespaces = 10
 
 // Metrics are the metrics of the BIND servers of a fleet.
@@ -72,7 +72,8 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	}
 }
 
-// readyOf returns the condition Ready, or the creation of a server without it.
+// readyOf returns status and time of the condition Ready, or Unknown since the creation of a server without the
+// condition.
 func readyOf(server *bind9.Bind9Instance) (status metav1.ConditionStatus, since time.Time) {
 	if ready := meta.FindStatusCondition(server.Status.Conditions, bind9.ConditionReady); ready != nil {
 		return ready.Status, ready.LastTransitionTime.Time
