@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
-// Processes are the lives of the processes that delivery needs.
+// Processes are the lives of the processes of delivery.
 type Processes struct {
 	Controller, Primary heartbeat.Life
 }

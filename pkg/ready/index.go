@@ -199,7 +199,7 @@ func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	}
 }
 
-// EachZone calls withViews for each zone that "of" selects.
+// EachZone calls withViews for each zone selected by "of".
 func (x *Index) EachZone(of func(*v1alpha1.Zone) bool, do func(*v1alpha1.Zone)) {
 	for _, zone := range x.AllZones() {
 		if of(zone) {

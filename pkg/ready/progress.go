@@ -25,7 +25,7 @@ type Progress struct {
 	// fault is the Ready of every Record; zero for none. silent is true if no Record is judged.
 	fault  Judgement
 	silent bool
-	// confirmed is the Ready of a Record that every class has.
+	// confirmed is the Ready of a Record in every class.
 	confirmed Judgement
 	// missing has the RRsets that a class lacks as of its serial, with the reason; nil if unknown.
 	missing map[delivery.RRsetKey]*delivery.Error

@@ -3,10 +3,10 @@
 
 // Package cluster has clients of Kubernetes' own API groups for the commands of the client.
 //
-// Guarantees: (1) a Clientset has only the groups of Interface, so that a program with templates, whose linker keeps
-// every method, stays small; (2) a kubernetes.Interface is an Interface.
+// Guarantees: (1) a clientset has only the groups of Interface: in a program with templates the linker keeps every
+// method, so more groups would make it large; (2) a kubernetes.Interface is an Interface.
 //
-// Out of scope: requests, and clients of kubi.zone, which the module api has.
+// Out of scope: requests, and clients of kubi.zone (module api).
 //
 // Read cluster.go.
 package cluster

@@ -167,8 +167,8 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 	return nil
 }
 
-// foreseeHold returns why the zone is or would be held, or "". A name that other Records keep counts as removed, so a
-// hold is predicted too often, never too rarely.
+// foreseeHold returns why the zone is or would be held for a mass deletion, or "". A name that other Records keep
+// counts as removed, so a hold is predicted too often, never too rarely.
 func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -213,7 +213,7 @@ func (z *ZonePlan) countRRsets(of func(namespace string) bool) map[string]int {
 	return counted
 }
 
-// Removed returns the number of RRsets with fewer Records, also if others remain.
+// Removed returns the number of RRsets with fewer Records, also if Records remain.
 func (z *ZonePlan) Removed() (n int) {
 	for _, by := range z.countRRsets(func(string) bool { return true }) {
 		if by < 0 {
@@ -223,7 +223,7 @@ func (z *ZonePlan) Removed() (n int) {
 	return n
 }
 
-// IsRemoved reports whether the Zone itself goes.
+// IsRemoved reports whether the plan removes the Zone itself.
 func (z *ZonePlan) IsRemoved() bool {
 	return z.write != nil && z.write.ZoneBefore != nil && z.write.ZoneAfter == nil
 }
@@ -270,7 +270,7 @@ func (z *ZonePlan) describeClasses() string {
 	return strings.Join(z.Classes, ", ")
 }
 
-// Summary counts the objects.
+// Summary returns the numbers of objects as a text.
 func (r *Plan) Summary() string {
 	text := r.Counts.String()
 	if r.PassedOver > 0 {
