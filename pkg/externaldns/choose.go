@@ -84,8 +84,9 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ at, host name.Name }
 
-// findSources returns the objects behind the addresses of hosts. If an endpoint has several targets, those in the
-// existing Record map to that Record's object, others to the zero Resource.
+// findSources returns, for each address of a host, the object that the address comes from. An address that the host's
+// adopted Record already has comes from the object of this Record. Another address comes from the object of its
+// endpoint, but if the endpoint has several targets, its object is unknown: the zero Resource.
 func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {

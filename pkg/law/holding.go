@@ -152,8 +152,9 @@ func (h *Holding) IsLockedBy(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// Gains reports whether a cascade may bring records to n: a cascade of the zone's own namespace (restored rules), or a
-// move at, above or below n (S2.10).
+// Gains reports whether an unfinished cascade may still bring records to the name n, so that others must wait: a
+// cascade that moves records between zones has locked n, or a name above or below n (S2.10), or the zone's own
+// namespace has caused a cascade, for instance by restored rules.
 func (h *Holding) Gains(n name.Name) bool {
 	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
