@@ -73,8 +73,8 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	return server, runs, nil
 }
 
-// ListSigners returns the running signers of all fleets. It returns nil until the informer of Bind9Instances has synced.
-// External signers are omitted, because they may serve zones of other operators.
+// ListSigners returns the running signers of all fleets. It returns nil until the informer of Bind9Instances has
+// synced. External signers are omitted, because they may serve zones of other operators.
 func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return nil
