@@ -92,6 +92,16 @@ func TestZone_comparesSerials(t *testing.T) {
 	b.expectPeace()
 }
 
+func TestConsole_isNotLiveWithoutTheRightToFollow(t *testing.T) {
+	b := needStage(t).newTab(t, true)
+	b.visitPage("/zones")
+	b.expectText("#live-state", "live")
+	const event = `htmx.trigger(document.getElementById("live"), "unfollowed", {data: "you lack the right to watch <b>zones</b>"})`
+	b.runActions(chromedp.Evaluate(event, nil))
+	b.expectText("#live-state", "not live: you lack the right to watch <b>zones</b>")
+	b.expectPeace()
+}
+
 func TestZone_plotsTheLag(t *testing.T) {
 	b := needStage(t).newTab(t, true)
 	b.visitPage("/zones/net/example-net/delivery")

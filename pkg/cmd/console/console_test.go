@@ -35,6 +35,8 @@ const hostile = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202e
 // api is an API server whose zone is hostile. Requests are refused while forbidden.
 type api struct {
 	forbidden bool
+	// unfollowed has the verbs refused to lists by their namespace, "" for all.
+	unfollowed map[string]string
 	mu        sync.Mutex
 	requests  []string
 	serial    int64
@@ -87,6 +89,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	delegation := &v1alpha1.Delegation{Spec: v1alpha1.DelegationSpec{Namespaces: []string{hostile}}}
 	switch path := strings.TrimPrefix(r.URL.Path, "/apis/kubi.zone/v1alpha1"); {
 	case a.forbidden:
+		refuse(http.StatusForbidden, metav1.StatusReasonForbidden)
+	case a.unfollowed != nil && strings.HasSuffix(path, "/zones") && a.unfollowed[between(path, "/namespaces/", "/")] == verbOf(r):
 		refuse(http.StatusForbidden, metav1.StatusReasonForbidden)
 	case r.URL.Query().Get("watch") == "true":
 		w.WriteHeader(http.StatusOK)
