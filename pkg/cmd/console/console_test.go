@@ -37,10 +37,10 @@ type api struct {
 	forbidden bool
 	// unfollowed has the verbs refused to lists by their namespace, "" for all.
 	unfollowed map[string]string
-	mu        sync.Mutex
-	requests  []string
-	serial    int64
-	changed   chan struct{}
+	mu         sync.Mutex
+	requests   []string
+	serial     int64
+	changed    chan struct{}
 }
 
 func (a *api) makeZone() *v1alpha1.Zone {
