@@ -94,6 +94,8 @@ type Server struct {
 	Of string
 	// Address is HOST:PORT; "" if unknown.
 	Address string
+	// Listed by a DNSClass, whose authors are no tenants.
+	Listed bool
 	// OwnSerial: the server signs, or is another operator's primary, with other serials than the zone's.
 	OwnSerial bool
 	// Row of the Delivery; nil for none.
@@ -126,7 +128,7 @@ type ParentFacts struct {
 	// Ours: the zone above is a Zone here with readable entries. Lacks is the missing right to read them.
 	Ours  bool
 	Lacks string
-	// Asked is false without a resolver. Err is a failure to find or ask the servers of Above.
+	// Asked is false without a resolver, or with servers that may not be asked. Err is a failure to find or ask the servers of Above.
 	Asked bool
 	Err   string
 	// Server answered for a zone above that is not ours.
