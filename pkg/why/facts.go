@@ -128,7 +128,8 @@ type ParentFacts struct {
 	// Ours: the zone above is a Zone here with readable entries. Lacks is the missing right to read them.
 	Ours  bool
 	Lacks string
-	// Asked is false without a resolver, or with servers that may not be asked. Err is a failure to find or ask the servers of Above.
+	// Asked is false without a resolver, or with servers that may not be asked. Err is a failure to find or ask the
+	// servers of Above.
 	Asked bool
 	Err   string
 	// Server answered for a zone above that is not ours.

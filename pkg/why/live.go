@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"kubi.zone/kubizone/pkg/delivery/dial"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -38,7 +37,7 @@ var errTooMany = errors.New("not asked: the chain has too many questions")
 type errNotPublic struct{ server string }
 
 func (e errNotPublic) Error() string {
-	return fmt.Sprintf("not asked: %s is no public address, and no class that you may read lists it; kubectl kubizone why asks it", e.server)
+	return "not asked: " + e.server + " is no public address, and no class that you may read lists it; kubectl kubizone why asks it"
 }
 
 // isPublic reports whether HOST:PORT is an address of the public internet. A host name is none.
@@ -48,16 +47,18 @@ func isPublic(server string) bool {
 		return false
 	}
 	in := func(prefix netip.Prefix) bool { return prefix.Contains(at.Addr()) }
-	return dial.Check(at.Addr()) == nil && at.Addr().IsGlobalUnicast() && !at.Addr().IsPrivate() && !slices.ContainsFunc(reserved, in) &&
+	return at.Addr().IsGlobalUnicast() && !at.Addr().IsPrivate() && !slices.ContainsFunc(reserved, in) &&
 		(at.Addr().Is4() || globalUnicast.Contains(at.Addr()))
 }
 
-// globalUnicast is the part of IPv6 that is assigned (RFC 4291). reserved are the prefixes of hosts beside the internet:
-// shared (RFC 6598), of protocols, benchmarks and future use; Teredo and 6to4, which have IPv4 in them.
+// globalUnicast is the part of IPv6 that is assigned (RFC 4291). reserved are prefixes of hosts beside the internet:
+// this network, shared (RFC 6598), protocols, benchmarks, future use, Azure's metadata; Teredo and 6to4, which carry IPv4.
 var (
 	globalUnicast = netip.MustParsePrefix("2000::/3")
-	reserved      = []netip.Prefix{netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	reserved      = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"),
+		netip.MustParsePrefix("192.0.0.0/24"),
 		netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
+		netip.MustParsePrefix("168.63.129.16/32"),
 		netip.MustParsePrefix("2001::/32"), netip.MustParsePrefix("2002::/16")}
 )
 

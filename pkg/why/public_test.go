@@ -31,7 +31,8 @@ func TestIsPublic(t *testing.T) {
 	for _, server := range []string{"127.0.0.1:53", "10.0.0.1:53", "172.16.0.1:53", "192.168.1.1:53", "169.254.169.254:53", "0.0.0.0:53",
 		"0.1.2.3:53", "100.100.100.200:53", "224.0.0.251:5353", "255.255.255.255:53", "240.0.0.1:53", "198.18.0.1:53", "192.0.0.1:53",
 		"[::1]:53", "[::]:53", "[::ffff:127.0.0.1]:53", "[::ffff:8.8.8.8]:53", "[::7f00:1]:53", "[fe80::1%eth0]:53", "[fd00:ec2::254]:53",
-		"[fec0::1]:53", "168.63.129.16:53", "[ff02::fb]:53", "[64:ff9b::7f00:1]:53", "[2002:7f00:1::]:53", "[2001:0:7f00:1::]:53", "localhost:53",
+		"[fec0::1]:53", "168.63.129.16:53", "[ff02::fb]:53", "[64:ff9b::7f00:1]:53", "[2002:7f00:1::]:53", "[2001:0:7f00:1::]:53",
+		"localhost:53",
 		"ns.example.org:53", "", "8.8.8.8"} {
 		if isPublic(server) {
 			t.Errorf("%q is public", server)
@@ -100,7 +101,8 @@ func TestAsk_sendsNothingIntoAPrivateNetwork_W3(t *testing.T) {
 		}
 		for _, l := range chain.Paths[0].Links {
 			if one.public && (l.Kind == KindParent || l.Kind == KindServer && len(one.deliveries) == 0) &&
-				(l.State != NotAsked || !strings.Contains(l.Text, "not asked: ") || !strings.Contains(l.Text, "kubectl kubizone why asks it")) {
+				(l.State != NotAsked || !strings.Contains(l.Text, "not asked: ") ||
+					!strings.Contains(l.Text, "kubectl kubizone why asks it")) {
 				t.Errorf("%+v", l)
 			}
 		}
