@@ -38,7 +38,8 @@ func TestLines_ofStepsAndOfTheirSum(t *testing.T) {
 		want []string
 	}{
 		{"a creation", steps[4], []string{created}},
-		{"a bare creation", v1alpha1.HistoryStep{HeaderAfter: &v1alpha1.ZoneHeader{FQDN: "example.org.", TTL: 1}}, []string{"+ Zone example.org."}},
+		{"a bare creation", v1alpha1.HistoryStep{HeaderAfter: &v1alpha1.ZoneHeader{FQDN: "example.org.", TTL: 1}},
+			[]string{"+ Zone example.org."}},
 		{"a change of the zone", steps[2], []string{"- c.example.org. A 192.0.2.3", "~ c.example.org. A: ttl 60 instead of 30",
 			"~ Zone ttl 60 instead of 360"}},
 		{"the sum", Sum(steps[:4]), []string{"- a.example.org. A 192.0.2.1", "~ c.example.org. A: ttl 90 instead of 30",

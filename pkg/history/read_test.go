@@ -45,7 +45,8 @@ func TestRead_knowsEveryOwnStep(t *testing.T) {
 	}))
 	defer api.Close()
 	client := must.Get(versioned.NewForConfig(&rest.Config{Host: api.URL}))(t).KubizoneV1alpha1()
-	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "zone"}, Status: v1alpha1.ZoneStatus{FQDN: "example.org."}}
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "zone"},
+		Status: v1alpha1.ZoneStatus{FQDN: "example.org."}}
 	read := 0
 	past := must.Get((&Reader{Client: client, Page: 5}).Read(t.Context(), Subject{Zone: zone, Namespace: "team"},
 		func(*v1alpha1.HistoryStep) bool { read++; return read == 3 }))(t)

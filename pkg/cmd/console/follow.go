@@ -63,9 +63,9 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 	return nil
 }
 
-// unfollowed returns the right whose lack leaves a page without changes, nil for none. A refused list beside a followed
-// list of the resource is a right that the page names.
-func unfollowed(sources []source, lacks []*lack) *lack {
+// findUnfollowed returns the right whose lack leaves a page without changes, nil for none. A refused list beside a
+// followed list of the resource is a right that the page names.
+func findUnfollowed(sources []source, lacks []*lack) *lack {
 	listed := map[string]bool{}
 	for i := range sources {
 		if lacks[i] == nil {

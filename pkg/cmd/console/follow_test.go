@@ -55,8 +55,10 @@ func TestStream_namesTheRightThatItLacksToFollow(t *testing.T) {
 	}{
 		{"all may be watched", "/zones", map[string]string{}, ""},
 		{"the own namespace may be watched", "/zones", map[string]string{"": "list"}, ""},
-		{"list without watch", "/zones/team/zone", map[string]string{"team": "watch"}, "you lack the right to watch zones in namespace team"},
-		{"list without watch in all namespaces", "/zones", map[string]string{"": "watch"}, "you lack the right to watch zones in all namespaces"},
+		{"list without watch", "/zones/team/zone", map[string]string{"team": "watch"},
+			"you lack the right to watch zones in namespace team"},
+		{"list without watch in all namespaces", "/zones", map[string]string{"": "watch"},
+			"you lack the right to watch zones in all namespaces"},
 		{"get alone", "/zones/team/zone", map[string]string{"team": "list"}, "you lack the right to list zones in namespace team"},
 		{"no list at all", "/", map[string]string{"": "list", "team": "list"}, "you lack the right to list zones in "},
 	} {

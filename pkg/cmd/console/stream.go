@@ -65,8 +65,9 @@ func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form 
 		case <-time.After(heartbeat):
 			err = send([]byte(": open\n\n")) // fails if the browser went away
 		case note := <-lacking:
-			if note(); unfollowed(sources, lacks) != nil {
-				err = send(append([]byte("event: unfollowed\n"), eventOf([]byte(unfollowed(sources, lacks).Error()))...))
+			note()
+			if l := findUnfollowed(sources, lacks); l != nil {
+				err = send(append([]byte("event: unfollowed\n"), eventOf([]byte(l.Error()))...))
 			}
 		case <-dirty:
 			wait(ctx, batchTime)
