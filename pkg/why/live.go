@@ -51,8 +51,8 @@ func isPublic(server string) bool {
 		(at.Addr().Is4() || globalUnicast.Contains(at.Addr()))
 }
 
-// globalUnicast is the part of IPv6 that is assigned (RFC 4291). reserved are prefixes of hosts beside the internet:
-// this network, shared (RFC 6598), protocols, benchmarks, future use, Azure's metadata; Teredo and 6to4, which carry IPv4.
+// globalUnicast is the assigned part of IPv6 (RFC 4291). reserved are prefixes of hosts beside the internet: this
+// network, shared (RFC 6598), protocols, benchmarks, future use, Azure's metadata; Teredo and 6to4, which carry IPv4.
 var (
 	globalUnicast = netip.MustParsePrefix("2000::/3")
 	reserved      = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"),

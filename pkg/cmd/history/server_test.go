@@ -166,7 +166,8 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 		t.Errorf("revert: code %d\n%s", code, done)
 	}
 	const creation = "\n+ Zone example.org., name servers ns1"
-	if created, code := w.runLine("dave", "log example.org"); code != 0 || strings.Count(created, creation) != 1 || strings.Contains(created, "instead of nothing") {
+	if created, code := w.runLine("dave", "log example.org"); code != 0 || strings.Count(created, creation) != 1 ||
+		strings.Contains(created, "instead of nothing") {
 		t.Errorf("log of the creation: code %d\n%s", code, created)
 	}
 	t.Logf("%s\n%s\n%s\n%s", log, diff, plan, done)
