@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,8 +23,12 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/status"
 )
 
-// pageEntries is the number of entries of a page.
-const pageEntries = 200
+// pageEntries is the number of entries of a page. A search returns the entries found in searchTime.
+const (
+	pageEntries = 200
+	searchTime  = 5 * time.Second
+	searchPause = 50 * time.Millisecond
+)
 
 // reading asks the API with the rights of the user.
 type reading struct {
@@ -71,10 +76,12 @@ func (r *reading) scope() []string {
 	return r.namespaces
 }
 
-// readEntries returns a page of entries, and goes on while a search has found none in time.
+// readEntries returns a page of entries. It goes on where the server ended a search early, for about searchTime.
 func (r *reading) readEntries(ctx context.Context, namespace, zone string, parameters map[string]string) (*v1alpha1.ZoneEntries, error) {
 	all := &v1alpha1.ZoneEntries{}
-	for {
+	within, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	for asking := ctx; ; asking = within {
 		request := r.api.RESTClient().Get().Namespace(namespace).Resource("zones").Name(zone).SubResource("entries").
 			Param("limit", strconv.Itoa(pageEntries-len(all.Entries)))
 		for name, value := range parameters {
@@ -83,14 +90,19 @@ func (r *reading) readEntries(ctx context.Context, namespace, zone string, param
 			}
 		}
 		var page v1alpha1.ZoneEntries
-		if err := request.Do(ctx).Into(&page); err != nil {
+		if err := request.Do(asking).Into(&page); err != nil {
+			if asking == within && within.Err() != nil && ctx.Err() == nil {
+				return all, nil
+			}
 			return nil, err
 		}
 		page.Entries = append(all.Entries, page.Entries...)
 		all = &page
-		if parameters["continue"] = page.Metadata.Continue; page.Metadata.Continue == "" || len(all.Entries) >= pageEntries {
+		parameters["continue"] = page.Metadata.Continue
+		if page.Metadata.Continue == "" || len(all.Entries) >= pageEntries || within.Err() != nil {
 			return all, nil
 		}
+		wait(within, searchPause)
 	}
 }
 

@@ -105,7 +105,9 @@ type entriesPart struct {
 	Entries      []v1alpha1.Entry
 	Sources      bool
 	Next         string
-	Lack         *lack
+	// Searching is true if the search has not ended, and goes on by Next.
+	Searching bool
+	Lack      *lack
 }
 
 func fillEntries(ctx context.Context, r *reading, p *zonePage, asked url.Values) {
@@ -127,6 +129,7 @@ func fillEntries(ctx context.Context, r *reading, p *zonePage, asked url.Values)
 	}
 	part.Entries, part.Serial = list.Entries, list.Serial
 	if list.Metadata.Continue != "" {
+		part.Searching = len(list.Entries) < pageEntries
 		part.Next = p.Path("") + "?" + url.Values{"search": {part.Search}, "type": {part.Type},
 			"continue": {list.Metadata.Continue}}.Encode()
 	}
