@@ -37,10 +37,13 @@ type api struct {
 	forbidden bool
 	// unfollowed has the verbs refused to lists by their namespace, "" for all.
 	unfollowed map[string]string
-	mu         sync.Mutex
-	requests   []string
-	serial     int64
-	changed    chan struct{}
+	// values are further ones of each step. The user may not read users of all namespaces if masked.
+	values   int
+	masked   bool
+	mu       sync.Mutex
+	requests []string
+	serial   int64
+	changed  chan struct{}
 }
 
 func (a *api) makeZone() *v1alpha1.Zone {
@@ -104,8 +107,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(http.StatusOK, &v1alpha1.ZoneEntries{TypeMeta: metav1.TypeMeta{Kind: "ZoneEntries", APIVersion: "kubi.zone/v1alpha1"},
 			Serial: serial, Entries: []v1alpha1.Entry{entry}})
 	case strings.HasSuffix(path, "/changes"):
-		answer(http.StatusOK, map[string]any{"kind": "ZoneChanges", "changes": []v1alpha1.ZoneChange{{From: 1, To: serial, By: hostile,
-			Record: &entry.Sources[0], Added: []v1alpha1.Entry{entry}}}})
+		a.serveHistory(w, r)
 	case strings.HasSuffix(path, "/zones/zone"):
 		answer(http.StatusOK, a.makeZone())
 	case strings.HasSuffix(path, "/zones"):

@@ -52,14 +52,14 @@ func (p *zonePage) Unmet() (wrong []metav1.Condition) {
 	return wrong
 }
 
-// Commands are those for what the page shows.
+// Commands print the content of the page.
 func (p *zonePage) Commands() []string {
 	at := p.Zone.Namespace + "/" + p.Zone.Name
 	switch p.Tab {
 	case "":
 		return []string{command("kubectl", "kubizone", "export", at)}
 	case "history":
-		return []string{command("kubectl", "kubizone", "changes", at, "--follow")}
+		return []string{command("kubectl", "kubizone", "log", at, "--follow")}
 	case "delivery":
 		return []string{command("kubectl", "kubizone", "verify", at)}
 	case "rules":
