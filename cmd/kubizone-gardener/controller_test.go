@@ -549,22 +549,22 @@ func TestErrors_haveACodeEach(t *testing.T) {
 	})
 	s.makeNamespace(t, "neighbour", nil)
 	s.putRecord(t, landscape, "filler.small.example.", "A", "192.0.2.1")
-	// Namespaces with budgets (S9.3): storage is full, or a minute's writes are spent.
+	// Namespaces with budgets (S9.3): storage is full, or a minute's writes are spent, just before the case.
 	budgets := map[string]string{"full": "stored=1", "hasty": "written=1"}
 	kubeconfigs := map[string]string{}
-	for namespace, budget := range budgets {
+	for namespace := range budgets {
 		kubeconfigs[namespace] = s.makeAccount(t, namespace, "gardener", recordRules)
 		s.makeZone(t, namespace+".example", namespace)
-		if namespace == "hasty" {
-			s.putRecord(t, namespace, "filler.hasty.example.", "A", "192.0.2.1")
-		}
-		if _, err := s.kube.CoreV1().Namespaces().Patch(t.Context(), namespace, types.MergePatchType, []byte(`{"metadata":{"annotations":{"kubi.zone/budget":"`+budget+`"}}}`), metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
 	}
 	inNamespace := func(namespace string) func(*gardenlet.Values, map[string]string) {
 		return func(v *gardenlet.Values, secret map[string]string) {
 			secret["namespace"], secret["kubeconfig"], v.DNSName = namespace, kubeconfigs[namespace], "api."+namespace+".example"
+			s.putRecord(t, namespace, "filler."+namespace+".example.", "A", "192.0.2.1")
+			patch := []byte(`{"metadata":{"annotations":{"kubi.zone/budget":"` + budgets[namespace] + `"}}}`)
+			_, err := s.kube.CoreV1().Namespaces().Patch(t.Context(), namespace, types.MergePatchType, patch, metav1.PatchOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	s.putRecord(t, "neighbour", "held.shared.example.", "A", "192.0.2.1")

@@ -32,6 +32,7 @@ type movingWorld struct {
 	labels   map[string]string // by work id: equal in worlds with equal histories
 	walks    map[string]*walk  // by label
 	retried  []int             // writes to retry
+	steps    int               // of all cascades, except locked
 	freed    bool              // a write may have freed names
 }
 
@@ -39,7 +40,7 @@ type walk struct {
 	work *law.Work
 	next func() (stage, bool)
 	stop func()
-	at   string // kind of the last stage, but "locked"
+	at   string // kind of the last stage, except "locked"
 	// locked is set while other cascades have to move first.
 	locked bool
 	rest   []candidate
@@ -235,8 +236,8 @@ func (m *movingWorld) walkOf(label string, atOnce int) *walk {
 	return x
 }
 
-// walkTo executes a cascade up to a stage. At names that another cascade has locked, all that cascade's records move
-// first.
+// walkTo executes a cascade up to a stage. At names that another cascade has locked, that cascade's records move first:
+// all of them, or if it meets names locked by this cascade, those before.
 func (m *movingWorld) walkTo(x *walk, kind string) {
 	for x != nil && x.at != kind && x.at != "ended" {
 		s, ok := x.next()
@@ -244,24 +245,36 @@ func (m *movingWorld) walkTo(x *walk, kind string) {
 			return
 		}
 		if s.kind != "locked" {
+			m.steps++
 			x.at = s.kind
 			continue
 		}
-		if x.locked {
-			panicInvariant("two cascades wait for each other")
-		}
+		before, first := m.steps, !m.waits()
 		x.locked = true
 		for _, work := range slices.Clone(m.outbox) {
-			if other := m.walkOf(m.labels[work.ID], 1); other != x && other != nil && !other.locked && !other.hasMoved() {
+			if other := m.walkOf(m.labels[work.ID], 1); other != nil && !other.locked && !other.hasMoved() {
 				m.walkTo(other, "unlocked")
 			}
 		}
 		x.locked = false
-		if s, ok = x.next(); ok && s.kind == "locked" {
+		if m.steps > before {
+			continue
+		}
+		if first {
 			panicInvariant("a name stays locked: %s", s.object)
 		}
-		x.at = s.kind
+		return
 	}
+}
+
+// waits reports whether a cascade is locked.
+func (m *movingWorld) waits() bool {
+	for _, x := range m.walks {
+		if x.locked {
+			return true
+		}
+	}
+	return false
 }
 
 func (x *walk) hasMoved() bool { return slices.Contains([]string{"unlocked", "tried", "ended"}, x.at) }

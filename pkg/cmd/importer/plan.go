@@ -81,6 +81,9 @@ func (p *Planner) AddFlags(flags *pflag.FlagSet) {
 // Files returns the files of -f.
 func (p *Planner) Files() []string { return p.options.files }
 
+// Prunes reports whether the plan removes objects that the manifests lack.
+func (p *Planner) Prunes() bool { return p.options.prune }
+
 // Plan asks the server. The plan is incomplete beside an error, or nil.
 func (p *Planner) Plan(ctx context.Context, in io.Reader, progress io.Writer) (*Plan, error) {
 	return p.options.makePlan(ctx, nil, in, progress)

@@ -23,6 +23,8 @@ type review struct {
 	plan    *importer.Plan
 	failed  error
 	reasons []string
+	// prunes is true if the plan has the objects that the files lack.
+	prunes bool
 }
 
 func (r *review) isRefused() bool {
@@ -38,6 +40,11 @@ func (r *review) renderMarkdown() string {
 		b.WriteString("**The plan failed**: the log of the job says why.\n\n") // an error may have addresses
 	case r.isRefused():
 		b.WriteString("**Refused.**\n\n")
+	case r.plan == nil:
+		b.WriteString("**Files alone**: without a kubeconfig there is no plan, and neither releases nor removals are judged.\n\n")
+	}
+	if r.plan != nil && !r.prunes {
+		b.WriteString("Removals are not judged: without a label (`--prune -l`) the plan keeps objects that the files lack.\n\n")
 	}
 	for _, reason := range r.reasons {
 		b.WriteString("- " + output.Code(reason) + "\n")
@@ -57,8 +64,6 @@ func (r *review) renderMarkdown() string {
 	}
 	if r.plan != nil {
 		b.WriteString(r.plan.Markdown())
-	} else if r.failed == nil {
-		b.WriteString("Without a server there is no plan.\n")
 	}
 	return b.String()
 }

@@ -227,7 +227,7 @@ func TestJobs(t *testing.T) {
 				"releases: "}},
 			{"allowed", map[string]string{"FILES": taken, "ALLOW_RELEASES": "true"}, userToken, false, 0, []string{"releases: "}},
 			{"a wrong file", map[string]string{"FILES": wrong}, userToken, false, 1, []string{"**Refused.**", "### Files", "192.0.2.700"}},
-			{"texts of tenants", map[string]string{"FILES": hostile}, userToken, false, 0, []string{"````diff\n", "@everyone"}},
+			{"texts of tenants", map[string]string{"FILES": hostile}, userToken, false, 0, []string{"````diff\n", "@everyone", "Removals are not judged"}},
 			{"settings that a shell would run", map[string]string{"FILES": "$(touch " + touched + ");`touch " + touched + "`", "NAME": "x"},
 				userToken, false, 2, nil},
 			{"a fork", map[string]string{"FILES": added}, readToken, true, 0, nil},
@@ -256,7 +256,7 @@ func TestJobs(t *testing.T) {
 		}
 		j.kubeconfig = ""
 		if out, code := j.runJob(t, userToken, false, map[string]string{"FILES": same}); code != 0 ||
-			!strings.Contains(s.comments[0].Body, "Without a server there is no plan.") {
+			!strings.Contains(s.comments[0].Body, "**Files alone**") {
 			t.Errorf("without a kubeconfig: %d\n%s\n%v", code, out, s.comments)
 		}
 	})

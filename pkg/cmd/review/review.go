@@ -76,7 +76,7 @@ func (o *options) run(ctx context.Context, in io.Reader, out, progress io.Writer
 	case o.withoutServer && len(o.planner.Files()) == 0:
 		return errors.New("--without-server judges the files of -f: name some")
 	}
-	r := &review{}
+	r := &review{prunes: o.planner.Prunes()}
 	var err error
 	if files := o.planner.Files(); len(files) > 0 {
 		if r.lint, err = lint.JudgeFiles(files, in); err != nil {
@@ -101,7 +101,7 @@ func (o *options) run(ctx context.Context, in io.Reader, out, progress io.Writer
 	case planned != nil:
 		return planned
 	case r.isRefused():
-		return program.No("the review refuses the branch: see above")
+		return program.No("the review refuses the branch: change it, or have a flag of kubectl kubizone review -h let it through")
 	}
 	return nil
 }

@@ -14,9 +14,9 @@ import (
 
 var (
 	// ErrBehind is returned if a zone is not current.
-	ErrBehind = program.No("not all zones are current: see above")
+	ErrBehind = program.No("not all zones are current; kubectl kubizone why ZONE names the cause")
 	// ErrUnread is returned if no zone could be read.
-	ErrUnread = errors.New("no zone could be read: see above")
+	ErrUnread = errors.New("no zone could be read; kubectl kubizone doctor names the cause")
 )
 
 // Overview is the state of an installation, or of some namespaces.
