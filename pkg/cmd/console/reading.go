@@ -52,8 +52,11 @@ func newReading(config *rest.Config, asked, own string) (*reading, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	r := &reading{config: config, objects: objects, api: objects.KubizoneV1alpha1(), namespaces: status.Scope(asked), own: own}
-	r.status, err = status.NewReader(config, r.namespaces, own)
-	return r, err
+	if r.status, err = status.NewReader(config, r.namespaces, own); err != nil {
+		return nil, err
+	}
+	r.status.Most = overviewMost
+	return r, nil
 }
 
 // readOnly refuses requests to change an object (C1).
