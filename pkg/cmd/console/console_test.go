@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -245,6 +246,26 @@ func TestDoor_admitsOnceAndForAMinute(t *testing.T) {
 	if at := regexp.MustCompile(`url=(http://[^"]+)"`).FindStringSubmatch(text); info.Mode().Perm() != 0o600 || at == nil ||
 		open(at[1]) != http.StatusOK {
 		t.Errorf("the file of mode %s:\n%s", info.Mode(), text)
+	}
+}
+
+// The console replaces and removes its file, so that no other file or link may be there.
+func TestOpenFile_isNew(t *testing.T) {
+	dir := t.TempDir()
+	kept, link, fresh := filepath.Join(dir, "kept"), filepath.Join(dir, "link"), filepath.Join(dir, "fresh")
+	must.Succeed(t, errors.Join(os.WriteFile(kept, []byte("precious"), 0o600), os.Symlink(filepath.Join(dir, "nowhere"), link)))
+	for path, want := range map[string]string{kept: "remove it, or name another", link: "remove it, or name another",
+		filepath.Join(dir, "none", "file"): "name a new file in a directory"} {
+		if _, err := (&options{file: path}).placeFile(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+	if text := must.Get(os.ReadFile(kept))(t); string(text) != "precious" {
+		t.Errorf("the file has %q", text)
+	}
+	at := must.Get((&options{file: fresh}).placeFile())(t)
+	if info := must.Get(os.Stat(at))(t); at != fresh || info.Mode().Perm() != 0o600 {
+		t.Errorf("%s of mode %s", at, info.Mode())
 	}
 }
 
