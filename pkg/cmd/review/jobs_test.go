@@ -195,7 +195,7 @@ func TestJobs(t *testing.T) {
 		v1alpha1.AnnotationDefaultClass+": \"true\"}}\nspec: {namespaces: {names: [platform]}, "+
 		"webhook: {server: \"https://192.0.2.1\"}}\n---"+before+makeRecords("platform", "w", 1, 12)+
 		strings.ReplaceAll(makeRecords("team-a", "x.a", 1, 1),
-		"x.a1", "x1.a"))
+			"x.a1", "x1.a"))
 	server := standalone.Start(t, func(o *up.Options) { o.Load = []string{present} })
 	records := must.Get(server.KubizoneV1alpha1().Records("").List(t.Context(), metav1.ListOptions{}))(t)
 	if len(records.Items) != 13 {
