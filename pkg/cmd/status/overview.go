@@ -40,6 +40,8 @@ type Overview struct {
 	Records []RecordCount `json:"records,omitempty"`
 	// Installation is absent without the right to get it.
 	Installation *v1alpha1.InstallationStatus `json:"installation,omitempty"`
+	// Partial are lists of which only the first objects by name were read, those of Reader.Most.
+	Partial []string `json:"partial,omitempty"`
 	// Unread are lists and objects that could not be read.
 	Unread []Unread `json:"unread,omitempty"`
 	// ZonesRead is true if the zones of a namespace were read.
