@@ -127,3 +127,52 @@ func TestAlerts_nameSections(t *testing.T) {
 		t.Errorf("%s: %s is no alert", page, section)
 	}
 }
+
+// Each promise has a test, and its series and alert exist.
+func TestPromises_areMeasured(t *testing.T) {
+	alerts, tests := map[string]bool{}, map[string]bool{}
+	for _, one := range readAlerts(t) {
+		alerts[one.Alert] = true
+	}
+	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	for _, root := range []string{"../../pkg", ".."} {
+		must.Succeed(t, filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, "_test.go") {
+				for _, found := range function.FindAllSubmatch(must.Get(os.ReadFile(path))(t), -1) {
+					tests[string(found[1])] = true
+				}
+			}
+			return err
+		}))
+	}
+	series := string(must.Get(os.ReadFile("../metrics/testdata/metrics.txt"))(t))
+	page := string(must.Get(os.ReadFile("../../docs/promises.md"))(t))
+	rows := regexp.MustCompile(`(?m)^\| ([^|]*[a-z][^|]*)\|[^|]*\|([^|]*)\|([^|]*)\|([^|]*)\|$`).FindAllStringSubmatch(page, -1)
+	if len(rows) < 10 {
+		t.Fatalf("the page has %d rows", len(rows))
+	}
+	names := func(cell string) []string {
+		return strings.Fields(strings.NewReplacer("`", " ", ",", " ").Replace(cell))
+	}
+	for _, row := range rows[1:] {
+		for _, name := range names(row[2]) {
+			if strings.HasPrefix(name, "kubizone_") && !regexp.MustCompile(`(?m)^`+name+`[ {]`).MatchString(series) {
+				t.Errorf("%s: there is no series %s", row[1], name)
+			}
+		}
+		for _, name := range names(row[3]) {
+			if !alerts[name] {
+				t.Errorf("%s: there is no alert %s", row[1], name)
+			}
+		}
+		measured := names(row[4])
+		if len(measured) == 0 {
+			t.Errorf("%s: no test", row[1])
+		}
+		for _, name := range measured {
+			if !tests[name] {
+				t.Errorf("%s: there is no test %s", row[1], name)
+			}
+		}
+	}
+}

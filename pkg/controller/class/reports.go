@@ -64,8 +64,8 @@ func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delive
 	return fresh
 }
 
-// takeDelivery stores the state in a Delivery, or removes it if nil. If the Loop has reported the delivery, only another
-// worker's confirmation of a later serial counts: that worker was faster.
+// takeDelivery stores the state in a Delivery, or removes it if nil. If the Loop has reported the delivery, only
+// another worker's confirmation of a later serial counts: that worker was faster.
 func (r *reports) takeDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
