@@ -34,6 +34,8 @@ type Program struct {
 	// Name begins each error.
 	Name string
 	Root *cobra.Command
+	// Explain adds the next step to an error, if set.
+	Explain func(error) error
 	// verbosity and format of the log.
 	verbosity int
 	format    string
@@ -290,7 +292,7 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	out, stderr = output.NewWriter(out), output.NewWriter(stderr)
 	p.Root.SetOut(out)
 	p.Root.SetErr(stderr)
-	command, err := p.Root.ExecuteContextC(ctx)
+	command, err := p.Root.ExecuteContextC(context.WithValue(ctx, noteKey{}, stderr))
 	if err == nil {
 		return 0
 	}
@@ -298,6 +300,9 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	isNo := errors.As(err, &no)
 	if isNo && err.Error() == "" {
 		return exitNo
+	}
+	if p.Explain != nil && !isNo {
+		err = p.Explain(err)
 	}
 	if command == p.Root && !strings.Contains(err.Error(), "--help") {
 		err = p.explainUnknown(err)
@@ -311,6 +316,15 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 		return exitNo
 	}
 	return exitFailed
+}
+
+type noteKey struct{}
+
+// Note prints a line to the standard error of the command with this context, if there is one.
+func Note(ctx context.Context, line string) {
+	if to, ok := ctx.Value(noteKey{}).(io.Writer); ok {
+		_, _ = terminal.Fprintf(to, "%s\n", line)
+	}
 }
 
 // explainUnknown adds similar commands to an error of the root command. As the root has no function, the error means an
