@@ -5,7 +5,6 @@ package updatekey
 
 import (
 	"context"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -17,7 +16,6 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
-	"kubi.zone/kubizone/pkg/registry/kind"
 	"kubi.zone/kubizone/pkg/update"
 )
 
@@ -44,18 +42,10 @@ func (*ShareREST) Destroy() {}
 // Create returns the Records that updates made in the zone for the namespace, at names covered by the key.
 func (r *ShareREST) Create(ctx context.Context, object string, obj runtime.Object, validate rest.ValidateObjectFunc,
 	_ *metav1.CreateOptions) (runtime.Object, error) {
-	request, ok := obj.(*v1alpha1.UpdateRequest)
-	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("not an UpdateRequest: %T", obj))
-	}
-	if err := kind.ValidateObject(ctx, request, validate); err != nil {
-		return nil, err
-	}
-	got, err := r.keys.Get(ctx, object, &metav1.GetOptions{})
+	request, key, err := readRequest(ctx, r.keys, object, obj, validate)
 	if err != nil {
 		return nil, err
 	}
-	key := got.(*v1alpha1.UpdateKey)
 	apex, err := name.Parse(request.Spec.Zone)
 	if err != nil {
 		return nil, apierrors.NewBadRequest("spec.zone: " + err.Error())
