@@ -16,11 +16,13 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/registry/kind"
 	"kubi.zone/kubizone/pkg/update"
 )
 
 // ShareREST is the subresource share: the records of a zone that an UpdateKey may transfer (spec.transfer: Own).
 type ShareREST struct {
+	kind.Endpoint
 	keys    rest.Getter
 	records rest.Lister
 	zones   Zones
@@ -30,14 +32,8 @@ var _ rest.NamedCreater = (*ShareREST)(nil)
 
 // NewShareREST returns a ShareREST.
 func NewShareREST(keys rest.Getter, records rest.Lister, zones Zones) *ShareREST {
-	return &ShareREST{keys, records, zones}
+	return &ShareREST{kind.Endpoint{Object: &v1alpha1.UpdateRequest{}}, keys, records, zones}
 }
-
-// New returns an empty object, for discovery.
-func (*ShareREST) New() runtime.Object { return &v1alpha1.UpdateRequest{} }
-
-// Destroy does nothing.
-func (*ShareREST) Destroy() {}
 
 // Create returns the Records that updates made in the zone for the namespace, at names covered by the key.
 func (r *ShareREST) Create(ctx context.Context, object string, obj runtime.Object, validate rest.ValidateObjectFunc,

@@ -61,6 +61,7 @@ var ErrTooManyRecords = errors.New("the namespace has more Records at the names 
 
 // UpdateREST is the subresource update, to which primaries post messages.
 type UpdateREST struct {
+	kind.Endpoint
 	keys   rest.Getter
 	writer *Writer
 	report ReportRefused
@@ -73,14 +74,8 @@ var _ rest.NamedCreater = (*UpdateREST)(nil)
 
 // NewUpdateREST returns an UpdateREST.
 func NewUpdateREST(keys rest.Getter, writer *Writer, report ReportRefused) *UpdateREST {
-	return &UpdateREST{keys, writer, report}
+	return &UpdateREST{kind.Endpoint{Object: &v1alpha1.UpdateRequest{}}, keys, writer, report}
 }
-
-// New returns an empty object, for discovery.
-func (*UpdateREST) New() runtime.Object { return &v1alpha1.UpdateRequest{} }
-
-// Destroy does nothing.
-func (*UpdateREST) Destroy() {}
 
 // Create calls Writer.Apply for a message, and reports a refusal. The status has the RCODE; an error means an unknown
 // outcome, or a retry.
