@@ -312,8 +312,8 @@ func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.Namespac
 	t.adopted[key] = append(t.adopted[key], record)
 }
 
-// coversSet reports whether adopted Records have every value of s, and their TTL: a Record made by hand gets no second
-// Record.
+// coversSet reports whether adopted Records have every value of s, and returns their TTL. So a Record made by hand gets
+// no second Record.
 func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok bool) {
 	fqdn, err := s.owner.In(to.fqdn)
 	if err != nil {

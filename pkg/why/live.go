@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
+	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/verify"
 )
 
@@ -159,6 +160,16 @@ func valuesOf(rows []zonefile.RR, at name.Name, of rdata.Type) (data []string) {
 	return slices.Compact(data)
 }
 
+func serialIn(answer *verify.Answer, zone name.Name) (at serial.Serial, found bool) {
+	for _, data := range valuesOf(answer.Answer, zone, rdata.SOA) {
+		if fields := strings.Fields(data); len(fields) > 2 {
+			_, err := fmt.Sscan(fields[2], &at)
+			return at, err == nil
+		}
+	}
+	return 0, false
+}
+
 // enclosing returns the apex of the zone that encloses a name, by the SOA in the resolver's answer.
 func (q *questions) enclosing(ctx context.Context, at name.Name) (name.Name, error) {
 	answer, err := q.resolve(ctx, at, rdata.SOA)
@@ -221,7 +232,7 @@ func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 	for _, host := range hosts[:min(len(hosts), maxHosts)] {
 		server := Server{Of: host, OwnSerial: z.Object == nil}
 		if address := addresses[host]; address != "" {
-			server.Address = addressOf(address)
+			server.Address = transfer.AddPort(address)
 		} else {
 			server.Address = q.findAddress(ctx, host)
 		}
@@ -272,11 +283,8 @@ func (q *questions) askServer(ctx context.Context, server string, f *Facts) Serv
 		return a
 	}
 	a.RCode, a.Authoritative = soa.RCode, soa.Authoritative
-	for _, data := range valuesOf(soa.Answer, zone, rdata.SOA) {
-		if fields := strings.Fields(data); soa.Authoritative && len(fields) > 2 {
-			_, err := fmt.Sscan(fields[2], &a.Serial)
-			a.HasSOA = err == nil
-		}
+	if soa.Authoritative {
+		a.Serial, a.HasSOA = serialIn(soa, zone)
 	}
 	if f.Asked == zone && f.Type == rdata.SOA {
 		return a
@@ -327,15 +335,8 @@ func (q *questions) askParents(ctx context.Context, z *ZoneFacts) {
 
 // hasSerialOf reports whether a resolver's answer has the serial of this zone; another zone may have the name.
 func (z *ZoneFacts) hasSerialOf(answer *verify.Answer) bool {
-	for _, data := range valuesOf(answer.Answer, z.FQDN, rdata.SOA) {
-		var at serial.Serial
-		fields := strings.Fields(data)
-		if _, err := fmt.Sscan(fields[min(2, len(fields)-1)], &at); err == nil && (at == serial.Serial(z.Object.Status.SettledSerial) ||
-			at == serial.Serial(z.Object.Status.Serial)) {
-			return true
-		}
-	}
-	return false
+	at, found := serialIn(answer, z.FQDN)
+	return found && (at == serial.Serial(z.Object.Status.SettledSerial) || at == serial.Serial(z.Object.Status.Serial))
 }
 
 // askKeys asks whether a zone with DS has keys.
@@ -382,7 +383,6 @@ func (q *questions) askParent(ctx context.Context, p *ParentFacts) error {
 			failure = fmt.Errorf("%s, a server of %s: %w", host, above, err)
 			continue
 		}
-		p.Server = host
 		p.NS = valuesOf(append(slices.Clone(ns.Answer), ns.Authority...), p.Zone, rdata.NS)
 		if ds, err := q.sendOnce(ctx, verify.Question{Server: server, Name: p.Zone, Type: rdata.DS}); err == nil {
 			p.DS = keyTags(valuesOf(ds.Answer, p.Zone, rdata.DS))

@@ -35,7 +35,7 @@ type planOptions struct {
 	format                *output.Format
 }
 
-// Results are the results of the commands by their kinds.
+// Results returns an empty result of the commands for each kind of JSON document.
 func Results() map[string]any { return map[string]any{"Plan": Plan{}, "Import": imported{}} }
 
 // Kinds other than plannedKinds do not affect zones.
@@ -83,12 +83,12 @@ func (p *Planner) Files() []string { return p.options.files }
 // Prunes reports whether the plan removes objects that the manifests lack.
 func (p *Planner) Prunes() bool { return p.options.prune }
 
-// Plan asks the server. The plan is incomplete beside an error, or nil.
+// Plan has the server decide the manifests in a dry run. With an error, the plan is incomplete or nil.
 func (p *Planner) Plan(ctx context.Context, in io.Reader, progress io.Writer) (*Plan, error) {
 	return p.options.makePlan(ctx, nil, in, progress)
 }
 
-// makePlan returns an incomplete plan, or nil, with an error.
+// makePlan returns a plan; with an error, the plan is incomplete or nil.
 func (o *planOptions) makePlan(ctx context.Context, arguments []string, in io.Reader, progress io.Writer) (*Plan, error) {
 	manifests := len(o.files)+len(o.kustomizations) > 0
 	switch {

@@ -206,8 +206,8 @@ func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone
 	return of, nil
 }
 
-// foreseeHold returns why the zone is or would be held, or "". A name that other Records keep counts as removed, so a
-// hold is predicted too often, never too rarely.
+// foreseeHold returns why the zone is or would be held for a mass deletion, or "". A name that other Records keep
+// counts as removed, so a hold is predicted too often, never too rarely.
 func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -266,7 +266,7 @@ func (z *ZonePlan) Removed() (n int) {
 	return n
 }
 
-// IsRemoved reports whether the Zone itself goes.
+// IsRemoved reports whether the plan removes the Zone itself.
 func (z *ZonePlan) IsRemoved() bool {
 	return z.write != nil && z.write.ZoneBefore != nil && z.write.ZoneAfter == nil
 }
@@ -313,7 +313,7 @@ func (z *ZonePlan) describeClasses() string {
 	return strings.Join(z.Classes, ", ")
 }
 
-// Summary counts the objects.
+// Summary returns the numbers of objects as a text.
 func (r *Plan) Summary() string {
 	text := r.Counts.String()
 	if r.PassedOver > 0 {

@@ -39,8 +39,8 @@ func (g *gate) judgePlan(plan *importer.Plan) (reasons []string) {
 		}
 		switch {
 		case z.Unread && removed > 0 && g.maxRemoved < 100:
-			reasons = append(reasons, fmt.Sprintf("%s loses values in %d RRsets of an unknown number: you lack the right to get the Zone",
-				z.Zone, removed))
+			reasons = append(reasons, fmt.Sprintf("%s loses values in %d RRsets of an unknown number: you lack the right to get the "+
+				"Zone; give it to the user of the job", z.Zone, removed))
 		case z.IsRemoved():
 			if !g.allowZones {
 				reasons = append(reasons, fmt.Sprintf("the Zone %s goes; --allow-zone-removal lets that through", z.Zone))

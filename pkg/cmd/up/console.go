@@ -40,7 +40,7 @@ func clientProgram() string {
 }
 
 // startConsole runs the client's console until the parts stop, and prints its lines. Its standard input ends with this
-// process, so it never stays behind. The failure of a console ends no other part.
+// process, so the console never stays behind. The failure of a console ends no other part.
 func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfig string) {
 	if client == "" {
 		return

@@ -47,13 +47,13 @@ type Kind[T Object] struct {
 
 	// Adopted is true if the server owns the label of the adopting zone (S6.12).
 	Adopted bool
-	// Keep sets other server-set fields. before is empty for a new object.
+	// Keep adjusts server-set fields of after. before is empty for a new object.
 	Keep func(ctx context.Context, after, before T)
 	// Conditional is true if a PUT without resourceVersion is refused.
 	Conditional    bool
 	Validate       func(T) field.ErrorList
 	ValidateUpdate func(after, before T) field.ErrorList
-	// Warn is for a new or changed spec; WarnUpdate, if set, for all updates.
+	// Warn returns warnings about a new or changed spec. WarnUpdate, if set, replaces Warn for all updates.
 	Warn       func(T) []string
 	WarnUpdate func(ctx context.Context, after, before T) []string
 	// Check checks other objects and rights, after admission. before is empty for a new object.
@@ -177,7 +177,7 @@ func (r *REST[T]) ShortNames() []string { return r.of.ShortNames }
 // Categories are those of the Kind.
 func (r *REST[T]) Categories() []string { return r.of.Categories }
 
-// Create creates an object. It also decides a dry run.
+// Create creates an object. In a dry run it calls Decide.
 func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	ctx, errs := withErrors(ctx)
@@ -193,7 +193,7 @@ func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.V
 	return out, nil
 }
 
-// Update updates an object, or creates it for a server-side apply. It also decides a dry run.
+// Update updates an object, or creates it for a server-side apply. In a dry run it calls Decide.
 func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	info = explained{info}
@@ -214,7 +214,7 @@ func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObje
 	return out, created, nil
 }
 
-// Delete deletes an object, or marks it for deletion. It also decides a dry run.
+// Delete deletes an object, or marks it for deletion. In a dry run it calls Decide.
 func (r *REST[T]) Delete(ctx context.Context, name string, further rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object,
 	bool, error) {
 	further = r.checkDeletion(further, options)
@@ -239,7 +239,7 @@ func (r *REST[T]) DeleteCollection(ctx context.Context, further rest.ValidateObj
 	return r.Store.DeleteCollection(ctx, r.checkDeletion(further, options), options, list)
 }
 
-// ValidateObject has admission validate an object that is not stored. validate may be nil.
+// ValidateObject calls validate (admission), which may be nil, for an object that is not stored.
 func ValidateObject(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc) error {
 	if validate == nil {
 		return nil

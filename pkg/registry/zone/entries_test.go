@@ -387,7 +387,7 @@ func TestEntries_refused(t *testing.T) {
 
 func TestEntries_concurrencyIsBounded(t *testing.T) {
 	views := &held{block: true}
-	d := openDoor(t, views, func(s *streams) { s.readSlots, s.viewTimeout = newSlots(1), time.Minute })
+	d := openDoor(t, views, func(s *streams) { s.readSlots, s.viewTimeout = newSlots(1, 1), time.Minute })
 	ctx, cancel := context.WithCancel(context.Background())
 	req := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, d.URL+"/example-org/entries", nil))(t)
 	done := make(chan struct{})
@@ -413,7 +413,7 @@ func TestEntries_concurrencyIsBounded(t *testing.T) {
 
 // Attack 89: while tenants use all their slots, readers of all zones, such as the primary, are served.
 func TestEntries_tenantsLeaveSlotsForThePrimary(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, func(s *streams) { s.readSlots = newSlots(4) })
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, func(s *streams) { s.readSlots = newSlots(4, 4) })
 	for _, path := range []string{"/example-org/entries", "/example-org/changes?watch=true"} {
 		slots := d.streams.readSlots
 		if strings.Contains(path, "watch") {
