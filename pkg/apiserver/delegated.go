@@ -55,12 +55,12 @@ type Delegated struct {
 	ACME           ACME
 	Budgets        budget.Limits
 	History        history.Config
-	// PeerCertFile is the certificate of the etcd in this process among its peers; "": none.
+	// PeerCertFile is the peer certificate of the etcd member in this process; "": none.
 	PeerCertFile string
 }
 
 const (
-	// With client-go's defaults (5, 10) admission's requests of absent namespaces would queue for seconds.
+	// With client-go's defaults (5, 10) admission's requests for absent namespaces would queue for seconds.
 	coreQPS, coreBurst = 50, 100
 	// authenticationTimeout makes an unresponsive kube-apiserver an error at startup.
 	authenticationTimeout = 10 * time.Second

@@ -84,7 +84,7 @@ type Server struct {
 	budgets   *budget.Budgets // nil: no budgets
 	sender    *history.Sender // nil: none
 	announcer announcer
-	// core is kube-apiserver's client, or nil without quotas.
+	// core is a client of kube-apiserver, or nil without quotas.
 	core       kubeclient.Interface
 	closing    sync.Once
 	namespaces namespaces
@@ -162,7 +162,7 @@ type storageOptions struct {
 type ACME struct {
 	// Serve enables the group acme.kubi.zone.
 	Serve bool
-	// ClusterIssuers are namespaces whose solvers may solve challenges of ClusterIssuers.
+	// ClusterIssuers lists the namespaces of cert-managers that may solve challenges of their ClusterIssuers.
 	ClusterIssuers []string
 }
 
@@ -296,7 +296,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		Views:         views{of.zones, s.feed.FrozenBy, s.ledger.Steps, s.ledger.HeldSteps, s.ledger.Left},
 		Stopping:      stopping,
 		Sources:       &history.Sources{Ledger: s.ledger, Records: records},
-		History:       history.Reader{Ledger: s.ledger, Records: records},
+		History:       history.Reader{Ledger: s.ledger, Records: records, Began: s.namespaces.began},
 	}); err != nil {
 		return err
 	}

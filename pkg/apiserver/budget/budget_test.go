@@ -128,7 +128,7 @@ func TestBudgets_written_S9_2(t *testing.T) {
 	})
 }
 
-func TestBudgets_topTen(t *testing.T) {
+func TestBudgets_measureNamespaces(t *testing.T) {
 	b := makeBudgets(map[string]string{"n19": "stored=unlimited"})
 	b.Recount()
 	for i := range 20 {
@@ -136,11 +136,11 @@ func TestBudgets_topTen(t *testing.T) {
 		b.Charge(fmt.Sprintf("n%d", i), (20-i)<<20)
 	}
 	b.Counted()
-	stored, written := b.findTop()
-	if len(stored) != 10 || stored[0].namespace != "n19" || stored[0].has != 20<<20 || stored[0].may != 0 || stored[1].may != 1<<30 {
+	stored, written := b.measureNamespaces()
+	if len(stored) != 20 || stored["n19"] != (sample{20 << 20, 0}) || stored["n18"] != (sample{19 << 20, 1 << 30}) {
 		t.Errorf("%v", stored)
 	}
-	if len(written) != 10 || written[0].namespace != "n0" || written[0].may != 60<<20 {
+	if len(written) != 20 || written["n0"].has <= written["n1"].has || written["n0"].may != 60<<20 {
 		t.Errorf("%v", written)
 	}
 }

@@ -4,13 +4,10 @@
 package budget
 
 import (
-	"cmp"
-	"slices"
-
 	"k8s.io/component-base/metrics"
-)
 
-const named = 10
+	"kubi.zone/kubizone/pkg/topten"
+)
 
 // Metrics are the metrics of Budgets.
 type Metrics struct {
@@ -51,22 +48,20 @@ func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
 	}
 }
 
-type sample struct {
-	namespace string
-	has, may  float64
-}
+type sample struct{ has, may float64 }
 
 // CollectWithStability implements metrics.StableCollector.
 func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
-	stored, written := m.budgets.findTop()
+	stored, written := m.budgets.measureNamespaces()
 	for _, of := range []struct {
-		samples    []sample
+		samples    map[string]sample
 		has, limit *metrics.Desc
 	}{{stored, storedDesc, storedLimitDesc}, {written, chargedDesc, chargedLimitDesc}} {
-		for _, one := range of.samples {
-			found <- metrics.NewLazyConstMetric(of.has, metrics.GaugeValue, one.has, one.namespace)
+		for _, namespace := range topten.Keys(of.samples, func(x, y sample) int { return topten.Descending(x.has, y.has) }) {
+			one := of.samples[namespace]
+			found <- metrics.NewLazyConstMetric(of.has, metrics.GaugeValue, one.has, namespace)
 			if one.may > 0 {
-				found <- metrics.NewLazyConstMetric(of.limit, metrics.GaugeValue, one.may, one.namespace)
+				found <- metrics.NewLazyConstMetric(of.limit, metrics.GaugeValue, one.may, namespace)
 			}
 		}
 	}
@@ -88,21 +83,18 @@ func (b *Budgets) Namespaces() []string {
 	return all
 }
 
-func (b *Budgets) findTop() (stored, written []sample) {
+func (b *Budgets) measureNamespaces() (stored, written map[string]sample) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	stored, written = map[string]sample{}, map[string]sample{}
 	for namespace := range b.accounts {
 		a := b.currentAccount(namespace)
 		if a.stored > 0 {
-			stored = append(stored, sample{namespace, float64(a.stored), float64(a.limits.Stored.of(b.quota()))})
+			stored[namespace] = sample{float64(a.stored), float64(a.limits.Stored.of(b.quota()))}
 		}
 		if a.charged > 0 {
-			written = append(written, sample{namespace, a.charged, b.burst(a)})
+			written[namespace] = sample{a.charged, b.burst(a)}
 		}
 	}
-	first := func(all []sample) []sample {
-		slices.SortFunc(all, func(x, y sample) int { return cmp.Or(cmp.Compare(y.has, x.has), cmp.Compare(x.namespace, y.namespace)) })
-		return all[:min(len(all), named)]
-	}
-	return first(stored), first(written)
+	return stored, written
 }

@@ -4,9 +4,6 @@
 package confirm
 
 import (
-	"cmp"
-	"maps"
-	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,23 +13,22 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/pkg/topten"
 )
-
-// namedNamespaces bounds the series of a metric with a namespace: a tenant makes namespaces.
-const namedNamespaces = 10
 
 // tally counts the waiting Records of each namespace, at the elected server.
 type tally struct {
 	metrics.BaseStableCollector
 	mu sync.Mutex
 	of map[law.Ref]waiting
-	// unconfirmed is by namespace, unready the same Records by reason, unadopted by namespace and reason.
+	// unconfirmed counts by namespace, unready the same Records by reason, unadopted by namespace and reason.
 	unconfirmed, unready map[string]int
 	unadopted            map[string]map[string]int
 	withdrawn            int
 }
 
-// waiting has reasons of conditions. ready is "" for a Record in no zone or confirmed, adopted for an adopted Record.
+// waiting has the reasons of a Record's conditions Ready and Adopted. ready is "" if confirmed or in no zone, adopted
+// is "" if adopted.
 type waiting struct {
 	ready, adopted string
 	withdrawn      bool
@@ -148,17 +144,12 @@ func (t *tally) CollectWithStability(found chan<- metrics.Metric) {
 	for reason, n := range reasons {
 		send(unadoptedDesc, n, reason)
 	}
-	for _, namespace := range findMost(totals) {
+	for _, namespace := range topten.Keys(totals, topten.Descending) {
 		for reason, n := range t.unadopted[namespace] {
 			send(unadoptedInDesc, n, namespace, reason)
 		}
 	}
-	for _, namespace := range findMost(t.unconfirmed) {
+	for _, namespace := range topten.Keys(t.unconfirmed, topten.Descending) {
 		send(unconfirmedInDesc, t.unconfirmed[namespace], namespace)
 	}
-}
-
-func findMost(counts map[string]int) []string {
-	all := slices.SortedFunc(maps.Keys(counts), func(x, y string) int { return cmp.Or(counts[y]-counts[x], cmp.Compare(x, y)) })
-	return all[:min(len(all), namedNamespaces)]
 }

@@ -5,15 +5,12 @@ package agents
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"time"
 
 	"k8s.io/component-base/metrics"
-)
 
-// namedNamespaces bounds the series, because a tenant makes namespaces.
-const namedNamespaces = 10
+	"kubi.zone/kubizone/pkg/topten"
+)
 
 // Metrics are the metrics of agents.
 type Metrics struct {
@@ -43,10 +40,7 @@ func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
 // CollectWithStability implements metrics.StableCollector.
 func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	first := m.agents.listExpiries(time.Now())
-	namespaces := slices.SortedFunc(maps.Keys(first), func(x, y string) int {
-		return cmp.Or(cmp.Compare(first[x], first[y]), cmp.Compare(x, y))
-	})
-	for _, namespace := range namespaces[:min(len(namespaces), namedNamespaces)] {
+	for _, namespace := range topten.Keys(first, cmp.Compare) {
 		found <- metrics.NewLazyConstMetric(expiryDesc, metrics.GaugeValue, float64(first[namespace]), namespace)
 	}
 }

@@ -4,9 +4,6 @@
 package signing
 
 import (
-	"cmp"
-	"maps"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -14,10 +11,8 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/topten"
 )
-
-// namedNamespaces bounds the series of a metric, since a tenant makes namespaces.
-const namedNamespaces = 10
 
 type Metrics struct {
 	metrics.BaseStableCollector
@@ -30,8 +25,8 @@ type source struct {
 	now   func() time.Time
 }
 
-// measured has the times of a signed zone: when a served signature ends first, zero if unknown, and since when servers
-// of the parent lack a change of the DS, zero if none does.
+// measured has times of a signed zone. expires is the first end of a served signature, zero if unknown. dsSince is the
+// time since which servers of the parent lack a change of the DS, zero if all have the change.
 type measured struct {
 	expires, dsSince time.Time
 }
@@ -104,10 +99,10 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	for phase, at := range begun {
 		send(phaseDesc, now.Sub(at).Seconds(), phase)
 	}
-	for _, namespace := range ds.listFirst() {
+	for _, namespace := range topten.Keys(ds, time.Time.Compare) {
 		send(dsDesc, now.Sub(ds[namespace]).Seconds(), namespace)
 	}
-	for _, namespace := range signatures.listFirst() {
+	for _, namespace := range topten.Keys(signatures, time.Time.Compare) {
 		send(signatureDesc, float64(signatures[namespace].Unix()), namespace)
 	}
 }
@@ -118,9 +113,4 @@ func (f first) note(key string, at time.Time) {
 	if was, is := f[key]; !at.IsZero() && (!is || at.Before(was)) {
 		f[key] = at
 	}
-}
-
-func (f first) listFirst() []string {
-	all := slices.SortedFunc(maps.Keys(f), func(x, y string) int { return cmp.Or(f[x].Compare(f[y]), cmp.Compare(x, y)) })
-	return all[:min(len(all), namedNamespaces)]
 }

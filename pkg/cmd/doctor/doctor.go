@@ -34,7 +34,7 @@ type Diagnosis struct {
 	Checks []Finding `json:"checks"`
 }
 
-// Results are the results of the command by their kinds.
+// Results returns an empty result of the command for each kind of JSON document.
 func Results() map[string]any { return map[string]any{"Diagnosis": Diagnosis{}} }
 
 // NewCommand returns the sub-command.

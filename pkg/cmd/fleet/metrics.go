@@ -4,9 +4,6 @@
 package fleet
 
 import (
-	"cmp"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,10 +14,8 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	listers "kubi.zone/kubizone/api/client/listers/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/topten"
 )
-
-// namedNamespaces bounds the series of a metric with a namespace: a tenant makes namespaces.
-const namedNamespaces = 10
 
 // Metrics are the metrics of the BIND servers of a fleet.
 type Metrics struct {
@@ -64,15 +59,13 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	for of, n := range count {
 		found <- metrics.NewLazyConstMetric(serversDesc, metrics.GaugeValue, float64(n), of.role, of.ready)
 	}
-	namespaces := slices.SortedFunc(maps.Keys(longest), func(x, y string) int {
-		return cmp.Or(cmp.Compare(longest[y], longest[x]), cmp.Compare(x, y))
-	})
-	for _, namespace := range namespaces[:min(len(namespaces), namedNamespaces)] {
+	for _, namespace := range topten.Keys(longest, topten.Descending) {
 		found <- metrics.NewLazyConstMetric(unreadyDesc, metrics.GaugeValue, longest[namespace].Seconds(), namespace)
 	}
 }
 
-// readyOf returns the condition Ready, or the creation of a server without it.
+// readyOf returns status and time of the condition Ready, or Unknown since the creation of a server without the
+// condition.
 func readyOf(server *bind9.Bind9Instance) (status metav1.ConditionStatus, since time.Time) {
 	if ready := meta.FindStatusCondition(server.Status.Conditions, bind9.ConditionReady); ready != nil {
 		return ready.Status, ready.LastTransitionTime.Time

@@ -42,7 +42,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.addFlags(flags, clientcmd.RecommendedConfigOverrideFlags(""))
 }
 
-// AddFlagsWithoutCluster leaves --cluster to a sub-command with another meaning.
+// AddFlagsWithoutCluster is AddFlags for a sub-command whose own flag --cluster has another meaning.
 func (o *Options) AddFlagsWithoutCluster(flags *pflag.FlagSet) {
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	names.ContextOverrideFlags.ClusterName = clientcmd.FlagInfo{}

@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
-	// The image has no file but the programs: these roots are for systems without roots.
+	// The image has no file but the programs: the package has roots for systems without roots.
 	_ "golang.org/x/crypto/x509roots/fallback"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
@@ -41,8 +41,7 @@ type Program struct {
 	format    string
 }
 
-// New returns a program with the command version alone, which names the versions of modules. Programs share only the
-// log.
+// New returns a program with a single command, version, for the versions of modules. Programs share only the log.
 func New(root *cobra.Command, modules ...string) *Program {
 	p := &Program{Name: root.Use, Root: root, format: logText}
 	text := describeBuild(root.Use, modules)
@@ -71,7 +70,7 @@ func New(root *cobra.Command, modules ...string) *Program {
 	return p
 }
 
-// Verbosity is that of the log, once flags are parsed.
+// Verbosity points to the log's verbosity, valid once flags are parsed.
 func (p *Program) Verbosity() *int { return &p.verbosity }
 
 // AddLoggingFormat adds the flag --logging-format, for programs whose log a collector reads.
@@ -164,10 +163,10 @@ var exitCodes = [][]string{
 	{"", "2", "could not"},
 }
 
-// optionsCommand is the command that lists the flags of every command, if a program has it.
+// optionsCommand is an optional command of a program that lists the flags of every command.
 const optionsCommand = "options"
 
-// Shared marks flags that the command options lists, in the place of the help of each command.
+// Shared marks flags for the command options, so that the help of each command leaves them out.
 func Shared(flags *pflag.FlagSet) {
 	flags.VisitAll(Share)
 }
@@ -250,7 +249,7 @@ func addUsage(text *output.Text, command *cobra.Command) {
 	}
 }
 
-// addFlags adds the flags of a command, the shared ones only if all is true.
+// addFlags adds the flags of a command, the shared flags only if all is true.
 func addFlags(text *output.Text, flags *pflag.FlagSet, all bool) {
 	var rows [][]string
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -273,7 +272,7 @@ func addFlags(text *output.Text, flags *pflag.FlagSet, all bool) {
 	text.Table(nil, rows)
 }
 
-// No returns an error for the answer no. The text "" prints nothing.
+// No returns an error for the answer no, exit code 1. The text "" prints nothing.
 func No(text string) error { return &noError{text} }
 
 type noError struct{ text string }
@@ -328,8 +327,8 @@ func Note(ctx context.Context, line string) {
 	}
 }
 
-// explainUnknown adds similar commands to an error of the root, which has no function of its own: the command is
-// unknown.
+// explainUnknown adds similar commands to an error of the root command. As the root has no function, the error means an
+// unknown command.
 func (p *Program) explainUnknown(err error) error {
 	var typed string
 	var commands []string

@@ -50,7 +50,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	secrets := delivering.DirectorySecrets(c.SecretsDir)
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
-	// Nothing waits for these informers.
+	// Nothing waits for the informers of this factory.
 	fleet := externalversions.NewSharedInformerFactory(client, 0)
 	servers := transferclass.NewServers(fleet)
 	known := agents.New(secrets)

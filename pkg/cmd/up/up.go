@@ -40,7 +40,7 @@ import (
 
 const shownZones = 12
 
-// Run stops the parts in order when ctx has ended (U4). It returns nil if only ctx ended the run.
+// Run runs all parts, and stops them in order when ctx has ended (U4). It returns nil if only ctx ended the run.
 func (c *Config) Run(ctx context.Context) error {
 	for _, warning := range c.Warnings {
 		c.printf("warning: %s", warning)
@@ -279,7 +279,7 @@ func (c *Config) reportServed(zones *zoneview.Set, kubeconfig string, dns netip.
 		c.printf("try: kubectl --kubeconfig %s get zones -A", kubeconfig)
 	} else {
 		one := all[0]
-		// A single zone is enough: all may be thousands.
+		// Print a single zone: there may be thousands.
 		c.printf("try: kubectl --kubeconfig %s get records -n %s", kubeconfig, one.Zone().Namespace)
 		c.printf("try: kubectl --kubeconfig %s get zone -n %s %s --subresource=entries", kubeconfig, one.Zone().Namespace, one.Zone().Name)
 		c.printf("try: dig @%s -p %d %s AXFR", dns.Addr(), dns.Port(), one.FQDN())

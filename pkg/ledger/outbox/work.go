@@ -130,7 +130,7 @@ func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time
 }
 
 // A cascade notes a damaged record in the item, and ends as if the record had been decided. The item then stays until a
-// server can read them again or finds them gone. A trial drops them, as the next round tries again.
+// server can read the noted records again or finds them gone. A trial drops them, as the next round tries again.
 
 // With more damaged records in an item, the store is damaged or the encryption configuration wrong, and the cascade
 // waits for a repair.
