@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kubi.zone/kubizone/pkg/samples"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -136,12 +137,14 @@ func TestBudgets_topTen(t *testing.T) {
 		b.Charge(fmt.Sprintf("n%d", i), (20-i)<<20)
 	}
 	b.Counted()
-	stored, written := b.findTop()
-	if len(stored) != 10 || stored[0].namespace != "n19" || stored[0].has != 20<<20 || stored[0].may != 0 || stored[1].may != 1<<30 {
-		t.Errorf("%v", stored)
+	sent := map[samples.Metric]map[string]float64{storedMetric: {}, storedLimitMetric: {}, chargedMetric: {}, chargedLimitMetric: {}}
+	b.sendSamples(func(of samples.Metric, value float64, labels ...string) { sent[of][labels[0]] = value })
+	stored, limits := sent[storedMetric], sent[storedLimitMetric]
+	if _, limited := limits["n19"]; len(stored) != 10 || len(limits) != 9 || stored["n19"] != 20<<20 || limited || limits["n18"] != 1<<30 {
+		t.Errorf("%v, limits %v", stored, limits)
 	}
-	if len(written) != 10 || written[0].namespace != "n0" || written[0].may != 60<<20 {
-		t.Errorf("%v", written)
+	if charged := sent[chargedMetric]; len(charged) != 10 || charged["n0"] == 0 || sent[chargedLimitMetric]["n0"] != 60<<20 {
+		t.Errorf("%v, limits %v", charged, sent[chargedLimitMetric])
 	}
 }
 

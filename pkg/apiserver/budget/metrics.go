@@ -5,71 +5,68 @@ package budget
 
 import (
 	"cmp"
-	"slices"
 
 	"k8s.io/component-base/metrics"
+
+	"kubi.zone/kubizone/pkg/samples"
 )
 
-const named = 10
-
 // Metrics are the metrics of Budgets.
-type Metrics struct {
-	metrics.BaseStableCollector
-	budgets *Budgets
-	refused *metrics.CounterVec
-}
-
-var _ metrics.StableCollector = (*Metrics)(nil)
+type Metrics struct{ refused *metrics.CounterVec }
 
 // NewMetrics registers and returns the metrics.
 func NewMetrics(registry metrics.KubeRegistry, budgets *Budgets) *Metrics {
-	m := &Metrics{budgets: budgets, refused: metrics.NewCounterVec(&metrics.CounterOpts{
+	m := &Metrics{metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "kubizone_namespace_budget_refusals_total", StabilityLevel: metrics.BETA,
 		Help: "Writes refused because their namespace had too much stored, wrote too much or had too many Bind9Clusters, by budget: " +
 			"stored, written or clusters.",
 	}, []string{"budget"})}
 	registry.MustRegister(m.refused)
-	registry.CustomMustRegister(m)
+	samples.Register(registry, budgets.sendSamples, storedMetric, storedLimitMetric, chargedMetric, chargedLimitMetric)
 	return m
 }
 
 var (
-	storedDesc = metrics.NewDesc("kubizone_namespace_stored_bytes", "What the records and zones of a namespace take in etcd, "+
-		"of the ten namespaces that have most.", []string{"namespace"}, nil, metrics.BETA, "")
-	storedLimitDesc = metrics.NewDesc("kubizone_namespace_stored_limit_bytes", "What the records and zones of a namespace may take, "+
-		"of the ten that have most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.BETA, "")
-	chargedDesc = metrics.NewDesc("kubizone_namespace_written_bytes", "What the writes of a namespace have put into etcd through "+
-		"this server and is not forgiven yet, of the ten namespaces that owe most.", []string{"namespace"}, nil, metrics.BETA, "")
-	chargedLimitDesc = metrics.NewDesc("kubizone_namespace_written_limit_bytes", "What the writes of a namespace may owe before they are "+
-		"refused, of the ten that owe most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.BETA, "")
+	storedMetric = samples.New("kubizone_namespace_stored_bytes", "What the records and zones of a namespace take in etcd, "+
+		"of the ten namespaces that have most.", "namespace")
+	storedLimitMetric = samples.New("kubizone_namespace_stored_limit_bytes", "What the records and zones of a namespace may take, "+
+		"of the ten that have most; absent where it is unlimited.", "namespace")
+	chargedMetric = samples.New("kubizone_namespace_written_bytes", "What the writes of a namespace have put into etcd through "+
+		"this server and is not forgiven yet, of the ten namespaces that owe most.", "namespace")
+	chargedLimitMetric = samples.New("kubizone_namespace_written_limit_bytes", "What the writes of a namespace may owe before they are "+
+		"refused, of the ten that owe most; absent where it is unlimited.", "namespace")
 )
 
-// DescribeWithStability implements metrics.StableCollector.
-func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
-	for _, desc := range []*metrics.Desc{storedDesc, storedLimitDesc, chargedDesc, chargedLimitDesc} {
-		descriptions <- desc
-	}
-}
+type sample struct{ has, may float64 }
 
-type sample struct {
-	namespace string
-	has, may  float64
-}
-
-// CollectWithStability implements metrics.StableCollector.
-func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
-	stored, written := m.budgets.findTop()
-	for _, of := range []struct {
-		samples    []sample
-		has, limit *metrics.Desc
-	}{{stored, storedDesc, storedLimitDesc}, {written, chargedDesc, chargedLimitDesc}} {
-		for _, one := range of.samples {
-			found <- metrics.NewLazyConstMetric(of.has, metrics.GaugeValue, one.has, one.namespace)
-			if one.may > 0 {
-				found <- metrics.NewLazyConstMetric(of.limit, metrics.GaugeValue, one.may, one.namespace)
+func (b *Budgets) sendSamples(send samples.Send) {
+	stored, charged := b.listUsage()
+	sendMost := func(of map[string]sample, has, limit samples.Metric) {
+		for _, namespace := range samples.First(of, func(x, y sample) int { return cmp.Compare(y.has, x.has) }) {
+			send(has, of[namespace].has, namespace)
+			if of[namespace].may > 0 {
+				send(limit, of[namespace].may, namespace)
 			}
 		}
 	}
+	sendMost(stored, storedMetric, storedLimitMetric)
+	sendMost(charged, chargedMetric, chargedLimitMetric)
+}
+
+func (b *Budgets) listUsage() (stored, charged map[string]sample) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	stored, charged = map[string]sample{}, map[string]sample{}
+	for namespace := range b.accounts {
+		a := b.currentAccount(namespace)
+		if a.stored > 0 {
+			stored[namespace] = sample{float64(a.stored), float64(a.limits.Stored.of(b.quota()))}
+		}
+		if a.charged > 0 {
+			charged[namespace] = sample{a.charged, b.burst(a)}
+		}
+	}
+	return stored, charged
 }
 
 // Namespaces returns the namespaces with stored objects; nil if b is nil.
@@ -86,23 +83,4 @@ func (b *Budgets) Namespaces() []string {
 		}
 	}
 	return all
-}
-
-func (b *Budgets) findTop() (stored, written []sample) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for namespace := range b.accounts {
-		a := b.currentAccount(namespace)
-		if a.stored > 0 {
-			stored = append(stored, sample{namespace, float64(a.stored), float64(a.limits.Stored.of(b.quota()))})
-		}
-		if a.charged > 0 {
-			written = append(written, sample{namespace, a.charged, b.burst(a)})
-		}
-	}
-	first := func(all []sample) []sample {
-		slices.SortFunc(all, func(x, y sample) int { return cmp.Or(cmp.Compare(y.has, x.has), cmp.Compare(x.namespace, y.namespace)) })
-		return all[:min(len(all), named)]
-	}
-	return first(stored), first(written)
 }
