@@ -144,10 +144,7 @@ func (o *options) openBackend(logger *slog.Logger) (backend server.Backend, targ
 }
 
 func (o *options) openUpdates(logger *slog.Logger) (server.Backend, error) {
-	address := o.updateServer
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		address = net.JoinHostPort(strings.Trim(address, "[]"), "53")
-	}
+	address := transfer.AddPort(o.updateServer)
 	if o.tsigKeyFile == "" {
 		return nil, errors.New("--tsig-key-file: --rfc2136-server takes signed updates; name the file of a key")
 	}
@@ -216,7 +213,7 @@ func (o *options) openFiles() (server.Backend, error) {
 	return backend, nil
 }
 
-// judgeSecrets rejects missing secrets, with which no client could sign, and empty secrets, with which any client
+// judgeSecrets rejects missing secrets, as no client could sign without a secret, and empty secrets, as any client
 // could.
 func (o *options) judgeSecrets() error {
 	if len(o.secretFiles) == 0 {

@@ -4,6 +4,7 @@
 package apiserver
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,8 +19,8 @@ import (
 func TestNamespaces_terminate_S2_6(t *testing.T) {
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	now := metav1.Now()
-	for _, ns := range []corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: "stays", Labels: map[string]string{"dns": "public"}}}, {ObjectMeta: metav1.ObjectMeta{Name: "goes", DeletionTimestamp: &now}}} {
-		must.Succeed(t, indexer.Add(&ns))
+	for _, of := range []metav1.ObjectMeta{{Name: "stays", Labels: map[string]string{"dns": "public"}}, {Name: "goes", DeletionTimestamp: &now}} {
+		must.Succeed(t, indexer.Add(&corev1.Namespace{ObjectMeta: of}))
 	}
 	cluster, standalone := namespaces{lister: listers.NewNamespaceLister(indexer)}, namespaces{}
 	for namespace, want := range map[string]bool{"stays": false, "goes": true, "gone": false} {
@@ -30,7 +31,8 @@ func TestNamespaces_terminate_S2_6(t *testing.T) {
 			t.Errorf("%s terminates standalone", namespace)
 		}
 	}
-	if n, known := (&namespaces{lister: cluster.lister, synced: func() bool { return true }}).listGone([]string{"stays", "goes", "gone"}); len(n) != 1 || n[0] != "gone" || !known {
+	cluster.synced = func() bool { return true }
+	if n, known := cluster.listGone([]string{"stays", "goes", "gone"}); !slices.Equal(n, []string{"gone"}) || !known {
 		t.Errorf("%q are gone, known %t", n, known)
 	}
 	if n, known := standalone.listGone([]string{"gone"}); len(n) != 0 || !known {
@@ -43,6 +45,25 @@ func TestNamespaces_terminate_S2_6(t *testing.T) {
 	for _, one := range []namespaces{cluster, standalone} {
 		if labels := one.labelsOf("gone"); len(labels) != 1 || labels["kubernetes.io/metadata.name"] != "gone" {
 			t.Errorf("labels %v", labels)
+		}
+	}
+}
+
+// A namespace begins at its creation. An absent or terminating one has no begin, and standalone none has a bound.
+func TestNamespaces_begin_S7_14(t *testing.T) {
+	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	at := metav1.Unix(1000, 0)
+	for _, meta := range []metav1.ObjectMeta{{Name: "stays", CreationTimestamp: at},
+		{Name: "goes", CreationTimestamp: at, DeletionTimestamp: &at}} {
+		must.Succeed(t, indexer.Add(&corev1.Namespace{ObjectMeta: meta}))
+	}
+	cluster, standalone := namespaces{lister: listers.NewNamespaceLister(indexer)}, namespaces{}
+	for namespace, want := range map[string]int64{"stays": 1000, "goes": 0, "gone": 0} {
+		if got, err := cluster.began(namespace); got != want || (err == nil) != (want > 0) {
+			t.Errorf("%s began %d: %v", namespace, got, err)
+		}
+		if got, err := standalone.began(namespace); got != 0 || err != nil {
+			t.Errorf("%s began %d standalone: %v", namespace, got, err)
 		}
 	}
 }

@@ -39,9 +39,10 @@ import (
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/store"
 )
 
-// startBareServer serves only authentication and authorization.
+// startBareServer serves only authentication and authorization. It returns after the server's start hooks.
 func startBareServer(t *testing.T) (url string, us *pki.Bundle) {
 	t.Helper()
 	us = must.Get(pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now()))(t)
@@ -61,7 +62,13 @@ func startBareServer(t *testing.T) (url string, us *pki.Bundle) {
 			t.Error(err)
 		}
 	})
-	return "https://" + listener.Addr().String(), us
+	url = "https://" + listener.Addr().String()
+	client := makeHTTPClient(t, us, us.AdminCert, us.AdminKey)
+	store.Eventually(t, "the server is ready", func() bool {
+		code, _ := getPage(t, client, url+"/readyz")
+		return code == http.StatusOK
+	})
+	return url, us
 }
 
 func makeHTTPClient(t *testing.T, us *pki.Bundle, cert, key []byte) *http.Client {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ import (
 
 const (
 	// FieldManager of the Records.
-	FieldManager = "kubizone-external-dns"
+	FieldManager = v1alpha1.ExternalDNSFieldManager
 	heritage     = "heritage=external-dns"
 )
 
@@ -51,8 +50,8 @@ func (m Mapping) MakeRecord(e *contract.Endpoint) (*v1alpha1.Record, error) {
 			"remove the annotation set-identifier", e.SetIdentifier)
 	case len(e.Targets) == 0:
 		return nil, errors.New("targets: there are none")
-	case e.RecordTTL < 0 || e.RecordTTL > math.MaxInt32:
-		return nil, fmt.Errorf("recordTTL %d: it is from 0 to %d seconds (RFC 2181)", e.RecordTTL, math.MaxInt32)
+	case e.RecordTTL < 0 || e.RecordTTL > rdata.MaxTTL:
+		return nil, fmt.Errorf("recordTTL %d: it is from 0 to %d seconds (RFC 2181)", e.RecordTTL, rdata.MaxTTL)
 	case slices.ContainsFunc(e.Targets, isHeritage):
 		return nil, fmt.Errorf("targets: %q: only external-dns' registry says so", heritage)
 	}
@@ -107,7 +106,7 @@ func (m Mapping) IsOwned(r *v1alpha1.Record) bool {
 		})
 }
 
-// Existing has the owner's Record of each RRset: of several an adopted Record, then the oldest.
+// Existing has the owner's Record of each RRset. Of several Records, an adopted Record comes first, then the oldest.
 type Existing map[contract.Key]*v1alpha1.Record
 
 // ReadExisting selects the owner's Records.
@@ -150,7 +149,7 @@ func (s Existing) atName(fqdn name.Name) (all []*v1alpha1.Record) {
 	return all
 }
 
-// Endpoints returns an endpoint for each RRset, and the TXT registry's.
+// Endpoints returns an endpoint for each RRset, and the endpoints of the TXT registry.
 func (s Existing) Endpoints() []*contract.Endpoint {
 	endpoints, texts := make([]*contract.Endpoint, 0, len(s)), map[string]string{}
 	for _, r := range s {

@@ -3,8 +3,7 @@
 
 // Package samples registers metrics whose values are read at each scrape.
 //
-// Guarantees: (1) a metric is BETA, and a counter if its name ends with _total, otherwise a gauge. (2) First bounds the
-// series of namespaces, since a tenant makes namespaces.
+// Guarantees: (1) a metric is BETA, and a counter if its name ends with _total, otherwise a gauge.
 //
 // Out of scope: metrics counted at each event.
 //

@@ -4,9 +4,6 @@
 package samples
 
 import (
-	"cmp"
-	"maps"
-	"slices"
 	"strings"
 
 	"k8s.io/component-base/metrics"
@@ -53,10 +50,4 @@ func (c *collector) CollectWithStability(found chan<- metrics.Metric) {
 	c.collect(func(of Metric, value float64, labels ...string) {
 		found <- metrics.NewLazyConstMetric(of.desc, of.kind, value, labels...)
 	})
-}
-
-// First returns the ten namespaces, or fewer, with the first values in the order of compare.
-func First[V any](values map[string]V, compare func(x, y V) int) []string {
-	all := slices.SortedFunc(maps.Keys(values), func(x, y string) int { return cmp.Or(compare(values[x], values[y]), cmp.Compare(x, y)) })
-	return all[:min(len(all), 10)]
 }

@@ -13,5 +13,6 @@
 //
 // Out of scope: the use of the zone, and the types allowed in Records.
 //
-// Read receive.go first, then exchange.go; tsig.go verifies signatures.
+// Read receive.go first, then exchange.go; tsig.go verifies signatures, address.go parses addresses of
+// servers.
 package transfer

@@ -52,14 +52,11 @@ func ParseSource(text string) (Source, error) {
 		return Source{}, fmt.Errorf("%q: write %sSERVER[:PORT]/ZONE, like %s192.0.2.53/example.org or %s[2001:db8::53]:5353/example.org",
 			text, Scheme, Scheme, Scheme)
 	}
-	if _, _, err := net.SplitHostPort(server); err != nil {
-		server = net.JoinHostPort(strings.Trim(server, "[]"), "53")
-	}
 	fqdn, err := name.Parse(strings.TrimSuffix(zone, ".") + ".")
 	if err != nil {
 		return Source{}, fmt.Errorf("%q: zone: %w", text, err)
 	}
-	return Source{Server: server, Zone: fqdn}, nil
+	return Source{Server: AddPort(server), Zone: fqdn}, nil
 }
 
 // Receive returns the zone as a master file, a record per line, the SOA first and once.

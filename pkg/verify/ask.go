@@ -5,7 +5,6 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -37,36 +36,16 @@ type Answer struct {
 	Answer, Authority, Additional []zonefile.RR
 }
 
-// Ask sends a question over UDP, again after a lost answer, and over TCP after a truncated one, until ctx ends.
+// Ask sends a question, up to three times if the answer is lost, until ctx ends.
 func Ask(ctx context.Context, q Question) (*Answer, error) {
 	message := transfer.NewQuestion(q.Name, uint16(q.Type))
 	message.RecursionDesired = q.Recursive
-	message.SetEdns0(payload, false)
-	network := "udp"
-	for {
-		wait := repeatAfter
-		if network == "tcp" {
-			wait = answerTimeout
-		}
-		message.Id = mdns.Id()
-		got, err := exchangeOnce(ctx, network, q.Server, wait, message, nil)
-		switch {
-		case err == nil && got.Truncated && network == "udp":
-			network = "tcp"
-		case err == nil:
-			return &Answer{RCode: mdns.RcodeToString[got.Rcode], Authoritative: got.Authoritative, Answer: readRRs(got.Answer),
-				Authority: readRRs(got.Ns), Additional: readRRs(got.Extra)}, nil
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case !isTimeout(err):
-			return nil, err
-		}
+	got, err := sendQuestion(ctx, q.Server, message, nil, repeatAfter)
+	if err != nil {
+		return nil, err
 	}
-}
-
-func isTimeout(err error) bool {
-	var timeout interface{ Timeout() bool }
-	return errors.As(err, &timeout) && timeout.Timeout()
+	return &Answer{RCode: mdns.RcodeToString[got.Rcode], Authoritative: got.Authoritative, Answer: readRRs(got.Answer),
+		Authority: readRRs(got.Ns), Additional: readRRs(got.Extra)}, nil
 }
 
 func readRRs(section []mdns.RR) (all []zonefile.RR) {

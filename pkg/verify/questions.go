@@ -35,7 +35,7 @@ func (z *Zone) askEach(ctx context.Context, server string, signs *transfer.Key) 
 		if k == soa && got.Serial != 0 {
 			continue
 		}
-		answer, err := askQuestion(ctx, server, k, signs)
+		answer, err := sendQuestion(ctx, server, transfer.NewQuestion(k.name, uint16(k.t)), signs, answerTimeout)
 		if err != nil {
 			return nil, fmt.Errorf("question for %s %s: %w", k.name, k.t, err)
 		}
@@ -71,11 +71,9 @@ func (z *Zone) takeAnswer(got *Zone, k key, answer *mdns.Msg) error {
 			return err
 		}
 		got.add(row)
-		if k == (key{z.FQDN, rdata.SOA}) {
-			if _, err := fmt.Sscan(strings.Fields(row.Data)[2], &got.Serial); err != nil {
-				return err
-			}
-		}
+	}
+	if k.t == rdata.SOA {
+		got.Serial, _ = transfer.SerialIn(answer, z.FQDN)
 	}
 	return nil
 }
@@ -93,14 +91,20 @@ func (z *Zone) delegated(k key) bool {
 	return false
 }
 
-func askQuestion(ctx context.Context, server string, k key, signs *transfer.Key) (*mdns.Msg, error) {
+// sendQuestion sends a question over UDP, again if no answer comes within repeatAfter, and over TCP after a truncated
+// answer.
+func sendQuestion(ctx context.Context, server string, question *mdns.Msg, signs *transfer.Key, repeatAfter time.Duration) (
+	*mdns.Msg, error) {
+	question.SetEdns0(payload, false)
 	var last error
-	network := "udp"
+	network, wait := "udp", repeatAfter
 	for range attempts {
-		answer, err := askOnce(ctx, network, server, k, signs)
+		asked := question.Copy()
+		asked.Id = mdns.Id()
+		answer, err := exchangeOnce(ctx, network, server, wait, asked, signs)
 		switch {
 		case err == nil && answer.Truncated && network == "udp":
-			network = "tcp"
+			network, wait = "tcp", answerTimeout
 		case err == nil:
 			return answer, nil
 		case ctx.Err() != nil:
@@ -112,14 +116,6 @@ func askQuestion(ctx context.Context, server string, k key, signs *transfer.Key)
 		last = errors.New("the answer is cut over TCP, too")
 	}
 	return nil, last
-}
-
-func askOnce(ctx context.Context, network, server string, k key, signs *transfer.Key) (*mdns.Msg, error) {
-	asked := new(mdns.Msg)
-	asked.SetQuestion(k.name.String(), uint16(k.t))
-	asked.RecursionDesired = false
-	asked.SetEdns0(payload, false)
-	return exchangeOnce(ctx, network, server, answerTimeout, asked, signs)
 }
 
 func exchangeOnce(ctx context.Context, network, server string, wait time.Duration, asked *mdns.Msg, signs *transfer.Key) (*mdns.Msg,

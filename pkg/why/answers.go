@@ -207,14 +207,14 @@ func (j *judgement) judgeParent(p *ParentFacts) {
 		step = "give the zone name servers, with addresses of those in it"
 	}
 	switch {
+	case !p.Ours && p.Err != "" && p.Resolved:
+		j.add(KindParent, of, OK, "not found (%s), but the resolver %s reaches the zone", p.Err, p.Resolver)
 	case !p.Ours && !p.Asked:
-		text := "not asked: no resolver, which --resolver names"
+		text := cmp.Or(p.Err, "not asked: no resolver, which --resolver names")
 		if p.Lacks != "" {
 			text += "; the right to " + p.Lacks + " shows the Zone"
 		}
 		j.add(KindParent, of, NotAsked, "%s", text)
-	case !p.Ours && p.Err != "" && p.Resolved:
-		j.add(KindParent, of, OK, "not found (%s), but the resolver %s reaches the zone", p.Err, p.Resolver)
 	case !p.Ours && p.Err != "":
 		j.add(KindParent, of, Unknown, "%s", p.Err)
 	case len(p.NS) == 0 && p.Resolved:
@@ -227,10 +227,10 @@ func (j *judgement) judgeParent(p *ParentFacts) {
 	case len(p.DS) > 0 && p.Keyless:
 		j.add(KindParent, of, j.unlessView(Fails), "has DS %s, and the zone has no DNSKEY: validating resolvers refuse it", listed(p.DS)).
 			setStepIfBad(role, "have the DS removed, or the zone signed")
-	case len(p.DS) > 0 && p.Signed && len(subtract(p.DS, p.WantDS)) == len(p.DS):
+	case len(p.DS) > 0 && len(p.WantDS) > 0 && len(subtract(p.DS, p.WantDS)) == len(p.DS):
 		j.add(KindParent, of, Fails, "has DS %s, and the zone has the keys %s: validating resolvers refuse it", listed(p.DS),
 			listed(p.WantDS)).setStepIfBad(role, "have the DS of status.dnssec.ds entered")
-	case p.Signed && p.Phase == v1alpha1.DNSSECSigned && len(p.DS) == 0:
+	case len(p.WantDS) > 0 && p.Phase == v1alpha1.DNSSECSigned && len(p.DS) == 0:
 		j.add(KindParent, of, Waits, "delegates %s to %s, without a DS: the zone is signed and not validated", p.Zone, listed(p.NS)).
 			setStepIfBad(role, "have the DS of status.dnssec.ds entered")
 	default:

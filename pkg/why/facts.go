@@ -94,12 +94,12 @@ type Server struct {
 	Of string
 	// Address is HOST:PORT; "" if unknown.
 	Address string
+	// Listed by a DNSClass, whose authors are no tenants.
+	Listed bool
 	// OwnSerial: the server signs, or is another operator's primary, with other serials than the zone's.
 	OwnSerial bool
 	// Row of the Delivery; nil for none.
 	Row *v1alpha1.DeliveryServer
-	// Confirmed is the zone's serial by the Delivery.
-	Confirmed int64
 }
 
 // ServerAnswer combines the answers for the zone's SOA and for the name.
@@ -126,21 +126,19 @@ type ParentFacts struct {
 	// Ours: the zone above is a Zone here with readable entries. Lacks is the missing right to read them.
 	Ours  bool
 	Lacks string
-	// Asked is false without a resolver. Err is a failure to find or ask the servers of Above.
-	Asked bool
-	Err   string
-	// Server answered for a zone above that is not ours.
-	Server string
+	// Asked is false without a resolver, or with servers that may not be asked. Resolver is its HOST:PORT. Err is a
+	// failure to find or ask the servers of Above.
+	Asked    bool
+	Resolver string
+	Err      string
 	// NS are the hosts in the zone above, Want the hosts at the zone's own apex; nil if unknown.
 	NS, Want []string
-	// DS are key tags in the zone above, WantDS those of status.dnssec; Signed: WantDS is not empty.
+	// DS are key tags in the zone above, WantDS those of status.dnssec.
 	DS, WantDS []string
-	Signed     bool
 	// Phase of signing; "" for an unsigned zone.
 	Phase v1alpha1.DNSSECPhase
 	// Keyless: a server answers without DNSKEY of the zone.
 	Keyless bool
 	// Resolved: the resolver has the zone's SOA.
 	Resolved bool
-	Resolver string
 }

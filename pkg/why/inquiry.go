@@ -6,8 +6,6 @@ package why
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/netip"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,6 +25,9 @@ type Clients struct {
 	// Ask asks a name server, as verify.Ask does. Nil: no server is asked. Tenants choose the addresses of NS names
 	// and of a Bind9Cluster's external instances, so a process that answers others must bound which addresses it asks.
 	Ask func(context.Context, verify.Question) (*verify.Answer, error)
+	// Public: of other servers than the resolver and those that a readable DNSClass lists, public addresses alone are
+	// asked.
+	Public bool
 	// History reads last changes. Nil: none is noted.
 	History *history.Reader
 }
@@ -59,17 +60,6 @@ type zoneKey struct{ namespace, name string }
 
 func (i *inquiry) note(format string, args ...any) {
 	i.chain.Notes = append(i.chain.Notes, shorten(fmt.Sprintf(format, args...), maxText))
-}
-
-// addressOf returns HOST:PORT of a host or address with an optional port.
-func addressOf(text string) string {
-	if at, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
-		return net.JoinHostPort(at.String(), "53")
-	}
-	if _, _, err := net.SplitHostPort(text); err == nil {
-		return text
-	}
-	return net.JoinHostPort(text, "53")
 }
 
 func keyTags(ds []string) (tags []string) {

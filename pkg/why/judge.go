@@ -40,7 +40,8 @@ func Judge(f *Facts) []Link {
 }
 
 func (j *judgement) addLack(kind Kind, of, right string) {
-	j.add(kind, of, Unknown, "not shown: you lack the right to %s", right).setStep(reasons.Platform, "grant it, or ask who has it")
+	j.add(kind, of, Unknown, "not shown: you lack the right to %s", right).
+		setStep(reasons.Platform, "grant the right, or ask a user who has the right")
 }
 
 func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }

@@ -45,8 +45,8 @@ func goodFacts() *Facts {
 			Deliveries: []v1alpha1.Delivery{{Spec: v1alpha1.DeliverySpec{ClassRef: v1alpha1.DNSClassReference{Name: "public"}},
 				Status: v1alpha1.DeliveryStatus{Serial: 7, Servers: []v1alpha1.DeliveryServer{row}}}},
 			Classes: map[string]*v1alpha1.DNSClass{"public": {}},
-			Servers: []Server{{Of: "192.0.2.53 of public", Address: "192.0.2.53:53", Row: &row, Confirmed: 7}},
-			Parents: []ParentFacts{{Zone: name.MustParse("example.org."), Above: name.MustParse("org."), Asked: true, Server: "a.org.",
+			Servers: []Server{{Of: "192.0.2.53 of public", Address: "192.0.2.53:53", Row: &row}},
+			Parents: []ParentFacts{{Zone: name.MustParse("example.org."), Above: name.MustParse("org."), Asked: true, Resolver: "192.0.2.1:53",
 				NS: []string{"ns.example.org."}, Want: []string{"ns.example.org."}}}},
 		Answers: []ServerAnswer{{Asked: true, RCode: "NOERROR", Authoritative: true, HasSOA: true, Serial: 7, Data: []string{"192.0.2.1"}}},
 	}
@@ -194,11 +194,11 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 			"Parent org. Fails ZoneOwner", "no DNSKEY"},
 		{"DS of other keys", func(f *Facts) {
 			p := &f.Zone.Parents[0]
-			p.DS, p.WantDS, p.Signed, p.Phase = []string{"1"}, []string{"2"}, true, v1alpha1.DNSSECSigned
+			p.DS, p.WantDS, p.Phase = []string{"1"}, []string{"2"}, v1alpha1.DNSSECSigned
 		}, "Parent org. Fails ZoneOwner", "has DS 1, and the zone has the keys 2"},
 		{"no DS of a signed zone", func(f *Facts) {
 			p := &f.Zone.Parents[0]
-			p.WantDS, p.Signed, p.Phase = []string{"2"}, true, v1alpha1.DNSSECSigned
+			p.WantDS, p.Phase = []string{"2"}, v1alpha1.DNSSECSigned
 		}, "Parent org. Waits ZoneOwner", "not validated"},
 		{"the parent is ours and does not list it", func(f *Facts) {
 			f.Zone.Parents[0] = ParentFacts{Zone: name.MustParse("example.org."), Above: name.MustParse("org."), Ours: true}
@@ -207,7 +207,7 @@ func TestJudge_namesTheFirstFault_W2(t *testing.T) {
 			f.Zone.ClassesLack, f.Zone.Servers, f.Answers = "get dnsclasses", nil, nil
 		}, "ok", ""},
 		{"the parent does not answer", func(f *Facts) { f.Zone.Parents[0].Err = "no answer" }, "ok", ""},
-		{"nobody is asked", func(f *Facts) { f.Zone.Parents[0].Asked, f.Answers = false, nil }, "ok", ""},
+		{"nobody is asked", func(f *Facts) { f.Zone.Parents[0].Resolver, f.Answers = "", nil }, "ok", ""},
 		{"nothing may be read", func(f *Facts) {
 			f.Zone = &ZoneFacts{Namespace: "dns", Name: "org", Lacks: "get zones in namespace dns",
 				DeliveriesLack: "list deliveries in namespace dns"}

@@ -23,6 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 	"kubi.zone/kubizone/pkg/find"
+	"kubi.zone/kubizone/pkg/transfer"
 )
 
 // maxParents bounds the zones above a zone that are followed.
@@ -172,13 +173,13 @@ func (i *inquiry) listServers(ctx context.Context, z *ZoneFacts, d *v1alpha1.Del
 	switch {
 	case of != nil && of.Spec.Transfer != nil:
 		for _, s := range of.Spec.Transfer.Secondaries {
-			z.Servers = append(z.Servers, Server{Of: s.Address + " of " + shown, Address: addressOf(s.Address),
-				OwnSerial: s.Signs || s.Signer != "", Row: rows[s.Address], Confirmed: d.Status.Serial})
+			z.Servers = append(z.Servers, Server{Of: s.Address + " of " + shown, Address: transfer.AddPort(s.Address), Listed: true,
+				OwnSerial: s.Signs || s.Signer != "", Row: rows[s.Address]})
 		}
 	case of != nil && of.Spec.RFC2136 != nil:
 		server := of.Spec.RFC2136.Server
-		z.Servers = append(z.Servers, Server{Of: server + " of " + shown, Address: addressOf(server), OwnSerial: true, Row: rows[server],
-			Confirmed: d.Status.Serial})
+		z.Servers = append(z.Servers, Server{Of: server + " of " + shown, Address: transfer.AddPort(server), Listed: true, OwnSerial: true,
+			Row: rows[server]})
 	case of == nil || of.Spec.Bind9 != nil:
 		return i.listInstances(ctx, z, d, shown)
 	}
@@ -193,13 +194,13 @@ func (i *inquiry) listInstances(ctx context.Context, z *ZoneFacts, d *v1alpha1.D
 	for n := range d.Status.Servers[:min(len(d.Status.Servers), maxLinks)] {
 		row := &d.Status.Servers[n]
 		group.Go(func() error {
-			server := Server{Of: row.Name + " of " + shown, Row: row, Confirmed: d.Status.Serial,
+			server := Server{Of: row.Name + " of " + shown, Row: row,
 				OwnSerial: z.Object != nil && z.Object.Status.DNSSEC != nil}
 			namespace, instance, _ := strings.Cut(row.Name, "/")
 			object, err := i.API.Bind9V1alpha1().Bind9Instances(namespace).Get(ctx, instance, metav1.GetOptions{})
 			if err == nil {
 				if found, runs := class.ServerOf(object); runs && found.Address != "" {
-					server.Address = addressOf(found.Address)
+					server.Address = transfer.AddPort(found.Address)
 				}
 			} else if !isAbsent(err) {
 				return fmt.Errorf("bind9instance %s: %w", row.Name, err)
@@ -237,7 +238,6 @@ func (i *inquiry) readParents(ctx context.Context, z *ZoneFacts) error {
 				p.WantDS = append(p.WantDS, fmt.Sprint(ds.KeyTag))
 			}
 		}
-		p.Signed = len(p.WantDS) > 0
 		ref := object.Status.ParentRef
 		if ref == nil {
 			z.Parents = append(z.Parents, p)

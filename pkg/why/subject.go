@@ -175,7 +175,6 @@ func answersType(r *v1alpha1.Record, rrtype string) bool {
 type surroundings struct {
 	// zone is the nearest of a view at or above the name; nil for none, or without the right to list zones.
 	zone      *v1alpha1.Zone
-	zonesLack bool
 	wildcards []v1alpha1.Record
 	cut       string
 }

@@ -210,7 +210,8 @@ func TestHelm_untilUninstalled(t *testing.T) {
 		t.Fatal(out, stderr)
 	}
 	r.mustKubectl("wait", "--for=condition=Ready", "zone/z", "-n", "team-a", "--timeout=2m")
-	r.waitForDiagnosis("with a release", 0, map[string]string{"installation": "OK", "servers": "OK", "etcd": "OK", "zones": "OK all 1 are current"})
+	r.waitForDiagnosis("with a release", 0,
+		map[string]string{"installation": "OK", "servers": "OK", "etcd": "OK", "zones": "OK all 1 are current"})
 
 	// helm recreates lost objects by the command that the doctor names.
 	const gone = "v1alpha1.bind9.kubi.zone"

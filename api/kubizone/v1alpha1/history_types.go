@@ -33,6 +33,15 @@ const (
 	WayCascade Way = "Cascade"
 )
 
+// Writers of changes, beside users.
+const (
+	// UpdateKeyUserPrefix precedes NAMESPACE:NAME of an UpdateKey, ChallengeUserPrefix the namespace of a challenge.
+	UpdateKeyUserPrefix = "kubi.zone:updatekey:"
+	ChallengeUserPrefix = "kubi.zone:acme:"
+	// ExternalDNSFieldManager is the field manager of kubizone external-dns.
+	ExternalDNSFieldManager = "kubizone-external-dns"
+)
+
 // HistoryStep is a change of a zone with one serial.
 type HistoryStep struct {
 	// fqdn is the zone's name at the change.

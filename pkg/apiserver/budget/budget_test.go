@@ -16,7 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kubi.zone/kubizone/pkg/samples"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -129,7 +128,7 @@ func TestBudgets_written_S9_2(t *testing.T) {
 	})
 }
 
-func TestBudgets_topTen(t *testing.T) {
+func TestBudgets_measureNamespaces(t *testing.T) {
 	b := makeBudgets(map[string]string{"n19": "stored=unlimited"})
 	b.Recount()
 	for i := range 20 {
@@ -137,14 +136,12 @@ func TestBudgets_topTen(t *testing.T) {
 		b.Charge(fmt.Sprintf("n%d", i), (20-i)<<20)
 	}
 	b.Counted()
-	sent := map[samples.Metric]map[string]float64{storedMetric: {}, storedLimitMetric: {}, chargedMetric: {}, chargedLimitMetric: {}}
-	b.sendSamples(func(of samples.Metric, value float64, labels ...string) { sent[of][labels[0]] = value })
-	stored, limits := sent[storedMetric], sent[storedLimitMetric]
-	if _, limited := limits["n19"]; len(stored) != 10 || len(limits) != 9 || stored["n19"] != 20<<20 || limited || limits["n18"] != 1<<30 {
-		t.Errorf("%v, limits %v", stored, limits)
+	stored, written := b.measureNamespaces()
+	if len(stored) != 20 || stored["n19"] != (sample{20 << 20, 0}) || stored["n18"] != (sample{19 << 20, 1 << 30}) {
+		t.Errorf("%v", stored)
 	}
-	if charged := sent[chargedMetric]; len(charged) != 10 || charged["n0"] == 0 || sent[chargedLimitMetric]["n0"] != 60<<20 {
-		t.Errorf("%v, limits %v", charged, sent[chargedLimitMetric])
+	if len(written) != 20 || written["n0"].has <= written["n1"].has || written["n0"].may != 60<<20 {
+		t.Errorf("%v", written)
 	}
 }
 

@@ -4,11 +4,10 @@
 package budget
 
 import (
-	"cmp"
-
 	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/pkg/samples"
+	"kubi.zone/kubizone/pkg/topten"
 )
 
 // Metrics are the metrics of Budgets.
@@ -40,9 +39,9 @@ var (
 type sample struct{ has, may float64 }
 
 func (b *Budgets) sendSamples(send samples.Send) {
-	stored, charged := b.listUsage()
+	stored, written := b.measureNamespaces()
 	sendMost := func(of map[string]sample, has, limit samples.Metric) {
-		for _, namespace := range samples.First(of, func(x, y sample) int { return cmp.Compare(y.has, x.has) }) {
+		for _, namespace := range topten.Keys(of, func(x, y sample) int { return topten.Descending(x.has, y.has) }) {
 			send(has, of[namespace].has, namespace)
 			if of[namespace].may > 0 {
 				send(limit, of[namespace].may, namespace)
@@ -50,23 +49,23 @@ func (b *Budgets) sendSamples(send samples.Send) {
 		}
 	}
 	sendMost(stored, storedMetric, storedLimitMetric)
-	sendMost(charged, chargedMetric, chargedLimitMetric)
+	sendMost(written, chargedMetric, chargedLimitMetric)
 }
 
-func (b *Budgets) listUsage() (stored, charged map[string]sample) {
+func (b *Budgets) measureNamespaces() (stored, written map[string]sample) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	stored, charged = map[string]sample{}, map[string]sample{}
+	stored, written = map[string]sample{}, map[string]sample{}
 	for namespace := range b.accounts {
 		a := b.currentAccount(namespace)
 		if a.stored > 0 {
 			stored[namespace] = sample{float64(a.stored), float64(a.limits.Stored.of(b.quota()))}
 		}
 		if a.charged > 0 {
-			charged[namespace] = sample{a.charged, b.burst(a)}
+			written[namespace] = sample{a.charged, b.burst(a)}
 		}
 	}
-	return stored, charged
+	return stored, written
 }
 
 // Namespaces returns the namespaces with stored objects; nil if b is nil.

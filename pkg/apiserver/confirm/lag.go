@@ -13,13 +13,14 @@ import (
 	"kubi.zone/kubizone/pkg/samples"
 )
 
-// LagMetrics are the controller's metrics of unconfirmed changes while no controller works, of the elected server.
+// LagMetrics are the controller's metrics of unconfirmed changes. The elected server reports them while no controller
+// works.
 type LagMetrics struct {
 	// index is nil at other servers.
 	index atomic.Pointer[ready.Index]
 }
 
-// NewLagMetrics registers and returns metrics. A registry with a controller's has them already.
+// NewLagMetrics registers and returns metrics. The registry must not have the controller's, of the same names.
 func NewLagMetrics(registry metrics.KubeRegistry) *LagMetrics {
 	oldest := samples.New("kubizone_delivery_oldest_change_seconds", ready.HelpOldestChange, "class")
 	behind := samples.New("kubizone_delivery_secondaries_behind", ready.HelpSecondariesBehind, "class")

@@ -13,19 +13,21 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ready"
 	"kubi.zone/kubizone/pkg/samples"
+	"kubi.zone/kubizone/pkg/topten"
 )
 
 // tally counts the waiting Records of each namespace, at the elected server.
 type tally struct {
 	mu sync.Mutex
 	of map[law.Ref]waiting
-	// unconfirmed is by namespace, unready the same Records by reason, unadopted by namespace and reason.
+	// unconfirmed counts by namespace, unready the same Records by reason, unadopted by namespace and reason.
 	unconfirmed, unready map[string]int
 	unadopted            map[string]map[string]int
 	withdrawn            int
 }
 
-// waiting has reasons of conditions. ready is "" for a Record in no zone or confirmed, adopted for an adopted Record.
+// waiting has the reasons of a Record's conditions Ready and Adopted. ready is "" if confirmed or in no zone, adopted
+// is "" if adopted.
 type waiting struct {
 	ready, adopted string
 	withdrawn      bool
@@ -130,16 +132,12 @@ func (t *tally) sendSamples(sample samples.Send) {
 	for reason, n := range reasons {
 		send(unadoptedMetric, n, reason)
 	}
-	for _, namespace := range findMost(totals) {
+	for _, namespace := range topten.Keys(totals, topten.Descending) {
 		for reason, n := range t.unadopted[namespace] {
 			send(unadoptedInMetric, n, namespace, reason)
 		}
 	}
-	for _, namespace := range findMost(t.unconfirmed) {
+	for _, namespace := range topten.Keys(t.unconfirmed, topten.Descending) {
 		send(unconfirmedInMetric, t.unconfirmed[namespace], namespace)
 	}
-}
-
-func findMost(counts map[string]int) []string {
-	return samples.First(counts, func(x, y int) int { return y - x })
 }

@@ -35,13 +35,17 @@ type Reader struct {
 		rest.Getter
 		rest.Lister
 	}
+	// Began returns the creation of a namespace, 0 if unbounded, in Unix seconds, or an error for an unknown namespace.
+	// Earlier steps are of another namespace of the name.
+	Began func(namespace string) (int64, error)
 }
 
 var _ zone.History = Reader{}
 
-func askLedger(ask zone.HistoryAsk) stored.Ask {
-	return stored.Ask{From: ask.Continue, Limit: ask.Limit,
-		Since: func(x *stored.Item) bool { return ask.Since(&x.Step) }}
+func (h Reader) askLedger(namespace string, ask zone.HistoryAsk) (stored.Ask, error) {
+	began, err := h.Began(namespace)
+	return stored.Ask{From: ask.Continue, Limit: ask.Limit, NotBefore: began,
+		Since: func(x *stored.Item) bool { return ask.Since(&x.Step) }}, err
 }
 
 func answerHistory(a *stored.Answer, err error) (*zone.HistoryAnswer, error) {
@@ -72,12 +76,20 @@ func answerHistory(a *stored.Answer, err error) (*zone.HistoryAnswer, error) {
 
 // OfZone reads the ledger.
 func (h Reader) OfZone(ctx context.Context, object *v1alpha1.Zone, ask zone.HistoryAsk) (*zone.HistoryAnswer, error) {
-	return answerHistory(h.Ledger.ZoneHistory(ctx, object, askLedger(ask)))
+	bounded, err := h.askLedger(object.Namespace, ask)
+	if err != nil {
+		return nil, err
+	}
+	return answerHistory(h.Ledger.ZoneHistory(ctx, object, bounded))
 }
 
 // OfRemoved reads the ledger.
 func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.HistoryAsk) (*zone.HistoryAnswer, *v1alpha1.Zone, error) {
-	a, of, err := h.Ledger.RemovedHistory(ctx, namespace, name, askLedger(ask))
+	bounded, err := h.askLedger(namespace, ask)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, of, err := h.Ledger.RemovedHistory(ctx, namespace, name, bounded)
 	if err == nil && of == nil {
 		err = zone.ErrNotHeld
 	}
@@ -95,13 +107,17 @@ func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.
 // OfRecords reads the ledger. The zones of existing Records come from the watch cache.
 func (h Reader) OfRecords(ctx context.Context, namespace, record string, fqdn name.Name, ask zone.HistoryAsk) (*zone.HistoryAnswer,
 	error) {
+	bounded, err := h.askLedger(namespace, ask)
+	if err != nil {
+		return nil, err
+	}
 	zones, err := h.zonesOf(ctx, namespace, record, fqdn)
 	if err != nil {
 		return nil, err
 	}
 	return answerHistory(h.Ledger.RecordHistory(ctx, namespace, zones, func(x *stored.Item) bool {
 		return madeBy(&x.Step, record) && (fqdn.IsZero() || changesName(x, fqdn))
-	}, askLedger(ask)))
+	}, bounded))
 }
 
 func madeBy(step *content.Step, record string) bool {

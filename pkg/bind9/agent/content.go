@@ -19,9 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/zonefile"
 )
 
-// maxTTL is from RFC 2181 §8.
-const maxTTL = 1<<31 - 1
-
 func makeContent(zone name.Name, config protocol.ZoneConfig) ([]byte, error) {
 	if config.SOA == nil || config.TTL == nil {
 		return nil, refuse(http.StatusBadRequest, "zoneConfig: a primary zone needs ttl and soa")
@@ -103,8 +100,8 @@ func readRecord(field string, zone name.Name, owner string, t rdata.Type, ttl ui
 		return entry, refuse(http.StatusBadRequest, "%s.name %q: is not in zone %s; a name without a dot at its end is relative to "+
 			"the zone", field, owner, showName(zone))
 	}
-	if ttl > maxTTL {
-		return entry, refuse(http.StatusBadRequest, "%s.ttl %d: must be at most %d", field, ttl, maxTTL)
+	if ttl > rdata.MaxTTL {
+		return entry, refuse(http.StatusBadRequest, "%s.ttl %d: must be at most %d", field, ttl, rdata.MaxTTL)
 	}
 	if entry.Data, err = rdata.FromRR(t, value, zone); err != nil {
 		return entry, refuse(http.StatusBadRequest, "%s.value: %v", field, err)

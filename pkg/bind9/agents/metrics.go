@@ -10,6 +10,7 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/pkg/samples"
+	"kubi.zone/kubizone/pkg/topten"
 )
 
 var expiry = samples.New("kubizone_agent_certificate_expiry_timestamp_seconds", "Time at which the first certificate of an "+
@@ -19,7 +20,7 @@ var expiry = samples.New("kubizone_agent_certificate_expiry_timestamp_seconds", 
 func NewMetrics(registry metrics.KubeRegistry, of *Agents) {
 	samples.Register(registry, func(send samples.Send) {
 		ends := of.listExpiries(time.Now())
-		for _, namespace := range samples.First(ends, cmp.Compare[int64]) {
+		for _, namespace := range topten.Keys(ends, cmp.Compare) {
 			send(expiry, float64(ends[namespace]), namespace)
 		}
 	}, expiry)

@@ -12,6 +12,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/samples"
+	"kubi.zone/kubizone/pkg/topten"
 )
 
 type Metrics struct{ of atomic.Pointer[source] }
@@ -22,8 +23,8 @@ type source struct {
 	now   func() time.Time
 }
 
-// measured has the times of a signed zone: when a served signature ends first, zero if unknown, and since when servers
-// of the parent lack a change of the DS, zero if none does.
+// measured has times of a signed zone. expires is the first end of a served signature, zero if unknown. dsSince is the
+// time since which servers of the parent lack a change of the DS, zero if all have the change.
 type measured struct {
 	expires, dsSince time.Time
 }
@@ -83,10 +84,10 @@ func (m *Metrics) sendSamples(send samples.Send) {
 	for phase, at := range begun {
 		send(phaseMetric, now.Sub(at).Seconds(), phase)
 	}
-	for _, namespace := range samples.First(ds, time.Time.Compare) {
+	for _, namespace := range topten.Keys(ds, time.Time.Compare) {
 		send(dsMetric, now.Sub(ds[namespace]).Seconds(), namespace)
 	}
-	for _, namespace := range samples.First(signatures, time.Time.Compare) {
+	for _, namespace := range topten.Keys(signatures, time.Time.Compare) {
 		send(signatureMetric, float64(signatures[namespace].Unix()), namespace)
 	}
 }

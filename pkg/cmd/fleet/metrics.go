@@ -4,7 +4,6 @@
 package fleet
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	listers "kubi.zone/kubizone/api/client/listers/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/samples"
+	"kubi.zone/kubizone/pkg/topten"
 )
 
 var (
@@ -40,13 +40,14 @@ func NewMetrics(registry metrics.KubeRegistry, servers listers.Bind9InstanceList
 		for of, n := range count {
 			send(serversByState, float64(n), of.role, of.ready)
 		}
-		for _, namespace := range samples.First(longest, func(x, y time.Duration) int { return cmp.Compare(y, x) }) {
+		for _, namespace := range topten.Keys(longest, topten.Descending) {
 			send(unready, longest[namespace].Seconds(), namespace)
 		}
 	}, serversByState, unready)
 }
 
-// readyOf returns the condition Ready, or the creation of a server without it.
+// readyOf returns status and time of the condition Ready, or Unknown since the creation of a server without the
+// condition.
 func readyOf(server *bind9.Bind9Instance) (status metav1.ConditionStatus, since time.Time) {
 	if ready := meta.FindStatusCondition(server.Status.Conditions, bind9.ConditionReady); ready != nil {
 		return ready.Status, ready.LastTransitionTime.Time

@@ -64,13 +64,12 @@ var github = &forge{
 
 var gitlab = &forge{
 	most: 1000000, tokenHeader: "PRIVATE-TOKEN", changeMethod: http.MethodPut,
-	list: func(p *pullRequest) string {
-		return "/projects/" + p.repository + "/merge_requests/" + p.number + "/notes"
-	},
-	change: func(p *pullRequest) string {
-		return "/projects/" + p.repository + "/merge_requests/" + p.number + "/notes"
-	},
+	list: gitlabNotes, change: gitlabNotes,
 	rights: "put a project access token with the role Reporter and the scope api into the variable KUBIZONE_REVIEW_TOKEN",
+}
+
+func gitlabNotes(p *pullRequest) string {
+	return "/projects/" + p.repository + "/merge_requests/" + p.number + "/notes"
 }
 
 // findPullRequest returns the pull request of the job, or nil if the job has none.
@@ -88,7 +87,7 @@ func findPullRequest(getenv func(string) string) (p *pullRequest, err error) {
 	}
 	p.most = p.forge.most
 	if _, err := strconv.ParseUint(p.number, 10, 64); err != nil {
-		return nil, fmt.Errorf("the number of the pull request, %q, is none", p.number)
+		return nil, fmt.Errorf("the pull request has %q for a number: run the command in a job of the forge, which sets it", p.number)
 	}
 	return p, nil
 }
@@ -122,7 +121,7 @@ func findAtGitHub(getenv func(string) string) (*pullRequest, error) {
 	p.fork = request.Head.Repo == nil || request.Base.Repo == nil || request.Head.Repo.FullName != request.Base.Repo.FullName
 	if owner, name, ok := strings.Cut(p.repository, "/"); !ok || owner == "" || name == "" || strings.ContainsAny(p.repository, "?#%\\ ") ||
 		strings.Contains(name, "/") {
-		return nil, fmt.Errorf("GITHUB_REPOSITORY: %q is no OWNER/NAME", p.repository)
+		return nil, fmt.Errorf("GITHUB_REPOSITORY: %q is no OWNER/NAME: keep the value that GitHub Actions sets", p.repository)
 	}
 	p.api, err = parseAPI("GITHUB_API_URL", getenv)
 	return p, err
@@ -131,7 +130,7 @@ func findAtGitHub(getenv func(string) string) (*pullRequest, error) {
 func parseAPI(variable string, getenv func(string) string) (*url.URL, error) {
 	at, err := url.Parse(getenv(variable))
 	if err != nil || at.Host == "" || at.Scheme != "https" && at.Scheme != "http" {
-		return nil, fmt.Errorf("%s: %q is no address of an API", variable, getenv(variable))
+		return nil, fmt.Errorf("%s: %q is no address of an API: write a URL with https://", variable, getenv(variable))
 	}
 	return at, nil
 }
@@ -149,12 +148,10 @@ func newClient(p *pullRequest) *client {
 }
 
 func waitFor(ctx context.Context, by time.Duration) error {
-	timer := time.NewTimer(by)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-timer.C:
+	case <-time.After(by):
 		return nil
 	}
 }
@@ -187,7 +184,7 @@ func (c *client) findAuthor(ctx context.Context) (func(comment) bool, error) {
 	case err != nil:
 		return nil, err
 	case name == "":
-		return nil, errors.New("the forge does not say whose the token is")
+		return nil, errors.New("the answer to GET /user names no user: set KUBIZONE_REVIEW_TOKEN to a token of a user or a project")
 	default:
 		return func(one comment) bool { return one.author == name }, nil
 	}

@@ -276,7 +276,7 @@ func TestFindPullRequest(t *testing.T) {
 		{with(event(pull), "GITHUB_EVENT_PATH", "/absent"), "GITHUB_EVENT_PATH"},
 		{with(event(pull), "GITHUB_REPOSITORY", "o/r/../x"), "no OWNER/NAME"},
 		{with(event(pull), "GITHUB_API_URL", "file:///x"), "no address of an API"},
-		{map[string]string{"GITLAB_CI": "true", "CI_API_V4_URL": "https://g/api/v4", "CI_MERGE_REQUEST_IID": "7/../8"}, "is none"},
+		{map[string]string{"GITLAB_CI": "true", "CI_API_V4_URL": "https://g/api/v4", "CI_MERGE_REQUEST_IID": "7/../8"}, "for a number"},
 	} {
 		p, err := findPullRequest(func(key string) string { return test.env[key] })
 		got := "none"

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"fmt"
 	"net"
-	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/pkg/reasons"
+	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/pkg/verify"
 	"kubi.zone/kubizone/pkg/why"
 )
@@ -130,13 +130,11 @@ func FindResolver(asked string) (string, error) {
 		}
 		return "", nil
 	}
-	if at, err := netip.ParseAddr(strings.Trim(asked, "[]")); err == nil {
-		return netip.AddrPortFrom(at, 53).String(), nil
+	at, err := transfer.ParseAddress(asked)
+	if err != nil {
+		return "", fmt.Errorf("--resolver: %w, or %s", err, noResolver)
 	}
-	if at, err := netip.ParseAddrPort(asked); err == nil {
-		return at.String(), nil
-	}
-	return "", fmt.Errorf("--resolver %q: write 192.0.2.53, 192.0.2.53:5353, [2001:db8::53]:53 or %s", asked, noResolver)
+	return at.String(), nil
 }
 
 var (

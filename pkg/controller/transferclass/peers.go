@@ -126,7 +126,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 	}
 	for i, s := range block.Secondaries {
 		field := fmt.Sprintf("transfer.secondaries[%d]", i)
-		at, err := transfer.ParseAddress(s.Address)
+		at, err := wire.ParseAddress(s.Address)
 		if err != nil {
 			return Peers{}, invalid("%s.address: %v", field, err)
 		}
@@ -150,7 +150,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 		peers.Secondaries = append(peers.Secondaries, one)
 	}
 	for i, text := range block.AlsoNotify {
-		at, err := transfer.ParseAddress(text)
+		at, err := wire.ParseAddress(text)
 		if err != nil {
 			return Peers{}, invalid("transfer.alsoNotify[%d]: %v", i, err)
 		}

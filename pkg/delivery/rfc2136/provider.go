@@ -65,21 +65,14 @@ func New(config Config) (*Provider, error) {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "TSIG key %s: algorithm %q is not used for updates; "+
 			"make one with hmac-sha256, hmac-sha384 or hmac-sha512", config.Key.Name, strings.TrimSuffix(config.Key.Algorithm, "."))
 	}
-	config.Server, config.TransferServer = addPort(config.Server), addPort(cmp.Or(config.TransferServer, config.Server))
+	config.Server, config.TransferServer = transfer.AddPort(config.Server), transfer.AddPort(cmp.Or(config.TransferServer, config.Server))
 	if config.Dial == nil {
 		config.Dial = dial.New(false).DialContext
 	}
 	return &Provider{config: config, foreign: map[string]map[delivery.RRsetKey][]delivery.RRset{}}, nil
 }
 
-func addPort(server string) string {
-	if _, _, err := net.SplitHostPort(server); err == nil {
-		return server
-	}
-	return net.JoinHostPort(strings.Trim(server, "[]"), "53")
-}
-
-// Deliver writes the plan's changes, or if unknown, the differences found by a transfer.
+// Deliver writes the plan's changes. If they are unknown, it writes the differences found by a transfer.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
@@ -180,8 +173,9 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 		"SOA of %s, and does not serve the zone", p.config.Server, code, zone)}
 }
 
-// Health asks for the SOA of the last delivered zone, or of the root before the first delivery. A signed answer of a
-// working server proves the key.
+// Health asks the server for the SOA of the last delivered zone, in a question signed with the TSIG key. A signed
+// answer proves that the server accepts the key. Before the first delivery, Health asks for the SOA of the root. The
+// server may refuse that question before it checks the key; the result is then ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.last

@@ -464,19 +464,7 @@ func TestDeliver_isFencedWhereItShows(t *testing.T) {
 	}
 }
 
-func TestParseAddress_readsWhatClassesName(t *testing.T) {
-	for text, want := range map[string]string{
-		"192.0.2.1": "192.0.2.1:53", "192.0.2.1:5353": "192.0.2.1:5353", "[2001:db8::1]:5353": "[2001:db8::1]:5353", "2001:db8::1": "[2001:db8::1]:53", "[2001:db8::1]": "[2001:db8::1]:53",
-	} {
-		if got, err := ParseAddress(text); err != nil || got.String() != want {
-			t.Errorf("%s: %s, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "ns.example.org", "192.0.2.1:0", "192.0.2.1:dns", "192.0.2.256"} {
-		if got, err := ParseAddress(text); err == nil {
-			t.Errorf("%q: %s", text, got)
-		}
-	}
+func TestNew_namesAWrongAddress(t *testing.T) {
 	if _, err := New(Config{Members: &world{}, Secondaries: []Secondary{{Name: "ns.example.org"}}}); err == nil || !strings.Contains(err.Error(), "transfer.secondaries[0].address") {
 		t.Errorf("%v", err)
 	}

@@ -30,7 +30,7 @@ var valueFaults = map[rdata.Type]func(owner, text string) string{
 	rdata.MX: exchangeFault, rdata.SRV: serviceFault,
 }
 
-// OfValues returns the mistake in the values of an RRset beside each other, and the index of the value that has it.
+// OfValues returns the mistake in the values of an RRset beside each other, and the index of the value.
 func OfValues(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
 		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
@@ -170,8 +170,8 @@ func OfZone(text string) string {
 		return forwardFault(labels[:n-2])
 	}
 	if labels[len(labels)-1] == "local" {
-		return "ends in local, and hosts ask for such names by multicast, not at servers (RFC 6762 §3): take a name that you own, or one " +
-			"below home.arpa."
+		return "ends in local, and hosts ask for such names by multicast, not at servers (RFC 6762 §3): take a name that you own, or a " +
+			"name below home.arpa."
 	}
 	if octets, ok := parseOctets(labels); ok {
 		if len(octets) == 4 && octets[3] == 0 {

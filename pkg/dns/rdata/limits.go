@@ -9,4 +9,6 @@ const (
 	MaxValues = 100
 	// MaxOctets bounds rdata on the wire: the RRset must fit a DNS message.
 	MaxOctets = 60_000
+	// MaxTTL is in seconds (RFC 2181 §8).
+	MaxTTL = 1<<31 - 1
 )

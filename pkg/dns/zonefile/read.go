@@ -15,9 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// maxTTL is in seconds (RFC 2181 §8).
-const maxTTL = 1<<31 - 1
-
 // RR is a record of class IN from a file.
 type RR struct {
 	// Line is the number of the record's first line, from 1.
@@ -30,8 +27,8 @@ type RR struct {
 }
 
 type ReadOptions struct {
-	// Origin is for relative names before the first $ORIGIN. If zero, the SOA's owner takes its place, and earlier
-	// names must be absolute.
+	// Origin is for relative names before the first $ORIGIN. If zero, the SOA's owner is the origin, and earlier names
+	// must be absolute.
 	Origin name.Name
 	// Guess is called at most once, for the origin of a relative name before any Origin, $ORIGIN, or SOA with an
 	// absolute owner. If Guess is nil or returns zero, the name is rejected.
@@ -115,7 +112,7 @@ func lineError(line int, text string, err error) *LineError {
 type file struct {
 	origin name.Name
 	guess  func() name.Name // nil after the call, or if not allowed
-	// lostOrigin is the line of a rejected $ORIGIN, until the next.
+	// lostOrigin is the line of a rejected $ORIGIN, until the next $ORIGIN.
 	lostOrigin int
 
 	ttl       uint32
@@ -322,9 +319,9 @@ func parseTTL(text string) (uint32, bool, error) {
 		return 0, false, nil
 	}
 	ttl, err := rdata.ParseSeconds(text)
-	if err != nil || ttl > maxTTL {
+	if err != nil || ttl > rdata.MaxTTL {
 		err = fmt.Errorf("TTL %s is not a time of 0 to %d seconds (RFC 2181 §8); write seconds, or units as in \"1h30m\"",
-			name.Quote(text), maxTTL)
+			name.Quote(text), rdata.MaxTTL)
 	}
 	return ttl, true, err
 }

@@ -217,7 +217,7 @@ var (
 			ttl = ttl.Merge(InheritTTL())
 		}
 		if rapid.Bool().Draw(t, "explicit") || !ttl.Inherit {
-			ttl = ttl.Merge(ExplicitTTL(rapid.Uint32Range(0, MaxTTL).Draw(t, "seconds")))
+			ttl = ttl.Merge(ExplicitTTL(rapid.Uint32Range(0, rdata.MaxTTL).Draw(t, "seconds")))
 		}
 		return ttl
 	})
@@ -226,7 +226,7 @@ var (
 // In any order of arrival, and for any ttl of the zone.
 func TestTTL_mergeIsTheMinimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, b, c, zone := ttls.Draw(t, "a"), ttls.Draw(t, "b"), ttls.Draw(t, "c"), rapid.Uint32Range(0, MaxTTL).Draw(t, "zone")
+		a, b, c, zone := ttls.Draw(t, "a"), ttls.Draw(t, "b"), ttls.Draw(t, "c"), rapid.Uint32Range(0, rdata.MaxTTL).Draw(t, "zone")
 		if a.Merge(b) != b.Merge(a) || a.Merge(b).Merge(c) != a.Merge(b.Merge(c)) || a.Merge(a) != a || a.Merge(TTL{}) != a {
 			t.Fatalf("%s, %s, %s do not merge like a minimum", a, b, c)
 		}

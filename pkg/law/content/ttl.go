@@ -7,15 +7,14 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-)
 
-// MaxTTL is the largest TTL in seconds (RFC 2181 §8).
-const MaxTTL = 1<<31 - 1
+	"kubi.zone/kubizone/pkg/dns/rdata"
+)
 
 // TTL is the TTL of an RRset as defined: explicit seconds, inherited from the zone, or the smaller of these if Records
 // differ (S5.2). Since it stays symbolic, a change of the zone's ttl is a single step. No RRset has the zero value.
 type TTL struct {
-	// Inherit is true if a value takes the zone's ttl.
+	// Inherit is true if a value has no ttl, so that the zone's ttl applies.
 	Inherit bool
 	// Explicit is true if a value has a ttl. Seconds is then the smallest.
 	Explicit bool
@@ -84,8 +83,8 @@ func ParseTTL(text string) (TTL, error) {
 	seconds, err := strconv.ParseUint(digits, 10, 32)
 	ttl := TTL{Inherit: inherit, Explicit: true, Seconds: uint32(seconds)}
 	// A definition must not have two spellings.
-	if err != nil || seconds > MaxTTL || ttl.String() != text {
-		return TTL{}, fmt.Errorf("ttl %.40q: want \"inherit\", seconds from 0 to %d, or \"min(inherit,SECONDS)\"", text, MaxTTL)
+	if err != nil || seconds > rdata.MaxTTL || ttl.String() != text {
+		return TTL{}, fmt.Errorf("ttl %.40q: want \"inherit\", seconds from 0 to %d, or \"min(inherit,SECONDS)\"", text, rdata.MaxTTL)
 	}
 	return ttl, nil
 }

@@ -12,16 +12,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-const (
-	// maxRepairJump bounds a repair without annotation (S6.11): a wrong repair costs at most a year of serials.
-	maxRepairJump = 1 << 24
-	// repairInterval is the least time between two repairs of a zone (S6.11), so that a lying secondary does not use up
-	// the serials.
-	repairInterval = 24 * time.Hour
-)
+// repairInterval is the least time between two repairs of a zone (S6.11), so that a lying secondary does not use up
+// the serials.
+const repairInterval = 24 * time.Hour
 
-// Behind is a listed secondary, reported by a controller that may write zones' status (S6.11): ahead of a zone by two
-// signed answers, or with other data at its serial.
+// Behind describes a listed secondary that is ahead of a zone, by two signed answers, or has other data at the zone's
+// serial (S6.11). A controller that may write zones' status reports it.
 type Behind struct {
 	// Serial of the secondary; if Differs, the next serial of the zone.
 	Serial  serial.Serial
@@ -30,9 +26,10 @@ type Behind struct {
 	Accepted serial.Serial
 }
 
-// Repair returns the serial after that of a secondary ahead of last, or after last for other data (S6.11), and false if
+// Repair returns the serial by which a zone overtakes a secondary (S6.11): the serial after the secondary's, or after
+// last for other data. It returns false if
 //   - the secondary or the new serial is not ahead of last, or for other data not the next serial
-//   - the secondary is beyond maxRepairJump without annotation
+//   - the secondary is beyond serial.MaxRepair without annotation
 //   - the last repair (repaired, unix seconds; 0 for never) was less than repairInterval ago
 func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
@@ -44,7 +41,7 @@ func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (s
 		return 0, false
 	case last == 0 || behind.Serial == 0 || !behind.Serial.Ahead(last) || !next.Ahead(last):
 		return 0, false
-	case uint32(behind.Serial-last) > maxRepairJump && behind.Accepted != behind.Serial:
+	case uint32(behind.Serial-last) > serial.MaxRepair && behind.Accepted != behind.Serial:
 		return 0, false
 	// An absolute difference, since a time further ahead is of a wrong clock.
 	case repaired != 0 && now.Sub(time.Unix(repaired, 0)).Abs() < repairInterval:

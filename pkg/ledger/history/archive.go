@@ -36,8 +36,11 @@ type Archive struct {
 	Now   func() time.Time
 	Fault func(point string)
 
-	level  atomic.Int64
-	recent recent
+	level atomic.Int64
+	// added counts the octets archived since the level was set, and levelled is the time of that, in Unix seconds.
+	added, levelled atomic.Int64
+	levelling       sync.Mutex
+	recent          recent
 }
 
 const (
@@ -332,7 +335,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 	}
 	key := a.Layout.Archived(p.of.Zone)
 	cmps = append(slices.Clone(cmps), etcd.RevisionIs(key, p.mod))
-	ops, values := []clientv3.Op{etcd.OpPut(key, layout.Encode(&next))}, map[int]any{0: next}
+	ops, values, octets := []clientv3.Op{etcd.OpPut(key, layout.Encode(&next))}, map[int]any{0: next}, 0
 	for ns, lines := range p.steps {
 		if p.states[ns] {
 			ops = append(ops, clientv3.OpDelete(a.Layout.BeforeOf(ns, p.of.Zone),
@@ -358,6 +361,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 			share.Whole = max(share.Whole, last.at+1)
 		}
 		if cmps = append(cmps, etcd.RevisionIs(a.Layout.Share(ns), mod)); fits && value != nil {
+			octets += len(at) + len(value)
 			share.Octets += int64(len(at) + len(value))
 			ops = append(ops, etcd.OpPut(at, value), etcd.OpPut(a.Layout.ArchivedFor(p.of.Zone, ns), []byte("{}")))
 		}
@@ -378,46 +382,6 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 			a.recent.note(string(op.KeyBytes()), v, etcd.VersionAt(r, i))
 		}
 	}
+	a.keepLevel(ctx, int64(octets))
 	return true, nil
-}
-
-// recent caches the last values written by this process, with their revisions. Each transaction compares the revisions
-// of its values, so an outdated value only fails a transaction.
-type recent struct {
-	mu sync.Mutex
-	of map[string]written
-}
-
-type written struct {
-	value any
-	mod   int64
-}
-
-const maxRecent = 4096
-
-func findRecent[T any](c *recent, key string) (v T, mod int64, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	w, ok := c.of[key]
-	if ok {
-		v, mod = w.value.(T), w.mod
-	}
-	return v, mod, ok
-}
-
-func (c *recent) note(key string, value any, mod int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.of == nil || len(c.of) >= maxRecent {
-		c.of = map[string]written{}
-	}
-	c.of[key] = written{value, mod}
-}
-
-func (c *recent) forget(ops []clientv3.Op) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range ops {
-		delete(c.of, string(ops[i].KeyBytes()))
-	}
 }

@@ -46,20 +46,24 @@ type Ask struct {
 	Limit int
 	// Since ends the answer at an item that is too old.
 	Since func(*Item) bool
+	// NotBefore is the time, in Unix seconds, of the first item, and at least Whole.
+	NotBefore int64
 }
 
-// FindRemoved returns the header of the last removed zone of an object's name, or nil.
-func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (*Header, error) {
+// FindRemoved returns the header of the last removed zone of an object's name, or nil, and the time of the removal in
+// Unix seconds.
+func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (of *Header, gone int64, err error) {
 	key := a.Layout.ArchivedName(namespace, object)
 	r, err := a.Client.Get(ctx, key)
 	if err != nil || len(r.Kvs) == 0 {
-		return nil, err
+		return nil, 0, err
 	}
-	of := &Header{}
+	of = &Header{}
 	if err := layout.Decode(r.Kvs[0].Value, of); err != nil {
-		return nil, layout.Unreadable(key, err)
+		return nil, 0, layout.Unreadable(key, err)
 	}
-	return of, nil
+	archived, _, err := a.readArchived(ctx, of.Zone, 0)
+	return of, archived.Gone, err
 }
 
 // OfZone returns the steps of a zone. exists is false for a zone without a name now.
@@ -349,7 +353,7 @@ func (a *Archive) OfNamespace(ctx context.Context, namespace string, zones []str
 	if len(r.Kvs) > 0 && layout.Decode(r.Kvs[0].Value, &share) == nil {
 		out.Whole = share.Whole
 	}
-	before := layout.SegmentKey{Time: 1 << 40}
+	before := layout.SegmentKey{Time: maxTime}
 	inTime := func(x *Item) bool { return ask.Since == nil || ask.Since(x) }
 	octets := 0
 	if ask.From == "" {
@@ -362,20 +366,25 @@ func (a *Archive) OfNamespace(ctx context.Context, namespace string, zones []str
 	} else if before, err = parsePlace(ask.From); err != nil {
 		return nil, err
 	}
-	keys, err := a.listSegments(ctx, namespace, rev, func(k layout.SegmentKey) bool {
-		return cmp.Or(cmp.Compare(k.Time, before.Time), cmp.Compare(k.Zone, before.Zone), cmp.Compare(k.Last, before.Last)) < 0
-	})
+	before.Namespace = namespace
+	older, err := a.descendFrom(ctx, before, rev)
 	if err != nil {
 		return nil, err
 	}
-	read := 0
-	for _, k := range slices.Backward(keys) {
-		if read++; len(out.Items) >= ask.Limit || octets > maxAnswer || read > segmentsAtOnce {
+	for read := 1; ; read++ {
+		k, err := older.nextKey(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if k == nil {
+			break
+		}
+		if len(out.Items) >= ask.Limit || octets > maxAnswer || read > segmentsAtOnce {
 			out.Next = formatPlace(before)
 			break
 		}
-		before = k
-		items, err := a.readSegment(ctx, k, out, rev)
+		before = *k
+		items, err := a.readSegment(ctx, *k, out, rev)
 		if err != nil {
 			return nil, err
 		}
@@ -450,6 +459,9 @@ func (a *Archive) recentOf(ctx context.Context, namespace string, zones []string
 	return nil
 }
 
+// maxTime is beyond the times of segments, which have ten hexadecimal digits.
+const maxTime = 1<<40 - 1
+
 // A place in a zone's answer is a number, in a namespace's a segment.
 func formatNumber(n uint64) string { return strconv.FormatUint(n, 36) }
 
@@ -476,7 +488,7 @@ func parsePlace(text string) (k layout.SegmentKey, err error) {
 	}
 	at, err := strconv.ParseInt(parts[0], 16, 64)
 	last, err2 := strconv.ParseUint(parts[2], 16, 64)
-	if err != nil || err2 != nil {
+	if err != nil || err2 != nil || at < 0 || at > maxTime {
 		return k, ErrPlace
 	}
 	return layout.SegmentKey{Time: at, Zone: parts[1], Last: last}, nil

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Endpoint is embedded by the storage of a path that discovery lists with an object.
+// Endpoint is embedded in the storage of a path. Discovery lists the path with the object.
 type Endpoint struct{ Object runtime.Object }
 
 // New returns an empty object.
@@ -27,7 +27,7 @@ func (e Endpoint) New() runtime.Object { return e.Object.DeepCopyObject() }
 // Destroy does nothing.
 func (Endpoint) Destroy() {}
 
-// Resource is an Endpoint that is no subresource.
+// Resource is the Endpoint of a resource, not of a subresource.
 type Resource struct {
 	Endpoint
 	singular   string
@@ -45,7 +45,8 @@ func (r Resource) NamespaceScoped() bool { return r.namespaced }
 // GetSingularName returns the name of an object's resource.
 func (r Resource) GetSingularName() string { return r.singular }
 
-// Permission is a subresource whose create is only a permission. Discovery lists it for kubectl; requests get 405.
+// Permission is a subresource that exists only for the RBAC right to create it. Discovery lists it for kubectl;
+// requests get 405.
 type Permission struct {
 	Endpoint
 	Of schema.GroupResource
@@ -53,7 +54,7 @@ type Permission struct {
 
 var _ rest.Connecter = Permission{}
 
-// NewPermission returns a Permission that discovery lists with empty.
+// NewPermission returns a Permission with an empty object.
 func NewPermission(empty runtime.Object, of schema.GroupResource) Permission {
 	return Permission{Endpoint{empty}, of}
 }
@@ -69,7 +70,7 @@ func (p Permission) Connect(context.Context, string, runtime.Object, rest.Respon
 	return nil, apierrors.NewMethodNotSupported(p.Of, "create")
 }
 
-// IsAllowed reports whether the user of ctx has a right.
+// IsAllowed reports whether the user of ctx has the asked right.
 func IsAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, asked authorizer.AttributesRecord) (bool, error) {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

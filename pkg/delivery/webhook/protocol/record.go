@@ -20,8 +20,6 @@ import (
 // DefaultTTL is in seconds.
 const DefaultTTL = 300
 
-const maxTTL = 1<<31 - 1 // RFC 2181 §8
-
 // RRset has absolute names, and Data in presentation format as from rdata.Value.Resolve. An RRset without Data is
 // absent.
 type RRset struct {
@@ -58,7 +56,7 @@ type Metadata struct {
 	Port     *uint16 `json:"port,omitempty"`
 }
 
-// MetadataList has a single Metadata for all values, in JSON an object, or an array with one for each.
+// MetadataList has a single Metadata for all values (in JSON an object), or a Metadata for each value (an array).
 type MetadataList []Metadata
 
 // MarshalJSON writes an object for a single Metadata.
@@ -127,7 +125,8 @@ func Encode(set RRset) (Record, error) {
 	return record, nil
 }
 
-// Exact reports whether Decode returns the same RRset from the result of Encode. Only the strings of texts may differ.
+// Exact reports whether Decode returns the same RRset from the result of Encode. Only TXT strings may be split
+// differently.
 func Exact(set RRset) bool {
 	if set.Type != rdata.TXT {
 		return true
@@ -292,8 +291,8 @@ func Decode(record Record) (RRset, error) {
 	if record.TTL != nil {
 		ttl = *record.TTL
 	}
-	if ttl < 0 || ttl > maxTTL {
-		return RRset{}, Refuse(CodeInvalidRecord, "ttl %d: must be 0 to %d", ttl, maxTTL)
+	if ttl < 0 || ttl > rdata.MaxTTL {
+		return RRset{}, Refuse(CodeInvalidRecord, "ttl %d: must be 0 to %d", ttl, rdata.MaxTTL)
 	}
 	set.TTL = uint32(ttl)
 	if len(record.Values) == 0 {
