@@ -16,7 +16,7 @@ var (
 	// ErrBehind is returned if a zone is not current.
 	ErrBehind = program.No("not all zones are current; kubectl kubizone why ZONE names the cause")
 	// ErrUnread is returned if no zone could be read.
-	ErrUnread = errors.New("no zone could be read; kubectl kubizone doctor names the cause")
+	ErrUnread = errors.New("no zone could be read; kubectl kubizone doctor finds the cause")
 )
 
 // Overview is the state of an installation, or of some namespaces.
