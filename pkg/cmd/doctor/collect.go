@@ -23,6 +23,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	groups "kubi.zone/kubizone/pkg/cmd/cluster"
 	"kubi.zone/kubizone/pkg/cmd/status"
 	"kubi.zone/kubizone/pkg/version"
@@ -68,6 +69,8 @@ type facts struct {
 	instances    []bind9.Bind9Instance
 	instancesErr error
 	overview     *status.Overview
+	deliveries   []v1alpha1.Delivery // of the oldest zone of each reason
+	deployments  []deployment        // nil if unknown
 
 	answers []answer
 	ahead   map[string]time.Duration // clocks relative to this machine
@@ -124,7 +127,10 @@ func (c *collector) collectFacts(ctx context.Context) *facts {
 	defer cancel()
 	f := &facts{}
 	var all sync.WaitGroup
-	all.Go(func() { f.overview = status.ReadAll(ctx, c.objects, c.core) })
+	all.Go(func() {
+		f.overview = status.ReadAll(ctx, c.objects, c.core)
+		f.deliveries = c.readDeliveries(ctx, f.overview.NotCurrent)
+	})
 	all.Go(func() {
 		list, err := c.objects.Bind9V1alpha1().Bind9Instances(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 		if f.instancesErr = err; err == nil {
@@ -178,6 +184,7 @@ func (c *collector) collectServers(ctx context.Context, f *facts) {
 	probes := newProber(c.core, c.seen)
 	var all sync.WaitGroup
 	all.Go(func() { c.collectSecrets(ctx, f, namespace) })
+	all.Go(func() { f.deployments = c.listDeployments(ctx, namespace) })
 	all.Go(func() {
 		service, err := c.core.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {

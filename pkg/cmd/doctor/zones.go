@@ -137,6 +137,9 @@ func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 	}) {
 		oldest := byReason[reason][0]
 		fault, next := splitNext(oldest.Message)
+		if more, step := f.explainDelivery(oldest); more != "" {
+			fault, next = fault+": "+more, step
+		}
 		findings = append(findings, fail(check, fmt.Sprintf("%d of %d are not current, %s: %s for %s: %s", len(byReason[reason]), o.Zones,
 			reason, describeItem(oldest), describeAge(now, oldest.Since), fault),
 			cmp.Or(next, fmt.Sprintf("kubectl get zone %s -n %s -o yaml has its conditions", oldest.Name, oldest.Namespace))))

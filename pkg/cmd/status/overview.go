@@ -42,6 +42,8 @@ type Overview struct {
 	Installation *v1alpha1.InstallationStatus `json:"installation,omitempty"`
 	// Unread are lists and objects that could not be read.
 	Unread []Unread `json:"unread,omitempty"`
+	// ClassFaults are the DNSClasses whose Ready is False.
+	ClassFaults []Item `json:"-"`
 	// ZonesRead is true if the zones of a namespace were read.
 	ZonesRead bool `json:"-"`
 }

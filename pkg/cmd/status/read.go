@@ -6,6 +6,7 @@ package status
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -99,9 +101,29 @@ func (f *reading) readLastChanges(ctx context.Context, zones []Item) {
 	}
 }
 
+// maxDetail bounds the words of a server, in octets.
+const maxDetail = 300
+
+// detailOf returns the words of kube-apiserver about a server that it does not reach, such as an error of x509: an error
+// of client-go has only the code. It returns "" for none.
+func detailOf(err error) string {
+	var of apierrors.APIStatus
+	if !errors.As(err, &of) || of.Status().Details == nil {
+		return ""
+	}
+	for _, cause := range of.Status().Details.Causes {
+		if text, _, _ := strings.Cut(strings.TrimSpace(cause.Message), "\n"); cause.Type == metav1.CauseTypeUnexpectedServerResponse &&
+			text != "" && text != "unknown" && !strings.Contains(err.Error(), text) {
+			return ": " + strings.ToValidUTF8(text[:min(len(text), maxDetail)], "")
+		}
+	}
+	return ""
+}
+
 // addUnread notes a list or an object that could not be read.
 func (f *reading) addUnread(verb, resource, namespace string, err error) {
-	u := Unread{Verb: verb, Resource: resource, Namespace: namespace, Reason: err.Error(), Forbidden: apierrors.IsForbidden(err), Err: err}
+	u := Unread{Verb: verb, Resource: resource, Namespace: namespace, Reason: err.Error() + detailOf(err),
+		Forbidden: apierrors.IsForbidden(err), Err: err}
 	if u.Forbidden {
 		u.Reason = "you lack the right to " + verb + " " + resource
 		if namespace != "" {
@@ -177,6 +199,10 @@ func (f *reading) readClasses(ctx context.Context) {
 		func(class *v1alpha1.DNSClass) {
 			if class.Spec.Paused {
 				f.Paused = append(f.Paused, Item{Kind: "DNSClass", Name: class.Name, Message: "spec.paused of the class is true"})
+			}
+			if ready := meta.FindStatusCondition(class.Status.Conditions, v1alpha1.ConditionReady); ready != nil &&
+				ready.Status == metav1.ConditionFalse {
+				f.ClassFaults = append(f.ClassFaults, Item{Kind: "DNSClass", Name: class.Name, Reason: ready.Reason, Message: ready.Message})
 			}
 		})
 }

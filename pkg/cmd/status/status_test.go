@@ -48,6 +48,26 @@ func makeCurrent(namespace, name string) *v1alpha1.Zone {
 	return makeZone(namespace, name, makeCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered, time.Hour))
 }
 
+// A server that kube-apiserver does not reach: its words are the reason (N2).
+func TestStatus_saysWhyAListIsUnread_N2(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "error trying to reach service: tls: failed to verify certificate: x509: unknown authority\nmore", 503)
+	}))
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL, QPS: -1}
+	r := &Reader{api: must.Get(versioned.NewForConfig(config))(t).KubizoneV1alpha1(), core: must.Get(kubernetes.NewForConfig(config))(t),
+		namespaces: []string{""}}
+	got := printOverview(t, r.Read(t.Context(), nil), output.Screen{}, "text")
+	for line := range strings.Lines(got) {
+		if strings.HasPrefix(line, "?: ") && (!strings.Contains(line, "x509: unknown authority") || strings.Contains(line, "more")) {
+			t.Error(line)
+		}
+	}
+	if !strings.Contains(got, "?: zones.kubi.zone not read: ") {
+		t.Error(got)
+	}
+}
+
 // api answers lists and objects by resource. Resources of Records have their field selector.
 type api struct {
 	objects map[string][]any
