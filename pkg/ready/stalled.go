@@ -35,6 +35,16 @@ var waitsForPerson = map[string]bool{
 	string(delivery.ReasonInvalidConfiguration): true, string(delivery.ReasonConflict): true, string(delivery.ReasonQuotaExceeded): true,
 }
 
+// HasEvent reports whether a Zone stalled for the reason has an Event about that, and not by a failed delivery.
+func HasEvent(reason string) bool {
+	switch reason {
+	case v1alpha1.ReasonPaused, v1alpha1.ReasonClassPaused, v1alpha1.ReasonNoController, v1alpha1.ReasonNoPrimary,
+		v1alpha1.ReasonServerWentBack, v1alpha1.ReasonMassDeletion:
+		return true
+	}
+	return false
+}
+
 type since struct {
 	reason     string
 	generation int64

@@ -184,6 +184,9 @@ func TestCauses_S7_12(t *testing.T) {
 				if zone, record := o.readStalled("r0"); zone != "" || record != "" {
 					t.Errorf("after it Stalled: %q, %q", zone, record)
 				}
+				if events := o.events.listNotes(test.reason); len(events) != 2 || !strings.HasSuffix(events[1], ": this is over") {
+					t.Errorf("Events: %q", events)
+				}
 				for _, end := range o.ends {
 					end()
 				}
