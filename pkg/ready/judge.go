@@ -211,9 +211,13 @@ func heldBy(zone *v1alpha1.Zone) Judgement {
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
 		return Judgement{}
 	}
-	// The command that publishes the deletions stays in Settled, so that nobody pastes it before the restore.
-	text, _, _ := strings.Cut(settled.Message, ": kubectl ")
-	return Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, text + " as the condition Settled says"}
+	// The command at the end publishes the deletions. The restore comes first, so Ready is without the command.
+	text := settled.Message
+	if end := strings.LastIndex(text, "; "); end > 0 {
+		text = text[:end]
+	}
+	text += ", or publishes the deletions as the condition Settled says"
+	return Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, text}
 }
 
 // findLacking returns the condition that a zone lacks to be served; "" for none. Servable may be older than the

@@ -278,11 +278,13 @@ func judgeBy(state delivery.State) Judgement {
 	return JudgeZone(factsOf(aZone(), InForce{Classes: []string{"outside"}}, map[string]delivery.State{"outside": state}))
 }
 
-// Ready of a held zone has the cause of Settled and the restore; the command that publishes the deletions is in Settled alone.
+// Ready of a held zone has the cause of Settled and the restore; the command to publish the deletions is in Settled
+// alone.
 func TestJudge_namesTheRestoreOfAHeldZone_S7_9(t *testing.T) {
 	zone := aZone()
 	meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionSettled, Status: metav1.ConditionFalse,
-		Reason: v1alpha1.ReasonMassDeletion, Message: "the last NS is gone; the owner puts it back, or publishes the deletions: kubectl annotate"})
+		Reason:  v1alpha1.ReasonMassDeletion,
+		Message: "the last NS is gone; the owner puts it back; or publishes the deletions: kubectl annotate"})
 	j := JudgeZone(factsOf(zone, InForce{}, nil))
 	if want := "the last NS is gone; the owner puts it back, or publishes the deletions as the condition Settled says"; j.Message != want {
 		t.Errorf("%q, want %q", j.Message, want)

@@ -35,7 +35,7 @@ var waitsForPerson = map[string]bool{
 	string(delivery.ReasonInvalidConfiguration): true, string(delivery.ReasonConflict): true, string(delivery.ReasonQuotaExceeded): true,
 }
 
-// HasEvent reports whether a Zone stalled for the reason has an Event about that, and not by a failed delivery.
+// HasEvent reports whether the reason of a stall has an Event of its own, beside those of failed deliveries.
 func HasEvent(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonPaused, v1alpha1.ReasonClassPaused, v1alpha1.ReasonNoController, v1alpha1.ReasonNoPrimary,

@@ -121,8 +121,8 @@ func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	case has:
 		j.add(KindServer, s.Of, OK, "%s; the controller had serial %d from it", text, row.Serial)
 	default:
-		j.addOlder(s, serial.Serial(row.Serial), Waits, fmt.Sprintf("%s; the controller had serial %d from it, not %d yet", text, row.Serial,
-			j.wanted()))
+		text = fmt.Sprintf("%s; the controller had serial %d from it, not %d yet", text, row.Serial, j.wanted())
+		j.addOlder(s, serial.Serial(row.Serial), Waits, text)
 	}
 }
 
@@ -174,7 +174,8 @@ func (j *judgement) judgeData(s Server, a *ServerAnswer) {
 	case len(j.Expected) == 0 && len(a.Data) > 0:
 		j.add(KindServer, s.Of, Unknown, "answers %s%s; the Record's data cannot be compared", a.describe(), at)
 	case isOlder:
-		j.addOlder(s, a.Serial, j.unlessView(Waits), fmt.Sprintf("answers %s%s; the zone has it at serial %d", a.describe(), at, j.wanted()))
+		text := fmt.Sprintf("answers %s%s; the zone has it at serial %d", a.describe(), at, j.wanted())
+		j.addOlder(s, a.Serial, j.unlessView(Waits), text)
 	case firstBad(j.before(KindServer)) != nil:
 		j.add(KindServer, s.Of, j.unlessView(Waits), "answers %s%s; the zone has it at serial %d", a.describe(), at, j.wanted()).
 			because(v1alpha1.ReasonPending, reasons.OfReady)

@@ -61,7 +61,8 @@ func delayRecord(f *Facts, status metav1.ConditionStatus, reason, message string
 
 // W2: each fault is at its link, with role and step; no earlier link fails. "ok" is no fault.
 func TestJudge_namesTheFirstFault_W2(t *testing.T) {
-	failed := &v1alpha1.DeliveryError{Reason: "AuthenticationFailed", Message: "public: its server refuses the controller's key or credentials",
+	failed := &v1alpha1.DeliveryError{Reason: "AuthenticationFailed",
+		Message:   "public: its server refuses the controller's key or credentials",
 		Timestamp: metav1.NewTime(time.Unix(0, 0))}
 	for _, test := range []struct {
 		what   string

@@ -295,7 +295,7 @@ func (w *world) faultsOfZones(old []byte) []fault {
 		{name: "zone held", zone: "held", begin: func() { w.patchZone("held", `{"spec":{"nameServers":null}}`) },
 			end: func() { w.patchZone("held", `{"spec":{"nameServers":[{"name":"ns","addresses":["192.0.2.53"]}]}}`) },
 			words: with(makeWords("held", "MassDeletion", "KubizoneZonesHeld"),
-				inConditions, "Ready=False MassDeletion: .* has removed the last NS record at the apex, .* puts back an NS record .*, or publishes",
+				inConditions, "Ready=False MassDeletion: .* removed the last NS record at the apex, .* puts back an NS record .*, or publishes",
 				inDoctor, "MassDeletion: Zone team/held .* has removed the last NS record at the apex"),
 			alerts: []string{"KubizoneZonesHeld"}},
 		{name: "rule withdrawn", zone: "withdrawn", begin: func() { w.patchZone("withdrawn", `{"spec":{"delegations":null}}`) },
@@ -365,7 +365,8 @@ func (w *world) editNamed(zone, former, text string) {
 
 func (w *world) deadController() fault {
 	words := makeWords("controller", "NoController", "KubizoneProcessEnded controller")
-	words[inDoctor] = "(?s)processes: no replica works: controller.* Deployment .*kubizone-controller wants 0 replicas.*NEXT: .*kubectl scale"
+	words[inDoctor] = "(?s)processes: no replica works: controller.* " +
+		"Deployment .*kubizone-controller wants 0 replicas.*NEXT: .*kubectl scale"
 	return fault{name: "controller dead", zone: "controller", begin: func() { w.endProcess("controller"); w.changeRecord("controller") },
 		end: func() { w.scaleTo("controller", 1) }, words: words, alerts: alertsOfBehind("controller", "KubizoneProcessEnded controller")}
 }
@@ -428,7 +429,8 @@ func (w *world) wrongCA() fault {
 			}
 		}()
 	}, end: func() { close(stop); <-stopped },
-		words: with(makeUnreachable("(?s)^trust: kube-apiserver does not trust .* is .*CN=somebody else.*, last written by .*NEXT: the platform stops ",
+		words: with(makeUnreachable("(?s)^trust: kube-apiserver does not trust .* is .*CN=somebody else.*, "+
+			"last written by .*NEXT: the platform stops ",
 			"x509|currently unable to handle"), inStatus, "zones.kubi.zone not read: .*x509"), alerts: unavailable}
 }
 

@@ -268,17 +268,6 @@ func (f *facts) judgeAvailability(earlier *Finding) Finding {
 	return ok(check, fmt.Sprintf("%d are available", len(f.registrations)))
 }
 
-func (f *facts) nextForAPI(name, reason string) string {
-	switch required := slices.Contains(requiredAPIs, name); {
-	case required && isOfTrust(reason):
-		return "the certificate or caBundle is wrong: the platform runs this as a user who may read APIServices and Secrets, and follows trust"
-	case required:
-		return "no other check explains it: a firewall or NetworkPolicy may stand between control plane and pods. Open TCP 10250, or " +
-			"set another apiserver.securePort of the chart"
-	}
-	return "the servers may run without its flag, such as --acme: repeat the upgrade that adds it, or kubectl delete apiservice " + name
-}
-
 // judgeProcesses judges the processes by their Leases, listed in the Installation.
 func (f *facts) judgeProcesses(now time.Time) Finding {
 	const check = "processes"

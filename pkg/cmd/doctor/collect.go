@@ -15,6 +15,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -247,4 +248,44 @@ func (c *collector) collectSecrets(ctx context.Context, f *facts, namespace stri
 
 func (f *facts) hasExternalName() bool {
 	return f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName
+}
+
+// readDeliveries lists the Deliveries of the oldest zone of each reason.
+func (c *collector) readDeliveries(ctx context.Context, notCurrent []status.Item) (all []v1alpha1.Delivery) {
+	read := map[string]bool{}
+	for i := range notCurrent {
+		one := &notCurrent[i]
+		if read[one.Reason] {
+			continue
+		}
+		read[one.Reason] = true
+		list, err := c.objects.KubizoneV1alpha1().Deliveries(one.Namespace).List(ctx, metav1.ListOptions{
+			FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldDeliveryZoneName, one.Name).String()})
+		if err == nil { // else the message of the Zone is all
+			all = append(all, list.Items...)
+		}
+	}
+	return all
+}
+
+// deployment has the fields of a Deployment that doctor reads, without the API group apps in the program.
+type deployment struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Replicas *int32 `json:"replicas"`
+	} `json:"spec"`
+}
+
+// listDeployments returns nil if they cannot be listed.
+func (c *collector) listDeployments(ctx context.Context, namespace string) []deployment {
+	var list struct {
+		Items []deployment `json:"items"`
+	}
+	data, err := c.core.CoreV1().RESTClient().Get().AbsPath("/apis/apps/v1/namespaces/"+namespace+"/deployments").
+		SetHeader("Accept", "application/json").Do(ctx).Raw()
+	if err != nil || json.Unmarshal(data, &list) != nil {
+		return nil
+	}
+	return list.Items
 }

@@ -6,14 +6,12 @@ package doctor
 import (
 	"bytes"
 	"cmp"
-	"context"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	certutil "k8s.io/client-go/util/cert"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -21,24 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/cmd/status"
 )
-
-// readDeliveries lists the Deliveries of the oldest zone of each reason.
-func (c *collector) readDeliveries(ctx context.Context, notCurrent []status.Item) (all []v1alpha1.Delivery) {
-	read := map[string]bool{}
-	for i := range notCurrent {
-		one := &notCurrent[i]
-		if read[one.Reason] {
-			continue
-		}
-		read[one.Reason] = true
-		list, err := c.objects.KubizoneV1alpha1().Deliveries(one.Namespace).List(ctx, metav1.ListOptions{
-			FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldDeliveryZoneName, one.Name).String()})
-		if err == nil { // else the message of the Zone is all
-			all = append(all, list.Items...)
-		}
-	}
-	return all
-}
 
 // explainDelivery returns the fault and the next step that a DNSClass, or a row of a Delivery, has for a zone; "" for
 // none. Tenants' objects do not have the server (S6.17).
@@ -55,7 +35,8 @@ func (f *facts) explainDelivery(zone *status.Item) (fault, next string) {
 			}
 		}
 		ready := meta.FindStatusCondition(d.Status.Conditions, v1alpha1.ConditionReady)
-		if ready == nil || ready.Status == metav1.ConditionTrue || ready.Reason != zone.Reason && zone.Reason != v1alpha1.ReasonAwaitsClass {
+		if ready == nil || ready.Status == metav1.ConditionTrue ||
+			ready.Reason != zone.Reason && zone.Reason != v1alpha1.ReasonAwaitsClass {
 			continue
 		}
 		for n := range d.Status.Servers {
@@ -64,34 +45,13 @@ func (f *facts) explainDelivery(zone *status.Item) (fault, next string) {
 				continue
 			}
 			fault, next = splitNext(cmp.Or(row.Message, fmt.Sprintf("it answers serial %d", row.Serial)))
-			return fmt.Sprintf("server %s is %s: %s", row.Name, row.State, fault), cmp.Or(next, fmt.Sprintf("the platform reads the log of "+
-				"%s and has it transfer %s again (docs/operations.md, KubizoneSecondaryBehind); kubectl get delivery %s -n %s -o yaml has "+
-				"all rows", row.Name, d.Spec.Zone.FQDN, d.Name, d.Namespace))
+			step := fmt.Sprintf("the platform reads the log of %s and has it transfer %s again (docs/operations.md, "+
+				"KubizoneSecondaryBehind); kubectl get delivery %s -n %s -o yaml has all rows", row.Name, d.Spec.Zone.FQDN, d.Name,
+				d.Namespace)
+			return fmt.Sprintf("server %s is %s: %s", row.Name, row.State, fault), cmp.Or(next, step)
 		}
 	}
 	return "", ""
-}
-
-// deployment has the fields of a Deployment that doctor reads, without the API group apps in the program.
-type deployment struct {
-	metav1.ObjectMeta `json:"metadata"`
-
-	Spec struct {
-		Replicas *int32 `json:"replicas"`
-	} `json:"spec"`
-}
-
-// listDeployments returns nil if they cannot be listed.
-func (c *collector) listDeployments(ctx context.Context, namespace string) []deployment {
-	var list struct {
-		Items []deployment `json:"items"`
-	}
-	data, err := c.core.CoreV1().RESTClient().Get().AbsPath("/apis/apps/v1/namespaces/"+namespace+"/deployments").
-		SetHeader("Accept", "application/json").Do(ctx).Raw()
-	if err != nil || json.Unmarshal(data, &list) != nil {
-		return nil
-	}
-	return list.Items
 }
 
 // startProcess returns the cause of a process that does not work, "" if unknown, and the next step.
@@ -104,7 +64,7 @@ func (f *facts) startProcess(process string) (fault, next string) {
 		case one.Name != name:
 		case one.Spec.Replicas != nil && *one.Spec.Replicas == 0:
 			return fmt.Sprintf("Deployment %s/%s wants 0 replicas", namespace, name),
-				fmt.Sprintf("the platform: kubectl scale deployment %s -n %s --replicas=1, unless it is scaled down on purpose", name, namespace)
+				fmt.Sprintf("the platform: kubectl scale deployment %s -n %s --replicas=1, unless 0 is on purpose", name, namespace)
 		default:
 			return "", fmt.Sprintf("the platform starts the process %s: kubectl get deployments,pods -n %s -l app.kubernetes.io/name=%s, "+
 				"then kubectl logs of the pod, or kubectl describe", process, namespace, name)
@@ -168,7 +128,33 @@ func mendBundle(writer, host string) string {
 		" into the names of the certificate"
 }
 
+// nextForAPI returns the next step for an APIService away for a reason that no other check explains.
+func (f *facts) nextForAPI(name, reason string) string {
+	switch required := slices.Contains(requiredAPIs, name); {
+	case required && isOfTrust(reason):
+		return "the certificate or caBundle is wrong: the platform runs this as a user who may read APIServices and Secrets, and " +
+			"follows trust"
+	case required:
+		return "no other check explains it: a firewall or NetworkPolicy may stand between control plane and pods. Open TCP 10250, or " +
+			"set another apiserver.securePort of the chart"
+	}
+	return "the servers may run without its flag, such as --acme: repeat the upgrade that adds it, or kubectl delete apiservice " + name
+}
+
 // isOfTrust reports whether kube-apiserver refuses the certificate of the servers.
 func isOfTrust(reason string) bool {
 	return strings.Contains(reason, "x509") || strings.Contains(reason, "tls: ")
+}
+
+func shortenList(all []string) string {
+	if len(all) > 3 {
+		return fmt.Sprintf("%s and %d more", strings.Join(all[:3], ", "), len(all)-3)
+	}
+	return strings.Join(all, ", ")
+}
+
+// splitNext splits a message of Kubizone into the fault and the next step.
+func splitNext(message string) (fault, next string) {
+	fault, next, _ = strings.Cut(message, "; ")
+	return fault, next
 }

@@ -6,7 +6,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -72,8 +71,11 @@ func notRead(check, what string, err error) Finding {
 	return warn(check, what+" not read: "+err.Error(), "repair the cause, or run this again")
 }
 
-// splitNext splits a message of Kubizone into the fault and the next step.
-func splitNext(message string) (fault, next string) {
-	fault, next, _ = strings.Cut(message, "; ")
-	return fault, next
+func findCause(findings []Finding) *Finding {
+	for i := range findings {
+		if findings[i].Status == Fail {
+			return &findings[i]
+		}
+	}
+	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -96,13 +95,6 @@ func (f *facts) judgeNameServers(time.Time) Finding {
 		return Finding{}
 	}
 	return ok(check, fmt.Sprintf("%d of %[1]d are ready", len(f.instances)))
-}
-
-func shortenList(all []string) string {
-	if len(all) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(all[:3], ", "), len(all)-3)
-	}
-	return strings.Join(all, ", ")
 }
 
 // ofTheirOwners are reasons for a zone's owners and tenants to end. They do not explain why other zones wait.

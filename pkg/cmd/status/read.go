@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -104,16 +105,16 @@ func (f *reading) readLastChanges(ctx context.Context, zones []Item) {
 // maxDetail bounds the words of a server, in octets.
 const maxDetail = 300
 
-// detailOf returns the words of kube-apiserver about a server that it does not reach, such as an error of x509: an error
-// of client-go has only the code. It returns "" for none.
+// detailOf returns the words of kube-apiserver about an unreachable server, such as an error of x509; "" for none. The
+// message of client-go has only the code.
 func detailOf(err error) string {
 	var of apierrors.APIStatus
-	if !errors.As(err, &of) || of.Status().Details == nil {
+	if !errors.As(err, &of) || of.Status().Code != http.StatusServiceUnavailable || of.Status().Details == nil {
 		return ""
 	}
 	for _, cause := range of.Status().Details.Causes {
-		if text, _, _ := strings.Cut(strings.TrimSpace(cause.Message), "\n"); cause.Type == metav1.CauseTypeUnexpectedServerResponse &&
-			text != "" && text != "unknown" && !strings.Contains(err.Error(), text) {
+		text, _, _ := strings.Cut(strings.TrimSpace(cause.Message), "\n")
+		if cause.Type == metav1.CauseTypeUnexpectedServerResponse && text != "" {
 			return ": " + strings.ToValidUTF8(text[:min(len(text), maxDetail)], "")
 		}
 	}
@@ -202,7 +203,8 @@ func (f *reading) readClasses(ctx context.Context) {
 			}
 			if ready := meta.FindStatusCondition(class.Status.Conditions, v1alpha1.ConditionReady); ready != nil &&
 				ready.Status == metav1.ConditionFalse {
-				f.ClassFaults = append(f.ClassFaults, Item{Kind: "DNSClass", Name: class.Name, Reason: ready.Reason, Message: ready.Message})
+				f.ClassFaults = append(f.ClassFaults, Item{Kind: "DNSClass", Name: class.Name, Reason: ready.Reason,
+					Message: ready.Message})
 			}
 		})
 }

@@ -232,7 +232,8 @@ func TestCauses_awaitsAClass_S7_12(t *testing.T) {
 		o.passTime(30 * time.Second)
 		o.expectReady("Unknown Pending")
 		o.passTime(15 * time.Second)
-		o.expectCause(v1alpha1.ReasonAwaitsClass, "the platform finds the server with kubectl kubizone doctor, or in status.servers of the zone's Delivery")
+		o.expectCause(v1alpha1.ReasonAwaitsClass, "the platform finds the server with kubectl kubizone doctor, or in "+
+			"status.servers of the zone's Delivery")
 		o.passTime(10 * time.Minute)
 		if zone, record := o.readStalled("r0"); zone != "" || record != "" || len(o.events.listNotes(v1alpha1.ReasonAwaitsClass)) != 0 {
 			t.Errorf("Stalled: %q, %q", zone, record)

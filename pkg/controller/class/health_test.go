@@ -169,7 +169,7 @@ func TestController_goesByWhetherServersFetch(t *testing.T) {
 	}
 }
 
-// Who may read a class reads which Secret to compare.
+// Readers of a class learn which Secret to compare.
 func TestJudgeHealth_namesTheSecret(t *testing.T) {
 	refused := delivery.Errorf(delivery.ReasonAuthenticationFailed, "192.0.2.1: TSIG error BADSIG")
 	one, _ := judgeHealth(t.Context(), classAt("main", "here"), refused, metav1.Now(), "dns/tsig")

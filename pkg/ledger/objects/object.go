@@ -90,8 +90,8 @@ func DescribeHold(z *law.Zone, h *law.Held) string {
 	if e.TooMany() {
 		back = append(back, fmt.Sprintf("RRsets until no more than %d are missing", e.Allowed()))
 	}
-	return fmt.Sprintf("the zone's own namespace has removed %s, so serial %d stays delivered; the zone's owner puts back %s, or "+
-		"publishes the deletions: kubectl annotate zone %s -n %s --overwrite %s=%d",
+	return fmt.Sprintf("the zone's own namespace has removed %s, so serial %d stays delivered; the zone's owner puts back %s; "+
+		"or publishes the deletions: kubectl annotate zone %s -n %s --overwrite %s=%d",
 		e, h.Serial, strings.Join(back, ", and "), z.Name, z.Namespace, v1alpha1.AnnotationPublishDeletions,
 		law.ToPublish(h.Serial, z.Publish))
 }

@@ -226,7 +226,8 @@ func TestAServerFromAnOldDiskIsNoticed(t *testing.T) {
 			t.Fatalf("tenants read %+v", of)
 		}
 		return hasCondition(now.zone.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonServerWentBack) &&
-			hasCondition(now.delivery.Status.Conditions, v1alpha1.ConditionDrifted, metav1.ConditionTrue, string(delivery.ReasonDriftFound)) &&
+			hasCondition(now.delivery.Status.Conditions, v1alpha1.ConditionDrifted, metav1.ConditionTrue,
+				string(delivery.ReasonDriftFound)) &&
 			strings.HasPrefix(now.delivery.Status.Servers[0].Message, "it went back: it answers serial ")
 	})
 	elapsed := time.Since(begun)
