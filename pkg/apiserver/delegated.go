@@ -132,11 +132,16 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	if err := d.SecureServing.ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
 	}
-	if d.Traces != nil {
-		config.TracerProvider = d.Traces
-		config.LoopbackClientConfig.Wrap(tracing.WrapperFor(d.Traces))
-	}
+	recordSpans(config, d.Traces)
 	return nil
+}
+
+// recordSpans does nothing without a provider.
+func recordSpans(config *genericapiserver.Config, traces tracing.TracerProvider) {
+	if traces != nil {
+		config.TracerProvider = traces
+		config.LoopbackClientConfig.Wrap(tracing.WrapperFor(traces))
+	}
 }
 
 // writesDelivery reports whether a request writes the state of deliveries, signing or TSIG names. Full rights in a

@@ -42,7 +42,7 @@ type Metrics struct {
 }
 
 // rooms lists rooms to count, with the kind of work that waits there, or "".
-var rooms = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "withdrawn": "withdrawal", "orphans": "adoption"}
+var rooms = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "orphans": "adoption"}
 
 var _ metrics.StableCollector = (*Metrics)(nil)
 
@@ -125,7 +125,7 @@ var certificateDesc = metrics.NewDesc("kubizone_certificate_expiry_timestamp_sec
 var processDesc = metrics.NewDesc("kubizone_process_working", "1 while a replica of a process renews its Lease, 0 after the process "+
 	"ended; none without a Lease.", []string{"process"}, nil, metrics.BETA, "")
 var waitingDesc = metrics.NewDesc("kubizone_work_waiting", "Work that waits in etcd, of all servers: cascades, cuts that a parent zone "+
-	"has not counted, withdrawn rules in their period, and adoptions of objects in no zone, each under one or two keys.",
+	"has not counted, and adoptions of objects in no zone, each under one or two keys.",
 	[]string{"kind"}, nil, metrics.BETA, "")
 
 // DescribeWithStability implements metrics.StableCollector.

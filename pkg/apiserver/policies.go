@@ -41,8 +41,8 @@ type policyClient[L runtime.Object] interface {
 }
 
 // informWhereServed registers an informer of a kind that kube-apiserver may not serve. The informer has no objects
-// until the kind is served. Later, a list answered by "not found", as by an older kube-apiserver during a rollback, is an
-// error: the informer keeps its objects, so that policies stay in force.
+// until the kind is served. Later, a list answered by "not found", as by an older kube-apiserver during a rollback, is
+// an error: the informer keeps its objects, so that policies stay in force.
 func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory, pause time.Duration, kind runtime.Object, none L,
 	of func(kubernetes.Interface) policyClient[L]) {
 	factory.InformerFor(kind, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {

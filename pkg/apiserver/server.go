@@ -135,7 +135,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		Notify:       func(o *v1alpha1.Zone, notices []law.Notice) { s.announcer.announceNotices(o, notices) },
 		Withdrawn:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },
 		Now:          Faults.Now, Fault: Faults.At,
-		HistoryRetention: kept.Retention, Quota: s.keeper.Quota,
+		HistoryRetention: kept.Retention, Quota: s.keeper.Quota, Traces: config.TracerProvider,
 	}
 	if kept.To != "" {
 		if s.sender, err = history.NewSender(kept.To); err != nil {
@@ -344,8 +344,8 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	groups := []*genericapiserver.APIGroupInfo{&group, &serverGroup}
 	if of.acme.Serve {
 		solver := newGroup(acme.GroupName)
-		solver.VersionedResourcesStorageMap[acme.SchemeGroupVersion.Version] = map[string]rest.Storage{acme.Resource: &acmesolver.REST{
-			Config: acmesolver.Config{Writer: writer, Authorizer: s.authorizer, ClusterIssuers: of.acme.ClusterIssuers}}}
+		solver.VersionedResourcesStorageMap[acme.SchemeGroupVersion.Version] = map[string]rest.Storage{acme.Resource: acmesolver.NewREST(
+			acmesolver.Config{Writer: writer, Authorizer: s.authorizer, ClusterIssuers: of.acme.ClusterIssuers})}
 		groups = append(groups, &solver)
 	}
 	if err := s.generic.InstallAPIGroups(groups...); err != nil {

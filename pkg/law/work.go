@@ -71,6 +71,8 @@ type Work struct {
 	By      string `json:"by,omitempty"`
 	Since   int64  `json:"since"`
 	Runner  string `json:"runner,omitempty"`
+	// Trace is the traceparent of the recorded span that caused the work, or "". No decision reads it.
+	Trace string `json:"tp,omitempty"`
 	// Cursor is the progress: another server can go on from there.
 	Cursor *Cursor `json:"cursor,omitempty"`
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.opentelemetry.io/otel/trace"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -69,7 +70,9 @@ type Config struct {
 	// step's number and their uid; nil for none.
 	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
 	// Quota returns the size above which etcd rejects writes, 0 if unknown; nil means 0. The history may fill a share.
-	Quota  func() int64
+	Quota func() int64
+	// Traces records the cascades of sampled writes; nil: none.
+	Traces trace.TracerProvider
 	adjust func(*bounds)
 }
 

@@ -42,6 +42,7 @@ func newProgram() *program.Program {
 a name, and follow a Record to the name servers. Plan writes, import and export zone files, and verify answers of name servers.`,
 	})
 	p.Name = "error" // as kubectl
+	p.Explain = kubeconfig.Explain
 	p.Root.AddCommand([]*cobra.Command{
 		importer.NewPlanCommand(),
 		applier.NewCommand(),

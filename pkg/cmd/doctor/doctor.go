@@ -52,7 +52,7 @@ if all zones are current and nothing fails, 1 if a check fails, 2 if kube-apiser
 	}
 	format := output.AddFormat(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		config, _, err := cluster.Client()
+		config, _, err := cluster.ProcessClient()
 		if err != nil {
 			return err
 		}

@@ -34,6 +34,8 @@ type Program struct {
 	// Name begins each error.
 	Name string
 	Root *cobra.Command
+	// Explain adds the next step to an error, if set.
+	Explain func(error) error
 	// verbosity and format of the log.
 	verbosity int
 	format    string
@@ -290,7 +292,7 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	out, stderr = output.NewWriter(out), output.NewWriter(stderr)
 	p.Root.SetOut(out)
 	p.Root.SetErr(stderr)
-	command, err := p.Root.ExecuteContextC(ctx)
+	command, err := p.Root.ExecuteContextC(context.WithValue(ctx, noteKey{}, stderr))
 	if err == nil {
 		return 0
 	}
@@ -298,6 +300,9 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	isNo := errors.As(err, &no)
 	if isNo && err.Error() == "" {
 		return exitNo
+	}
+	if p.Explain != nil && !isNo {
+		err = p.Explain(err)
 	}
 	if command == p.Root && !strings.Contains(err.Error(), "--help") {
 		err = p.explainUnknown(err)
@@ -313,6 +318,15 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	return exitFailed
 }
 
+type noteKey struct{}
+
+// Note prints a line to the standard error of the command with this context, if there is one.
+func Note(ctx context.Context, line string) {
+	if to, ok := ctx.Value(noteKey{}).(io.Writer); ok {
+		_, _ = terminal.Fprintf(to, "%s\n", line)
+	}
+}
+
 // explainUnknown adds similar commands to an error of the root command. As the root has no function, the error means an
 // unknown command.
 func (p *Program) explainUnknown(err error) error {
@@ -324,4 +338,23 @@ func (p *Program) explainUnknown(err error) error {
 		}
 	}
 	return fmt.Errorf("%w;%s %s --help lists the commands", err, didYouMean("", similarWords(typed, commands)), p.Root.CommandPath())
+}
+
+// AddRun gives a command the flags of options. It takes no arguments, and runs the configuration that options makes.
+func AddRun[C interface {
+	Run(ctx context.Context) error
+}](command *cobra.Command, options interface {
+	AddFlags(flags *pflag.FlagSet)
+	Complete(out io.Writer) (C, error)
+}) *cobra.Command {
+	options.AddFlags(command.Flags())
+	command.Args = cobra.NoArgs
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		config, err := options.Complete(command.OutOrStdout())
+		if err != nil {
+			return err
+		}
+		return config.Run(command.Context())
+	}
+	return command
 }

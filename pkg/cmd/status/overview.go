@@ -16,7 +16,7 @@ var (
 	// ErrBehind is returned if a zone is not current.
 	ErrBehind = program.No("not all zones are current; kubectl kubizone why ZONE names the cause")
 	// ErrUnread is returned if no zone could be read.
-	ErrUnread = errors.New("no zone could be read; kubectl kubizone doctor names the cause")
+	ErrUnread = errors.New("no zone could be read; kubectl kubizone doctor finds the cause")
 )
 
 // Overview is the state of an installation, or of some namespaces.
@@ -40,6 +40,8 @@ type Overview struct {
 	Records []RecordCount `json:"records,omitempty"`
 	// Installation is absent without the right to get it.
 	Installation *v1alpha1.InstallationStatus `json:"installation,omitempty"`
+	// Partial are lists of which only the first objects by name were read, those of Reader.Most.
+	Partial []string `json:"partial,omitempty"`
 	// Unread are lists and objects that could not be read.
 	Unread []Unread `json:"unread,omitempty"`
 	// ClassFaults are the DNSClasses whose Ready is False.

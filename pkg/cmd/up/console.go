@@ -6,7 +6,9 @@ package up
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,8 +55,11 @@ func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfi
 }
 
 func (c *Config) runConsole(ctx context.Context, client, kubeconfig string) error {
-	command := exec.CommandContext(ctx, client, "console", "--no-browser", "--with-parent", "--kubeconfig", kubeconfig, "--open-file",
-		filepath.Join(c.DataDir, "console.html"))
+	file := filepath.Join(c.DataDir, "console.html")
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
+		return err
+	}
+	command := exec.CommandContext(ctx, client, "console", "--no-browser", "--with-parent", "--kubeconfig", kubeconfig, "--open-file", file)
 	stdin, err := command.StdinPipe()
 	if err != nil {
 		return err

@@ -147,7 +147,7 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 			b.object = object
 		}
 		if m.plan != nil {
-			b.putPending(m)
+			b.putPending(g, m)
 		}
 		if m.writesObject() {
 			b.octets += len(m.op.ValueBytes()) + 2*len(m.Key) + etcd.KeyOctets
@@ -157,7 +157,7 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 	return nil
 }
 
-func (b *batch) putPending(m *member) {
+func (b *batch) putPending(g *group, m *member) {
 	p, layouts, count := m.plan, b.com.mem.Layout, len(b.Puts)
 	if p.OrphanBefore != nil {
 		for _, key := range layouts.Waiting(p.OrphanBefore, m.Resource, m.Namespace, m.Name) {
@@ -170,7 +170,7 @@ func (b *batch) putPending(m *member) {
 		}
 	}
 	if p.Work != nil {
-		b.Puts.Set(layouts.Outbox(p.Work.ID), p.Work)
+		b.Puts.Set(layouts.Outbox(p.Work.ID), g.traceWork(p.Work))
 	}
 	for _, d := range p.PendingCuts {
 		b.Puts.Set(layouts.PendingCut(d.Parent.UID, d.Child.UID), d)

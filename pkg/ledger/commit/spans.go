@@ -32,11 +32,26 @@ func (s *spans) endWait() {
 	}
 }
 
-func (s *spans) traceparent() string {
-	if !s.isRecorded() {
-		return ""
+// traceparent returns that of the request, or else of the cascade, whose steps have no spans, since they may be 40,000.
+func (g *group) traceparent() string {
+	if g.isRecorded() {
+		return traces.Parent(g.commit)
 	}
-	return traces.Parent(s.commit)
+	if item := g.firstWrite().OutboxItem; item != nil {
+		return item.Trace
+	}
+	return ""
+}
+
+// traceWork returns the work with the traceparent of the group that causes or extends it.
+func (g *group) traceWork(work *law.Work) *law.Work {
+	parent := g.traceparent()
+	if parent == "" {
+		return work
+	}
+	traced := *work
+	traced.Trace = parent
+	return &traced
 }
 
 // causeOf returns ctx with the span of the first recorded group: ctx may be an earlier caller's.

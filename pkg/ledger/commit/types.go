@@ -247,6 +247,8 @@ type usage struct {
 type Item struct {
 	Work law.Work
 	Mod  int64
+	// Trace is the traceparent of the cascade's recorded span, or "".
+	Trace string
 }
 
 // FreedName is a name at which a client removed a value, and its base name (S4.7).

@@ -84,6 +84,7 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 			if found[0].letter == layout.WaitingZone {
 				ob.mem.Fault("cascade-step")
 				ob.mem.Stats.CascadeSteps.Add(1)
+				s.decided++
 				err = ob.decideZone(ctx, &s.Item, found[0].Ref, ob.askPending)
 			} else {
 				n = min(len(found), ob.stepsAtOnce(&s.Work))

@@ -122,6 +122,7 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidate) error {
 	ob.mem.Fault("cascade-step")
 	ob.mem.Stats.CascadeSteps.Add(int64(len(cs)))
+	s.decided += len(cs)
 	steps, err := ob.readSteps(ctx, s, cs)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -19,8 +20,10 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/names"
 	"k8s.io/apiserver/pkg/util/dryrun"
+	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/pkg/registry/fromcache"
 )
@@ -62,9 +65,20 @@ type Kind[T Object] struct {
 	Subresources  map[string]Subresource[T]
 
 	Fields func(T) fields.Set
+	// Indexed makes lists by values of Fields cheap.
+	Indexed []Index[T]
 	// Columns and Row are the output of `kubectl get`. Required.
 	Columns []metav1.TableColumnDefinition
 	Row     func(T) []any
+}
+
+// Index keeps the objects with some values of a field, so that a list by such a value reads no other objects.
+type Index[T Object] struct {
+	Field string
+	// Values are those that few objects have, since each takes memory.
+	Values []string
+	// Of returns the value as Kind.Fields does.
+	Of func(T) string
 }
 
 // REST is the storage of a kind.
@@ -95,8 +109,10 @@ func (k *Kind[T]) AddStorage(paths map[string]rest.Storage, scheme *runtime.Sche
 		DeleteStrategy:            strategy,
 		ResetFieldsStrategy:       strategy,
 		TableConvertor:            k,
+		PredicateFunc:             k.selectObjects,
 	}
-	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options, AttrFunc: k.AttributesOf}); err != nil {
+	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options, AttrFunc: k.AttributesOf,
+		Indexers: k.makeIndexers()}); err != nil {
 		return nil, fmt.Errorf("storage of %s: %w", k.Resource, err)
 	}
 	r := &REST[T]{store, k, decide}
@@ -109,6 +125,32 @@ func (k *Kind[T]) AddStorage(paths map[string]rest.Storage, scheme *runtime.Sche
 
 func (k *Kind[T]) resource() schema.GroupResource {
 	return schema.GroupResource{Group: k.GroupVersion.Group, Resource: k.Resource}
+}
+
+func (k *Kind[T]) makeIndexers() *cache.Indexers {
+	all := cache.Indexers{}
+	for i := range k.Indexed {
+		of := &k.Indexed[i]
+		all[storage.FieldIndex(of.Field)] = func(obj any) ([]string, error) {
+			if value := of.Of(obj.(T)); slices.Contains(of.Values, value) {
+				return []string{value}, nil
+			}
+			return nil, nil
+		}
+	}
+	return &all
+}
+
+// selectObjects names an index only for its Values: it lacks the objects with others.
+func (k *Kind[T]) selectObjects(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
+	selection := storage.SelectionPredicate{Label: label, Field: field, GetAttrs: k.AttributesOf}
+	for i := range k.Indexed {
+		of := &k.Indexed[i]
+		if value, exact := field.RequiresExactMatch(of.Field); exact && slices.Contains(of.Values, value) {
+			selection.IndexFields = append(selection.IndexFields, of.Field)
+		}
+	}
+	return selection
 }
 
 // AttributesOf returns labels and fields for selectors.

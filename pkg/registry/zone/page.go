@@ -151,15 +151,12 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			if at == p.from.Name && index < p.from.Skip {
 				continue
 			}
-			if p.rrtype != 0 && entry.Type != p.rrtype {
+			examined++
+			ends := p.search != nil && examined > maxExamined
+			if !ends && (p.rrtype != 0 && entry.Type != p.rrtype || p.search != nil && !p.search.matches(entry, ofOwner)) {
 				continue
 			}
-			if p.search != nil {
-				if examined++; examined <= maxExamined && !p.search.matches(entry, ofOwner) {
-					continue
-				}
-			}
-			if p.limit > 0 && given == p.limit || examined > maxExamined {
+			if ends || p.limit > 0 && given == p.limit {
 				p.next = continuation{UID: p.uid, Serial: p.snapshot.Serial(), Name: at, Skip: index}.token()
 				return
 			}
