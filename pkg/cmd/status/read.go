@@ -6,9 +6,7 @@ package status
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -92,6 +90,7 @@ func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview 
 	all.Go(func() { f.readEvents(ctx) })
 	all.Go(func() { f.readChallenges(ctx) })
 	all.Wait()
+	f.explainUnavailable(ctx)
 	f.sortItems()
 	f.readLastChanges(ctx, f.NotCurrent)
 	return f.Overview
@@ -110,29 +109,41 @@ func (f *reading) readLastChanges(ctx context.Context, zones []Item) {
 	}
 }
 
-// maxDetail bounds the words of a server, in octets.
-const maxDetail = 300
+// apiService is the APIService of the lists.
+const apiService = "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.kubi.zone"
 
-// detailOf returns the words of kube-apiserver about an unreachable server, such as an error of x509; "" for none. The
-// message of client-go has only the code.
-func detailOf(err error) string {
-	var of apierrors.APIStatus
-	if !errors.As(err, &of) || of.Status().Code != http.StatusServiceUnavailable || of.Status().Details == nil {
-		return ""
+// explainUnavailable adds kube-apiserver's reason for a 503, such as an error of x509, if the user may read the
+// APIService.
+func (f *reading) explainUnavailable(ctx context.Context) {
+	away := func(one *Unread) bool {
+		return apierrors.IsServiceUnavailable(one.Err) && strings.HasSuffix(one.Resource, ".kubi.zone")
 	}
-	for _, cause := range of.Status().Details.Causes {
-		text, _, _ := strings.Cut(strings.TrimSpace(cause.Message), "\n")
-		if cause.Type == metav1.CauseTypeUnexpectedServerResponse && text != "" {
-			return ": " + strings.ToValidUTF8(text[:min(len(text), maxDetail)], "")
+	if !slices.ContainsFunc(f.Unread, func(one Unread) bool { return away(&one) }) {
+		return
+	}
+	var of struct {
+		Status struct {
+			Conditions []metav1.Condition `json:"conditions"`
+		} `json:"status"`
+	}
+	data, err := f.core.Discovery().RESTClient().Get().AbsPath(apiService).DoRaw(ctx)
+	if err != nil || json.Unmarshal(data, &of) != nil {
+		return
+	}
+	available := meta.FindStatusCondition(of.Status.Conditions, "Available")
+	if available == nil || available.Status == metav1.ConditionTrue {
+		return
+	}
+	for i := range f.Unread {
+		if one := &f.Unread[i]; away(one) {
+			one.Reason += ": " + available.Message
 		}
 	}
-	return ""
 }
 
 // addUnread notes a list or an object that could not be read.
 func (f *reading) addUnread(verb, resource, namespace string, err error) {
-	u := Unread{Verb: verb, Resource: resource, Namespace: namespace, Reason: err.Error() + detailOf(err),
-		Forbidden: apierrors.IsForbidden(err), Err: err}
+	u := Unread{Verb: verb, Resource: resource, Namespace: namespace, Reason: err.Error(), Forbidden: apierrors.IsForbidden(err), Err: err}
 	if u.Forbidden {
 		u.Reason = "you lack the right to " + verb + " " + resource
 		if namespace != "" {
