@@ -25,6 +25,8 @@ const (
 	ReasonRateLimited      Reason = "RateLimited"
 	ReasonQuotaExceeded    Reason = "QuotaExceeded"
 	ReasonSerialBehind     Reason = "SerialBehind"
+	// ReasonServerWentBack means that a server answers an earlier serial than State.Serial.
+	ReasonServerWentBack Reason = "ServerWentBack"
 	// ReasonContentDiffers means that a server has the zone's serial with other data (S6.11).
 	ReasonContentDiffers Reason = "ContentDiffers"
 )

@@ -78,6 +78,12 @@ func (s State) Behind() (names []string) {
 	return names
 }
 
+// WentBack reports whether a server answers an earlier serial than Serial, which all servers have confirmed: it started
+// from an old disk, for example.
+func (s State) WentBack(server Server) bool {
+	return server.Err == nil && server.Serial != 0 && s.Serial != 0 && s.Serial.Ahead(server.Serial)
+}
+
 // Intent announces writes. It is stored before a worker's first change at the provider, and read before each further
 // change.
 type Intent struct {

@@ -469,7 +469,7 @@ func (p *planner) addHeader(undone []v1alpha1.HistoryStep) {
 	}
 	by := AuthorOf(newest)
 	p.Left = append(p.Left, Left{Namespace: p.zone.Namespace, Name: p.zone.Name, Text: "the spec of the Zone (SOA, ttl or name servers)",
-		Writer: by.User(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values"})
+		Writer: by.User(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values, for kubectl edit zone"})
 }
 
 // findGaps finds names of a namespace before the revert, and of another after.

@@ -699,22 +699,24 @@ func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 		t.Helper()
 		z := b.expectHeld(true)
 		c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled)
-		want = fmt.Sprintf("the zone's own namespace has removed %s, or this lets the deletions through: kubectl annotate zone example -n infra --overwrite kubi.zone/publish-deletions=%d", want, before.Status.Serial)
+		want = fmt.Sprintf("the zone's own namespace has removed %s; or publishes the deletions: kubectl annotate zone example -n infra --overwrite kubi.zone/publish-deletions=%d", want, before.Status.Serial)
 		if want = strings.ReplaceAll(want, "SERIAL", fmt.Sprint(before.Status.Serial)); c.Message != want {
 			t.Errorf("the condition says\n%s\nand not\n%s", c.Message, want)
 		}
 	}
 	received := &warned{}
 	must.Succeed(t, b.pickFirst().DeleteRecord(warning.WithWarningRecorder(b.Context(), received), "infra", "apex-ns"))
-	if len(received.texts) != 1 || !strings.HasPrefix(received.texts[0], "S7.8: zone example.org. is held from now on: the zone's own ") {
+	if len(received.texts) != 1 || !strings.HasPrefix(received.texts[0], "S7.6: zone example.org. is held from now on: the zone's own ") {
 		t.Errorf("the client is told %q", received.texts)
 	}
-	expect("the last NS record at the apex: serial SERIAL is delivered until an NS record is back there")
+	const stays, ofNS = ", so serial SERIAL stays delivered; the zone's owner puts back ", "an NS record at the apex, or spec.nameServers"
+	expect("the last NS record at the apex" + stays + ofNS)
 	b.deleteRecords("infra", "r", 1, 6)
-	expect("the last NS record at the apex, and 7 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until an NS record is back there and no more than 6 RRsets are missing")
+	expect("the last NS record at the apex, and 7 of its 21 RRsets, more than 30 %" + stays + ofNS +
+		", and RRsets until no more than 6 are missing")
 	b.deleteRecords("infra", "r", 7, 7)
 	store.Must(b.pickFirst().CreateRecord(b.Context(), ns.DeepCopy()))
-	expect("7 of its 21 RRsets, more than 30 %: serial SERIAL is delivered until no more than 6 RRsets are missing")
+	expect("7 of its 21 RRsets, more than 30 %" + stays + "RRsets until no more than 6 are missing")
 	b.fillRecords("infra", "r", 1)
 	b.expectHeld(false)
 	b.MustBeClean()

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
@@ -38,7 +39,10 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 	}
 	if ended := f.Processes.Primary.Ended; of.Fetched && !ended.IsZero() {
 		return newCause(v1alpha1.ReasonNoPrimary, of.Class+": its servers transfer zones from a primary, and none has worked since "+
-			formatTime(ended), rolePlatform, "starts kubizone primary")
+			formatTime(ended), rolePlatform, "starts the process primary")
+	}
+	if of.State.Ready.Reason == delivery.ReasonServerWentBack {
+		return newCause(v1alpha1.ReasonServerWentBack, of.Class+": "+faults[delivery.ReasonServerWentBack], rolePlatform, findsServers)
 	}
 	return Judgement{}
 }
@@ -53,9 +57,12 @@ func awaitClass(class string, before *metav1.Condition, since time.Time) Judgeme
 		time.Since(before.LastTransitionTime.Time) < AwaitAfter || time.Since(since) < AwaitAfter {
 		return Judgement{}
 	}
-	return newCause(v1alpha1.ReasonAwaitsClass, class+": it has not confirmed the change yet, and no fault of it is known", rolePlatform,
-		"finds more in the Delivery of the class")
+	return newCause(v1alpha1.ReasonAwaitsClass, class+": it has not confirmed the change yet, and its servers tell no fault", rolePlatform,
+		findsServers)
 }
+
+// findsServers is the next step for a faulty server, without its name (S6.17).
+const findsServers = "finds the server with kubectl kubizone doctor, or in status.servers of the zone's Delivery"
 
 func (f *Facts) findDeadController() Judgement {
 	ended := f.Processes.Controller.Ended
@@ -63,9 +70,8 @@ func (f *Facts) findDeadController() Judgement {
 		return Judgement{}
 	}
 	return newCause(v1alpha1.ReasonNoController, "no controller has worked since "+formatTime(ended)+", so changes are stored and not "+
-		"delivered", rolePlatform, "starts kubizone controller")
+		"delivered", rolePlatform, "starts the process controller")
 }
-
 func newCause(reason, what, role, step string) Judgement {
 	return Judgement{metav1.ConditionUnknown, reason, what + "; " + role + " " + step}
 }

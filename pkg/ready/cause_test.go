@@ -32,8 +32,8 @@ func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
 			"the platform sets"},
 		{"a confirmed class is paused", func(f *Facts) { f.Classes[0].Paused = true }, "Unknown Pending", ""},
 		{"no controller", func(f *Facts) { f.Processes = Processes{ended, ended} }, "Unknown NoController",
-			"the platform starts kubizone controller"},
-		{"no primary", func(f *Facts) { f.Processes.Primary = ended }, "Unknown NoPrimary", "the platform starts kubizone primary"},
+			"the platform starts the process controller"},
+		{"no primary", func(f *Facts) { f.Processes.Primary = ended }, "Unknown NoPrimary", "the platform starts the process primary"},
 		{"no primary is needed", func(f *Facts) { f.Processes.Primary, f.Classes[1].Fetched = ended, false }, "Unknown Pending", ""},
 		{"unsure", func(f *Facts) { f.Processes.Controller.Unsure = true }, "Unknown Pending", ""},
 		{"a fault", func(f *Facts) {
@@ -41,7 +41,9 @@ func TestCauses_ofZoneAndRecord_S7_12(t *testing.T) {
 			f.Classes[1].Message = string(delivery.ReasonServerUnreachable)
 		}, "False ServerUnreachable", ""},
 		{"held", func(f *Facts) { pauseZone(f); holdZone(f) }, "False MassDeletion", ""},
-		{"late", func(f *Facts) { f.Since = long }, "Unknown AwaitsClass", "the platform finds more in the Delivery"},
+		{"late", func(f *Facts) { f.Since = long }, "Unknown AwaitsClass", "the platform finds the server"},
+		{"went back", func(f *Facts) { f.Classes[1].State.Ready.Reason = delivery.ReasonServerWentBack }, "Unknown ServerWentBack",
+			"the platform finds the server"},
 		{"late and paused", func(f *Facts) { f.Since, f.Classes[1].Paused = long, true }, "Unknown ClassPaused", "the platform sets"},
 	} {
 		zone := aZone()

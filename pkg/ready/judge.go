@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -210,8 +211,13 @@ func heldBy(zone *v1alpha1.Zone) Judgement {
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
 		return Judgement{}
 	}
-	return Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "its own namespace removed much of it, " +
-		"and no later content is delivered; the condition Settled has the way out (S7.8)"}
+	// The command at the end publishes the deletions. The restore comes first, so Ready is without the command.
+	text := settled.Message
+	if end := strings.LastIndex(text, "; "); end > 0 {
+		text = text[:end]
+	}
+	text += ", or publishes the deletions as the condition Settled says"
+	return Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, text}
 }
 
 // findLacking returns the condition that a zone lacks to be served; "" for none. Servable may be older than the

@@ -278,6 +278,40 @@ func judgeBy(state delivery.State) Judgement {
 	return JudgeZone(factsOf(aZone(), InForce{Classes: []string{"outside"}}, map[string]delivery.State{"outside": state}))
 }
 
+// Ready of a held zone has the cause of Settled and the restore; the command to publish the deletions is in Settled
+// alone.
+func TestJudge_namesTheRestoreOfAHeldZone_S7_9(t *testing.T) {
+	zone := aZone()
+	meta.SetStatusCondition(&zone.Status.Conditions, metav1.Condition{Type: v1alpha1.ConditionSettled, Status: metav1.ConditionFalse,
+		Reason:  v1alpha1.ReasonMassDeletion,
+		Message: "the last NS is gone; the owner puts it back; or publishes the deletions: kubectl annotate"})
+	j := JudgeZone(factsOf(zone, InForce{}, nil))
+	if want := "the last NS is gone; the owner puts it back, or publishes the deletions as the condition Settled says"; j.Message != want {
+		t.Errorf("%q, want %q", j.Message, want)
+	}
+}
+
+// The row of a server behind says since when, not why its data were not compared.
+func TestStatusFor_saysThatAServerWentBack(t *testing.T) {
+	const refuses = "not compared: it refuses"
+	state := makeState(7, delivery.Unknown, delivery.ReasonServerWentBack)
+	state.Asked = 8
+	state.Servers = []delivery.Server{{Name: "old", Serial: 6, Content: delivery.ContentNotCompared, Note: refuses},
+		{Name: "late", Serial: 7, Content: delivery.ContentNotCompared, Note: refuses},
+		{Name: "current", Serial: 8, Content: delivery.ContentNotCompared, Note: refuses}, {Name: "new", Note: "it has no address yet"}}
+	status := StatusFor("main", state, nil)
+	for i, want := range []string{"Behind it went back: it answers serial 6, after serial 7 was confirmed", "Behind ", "Current " + refuses,
+		"Behind it has no address yet"} {
+		if row := status.Servers[i]; string(row.State)+" "+row.Message != want {
+			t.Errorf("%s: %s %s, want %s", row.Name, row.State, row.Message, want)
+		}
+	}
+	of := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+	if of.Status != metav1.ConditionUnknown || !strings.Contains(of.Message, "it went back; the platform finds the server") {
+		t.Errorf("%+v", of)
+	}
+}
+
 // The words of a provider or its client stay with the operators of the class: a tenant's Zone names the class and the
 // next step (attack 81).
 func TestJudge_showsNoTenantTheTextOfTheProvider(t *testing.T) {
@@ -285,12 +319,12 @@ func TestJudge_showsNoTenantTheTextOfTheProvider(t *testing.T) {
 	for _, reason := range []delivery.Reason{
 		delivery.ReasonServerUnreachable, delivery.ReasonServerError, delivery.ReasonAuthenticationFailed, delivery.ReasonSecretNotFound, delivery.ReasonInvalidConfiguration,
 		delivery.ReasonZoneNotFound, delivery.ReasonRateLimited, delivery.ReasonQuotaExceeded, delivery.ReasonSerialBehind, delivery.ReasonInternalError,
-		delivery.ReasonContentDiffers,
+		delivery.ReasonContentDiffers, delivery.ReasonServerWentBack,
 	} {
 		failed := makeState(6, delivery.False, reason)
 		failed.Ready.Message = message
 		j := judgeBy(failed)
-		if j.Reason != string(reason) || strings.Contains(j.Message, "10.96") || strings.Contains(j.Message, "dial") || !strings.HasPrefix(j.Message, "outside: ") || !strings.Contains(j.Message, "cluster admin") {
+		if j.Reason != string(reason) || strings.Contains(j.Message, "10.96") || strings.Contains(j.Message, "dial") || !strings.HasPrefix(j.Message, "outside: ") || !strings.Contains(j.Message, "; the platform finds the ") {
 			t.Errorf("%s: %+v", reason, j)
 		}
 	}

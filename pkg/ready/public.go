@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	apiclass "kubi.zone/kubizone/pkg/apis/kubizone/class"
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
@@ -18,12 +17,13 @@ import (
 var faults = map[delivery.Reason]string{
 	delivery.ReasonServerUnreachable:    "its server does not answer",
 	delivery.ReasonServerError:          "its server failed",
-	delivery.ReasonAuthenticationFailed: "its server denies the controller access",
+	delivery.ReasonAuthenticationFailed: "its server refuses the controller's key or credentials",
 	delivery.ReasonSecretNotFound:       "a Secret that it needs is missing",
 	delivery.ReasonInvalidConfiguration: "it cannot deliver the zone as it is configured",
 	delivery.ReasonZoneNotFound:         "its server does not have the zone",
 	delivery.ReasonRateLimited:          "its server limits requests, and the zone is retried",
 	delivery.ReasonQuotaExceeded:        "the quota at its provider is used up, and fewer records may fit",
+	delivery.ReasonServerWentBack:       "a server of it answers an earlier serial than it had confirmed: it went back",
 	delivery.ReasonSerialBehind:         "a server of it has a later serial than the zone",
 	delivery.ReasonContentDiffers:       "a server of it has other data than the zone at the same serial",
 	delivery.ReasonInternalError:        "its provider failed at this zone",
@@ -41,15 +41,16 @@ func PublicMessage(class string, reason delivery.Reason, message string) string 
 	if !ofClass {
 		return message
 	}
-	if _, _, ok := apiclass.SplitCluster(class); ok {
-		return fmt.Sprintf("%s%sthe controller's log; the conditions of %s and of its Bind9Instances say how the servers are", fault,
-			WhereCause, Describe(class))
+	switch reason {
+	case delivery.ReasonServerWentBack, delivery.ReasonSerialBehind, delivery.ReasonContentDiffers:
+		return fault + "; " + rolePlatform + " " + findsServers
 	}
-	return fmt.Sprintf("%s%sthe controller's log, and in the status of DNSClass %s where that is not Ready", fault, WhereCause, class)
+	return fmt.Sprintf("%s%skubectl describe %s, or else in the controller's log", fault, WhereCause,
+		strings.ToLower(Describe(class)))
 }
 
 // WhereCause separates the kind of a fault from where the provider's words are.
-const WhereCause = "; a cluster admin finds the cause in "
+const WhereCause = "; " + rolePlatform + " finds the cause with "
 
 // kindOfFault returns the text, for a Record, of a failure beyond its RRset: without data of other Records or of the
 // provider.

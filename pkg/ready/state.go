@@ -53,7 +53,7 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 		case server.Err != nil:
 			row.State, row.Message = v1alpha1.ServerFailed, ShortenMessage(server.Err.Message)
 		case slices.Contains(behind, server.Name):
-			row.State = v1alpha1.ServerBehind
+			row.State, row.Message = v1alpha1.ServerBehind, describeBehind(&state, server)
 		default:
 			row.State = v1alpha1.ServerCurrent
 		}
@@ -82,6 +82,17 @@ func StatusFor(class string, state delivery.State, before []metav1.Condition) v1
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionDrifted)
 	}
 	return status
+}
+
+// describeBehind returns the message of a server behind, without a Note about the comparison of its data.
+func describeBehind(state *delivery.State, server delivery.Server) string {
+	switch {
+	case state.WentBack(server):
+		return fmt.Sprintf("it went back: it answers serial %d, after serial %d was confirmed", server.Serial, state.Serial)
+	case server.Content == delivery.ContentNotCompared:
+		return ""
+	}
+	return ShortenMessage(server.Note)
 }
 
 func textOf(rrsets []delivery.RRsetKey) []string {
@@ -160,7 +171,9 @@ func StateOf(one *v1alpha1.Delivery) (delivery.State, error) {
 				server.Err.Reason = delivery.ReasonContentDiffers
 			}
 		default:
-			server.Note = row.Message
+			if server.Note = row.Message; row.State == v1alpha1.ServerBehind && server.Serial != 0 {
+				server.Note = "" // describeBehind
+			}
 		}
 		state.Servers = append(state.Servers, server)
 	}

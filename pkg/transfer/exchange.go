@@ -30,8 +30,7 @@ func (r *Refusal) Error() string {
 	code := mdns.RcodeToString[r.Rcode]
 	switch {
 	case r.TSIG != 0:
-		return fmt.Sprintf("%s, TSIG error %s: the server does not take the key; compare name, algorithm, secret and the clocks", code,
-			mdns.RcodeToString[r.TSIG])
+		return fmt.Sprintf("%s, TSIG error %s: %s", code, mdns.RcodeToString[r.TSIG], explainTSIG(r.TSIG))
 	case r.hint != "":
 		return code + ": " + r.hint
 	}
@@ -39,6 +38,19 @@ func (r *Refusal) Error() string {
 		return fmt.Sprintf("the server answers %s: %v", code, r.doubt)
 	}
 	return "the server answers " + code
+}
+
+// explainTSIG returns the fault and the next step of a TSIG error (RFC 8945 §5.2).
+func explainTSIG(code int) string {
+	switch code {
+	case mdns.RcodeBadKey:
+		return "the server has no key of this name and algorithm; add the key there, or correct name and algorithm"
+	case mdns.RcodeBadSig:
+		return "the server's key of this name has another secret; give both ends the same secret"
+	case mdns.RcodeBadTime:
+		return "the clocks are too far apart; set the wrong clock"
+	}
+	return "the server does not take the key; compare name, algorithm and secret"
 }
 
 // Unwrap returns the error of the verification, nil after success.

@@ -374,3 +374,15 @@ func TestParseSource_readsURLs(t *testing.T) {
 		}
 	}
 }
+
+// Each TSIG error has a next step of its own (RFC 8945 §5.2).
+func TestRefusal_saysWhatToCompare(t *testing.T) {
+	for code, want := range map[int]string{mdns.RcodeBadKey: "no key of this name", mdns.RcodeBadSig: "another secret",
+		mdns.RcodeBadTime: "set the wrong clock", mdns.RcodeBadTrunc: "compare name, algorithm and secret"} {
+		text := (&Refusal{Rcode: mdns.RcodeNotAuth, TSIG: code}).Error()
+		if !strings.Contains(text, want) || !strings.HasPrefix(text, "NOTAUTH, TSIG error BAD") || code != mdns.RcodeBadTime &&
+			strings.Contains(text, "clock") {
+			t.Errorf("%d: %s", code, text)
+		}
+	}
+}

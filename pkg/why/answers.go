@@ -5,6 +5,7 @@ package why
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -120,9 +121,22 @@ func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	case has:
 		j.add(KindServer, s.Of, OK, "%s; the controller had serial %d from it", text, row.Serial)
 	default:
-		j.add(KindServer, s.Of, Waits, "%s; the controller had serial %d from it, not %d yet", text, row.Serial, j.wanted()).
-			because(v1alpha1.ReasonPending, reasons.OfReady)
+		text = fmt.Sprintf("%s; the controller had serial %d from it, not %d yet", text, row.Serial, j.wanted())
+		j.addOlder(s, serial.Serial(row.Serial), Waits, text)
 	}
+}
+
+// addOlder adds a server at an earlier serial than wanted, which fails if the class had confirmed a later serial there.
+func (j *judgement) addOlder(s Server, has serial.Serial, state State, text string) {
+	if has == 0 || s.OwnSerial || !serial.Serial(s.Confirmed).Ahead(has) {
+		j.add(KindServer, s.Of, state, "%s", text).because(v1alpha1.ReasonPending, reasons.OfReady)
+		return
+	}
+	if state == Waits {
+		state = Fails
+	}
+	j.add(KindServer, s.Of, state, "it went back: serial %d was confirmed there; %s", s.Confirmed, text).
+		because(v1alpha1.ReasonServerWentBack, reasons.OfReady)
 }
 
 // judgeServed judges a server of a zone without a Record.
@@ -135,8 +149,7 @@ func (j *judgement) judgeServed(s Server, a *ServerAnswer) {
 	case s.OwnSerial || a.Serial == want:
 		j.add(KindServer, s.Of, OK, "serves the zone at serial %d", a.Serial)
 	case want.Ahead(a.Serial):
-		j.add(KindServer, s.Of, j.unlessView(Waits), "serves serial %d, not %d yet", a.Serial, want).because(v1alpha1.ReasonPending,
-			reasons.OfReady)
+		j.addOlder(s, a.Serial, j.unlessView(Waits), fmt.Sprintf("serves serial %d, not %d yet", a.Serial, want))
 	default:
 		j.add(KindServer, s.Of, j.unlessView(Fails), "serves serial %d, ahead of %d", a.Serial, want).
 			because(v1alpha1.ReasonSerialBehind, reasons.OfReady)
@@ -160,7 +173,10 @@ func (j *judgement) judgeData(s Server, a *ServerAnswer) {
 		j.add(KindServer, s.Of, OK, "answers %s%s", a.describe(), at)
 	case len(j.Expected) == 0 && len(a.Data) > 0:
 		j.add(KindServer, s.Of, Unknown, "answers %s%s; the Record's data cannot be compared", a.describe(), at)
-	case isOlder, firstBad(j.before(KindServer)) != nil:
+	case isOlder:
+		text := fmt.Sprintf("answers %s%s; the zone has it at serial %d", a.describe(), at, j.wanted())
+		j.addOlder(s, a.Serial, j.unlessView(Waits), text)
+	case firstBad(j.before(KindServer)) != nil:
 		j.add(KindServer, s.Of, j.unlessView(Waits), "answers %s%s; the zone has it at serial %d", a.describe(), at, j.wanted()).
 			because(v1alpha1.ReasonPending, reasons.OfReady)
 	default:

@@ -98,8 +98,9 @@ type Server struct {
 	Listed bool
 	// OwnSerial: the server signs, or is another operator's primary, with other serials than the zone's.
 	OwnSerial bool
-	// Row of the Delivery; nil for none.
-	Row *v1alpha1.DeliveryServer
+	// Row of the Delivery; nil for none. Confirmed is the serial that the class has confirmed; 0 for none.
+	Row       *v1alpha1.DeliveryServer
+	Confirmed int64
 }
 
 // ServerAnswer combines the answers for the zone's SOA and for the name.

@@ -226,10 +226,14 @@ func (j *judgement) judgeDelivery(d *v1alpha1.Delivery, delivered bool) {
 	}
 	refused := slices.IndexFunc(s.Refused, func(r v1alpha1.DeliveryRefusal) bool { return strings.EqualFold(r.RRset, rrset) })
 	has := s.Serial != 0 && !serial.Serial(want).Ahead(serial.Serial(s.Serial))
+	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
 	switch {
 	case refused >= 0:
 		r := &s.Refused[refused]
 		j.add(KindClass, of, Fails, "the provider refuses the RRset: %s", r.Message).because(r.Reason, reasons.OfReady)
+	case ready != nil && ready.Reason == v1alpha1.ReasonServerWentBack:
+		j.add(KindClass, of, Fails, "had confirmed serial %d, and a server went back to an earlier one", s.Serial).
+			because(ready.Reason, reasons.OfReady)
 	case has:
 		j.add(KindClass, of, OK, "has confirmed serial %d", s.Serial)
 	case delivered:

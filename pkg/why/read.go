@@ -174,7 +174,7 @@ func (i *inquiry) listServers(ctx context.Context, z *ZoneFacts, d *v1alpha1.Del
 	case of != nil && of.Spec.Transfer != nil:
 		for _, s := range of.Spec.Transfer.Secondaries {
 			z.Servers = append(z.Servers, Server{Of: s.Address + " of " + shown, Address: transfer.AddPort(s.Address), Listed: true,
-				OwnSerial: s.Signs || s.Signer != "", Row: rows[s.Address]})
+				OwnSerial: s.Signs || s.Signer != "", Row: rows[s.Address], Confirmed: d.Status.Serial})
 		}
 	case of != nil && of.Spec.RFC2136 != nil:
 		server := of.Spec.RFC2136.Server
@@ -194,7 +194,7 @@ func (i *inquiry) listInstances(ctx context.Context, z *ZoneFacts, d *v1alpha1.D
 	for n := range d.Status.Servers[:min(len(d.Status.Servers), maxLinks)] {
 		row := &d.Status.Servers[n]
 		group.Go(func() error {
-			server := Server{Of: row.Name + " of " + shown, Row: row,
+			server := Server{Of: row.Name + " of " + shown, Row: row, Confirmed: d.Status.Serial,
 				OwnSerial: z.Object != nil && z.Object.Status.DNSSEC != nil}
 			namespace, instance, _ := strings.Cut(row.Name, "/")
 			object, err := i.API.Bind9V1alpha1().Bind9Instances(namespace).Get(ctx, instance, metav1.GetOptions{})

@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
@@ -239,6 +240,14 @@ func makeWords(zone, reason, alert string, inRow ...string) map[string]string {
 	}
 }
 
+// with replaces the words of places, given as pairs.
+func with(words map[string]string, places ...string) map[string]string {
+	for i := 0; i < len(places); i += 2 {
+		words[places[i]] = places[i+1]
+	}
+	return words
+}
+
 // alertsOfLate are of a class that does not confirm a change, alertsOfBehind of a class with a server behind.
 func alertsOfLate(class string) []string { return []string{"KubizoneDeliveryLate " + class} }
 
@@ -274,7 +283,9 @@ func (w *world) faultsOfZones(old []byte) []fault {
 			w.setKey(keyOfSecret, "d3Jvbmcgc2VjcmV0IG9mIHRoZSB0ZXN0")
 			w.changeRecord("secret")
 		}, end: func() { w.setKey(keyOfSecret, keyOfSecret.Secret) },
-			words: makeWords("secret", "AuthenticationFailed", "KubizoneSecondaryBehind secret"), alerts: alertsOfBehind("secret")},
+			words: with(makeWords("secret", "AuthenticationFailed", "KubizoneSecondaryBehind secret"),
+				inDoctor, "DNSClass secret: "+host+":.*BADSIG: the server's key of this name has another secret"),
+			alerts: alertsOfBehind("secret")},
 		{name: "class Secret missing", zone: "missing", begin: func() {
 			must.Succeed(w.t, w.core.CoreV1().Secrets(platform).Delete(w.ctx, "tsig-missing", metav1.DeleteOptions{}))
 			w.changeRecord("missing")
@@ -282,8 +293,11 @@ func (w *world) faultsOfZones(old []byte) []fault {
 			words:  makeWords("missing", "SecretNotFound", "KubizoneDeliveryFailing missing"),
 			alerts: alertsOfBehind("missing", "KubizoneDeliveryFailing missing")},
 		{name: "zone held", zone: "held", begin: func() { w.patchZone("held", `{"spec":{"nameServers":null}}`) },
-			end:   func() { w.patchZone("held", `{"spec":{"nameServers":[{"name":"ns","addresses":["192.0.2.53"]}]}}`) },
-			words: makeWords("held", "MassDeletion", "KubizoneZonesHeld"), alerts: []string{"KubizoneZonesHeld"}},
+			end: func() { w.patchZone("held", `{"spec":{"nameServers":[{"name":"ns","addresses":["192.0.2.53"]}]}}`) },
+			words: with(makeWords("held", "MassDeletion", "KubizoneZonesHeld"),
+				inConditions, "Ready=False MassDeletion: .* removed the last NS record at the apex, .* puts back an NS record .*, or publishes",
+				inDoctor, "MassDeletion: Zone team/held .* has removed the last NS record at the apex"),
+			alerts: []string{"KubizoneZonesHeld"}},
 		{name: "rule withdrawn", zone: "withdrawn", begin: func() { w.patchZone("withdrawn", `{"spec":{"delegations":null}}`) },
 			end: func() {
 				w.patchZone("withdrawn", `{"spec":{"delegations":[{"namespace":"team","records":[{"pattern":"www"}]}]}}`)
@@ -294,7 +308,10 @@ func (w *world) faultsOfZones(old []byte) []fault {
 		{name: "signer dead", zone: "signer", begin: stop("signer"), end: start("signer"),
 			words: makeWords("signer", "ServerUnreachable", "KubizoneSecondaryBehind signer"), alerts: alertsOfBehind("signer")},
 		{name: "secondary from an old disk", zone: "old", begin: func() { w.restoreOldZone(old) }, end: func() { w.connectOldZone() },
-			words: makeWords("old", "Pending", "KubizoneSecondaryBehind old", "Behind"), alerts: []string{"KubizoneSecondaryBehind old"}},
+			words: with(makeWords("old", v1alpha1.ReasonServerWentBack, "KubizoneSecondaryBehind old"),
+				inWhy, "(?s)FAILS +server "+host+":.*ServerWentBack: it went back: serial [0-9]+ was confirmed there.*the platform: find",
+				inDoctor, "ServerWentBack: Zone team/old .*: server "+host+":[0-9]+ is Behind: it went back: it answers serial"),
+			alerts: []string{"KubizoneSecondaryBehind old"}},
 	}
 }
 
@@ -348,7 +365,8 @@ func (w *world) editNamed(zone, former, text string) {
 
 func (w *world) deadController() fault {
 	words := makeWords("controller", "NoController", "KubizoneProcessEnded controller")
-	words[inDoctor] = "processes: no replica works: controller"
+	words[inDoctor] = "(?s)processes: no replica works: controller.* " +
+		"Deployment .*kubizone-controller wants 0 replicas.*NEXT: .*kubectl scale"
 	return fault{name: "controller dead", zone: "controller", begin: func() { w.endProcess("controller"); w.changeRecord("controller") },
 		end: func() { w.scaleTo("controller", 1) }, words: words, alerts: alertsOfBehind("controller", "KubizoneProcessEnded controller")}
 }
@@ -411,7 +429,9 @@ func (w *world) wrongCA() fault {
 			}
 		}()
 	}, end: func() { close(stop); <-stopped },
-		words: makeUnreachable("^trust: kube-apiserver does not trust", "x509|currently unable to handle"), alerts: unavailable}
+		words: with(makeUnreachable("(?s)^trust: kube-apiserver does not trust .* is .*CN=somebody else.*, "+
+			"last written by .*NEXT: the platform stops ",
+			"x509|currently unable to handle"), inStatus, "zones.kubi.zone not read: .*x509"), alerts: unavailable}
 }
 
 // futureCertificate is a Secret of a server whose clock was wrong.

@@ -128,12 +128,14 @@ const (
 	ReasonPending = "Pending"
 	// ReasonPaused, instead of Pending: the annotation kubi.zone/paused of the Zone stops delivery. ReasonClassPaused:
 	// spec.paused of a class does. ReasonNoController: no controller works. ReasonNoPrimary: servers of a class
-	// transfer from primaries, and none works. ReasonAwaitsClass: a class does not confirm, without a known fault.
-	ReasonPaused       = "Paused"
-	ReasonClassPaused  = "ClassPaused"
-	ReasonNoController = "NoController"
-	ReasonNoPrimary    = "NoPrimary"
-	ReasonAwaitsClass  = "AwaitsClass"
+	// transfer from primaries, and none works. ReasonServerWentBack: a server answers an earlier serial than the class
+	// has confirmed. ReasonAwaitsClass: a class does not confirm, without a known fault.
+	ReasonPaused         = "Paused"
+	ReasonClassPaused    = "ClassPaused"
+	ReasonNoController   = "NoController"
+	ReasonNoPrimary      = "NoPrimary"
+	ReasonServerWentBack = "ServerWentBack"
+	ReasonAwaitsClass    = "AwaitsClass"
 	// ReasonNoClass: no class is in force, so the zone is withdrawn from former classes (S6.13).
 	ReasonNoClass   = "NoClass"
 	ReasonDelivered = "Delivered"

@@ -240,8 +240,8 @@ func (f *facts) countReady() (ready, all int) {
 	return ready, all
 }
 
-// judgeAvailability judges whether kube-apiserver reaches the servers. A failure of any earlier check may be the cause.
-func (f *facts) judgeAvailability(time.Time) Finding {
+// judgeAvailability judges whether kube-apiserver reaches the servers. An earlier failure is the cause; nil for none.
+func (f *facts) judgeAvailability(earlier *Finding) Finding {
 	const check = "apiservices"
 	var away []string
 	reason, next := "", ""
@@ -252,7 +252,10 @@ func (f *facts) judgeAvailability(time.Time) Finding {
 			}
 			if away = append(away, registered.Name); reason == "" {
 				reason = string(condition.Reason) + ": " + condition.Message
-				next = f.nextForAPI(registered.Name)
+				next = f.nextForAPI(registered.Name, reason)
+				if earlier != nil && slices.Contains(requiredAPIs, registered.Name) {
+					next = "mend " + earlier.Check + " first, which explains it"
+				}
 			}
 		}
 	}
@@ -263,14 +266,6 @@ func (f *facts) judgeAvailability(time.Time) Finding {
 		return Finding{} // see installation
 	}
 	return ok(check, fmt.Sprintf("%d are available", len(f.registrations)))
-}
-
-func (f *facts) nextForAPI(name string) string {
-	if slices.Contains(requiredAPIs, name) {
-		return "no other check explains it: a firewall or NetworkPolicy may stand between control plane and pods. Open TCP 10250, or " +
-			"set another apiserver.securePort of the chart"
-	}
-	return "the servers may run without its flag, such as --acme: repeat the upgrade that adds it, or kubectl delete apiservice " + name
 }
 
 // judgeProcesses judges the processes by their Leases, listed in the Installation.
@@ -288,27 +283,30 @@ func (f *facts) judgeProcesses(now time.Time) Finding {
 			works = append(works, one.Name)
 		}
 	}
-	namespace, _, _ := f.serviceRef()
-	start := func(name string) string {
-		return fmt.Sprintf("start kubizone %s: kubectl get pods -n %s shows its pods, and kubectl logs why it ended", name, namespace)
-	}
 	for _, u := range i.Unknown {
 		if u.Part == v1alpha1.InstallationProcesses && len(ended) == 0 {
 			fault, next := splitNext(u.Reason)
 			return warn(check, fault, next)
 		}
 	}
+	find := func(judge func(check, message, next string) Finding, name, message string) Finding {
+		fault, next := f.startProcess(name)
+		if fault != "" {
+			message += "; " + fault
+		}
+		return judge(check, message, next)
+	}
 	missing := func(name string) string { return "no " + name + " has a Lease: " + effects[name] }
 	switch {
 	case len(ended) > 0:
 		name, _, _ := strings.Cut(ended[0], " ")
-		return fail(check, "no replica works: "+strings.Join(ended, ", "), start(name))
+		return find(fail, name, "no replica works: "+strings.Join(ended, ", "))
 	case !slices.Contains(works, processController) && f.waitsForProcess():
-		return fail(check, missing(processController), start(processController))
+		return find(fail, processController, missing(processController))
 	case !slices.Contains(works, processController):
-		return warn(check, missing(processController)+", unless it runs outside of the cluster", start(processController))
+		return find(warn, processController, missing(processController)+", unless it runs outside of the cluster")
 	case len(f.instances) > 0 && !slices.Contains(works, processFleet):
-		return warn(check, missing(processFleet), start(processFleet))
+		return find(warn, processFleet, missing(processFleet))
 	}
 	return ok(check, strings.Join(works, ", "))
 }

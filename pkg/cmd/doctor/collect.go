@@ -15,6 +15,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -23,6 +24,7 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/api/client/clientset/versioned"
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	groups "kubi.zone/kubizone/pkg/cmd/cluster"
 	"kubi.zone/kubizone/pkg/cmd/status"
 	"kubi.zone/kubizone/pkg/version"
@@ -68,6 +70,8 @@ type facts struct {
 	instances    []bind9.Bind9Instance
 	instancesErr error
 	overview     *status.Overview
+	deliveries   []v1alpha1.Delivery // of the oldest zone of each reason
+	deployments  []deployment        // nil if unknown
 
 	answers []answer
 	ahead   map[string]time.Duration // clocks relative to this machine
@@ -124,7 +128,10 @@ func (c *collector) collectFacts(ctx context.Context) *facts {
 	defer cancel()
 	f := &facts{}
 	var all sync.WaitGroup
-	all.Go(func() { f.overview = status.ReadAll(ctx, c.objects, c.core) })
+	all.Go(func() {
+		f.overview = status.ReadAll(ctx, c.objects, c.core)
+		f.deliveries = c.readDeliveries(ctx, f.overview.NotCurrent)
+	})
 	all.Go(func() {
 		list, err := c.objects.Bind9V1alpha1().Bind9Instances(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 		if f.instancesErr = err; err == nil {
@@ -178,6 +185,7 @@ func (c *collector) collectServers(ctx context.Context, f *facts) {
 	probes := newProber(c.core, c.seen)
 	var all sync.WaitGroup
 	all.Go(func() { c.collectSecrets(ctx, f, namespace) })
+	all.Go(func() { f.deployments = c.listDeployments(ctx, namespace) })
 	all.Go(func() {
 		service, err := c.core.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
@@ -240,4 +248,44 @@ func (c *collector) collectSecrets(ctx context.Context, f *facts, namespace stri
 
 func (f *facts) hasExternalName() bool {
 	return f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName
+}
+
+// readDeliveries lists the Deliveries of the oldest zone of each reason.
+func (c *collector) readDeliveries(ctx context.Context, notCurrent []status.Item) (all []v1alpha1.Delivery) {
+	read := map[string]bool{}
+	for i := range notCurrent {
+		one := &notCurrent[i]
+		if read[one.Reason] {
+			continue
+		}
+		read[one.Reason] = true
+		list, err := c.objects.KubizoneV1alpha1().Deliveries(one.Namespace).List(ctx, metav1.ListOptions{
+			FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldDeliveryZoneName, one.Name).String()})
+		if err == nil { // else the message of the Zone is all
+			all = append(all, list.Items...)
+		}
+	}
+	return all
+}
+
+// deployment has the fields of a Deployment that doctor reads, without the API group apps in the program.
+type deployment struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Replicas *int32 `json:"replicas"`
+	} `json:"spec"`
+}
+
+// listDeployments returns nil if they cannot be listed.
+func (c *collector) listDeployments(ctx context.Context, namespace string) []deployment {
+	var list struct {
+		Items []deployment `json:"items"`
+	}
+	data, err := c.core.CoreV1().RESTClient().Get().AbsPath("/apis/apps/v1/namespaces/"+namespace+"/deployments").
+		SetHeader("Accept", "application/json").Do(ctx).Raw()
+	if err != nil || json.Unmarshal(data, &list) != nil {
+		return nil
+	}
+	return list.Items
 }

@@ -15,5 +15,5 @@
 // Out of scope: the reasons of each zone and Record (package status), and stored data (kubizone fsck).
 //
 // Read first: doctor.go runs the command, judge.go has the order, cluster.go and trust.go judge the way to the servers,
-// zones.go the zones; collect.go has the facts, and probe.go asks servers.
+// zones.go the zones; details.go adds servers and writers; collect.go has the facts, and probe.go asks servers.
 package doctor

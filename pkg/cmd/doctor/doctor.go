@@ -87,15 +87,6 @@ func diagnoseCluster(ctx context.Context, config *rest.Config, out io.Writer, fo
 	return nil
 }
 
-func findCause(findings []Finding) *Finding {
-	for i := range findings {
-		if findings[i].Status == Fail {
-			return &findings[i]
-		}
-	}
-	return nil
-}
-
 func (d *Diagnosis) printText(text *output.Text) {
 	var rows [][]string
 	for _, finding := range d.Checks {

@@ -6,7 +6,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,8 +43,8 @@ func judgeFacts(f *facts, now time.Time) (findings []Finding) {
 			}
 		}
 	}
-	add(f.judgeInstallation, f.judgeClocks, f.judgeCertificates, f.judgeEtcd, f.judgeServers, f.judgeTrust, f.judgeAvailability,
-		f.judgeProcesses, f.judgeNameServers)
+	add(f.judgeInstallation, f.judgeClocks, f.judgeCertificates, f.judgeEtcd, f.judgeServers, f.judgeTrust,
+		func(time.Time) Finding { return f.judgeAvailability(findCause(findings)) }, f.judgeProcesses, f.judgeNameServers)
 	findings = append(findings, f.judgeZones(now)...)
 	add(f.judgePauses, f.judgeWithdrawals, f.judgeBackup, f.judgeNamespaces, f.judgeRights)
 	return findings
@@ -72,8 +71,11 @@ func notRead(check, what string, err error) Finding {
 	return warn(check, what+" not read: "+err.Error(), "repair the cause, or run this again")
 }
 
-// splitNext splits a message of Kubizone into the fault and the next step.
-func splitNext(message string) (fault, next string) {
-	fault, next, _ = strings.Cut(message, "; ")
-	return fault, next
+func findCause(findings []Finding) *Finding {
+	for i := range findings {
+		if findings[i].Status == Fail {
+			return &findings[i]
+		}
+	}
+	return nil
 }

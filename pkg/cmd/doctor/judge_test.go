@@ -205,6 +205,15 @@ var faultsOfCluster = []fault{
 		"installation", Fail, "insecureSkipTLSVerify", "false"},
 	{"not available", func(_ *testing.T, f *facts, _ *pki.Pair) { f.loseAPI("v1alpha1.bind9", "context deadline exceeded") }, "apiservices",
 		Fail, "v1alpha1.bind9.kubi.zone: FailedDiscoveryCheck: context deadline exceeded", "10250"},
+	{"not trusted, and trust unseen", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.loseServers(errors.New("i/o timeout"))
+		f.secrets, f.secretErr = nil, forbidden
+		f.loseAPI("v1alpha1.bind9", "tls: failed to verify certificate: x509: certificate signed by unknown authority")
+	}, "apiservices", Fail, "x509", "a user who may read APIServices and Secrets"},
+	{"not trusted", func(t *testing.T, f *facts, _ *pki.Pair) {
+		f.setBundles(issueAuthority(t).CertPEM)
+		f.loseAPI("v1alpha1.bind9", "tls: failed to verify certificate: x509: certificate signed by unknown authority")
+	}, "apiservices", Fail, "x509", "mend trust first"},
 	{"a group that the servers do not serve", func(_ *testing.T, f *facts, _ *pki.Pair) { f.registerACME() }, "apiservices", Fail,
 		"v1alpha1.acme.kubi.zone: FailedDiscoveryCheck", "kubectl delete apiservice v1alpha1.acme.kubi.zone"},
 	{"a clock of an hour ago, and that of kube-apiserver with it", func(_ *testing.T, f *facts, _ *pki.Pair) {
@@ -235,7 +244,17 @@ var faultsOfCertificates = []fault{
 	}, "certificates", Fail, "is valid from", "set the wrong clock"},
 	{"served by another authority", func(t *testing.T, f *facts, _ *pki.Pair) {
 		f.serveLeaf(issueLeaf(t, issueAuthority(t), servedName, now, 90*24*time.Hour))
-	}, "trust", Fail, "of 10.0.0.7:10250", "put the authority into caBundle"},
+	}, "trust", Fail, "of 10.0.0.7:10250", "authority into caBundle"},
+	{"caBundle by another writer", func(t *testing.T, f *facts, _ *pki.Pair) {
+		f.setBundles(must.Get(pki.Issue(nil, pki.Authority("somebody else"), now, time.Hour))(t).CertPEM)
+		f.writeBundle("kubizone-serving", time.Hour)
+		f.writeBundle("argocd", time.Minute)
+	}, "trust", Fail, "caBundle of v1alpha1.kubi.zone is CN=somebody else, last written by argocd at " +
+		now.Add(-time.Minute).UTC().Format("15:04:05Z"), "the platform stops argocd from writing caBundle"},
+	{"caBundle by cert-manager", func(t *testing.T, f *facts, _ *pki.Pair) {
+		f.setBundles(issueAuthority(t).CertPEM)
+		f.writeBundle("cert-manager-cainjector", time.Minute)
+	}, "trust", Fail, "CN=a, last written by cert-manager-cainjector", "cainjector, which writes caBundle"},
 	{"served for another name", func(t *testing.T, f *facts, ca *pki.Pair) {
 		f.serveLeaf(issueLeaf(t, ca, "localhost", now, 90*24*time.Hour))
 	}, "trust", Fail, servedName, "names"},
@@ -333,17 +352,29 @@ var faultsOfServers = []fault{
 	}, "servers", Fail, "none of 1 is ready", "an image"},
 	{"no controller", func(_ *testing.T, f *facts, _ *pki.Pair) { f.endProcess("controller") }, "processes", Fail,
 		"no replica works: controller since 2m (changes",
-		"start kubizone"},
+		"the process "},
+	{"no controller is wanted", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.endProcess("controller")
+		f.deployments = make([]deployment, 1)
+		f.deployments[0].Name, f.deployments[0].Spec.Replicas = "kubizone-controller", ptr.To[int32](0)
+	}, "processes", Fail, "Deployment kubizone-system/kubizone-controller wants 0 replicas",
+		"kubectl scale deployment kubizone-controller -n kubizone-system --replicas=1"},
+	{"a controller is wanted, and none works", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.endProcess("controller")
+		f.deployments = make([]deployment, 1)
+		f.deployments[0].Name = "kubizone-controller"
+	}, "processes", Fail, "no replica works: controller",
+		"kubectl get deployments,pods -n kubizone-system -l app.kubernetes.io/name=kubizone-controller"},
 	{"never a controller", func(_ *testing.T, f *facts, _ *pki.Pair) {
 		f.overview.Installation.Processes = f.overview.Installation.Processes[:1]
-	}, "processes", Warn, "no controller has a Lease", "start kubizone"},
+	}, "processes", Warn, "no controller has a Lease", "the process "},
 	{"never a controller, and a zone waits", func(_ *testing.T, f *facts, _ *pki.Pair) {
 		f.overview.Installation.Processes = f.overview.Installation.Processes[:1]
 		f.makeBehind(v1alpha1.ReasonPending, "")
-	}, "processes", Fail, "no controller has a Lease", "start kubizone"},
+	}, "processes", Fail, "no controller has a Lease", "the process "},
 	{"never a fleet", func(_ *testing.T, f *facts, _ *pki.Pair) {
 		f.overview.Installation.Processes = f.overview.Installation.Processes[:2]
-	}, "processes", Warn, "no fleet has a Lease", "start kubizone"},
+	}, "processes", Warn, "no fleet has a Lease", "the process "},
 	{"Leases unread", func(_ *testing.T, f *facts, _ *pki.Pair) {
 		f.overview.Installation.Unknown = []v1alpha1.InstallationUnknown{{Part: "processes", Reason: "outside of a pod; see healthz"}}
 	}, "processes", Warn, "outside of a pod", "see healthz"},
@@ -351,6 +382,24 @@ var faultsOfServers = []fault{
 		f.instances = append(f.instances, makeInstance("signer-0", "Degraded", metav1.ConditionTrue))
 	}, "bind9", Fail, "1 of 2 are not ready (dns/signer-0): AgentSilent: no answer",
 		"kubectl describe bind9instance signer-0 -n dns"},
+}
+
+// writeBundle notes a writer of each caBundle.
+func (f *facts) writeBundle(manager string, before time.Duration) {
+	for i := range f.registrations {
+		f.registrations[i].ManagedFields = append(f.registrations[i].ManagedFields, metav1.ManagedFieldsEntry{Manager: manager,
+			Time: timeBefore(before), FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:caBundle":{}}}`)}})
+	}
+}
+
+// addDelivery adds a Delivery, of the class c, of the last zone behind.
+func (f *facts) addDelivery(reason string, rows ...v1alpha1.DeliveryServer) {
+	behind := f.overview.NotCurrent
+	f.deliveries = append(f.deliveries, v1alpha1.Delivery{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "z-1"},
+		Spec: v1alpha1.DeliverySpec{ClassRef: v1alpha1.DNSClassReference{Name: "c"},
+			Zone: v1alpha1.DeliveredZone{Name: behind[len(behind)-1].Name, FQDN: "z.example."}},
+		Status: v1alpha1.DeliveryStatus{Servers: rows, Conditions: []metav1.Condition{{Type: v1alpha1.ConditionReady,
+			Status: metav1.ConditionUnknown, Reason: reason}}}})
 }
 
 func (f *facts) addMembers(errs ...string) {
@@ -368,6 +417,23 @@ var faultsOfZones = []fault{
 	}, "zones", Fail,
 		"1 of 3 are not current, ClassPaused: Zone team/zClassPaused for 3m: c: the class is paused",
 		"the platform sets spec.paused"},
+	{"a server went back", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.makeBehind(v1alpha1.ReasonServerWentBack, "old: it went back; the platform finds the server")
+		f.addDelivery(v1alpha1.ReasonServerWentBack, v1alpha1.DeliveryServer{Name: "192.0.2.53", State: v1alpha1.ServerBehind,
+			Message: "it went back: it answers serial 1"})
+	}, "zones", Fail, "old: it went back: server 192.0.2.53 is Behind: it went back: it answers serial 1",
+		"the log of 192.0.2.53 and has it transfer z.example. again (docs/operations.md, KubizoneSecondaryBehind); " +
+			"kubectl get delivery z-1 -n team -o yaml"},
+	{"a server is behind", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.makeBehind(v1alpha1.ReasonAwaitsClass, "old: it has not confirmed")
+		f.addDelivery(v1alpha1.ReasonPending, v1alpha1.DeliveryServer{Name: "192.0.2.53", State: v1alpha1.ServerBehind, Serial: 7})
+	}, "zones", Fail, "server 192.0.2.53 is Behind: it answers serial 7", "KubizoneSecondaryBehind"},
+	{"a class has a fault", func(_ *testing.T, f *facts, _ *pki.Pair) {
+		f.makeBehind("AuthenticationFailed", "c: its server refuses the key; the platform finds the cause")
+		f.addDelivery("AuthenticationFailed")
+		f.overview.ClassFaults = []status.Item{{Name: "c", Reason: "AuthenticationFailed",
+			Message: "192.0.2.53:53: TSIG error BADSIG: another secret; compare it with Secret dns/key"}}
+	}, "zones", Fail, "DNSClass c: 192.0.2.53:53: TSIG error BADSIG: another secret", "compare it with Secret dns/key"},
 	{"behind without a next step", func(_ *testing.T, f *facts, _ *pki.Pair) { f.makeBehind("Other", "") }, "zones", Fail, "current, Other",
 		"kubectl get zone zOther -n team"},
 	{"a Record is old", func(_ *testing.T, f *facts, _ *pki.Pair) {

@@ -123,11 +123,18 @@ func (f *facts) judgeTrust(now time.Time) Finding {
 	if zones == nil {
 		return Finding{} // see installation
 	}
+	namespace, service, _ := f.serviceRef()
+	host := service + "." + namespace + ".svc"
 	for _, other := range f.registrations {
 		unserved := len(other.Spec.CABundle) == 0 && !slices.Contains(requiredAPIs, other.Name) // see apiservices
 		if !unserved && !bytes.Equal(zones.Spec.CABundle, other.Spec.CABundle) {
-			return fail(check, zones.Name+" and "+other.Name+" have different caBundles", "wait half a minute, as servers with "+
-				"--serving-cert-secret write them; then "+f.nextForAPI(other.Name))
+			first, _ := describeBundle(zones)
+			second, writer := describeBundle(&other)
+			next := mendBundle(writer, host)
+			if !slices.Contains(requiredAPIs, other.Name) {
+				next += "; then " + f.nextForAPI(other.Name, "")
+			}
+			return fail(check, "APIServices have different caBundles: "+first+"; "+second, next)
 		}
 	}
 	if len(zones.Spec.CABundle) == 0 {
@@ -154,8 +161,6 @@ func (f *facts) judgeTrust(now time.Time) Finding {
 		}
 		chains["Secret "+servingSecret] = chain
 	}
-	namespace, service, _ := f.serviceRef()
-	host := service + "." + namespace + ".svc"
 	for _, from := range slices.Sorted(maps.Keys(chains)) {
 		chain, between := chains[from], x509.NewCertPool()
 		for _, cert := range chain[1:] {
@@ -163,9 +168,9 @@ func (f *facts) judgeTrust(now time.Time) Finding {
 		}
 		options := x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: between, CurrentTime: now}
 		if _, err := chain[0].Verify(options); err != nil {
-			return fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %v", from, host, err),
-				"wait half a minute, as servers with --serving-cert-secret write caBundle; else put the authority into caBundle, and "+host+
-					" into the names of the certificate")
+			bundle, writer := describeBundle(zones)
+			return fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %v; %s", from, host, err, bundle),
+				mendBundle(writer, host))
 		}
 	}
 	if len(chains) == 0 {

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -98,13 +97,6 @@ func (f *facts) judgeNameServers(time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d of %[1]d are ready", len(f.instances)))
 }
 
-func shortenList(all []string) string {
-	if len(all) > 3 {
-		return fmt.Sprintf("%s and %d more", strings.Join(all[:3], ", "), len(all)-3)
-	}
-	return strings.Join(all, ", ")
-}
-
 // ofTheirOwners are reasons for a zone's owners and tenants to end. They do not explain why other zones wait.
 var ofTheirOwners = []string{v1alpha1.ReasonTerminating, v1alpha1.ReasonNotDelegatedOrServable, v1alpha1.ReasonMassDeletion}
 
@@ -137,6 +129,9 @@ func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 	}) {
 		oldest := byReason[reason][0]
 		fault, next := splitNext(oldest.Message)
+		if more, step := f.explainDelivery(oldest); more != "" {
+			fault, next = fault+": "+more, step
+		}
 		findings = append(findings, fail(check, fmt.Sprintf("%d of %d are not current, %s: %s for %s: %s", len(byReason[reason]), o.Zones,
 			reason, describeItem(oldest), describeAge(now, oldest.Since), fault),
 			cmp.Or(next, fmt.Sprintf("kubectl get zone %s -n %s -o yaml has its conditions", oldest.Name, oldest.Namespace))))

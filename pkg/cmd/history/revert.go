@@ -195,7 +195,8 @@ func newRevertCommand() *cobra.Command {
 		Short: "take the Records of a zone or a name back to a serial or time",
 		Long: `Take Records back to what they were at a serial or time. The plan comes first: what comes back (+), changes back (~) and
 goes (-), who wrote it, what the server refuses, and what is left with the reason. Then you are asked, and the Records are written
-with your rights by change sets of one namespace each; the serial goes forward. With a refusal in the plan nothing begins.
+with your rights by change sets of one namespace each; the serial goes forward. With a refusal in the plan nothing begins. A revert
+leaves the Zone's spec alone: nameServers that were removed come back by kubectl apply of the Zone.
 
 Left are entries of child Zones, DNSSEC and the Zone's spec, challenges, and Records that another writer renews: an UpdateKey,
 external-dns, a field manager other than kubectl and kubizone. --include-managed takes the latter, too. If you may not read the

@@ -51,7 +51,7 @@ func (o *Overview) addZone(zone *v1alpha1.Zone) {
 	case ready.Status != metav1.ConditionTrue:
 		late := with(ready)
 		o.NotCurrent = append(o.NotCurrent, late)
-		if zone.Status.SettledSerial != 0 {
+		if zone.Status.SettledSerial != 0 && ready.Reason != v1alpha1.ReasonServerWentBack { // its last change was confirmed
 			o.addUnconfirmed(late)
 		}
 	case ready.ObservedGeneration < zone.Generation:

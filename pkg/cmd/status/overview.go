@@ -44,6 +44,8 @@ type Overview struct {
 	Partial []string `json:"partial,omitempty"`
 	// Unread are lists and objects that could not be read.
 	Unread []Unread `json:"unread,omitempty"`
+	// ClassFaults are the DNSClasses whose Ready is False.
+	ClassFaults []Item `json:"-"`
 	// ZonesRead is true if the zones of a namespace were read.
 	ZonesRead bool `json:"-"`
 }

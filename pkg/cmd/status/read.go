@@ -90,6 +90,7 @@ func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview 
 	all.Go(func() { f.readEvents(ctx) })
 	all.Go(func() { f.readChallenges(ctx) })
 	all.Wait()
+	f.explainUnavailable(ctx)
 	f.sortItems()
 	f.readLastChanges(ctx, f.NotCurrent)
 	return f.Overview
@@ -104,6 +105,38 @@ func (f *reading) readLastChanges(ctx context.Context, zones []Item) {
 		if step := past.LastOfZone(ctx, zones[i].Namespace, zones[i].Name); step != nil {
 			by := history.AuthorOf(step)
 			zones[i].LastChange = by.String()
+		}
+	}
+}
+
+// apiService is the APIService of the lists.
+const apiService = "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.kubi.zone"
+
+// explainUnavailable adds kube-apiserver's reason for a 503, such as an error of x509, if the user may read the
+// APIService.
+func (f *reading) explainUnavailable(ctx context.Context) {
+	away := func(one *Unread) bool {
+		return apierrors.IsServiceUnavailable(one.Err) && strings.HasSuffix(one.Resource, ".kubi.zone")
+	}
+	if !slices.ContainsFunc(f.Unread, func(one Unread) bool { return away(&one) }) {
+		return
+	}
+	var of struct {
+		Status struct {
+			Conditions []metav1.Condition `json:"conditions"`
+		} `json:"status"`
+	}
+	data, err := f.core.Discovery().RESTClient().Get().AbsPath(apiService).DoRaw(ctx)
+	if err != nil || json.Unmarshal(data, &of) != nil {
+		return
+	}
+	available := meta.FindStatusCondition(of.Status.Conditions, "Available")
+	if available == nil || available.Status == metav1.ConditionTrue {
+		return
+	}
+	for i := range f.Unread {
+		if one := &f.Unread[i]; away(one) {
+			one.Reason += ": " + available.Message
 		}
 	}
 }
@@ -217,6 +250,11 @@ func (f *reading) readClasses(ctx context.Context) {
 		func(class *v1alpha1.DNSClass) {
 			if class.Spec.Paused {
 				f.Paused = append(f.Paused, Item{Kind: "DNSClass", Name: class.Name, Message: "spec.paused of the class is true"})
+			}
+			if ready := meta.FindStatusCondition(class.Status.Conditions, v1alpha1.ConditionReady); ready != nil &&
+				ready.Status == metav1.ConditionFalse {
+				f.ClassFaults = append(f.ClassFaults, Item{Kind: "DNSClass", Name: class.Name, Reason: ready.Reason,
+					Message: ready.Message})
 			}
 		})
 }

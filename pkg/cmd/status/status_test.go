@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -47,6 +48,30 @@ func makeZone(namespace, name string, conditions ...metav1.Condition) *v1alpha1.
 
 func makeCurrent(namespace, name string) *v1alpha1.Zone {
 	return makeZone(namespace, name, makeCondition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonDelivered, time.Hour))
+}
+
+// A server that kube-apiserver does not reach: the reason is that of the APIService.
+func TestStatus_saysWhyAListIsUnread_N2(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != apiService {
+			http.Error(w, "service unavailable", http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, `{"status":{"conditions":[{"type":"Available","status":"False","message":"x509: unknown authority"}]}}`)
+	}))
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL, QPS: -1}
+	r := &Reader{api: must.Get(versioned.NewForConfig(config))(t).KubizoneV1alpha1(), core: must.Get(kubernetes.NewForConfig(config))(t),
+		namespaces: []string{""}}
+	got := printOverview(t, r.Read(t.Context(), nil), output.Screen{}, "text")
+	for line := range strings.Lines(got) {
+		if strings.HasPrefix(line, "?: ") && strings.Contains(line, ".kubi.zone ") && !strings.Contains(line, "x509: unknown authority") {
+			t.Error(line)
+		}
+	}
+	if !strings.Contains(got, "?: zones.kubi.zone not read: ") {
+		t.Error(got)
+	}
 }
 
 // api answers lists and objects by resource. Resources of Records have their field selector.

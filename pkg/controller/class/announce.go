@@ -53,7 +53,7 @@ func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 		a.announceZone(zone, corev1.EventTypeWarning, string(failure.Reason), "%s",
 			ready.PublicFault(event.Key.Class, failure.Reason, failure.Message))
 	case event.Recovered:
-		a.announceZone(zone, corev1.EventTypeNormal, v1alpha1.ReasonDelivered, "%s: serial %d is delivered again",
+		a.announceZone(zone, corev1.EventTypeNormal, v1alpha1.ReasonDelivered, "%s: the fault is over, serial %d is delivered",
 			event.Key.Class, event.Serial)
 	}
 }

@@ -132,7 +132,7 @@ func TestCauses_S7_12(t *testing.T) {
 		{"ClassPaused", "the platform sets spec.paused of the class to false", func(o *outage) {
 			o.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Paused = true })
 		}, func(o *outage) { o.changeClass(func(of *v1alpha1.DNSClass) { of.Spec.Paused = false }) }},
-		{"NoController", "the platform starts kubizone controller", func(o *outage) {
+		{"NoController", "the platform starts the process controller", func(o *outage) {
 			o.kill()
 			o.ends[heartbeat.Controller]()
 		}, func(o *outage) {
@@ -140,7 +140,7 @@ func TestCauses_S7_12(t *testing.T) {
 			o.startController()
 			o.startProcess(heartbeat.Controller)
 		}},
-		{"NoPrimary", "the platform starts kubizone primary", func(o *outage) {
+		{"NoPrimary", "the platform starts the process primary", func(o *outage) {
 			o.changeClass(func(of *v1alpha1.DNSClass) {
 				of.Spec.Webhook, of.Spec.Transfer = nil, &v1alpha1.TransferProvider{}
 			})
@@ -183,6 +183,9 @@ func TestCauses_S7_12(t *testing.T) {
 				o.expectReady("True Delivered")
 				if zone, record := o.readStalled("r0"); zone != "" || record != "" {
 					t.Errorf("after it Stalled: %q, %q", zone, record)
+				}
+				if events := o.events.listNotes(test.reason); len(events) != 2 || !strings.HasSuffix(events[1], ": this is over") {
+					t.Errorf("Events: %q", events)
 				}
 				for _, end := range o.ends {
 					end()
@@ -229,7 +232,8 @@ func TestCauses_awaitsAClass_S7_12(t *testing.T) {
 		o.passTime(30 * time.Second)
 		o.expectReady("Unknown Pending")
 		o.passTime(15 * time.Second)
-		o.expectCause(v1alpha1.ReasonAwaitsClass, "the platform finds more in the Delivery of the class")
+		o.expectCause(v1alpha1.ReasonAwaitsClass, "the platform finds the server with kubectl kubizone doctor, or in "+
+			"status.servers of the zone's Delivery")
 		o.passTime(10 * time.Minute)
 		if zone, record := o.readStalled("r0"); zone != "" || record != "" || len(o.events.listNotes(v1alpha1.ReasonAwaitsClass)) != 0 {
 			t.Errorf("Stalled: %q, %q", zone, record)

@@ -530,9 +530,9 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 		c.mu.Unlock()
 		return nil
 	}
-	found, at := known.health, known.found
+	found, at, secrets := known.health, known.found, slices.Sorted(maps.Keys(known.secrets))
 	c.mu.Unlock()
-	condition, health := judgeHealth(ctx, of, found, at)
+	condition, health := judgeHealth(ctx, of, found, at, secrets...)
 	stalled := c.judgeStalled(task{kind: healthTask, name: of.Name}, &of.ObjectMeta, of.Status.Conditions, &condition)
 	before := ready.ReadyOf(of.Status.Conditions)
 	if before != nil && *before == condition && of.Status.LastHealthCheck.Equal(&at) && ready.SameStall(of.Status.Conditions, stalled) {

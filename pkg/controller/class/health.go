@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
@@ -23,8 +24,9 @@ const (
 	ReasonNotProven = "NotProven"
 )
 
-// judgeHealth takes a nil found for good health.
-func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now metav1.Time) (metav1.Condition, v1alpha1.ClassHealth) {
+// judgeHealth takes a nil found for good health. secrets are those of the class, as namespace/name.
+func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now metav1.Time, secrets ...string) (metav1.Condition,
+	v1alpha1.ClassHealth) {
 	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}
 	condition := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonServerHealthy,
 		Message: "the provider answers and accepts the credentials", ObservedGeneration: of.Generation, LastTransitionTime: now}
@@ -38,6 +40,9 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 		var e *delivery.Error
 		if errors.As(found, &e) {
 			reason, message = e.Reason, cmp.Or(e.Message, string(e.Reason))
+			if reason == delivery.ReasonAuthenticationFailed && len(secrets) > 0 {
+				message += "; the class has its key or credentials from Secret " + strings.Join(secrets, ", ")
+			}
 			if e.Detail != "" {
 				message += "; it says: " + e.Detail
 			}

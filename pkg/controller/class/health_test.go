@@ -168,3 +168,12 @@ func TestController_goesByWhetherServersFetch(t *testing.T) {
 		})
 	}
 }
+
+// Readers of a class learn which Secret to compare.
+func TestJudgeHealth_namesTheSecret(t *testing.T) {
+	refused := delivery.Errorf(delivery.ReasonAuthenticationFailed, "192.0.2.1: TSIG error BADSIG")
+	one, _ := judgeHealth(t.Context(), classAt("main", "here"), refused, metav1.Now(), "dns/tsig")
+	if want := "192.0.2.1: TSIG error BADSIG; the class has its key or credentials from Secret dns/tsig"; one.Message != want {
+		t.Errorf("%s, want %s", one.Message, want)
+	}
+}

@@ -201,11 +201,17 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	if err != nil {
 		return err
 	}
+	before := ready.StalledOf(zone.Status.Conditions)
+	// The cached Zone may still be stalled after the write that ended that.
+	ended := before != nil && stalled == nil && (m.written == written{} || m.written.stalled)
 	if m.written = now; ahead.serial != 0 {
 		m.asked = ahead
 	}
-	if stalled != nil && ready.StalledOf(zone.Status.Conditions) == nil && ready.IsCause(j.AsCondition()) {
+	if stalled != nil && before == nil && ready.IsCause(j.AsCondition()) {
 		z.events.announceZone(zone, corev1.EventTypeWarning, j.Reason, "%s", j.Message)
+	}
+	if ended && ready.HasEvent(before.Reason) {
+		z.events.announceZone(zone, corev1.EventTypeNormal, before.Reason, "this is over")
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/plan"
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/test/deliverytest"
 )
@@ -148,6 +149,8 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 		var report delivery.Report
 		if d.HasArg("differs") {
 			report.Servers = s.listDiffering()
+		} else if back := arg("back"); back != "" {
+			report.Servers = parseServers(t, d, back)
 		}
 		return answer(s.Answer(report, nil))
 	case "failed":
@@ -174,6 +177,9 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 			for name := range strings.SplitSeq(servers, ",") {
 				drift.Servers = append(drift.Servers, delivery.Server{Name: name, Serial: s.Snapshot.Serial()})
 			}
+		}
+		if back := arg("back"); back != "" {
+			drift.Servers = parseServers(t, d, back)
 		}
 		if d.HasArg("cannot-list") {
 			err = delivery.ErrCannotList
@@ -203,6 +209,17 @@ func (s *story) runCommand(t *testing.T, d *datadriven.TestData) string {
 		d.Fatalf(t, "unknown command %s", d.Cmd)
 	}
 	return ""
+}
+
+func parseServers(t *testing.T, d *datadriven.TestData, serials string) (servers []delivery.Server) {
+	for n, text := range strings.Split(serials, ",") {
+		at, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		servers = append(servers, delivery.Server{Name: fmt.Sprint("ns", n+1), Serial: serial.Serial(at)})
+	}
+	return servers
 }
 
 // listDiffering has a silent server first.

@@ -43,7 +43,10 @@ func BeginState(s delivery.State, now time.Time) delivery.State {
 	return s
 }
 
-const onTheirWay = "servers have not confirmed the serial yet"
+const (
+	onTheirWay = "servers have not confirmed the serial yet"
+	wentBack   = "a server answers an earlier serial than it had confirmed: it went back"
+)
 
 const remains = "; RRsets removed from the zone may still be there, since the journal no longer has the changes after the last " +
 	"confirmed serial: compare the provider's data with zones/entries, and remove the rest there"
@@ -172,6 +175,9 @@ func (m *Memory) awaitServers(f *Facts, next *delivery.State, at serial.Serial, 
 	m.failures = 0
 	next.Intent = m.freeIntent(next.Intent, f.Identity)
 	next.Ready = newCondition(delivery.Unknown, delivery.ReasonPending, onTheirWay)
+	if slices.ContainsFunc(servers, next.WentBack) {
+		next.Ready = newCondition(delivery.Unknown, delivery.ReasonServerWentBack, wentBack)
+	}
 	if i := slices.IndexFunc(servers, hasOtherData); i >= 0 { // a new serial repairs it, so the Zone reports it (S6.11)
 		describeFailure(next, servers[i].Err, f.Now)
 		return
@@ -308,6 +314,9 @@ func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Res
 	drifted := keysOf(drift.Missing, drift.Differing)
 	m.countDrift(f, drift)
 	describeDrift(&m.State, drifted, differs)
+	if !differs && slices.ContainsFunc(drift.Servers, m.State.WentBack) {
+		m.State.Drifted = newCondition(delivery.True, delivery.ReasonDriftFound, wentBack)
+	}
 	if len(keys) == 0 && !behind && m.State.Intent == nil {
 		return m.reportComparison(f)
 	}

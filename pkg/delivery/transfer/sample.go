@@ -126,7 +126,7 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 	for _, former := range plan.Servers {
 		if former.Name == s.Name {
 			if row.Content, row.Since = former.Content, former.Since; row.Content == delivery.ContentNotCompared {
-				row.Note = former.Note
+				row.Note = cmp.Or(former.Note, "not compared: the comparison failed") // the row of a server behind has no Note
 			}
 		}
 	}

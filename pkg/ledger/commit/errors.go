@@ -209,7 +209,11 @@ func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	switch {
 	case c == nil:
 	case c.Held:
-		Warn(ctx, law.Warning{Rule: "S7.8", Text: fmt.Sprintf("zone %s is held from now on: %s", c.Zone.FQDN(),
+		rule := "S7.5"
+		if !c.Zone.ExcessOf(c.Holding.Held).TooMany() {
+			rule = "S7.6" // the last apex NS
+		}
+		Warn(ctx, law.Warning{Rule: rule, Text: fmt.Sprintf("zone %s is held from now on: %s", c.Zone.FQDN(),
 			objects.DescribeHold(c.Zone, c.Holding.Held))})
 	case c.Young != nil:
 		Warn(ctx, law.Warning{Rule: "S7.6", Text: fmt.Sprintf("%d of the %d RRsets of zone %s are removed, more than %d %%, and name "+

@@ -80,18 +80,19 @@ func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]by
 	return data, err
 }
 
-// DescribeHold returns the message of a held zone's condition Settled: the cause, and how the hold ends (S7.5).
+// DescribeHold returns the message of a held zone's condition Settled: the cause, and how the hold ends, the restore
+// first (S7.9).
 func DescribeHold(z *law.Zone, h *law.Held) string {
 	e, back := z.ExcessOf(h), []string(nil)
 	if e.NameServers {
-		back = append(back, "an NS record is back there")
+		back = append(back, "an NS record at the apex, or spec.nameServers")
 	}
 	if e.TooMany() {
-		back = append(back, fmt.Sprintf("no more than %d RRsets are missing", e.Allowed()))
+		back = append(back, fmt.Sprintf("RRsets until no more than %d are missing", e.Allowed()))
 	}
-	return fmt.Sprintf("the zone's own namespace has removed %s: serial %d is delivered until %s, or this lets the deletions through: "+
-		"kubectl annotate zone %s -n %s --overwrite %s=%d",
-		e, h.Serial, strings.Join(back, " and "), z.Name, z.Namespace, v1alpha1.AnnotationPublishDeletions,
+	return fmt.Sprintf("the zone's own namespace has removed %s, so serial %d stays delivered; the zone's owner puts back %s; "+
+		"or publishes the deletions: kubectl annotate zone %s -n %s --overwrite %s=%d",
+		e, h.Serial, strings.Join(back, ", and "), z.Name, z.Namespace, v1alpha1.AnnotationPublishDeletions,
 		law.ToPublish(h.Serial, z.Publish))
 }
 

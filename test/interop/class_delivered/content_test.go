@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/delivery"
 	"kubi.zone/kubizone/test/interop/subject"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
@@ -206,7 +207,8 @@ func readRR(text string) mdns.RR {
 	return rr
 }
 
-// A server that comes back with an earlier serial is noticed within seconds, long before the next comparison.
+// A server that comes back with an earlier serial is named within seconds, long before the next comparison; not to
+// tenants (S6.17).
 func TestAServerFromAnOldDiskIsNoticed(t *testing.T) {
 	s := startServer(t)
 	other := startAltering(t)
@@ -219,7 +221,14 @@ func TestAServerFromAnOldDiskIsNoticed(t *testing.T) {
 	begun := time.Now()
 	other.setSerial(before.zone.Status.Serial - 1)
 	s.waitToSee(t, "not Ready", func(now seen) bool {
-		return hasCondition(now.zone.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonPending)
+		of := append(now.zone.Status.Conditions, now.delivery.Status.Conditions...)
+		if strings.Contains(fmt.Sprint(of), other.addr.String()) {
+			t.Fatalf("tenants read %+v", of)
+		}
+		return hasCondition(now.zone.Status.Conditions, v1alpha1.ConditionReady, metav1.ConditionUnknown, v1alpha1.ReasonServerWentBack) &&
+			hasCondition(now.delivery.Status.Conditions, v1alpha1.ConditionDrifted, metav1.ConditionTrue,
+				string(delivery.ReasonDriftFound)) &&
+			strings.HasPrefix(now.delivery.Status.Servers[0].Message, "it went back: it answers serial ")
 	})
 	elapsed := time.Since(begun)
 	t.Logf("noticed in %s", elapsed.Round(10*time.Millisecond))
