@@ -56,6 +56,7 @@ func TestLargeZone_isShownAtOnce(t *testing.T) {
 		t.Fatalf("import: %v\n%s", err, out)
 	}
 	t.Logf("%d Records are imported in %s", number, time.Since(began).Round(time.Second))
+	s.waitForRest(t)
 	b := s.newTab(t, true)
 	b.visitPage("/")
 	b.expectText("#live", "Only the first 200 of records.kubi.zone are counted", "Records that are not ready")
@@ -74,6 +75,22 @@ func TestLargeZone_isShownAtOnce(t *testing.T) {
 		b.measureChange(state)
 	}
 	b.expectPeace()
+}
+
+// waitForRest waits until the server has the import behind it.
+func (s *stage) waitForRest(t *testing.T) {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < longTime; time.Sleep(time.Second) {
+		asked := time.Now()
+		response, err := s.client.Get(s.api + "/apis/kubi.zone/v1alpha1/records?limit=200&fieldSelector=status.ready%3DFalse")
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if time.Since(asked) < time.Second {
+			return
+		}
+	}
 }
 
 // measurePage navigates to a page until its load event.

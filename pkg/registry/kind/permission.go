@@ -18,7 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Endpoint is embedded by the storage of a path that discovery lists with an object.
+// Endpoint is embedded in the storage of a path. Discovery lists the path with the object.
 type Endpoint struct{ Object runtime.Object }
 
 // New returns an empty object.
@@ -27,7 +27,7 @@ func (e Endpoint) New() runtime.Object { return e.Object.DeepCopyObject() }
 // Destroy does nothing.
 func (Endpoint) Destroy() {}
 
-// Resource is an Endpoint that is no subresource.
+// Resource is the Endpoint of a resource, not of a subresource.
 type Resource struct {
 	Endpoint
 	singular   string
@@ -54,7 +54,7 @@ type Permission struct {
 
 var _ rest.Connecter = Permission{}
 
-// NewPermission returns a Permission that discovery lists with empty.
+// NewPermission returns a Permission with an empty object.
 func NewPermission(empty runtime.Object, of schema.GroupResource) Permission {
 	return Permission{Endpoint{empty}, of}
 }
