@@ -247,23 +247,29 @@ func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 // LastOfRecord returns the newest step of a Record, nil for none or without the right to read.
 func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) *v1alpha1.HistoryStep {
 	answer := &v1alpha1.RecordChanges{}
-	return r.readLast(ctx, namespace, "records", object, answer, func() []v1alpha1.HistoryStep { return answer.History })
-}
-
-// LastOfZone returns the newest step of a zone, nil for none or without the right to read.
-func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) *v1alpha1.HistoryStep {
-	answer := &v1alpha1.ZoneChanges{}
-	return r.readLast(ctx, namespace, "zones", object, answer, func() []v1alpha1.HistoryStep { return answer.History })
-}
-
-func (r *Reader) readLast(ctx context.Context, namespace, resource, object string, into runtime.Object,
-	steps func() []v1alpha1.HistoryStep) *v1alpha1.HistoryStep {
-	request := r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").Param("limit", "1")
-	if resource == "zones" {
-		request.Param("form", v1alpha1.FormHistory)
-	}
-	if request.Do(ctx).Into(into) != nil || len(steps()) == 0 {
+	if r.askLast(namespace, "records", object).Do(ctx).Into(answer) != nil || len(answer.History) == 0 {
 		return nil
 	}
-	return &steps()[0]
+	return &answer.History[0]
+}
+
+// LastOfZone returns the newest step of a zone, nil for none or without the right to read. The step has its user if the
+// caller may read users.
+func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) *v1alpha1.HistoryStep {
+	answer := &v1alpha1.ZoneChanges{}
+	ask := func() *rest.Request {
+		return r.askLast(namespace, "zones", object).Param("form", v1alpha1.FormHistory)
+	}
+	err := ask().Param("sources", "true").Do(ctx).Into(answer)
+	if apierrors.IsForbidden(err) {
+		err = ask().Do(ctx).Into(answer)
+	}
+	if err != nil || len(answer.History) == 0 {
+		return nil
+	}
+	return &answer.History[0]
+}
+
+func (r *Reader) askLast(namespace, resource, object string) *rest.Request {
+	return r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").Param("limit", "1")
 }

@@ -16,8 +16,10 @@ import (
 type namePage struct {
 	Text, Type string
 	Chain      *why.Chain
-	Problem    string
-	Commands   []string
+	// Unknown counts the links that were not asked or not known.
+	Unknown  int
+	Problem  string
+	Commands []string
 }
 
 // loadName draws the chain of a name, an address or an object.
@@ -43,6 +45,13 @@ func loadName(r *reading, request *http.Request) (any, error) {
 		return page, nil
 	}
 	page.Chain = &chain
+	for i := range chain.Paths {
+		for k := range chain.Paths[i].Links {
+			if of := chain.Paths[i].Links[k].State; of == why.NotAsked || of == why.Unknown {
+				page.Unknown++
+			}
+		}
+	}
 	return page, nil
 }
 

@@ -33,8 +33,8 @@ type planSection struct {
 
 // loadPlan answers the form by the plan of a pull request.
 func loadPlan(r *reading, request *http.Request) (any, error) {
-	page := &planPage{Text: request.PostForm.Get("text"), Zone: strings.TrimSpace(request.PostForm.Get("zone")),
-		Asked: request.Method == http.MethodPost}
+	text := strings.ReplaceAll(request.PostForm.Get("text"), "\r\n", "\n") // browsers send CRLF
+	page := &planPage{Text: text, Zone: strings.TrimSpace(request.PostForm.Get("zone")), Asked: request.Method == http.MethodPost}
 	if !page.Asked {
 		return page, nil
 	}

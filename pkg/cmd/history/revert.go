@@ -34,7 +34,7 @@ var (
 
 func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out, stderr io.Writer) error {
 	if o.to == "" {
-		return errors.New("--to is missing: write the serial or time to go back to; kubectl kubizone log prints them")
+		return errors.New("--to is missing: write the serial before the change that you undo, or a time; kubectl kubizone log prints them")
 	}
 	moments, err := parseMoments(o.to)
 	if err != nil {
@@ -159,7 +159,7 @@ func (o *revertOptions) printPlan(out io.Writer, plan *history.Plan) error {
 			page.Line("zone %s back to %s:", plan.FQDN, to)
 		}
 		if len(plan.Changes) == 0 {
-			line("nothing to write")
+			line("nothing to write; to undo a change, give --to the serial before the serial of the change")
 		}
 		for i := range plan.Changes {
 			c := &plan.Changes[i]
