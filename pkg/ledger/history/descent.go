@@ -31,8 +31,8 @@ type descent struct {
 	keys   []layout.SegmentKey // ascending; the last is the next
 }
 
-// descend begins below a key.
-func (a *Archive) descend(ctx context.Context, below layout.SegmentKey, rev int64) (*descent, error) {
+// descendSegments begins below a key.
+func (a *Archive) descendSegments(ctx context.Context, below layout.SegmentKey, rev int64) (*descent, error) {
 	d := &descent{a: a, at: below, rev: rev, width: firstWidth, oldest: below.Time + 1}
 	prefix := a.Layout.Segments(below.Namespace)
 	r, err := a.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithRev(rev), clientv3.WithKeysOnly())
@@ -47,8 +47,8 @@ func (a *Archive) descend(ctx context.Context, below layout.SegmentKey, rev int6
 	return d, nil
 }
 
-// next returns the next older key, nil at the end.
-func (d *descent) next(ctx context.Context) (*layout.SegmentKey, error) {
+// readNext returns the next older key, nil at the end.
+func (d *descent) readNext(ctx context.Context) (*layout.SegmentKey, error) {
 	for len(d.keys) == 0 {
 		if d.at.Time < d.oldest || d.at.Time == d.oldest && d.at.Zone == "" {
 			return nil, nil

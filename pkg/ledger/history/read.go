@@ -367,12 +367,12 @@ func (a *Archive) OfNamespace(ctx context.Context, namespace string, zones []str
 		return nil, err
 	}
 	before.Namespace = namespace
-	older, err := a.descend(ctx, before, rev)
+	older, err := a.descendSegments(ctx, before, rev)
 	if err != nil {
 		return nil, err
 	}
 	for read := 1; ; read++ {
-		k, err := older.next(ctx)
+		k, err := older.readNext(ctx)
 		if err != nil {
 			return nil, err
 		}
