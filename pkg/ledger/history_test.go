@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -193,6 +194,15 @@ func recordAt(ns, name string) *v1alpha1.Record {
 	return store.Record(ns, name, name+".example.org.", "A", "192.0.2.1")
 }
 
+// readArchived returns the end of a zone's archive, zero without one.
+func readArchived(t testing.TB, st *store.Store, z *v1alpha1.Zone) (x history.Archived) {
+	t.Helper()
+	for _, kv := range store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Archived(string(z.UID)))).Kvs {
+		must.Succeed(t, json.Unmarshal(kv.Value, &x))
+	}
+	return x
+}
+
 func countKeys(t testing.TB, st *store.Store, room string) int {
 	t.Helper()
 	prefix := layout.Keys{Prefix: st.Prefix}.Room(room)
@@ -279,15 +289,35 @@ func TestHistory_afterACrash(t *testing.T) {
 }
 
 // A tenant that writes at its budget for an hour condenses its own history, and leaves those of others whole. Its
-// answers say since when they are whole.
+// answers say since when they are whole. An archive that comes late finds many steps at once.
 func TestHistory_ofATenantAtItsBudget_S7_13(t *testing.T) {
 	t.Parallel()
+	for _, late := range []bool{false, true} {
+		t.Run(fmt.Sprint("late=", late), func(t *testing.T) {
+			t.Parallel()
+			writeAtBudget(t, late)
+		})
+	}
+}
+
+func writeAtBudget(t *testing.T, late bool) {
+	t.Helper()
 	const quota = 4 << 20 // so 400 KiB of history, 100 KiB for a namespace
 	st := store.New(t)
-	clock := &store.Clock{}
+	clock, begins := &store.Clock{}, make(chan struct{})
 	s := st.Server(archiveAfter(5), func(c *ledger.Config) {
 		c.Now, c.Quota = clock.Now, func() int64 { return quota }
+		c.Fault = func(at string) {
+			if at == "archive" {
+				<-begins
+			}
+		}
 	})
+	begin := sync.OnceFunc(func() { close(begins) })
+	defer begin()
+	if !late {
+		begin()
+	}
 	z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
 	ctx := t.Context()
 	write := func(ns string, i int, note string) {
@@ -311,6 +341,14 @@ func TestHistory_ofATenantAtItsBudget_S7_13(t *testing.T) {
 		}
 		clock.Pass(9 * time.Second)
 	}
+	begin()
+	last := uint64(s.Zone("infra", "top").Status.ContentGeneration)
+	more := 0
+	store.Eventually(t, "all their steps are archived", func() bool {
+		more++
+		write("infra", more, "") // an archive has the steps before the write that began it
+		return readArchived(t, st, z).Last >= last
+	})
 	st.Settle()
 	must.Succeed(t, s.Ledger.SweepHistory(ctx))
 	at := clock.Now().Add(-history.DefaultRetention).Unix()
@@ -382,11 +420,7 @@ func TestHistory_isKeptForItsRetention_S7_13(t *testing.T) {
 		t.Errorf("%d and %d steps; without history %d states and %d segments", count("short"), count("usual"),
 			countKeys(t, st, "before/none"), countKeys(t, st, "history/none"))
 	}
-	archived := func(name string) (x history.Archived) {
-		key := layout.Keys{Prefix: st.Prefix}.Archived(string(s.Zone("infra", name).UID))
-		must.Succeed(t, json.Unmarshal(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0].Value, &x))
-		return x
-	}
+	archived := func(name string) history.Archived { return readArchived(t, st, s.Zone("infra", name)) }
 	if archived("none").Whole <= clock.Now().Add(-time.Hour).Unix() || archived("short").Whole > 0 {
 		t.Errorf("archives %+v and %+v", archived("none"), archived("short"))
 	}

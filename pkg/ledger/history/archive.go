@@ -48,8 +48,11 @@ const (
 	// etcd admits 128.
 	pageSteps      = 64
 	pageNamespaces = 24
-	// maxPage bounds the text of its steps and states, but for a single step.
-	maxPage = 4 << 20
+	// maxPage bounds the text of its steps and states, but for a single step. That of a namespace also is at most a
+	// perShare-th of its share, or minPage: room is made by whole segments.
+	maxPage  = 4 << 20
+	minPage  = 16 << 10
+	perShare = 8
 )
 
 // DefaultRetention is the usual retention of steps.
@@ -264,10 +267,12 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 		states[ns] = readStates(ctx, r.Kvs)
 	}
 	slices.SortFunc(steps, func(x, y *line) int { return cmp.Compare(x.n, y.n) })
-	octets := 0
+	all, of, most := 0, map[string]int{}, max(minPage, int(a.each()/perShare))
 	for i, l := range steps {
-		l.states = unpackStates(states[cmp.Or(l.namespace, p.of.Namespace)][l.n])
-		if octets += len(l.text) + countStates(l.states); i > 0 && octets > maxPage {
+		ns := cmp.Or(l.namespace, p.of.Namespace)
+		l.states = unpackStates(states[ns][l.n])
+		octets := len(l.text) + countStates(l.states)
+		if all, of[ns] = all+octets, of[ns]+octets; i > 0 && all > maxPage || of[ns] > max(most, octets) {
 			p.endBefore(l.n)
 			break
 		}
