@@ -227,7 +227,7 @@ func TestSegment_octetsOfAChange(t *testing.T) {
 		}
 		return l
 	}
-	key := layout.Keys{Prefix: "/registry/kubizone"}.Segment(layout.SegmentKey{Namespace: "team-a",
+	key := layout.Keys{Prefix: "/registry/kubizone"}.Segment(layout.SegmentKey{Account: "team-a",
 		Zone: "0f8fad5b-d9cb-469f-a165-70867728950e", Time: 1795812345, Last: 77})
 	for _, kind := range []string{"create", "update", "delete"} {
 		rnd := rand.New(rand.NewPCG(1, 1))

@@ -21,9 +21,11 @@ import (
 
 const (
 	// The history has a tenth of etcd's quota, and a namespace a quarter of that. While all have more than the tenth,
-	// the largest give way, down to an equal level: a namespace below the level loses nothing.
+	// the largest give way, down to an equal level: a namespace below the level loses nothing. Steps of others caused
+	// by a namespace have up to half of its share, in equal parts.
 	ofQuota      = 10
 	ofHistory    = 4
+	ofCaused     = 2
 	unknownQuota = 2 << 30 // etcd's default
 	// A namespace above its share is condensed to a sixteenth below, so that few archives condense.
 	slack = 16
@@ -31,10 +33,10 @@ const (
 	condensedAtOnce = 8
 )
 
-// Share is the value of shares/: a namespace's part of the history.
+// Share is the value of shares/: an account's part of the history.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
-	// Whole is the time, in Unix seconds, after the last condensed step of the namespace.
+	// Whole is the time, in Unix seconds, after the last condensed step of the account.
 	Whole int64 `json:"t,omitempty"`
 	// Bare is the last condensed segment, whose steps have neither rows nor states. BareOctets are those of all
 	// condensed segments.
@@ -54,12 +56,24 @@ func (a *Archive) all() int64 {
 	return quota / ofQuota
 }
 
-func (a *Archive) each() int64 {
+// charge counts the accounts, and their octets, of steps of others caused by a namespace.
+type charge struct{ accounts, octets int64 }
+
+// shareOf returns the octets of an account.
+func (a *Archive) shareOf(account string) int64 {
 	each := a.all() / ofHistory
 	if level := a.level.Load(); level > 0 {
 		each = min(each, level)
 	}
-	return each
+	namespace, payer := layout.CutAccount(account)
+	var of charge
+	if charges := a.charges.Load(); charges != nil {
+		of = (*charges)[payer]
+	}
+	if namespace != payer {
+		return each / ofCaused / max(1, of.accounts)
+	}
+	return each - min(each/ofCaused, of.octets)
 }
 
 // levelOf returns the level of shares that sum to most, or 0 if they are less.
@@ -100,7 +114,7 @@ func (a *Archive) keepLevel(ctx context.Context, octets int64) {
 	}
 }
 
-// setLevel sets the level of the shares, and has namespaces above it give way.
+// setLevel sets the level of the shares, and has accounts above it give way.
 func (a *Archive) setLevel(ctx context.Context) error {
 	a.added.Store(0)
 	a.levelled.Store(a.Now().Unix())
@@ -108,27 +122,35 @@ func (a *Archive) setLevel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.level.Store(levelOf(slices.Collect(maps.Values(shares)), a.all()))
-	for ns, octets := range shares {
-		if octets <= a.each() {
+	payers, charges := map[string]int64{}, map[string]charge{}
+	for account, octets := range shares {
+		namespace, payer := layout.CutAccount(account)
+		if payers[payer] += octets; namespace != payer {
+			charges[payer] = charge{charges[payer].accounts + 1, charges[payer].octets + octets}
+		}
+	}
+	a.level.Store(levelOf(slices.Collect(maps.Values(payers)), a.all()))
+	a.charges.Store(&charges)
+	for account, octets := range shares {
+		if octets <= a.shareOf(account) {
 			continue
 		}
-		if _, _, _, err := a.makeRoom(ctx, ns, 0); err != nil {
+		if _, _, _, err := a.makeRoom(ctx, account, 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readShares returns the octets of each namespace. Damaged shares are missing.
+// readShares returns the octets of each account. Damaged shares are missing.
 func (a *Archive) readShares(ctx context.Context) (map[string]int64, error) {
 	shares, room := map[string]int64{}, a.Layout.Room("shares")
 	_, err := etcd.Scan(ctx, a.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
 		var s Share
 		if err := layout.Decode(kv.Value, &s); err != nil {
 			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "A share of the history is damaged")
-		} else if ns := strings.TrimPrefix(string(kv.Key), room); ns != layout.EveryNamespace {
-			shares[ns] = s.Octets
+		} else if account := strings.TrimPrefix(string(kv.Key), room); account != layout.EveryNamespace {
+			shares[account] = s.Octets
 		}
 		return nil
 	})
@@ -142,8 +164,8 @@ func (a *Archive) Began(ctx context.Context) (int64, error) {
 	return s.Whole, err
 }
 
-func (a *Archive) readShare(ctx context.Context, namespace string) (s Share, mod int64, err error) {
-	key := a.Layout.Share(namespace)
+func (a *Archive) readShare(ctx context.Context, account string) (s Share, mod int64, err error) {
+	key := a.Layout.Share(account)
 	r, err := a.Client.Get(ctx, key)
 	if err != nil || len(r.Kvs) == 0 {
 		return s, 0, err
@@ -154,12 +176,12 @@ func (a *Archive) readShare(ctx context.Context, namespace string) (s Share, mod
 	return s, r.Kvs[0].ModRevision, nil
 }
 
-// makeRoom condenses the oldest segments of a namespace until octets more are within its share. fits is false if they
+// makeRoom condenses the oldest segments of an account until octets more are within its share. fits is false if they
 // are more than the share.
-func (a *Archive) makeRoom(ctx context.Context, namespace string, octets int) (s Share, mod int64, fits bool, err error) {
-	most := a.each()
+func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s Share, mod int64, fits bool, err error) {
+	most := a.shareOf(account)
 	for {
-		if s, mod, err = a.readShare(ctx, namespace); err != nil {
+		if s, mod, err = a.readShare(ctx, account); err != nil {
 			return s, mod, false, err
 		}
 		if s.Octets+int64(octets) <= most {
@@ -168,17 +190,17 @@ func (a *Archive) makeRoom(ctx context.Context, namespace string, octets int) (s
 		if int64(octets) > most || s.Octets == 0 {
 			return s, mod, false, nil
 		}
-		if err := a.condenseOldest(ctx, namespace, s, mod, most-most/slack-int64(octets)); err != nil {
+		if err := a.condenseOldest(ctx, account, s, mod, most-most/slack-int64(octets)); err != nil {
 			return s, mod, false, err
 		}
 	}
 }
 
-// condenseOldest makes the namespace's oldest full segments bare, towards most octets in all. While bare segments have
+// condenseOldest makes the account's oldest full segments bare, towards most octets in all. While bare segments have
 // half of these octets, the oldest segments are deleted instead. If another server changes the share meanwhile, nothing
 // is written.
-func (a *Archive) condenseOldest(ctx context.Context, namespace string, s Share, mod int64, most int64) error {
-	from, end := a.Layout.Segments(namespace), clientv3.GetPrefixRangeEnd(a.Layout.Segments(namespace))
+func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
+	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
 	strips := s.BareOctets < max(most, 1)/2
 	if strips && s.Bare != "" {
 		from = s.Bare + "\x00"
@@ -190,7 +212,7 @@ func (a *Archive) condenseOldest(ctx context.Context, namespace string, s Share,
 	if len(r.Kvs) == 0 && strips && s.Bare != "" { // all are bare
 		s.BareOctets = s.Octets
 		strips = false
-		from = a.Layout.Segments(namespace)
+		from = a.Layout.Segments(account)
 		if r, err = a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(condensedAtOnce)); err != nil {
 			return err
 		}
@@ -222,9 +244,9 @@ func (a *Archive) condenseOldest(ctx context.Context, namespace string, s Share,
 			break
 		}
 	}
-	ops = append(ops, etcd.OpPut(a.Layout.Share(namespace), layout.Encode(&s)))
+	ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&s)))
 	a.Fault("condense-history")
-	_, err = a.Client.Txn(ctx).If(etcd.RevisionIs(a.Layout.Share(namespace), mod)).Then(ops...).Commit()
+	_, err = a.Client.Txn(ctx).If(etcd.RevisionIs(a.Layout.Share(account), mod)).Then(ops...).Commit()
 	a.recent.forget(ops)
 	return err
 }
