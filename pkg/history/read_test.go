@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
@@ -32,8 +31,8 @@ func servePages(t *testing.T, pages ...[]v1alpha1.HistoryStep) *Reader {
 			return
 		}
 		i, _ := strconv.Atoi(r.URL.Query().Get("continue"))
-		answer := v1alpha1.RecordChanges{TypeMeta: metav1.TypeMeta{Kind: "RecordChanges", APIVersion: v1alpha1.SchemeGroupVersion.String()},
-			History: pages[i]}
+		answer := v1alpha1.RecordChanges{History: pages[i]}
+		answer.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("RecordChanges"))
 		if i+1 < len(pages) {
 			answer.Metadata.Continue = fmt.Sprint(i + 1)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -160,4 +161,63 @@ func TestHistory_ofZonesWithOtherRetentions_S7_13(t *testing.T) {
 		t.Errorf("after a time without history: whole since %s ago", clock.Now().Sub(time.Unix(a.Whole, 0)))
 	}
 	st.Settle()
+}
+
+// States of a namespace in many zones, each too few for an archive of its zone, are archived beyond its room.
+func TestHistory_ofStatesInManyZones_S7_13(t *testing.T) {
+	t.Parallel()
+	const zones, updates, room = 24, 3, 4 << 20 / 10 / 8
+	st := store.New(t)
+	rnd := rand.New(rand.NewPCG(4, 4))
+	withQuota := func(quota int64) func(*ledger.Config) {
+		return func(c *ledger.Config) { c.Quota = func() int64 { return quota } }
+	}
+	sum := func() (octets int) {
+		prefix := layout.Keys{Prefix: st.Prefix}.Room("before")
+		for _, kv := range store.Must(st.Client.Client.Get(t.Context(), prefix, clientv3.WithPrefix())).Kvs {
+			octets += len(kv.Value)
+		}
+		return octets
+	}
+	write := func(s *store.Server, i int) {
+		for range updates {
+			store.Must(s.UpdateRecord(t.Context(), "team", fmt.Sprint("r", i), func(r *v1alpha1.Record) {
+				r.Spec.Values, r.Annotations = []string{fmt.Sprint("10.0.0.", rnd.IntN(250))},
+					map[string]string{"note": makeNoise(rnd, 4000)}
+			}))
+		}
+	}
+	for _, bounded := range []bool{false, true} {
+		s := st.Server(archiveAfter(1000), withQuota(4<<30))
+		if bounded {
+			s = st.Server(archiveAfter(1000), withQuota(4<<20))
+		}
+		for i := range zones {
+			if !bounded {
+				name := fmt.Sprint("z", i, ".org.")
+				store.Must(s.CreateZone(store.Zone("infra", fmt.Sprint("z", i), name, store.Allow("", "*"))))
+				store.Must(s.CreateRecord(t.Context(), store.Record("team", fmt.Sprint("r", i), "www."+name, "A", "192.0.2.1")))
+			}
+			write(s, i)
+		}
+		if !bounded {
+			if n := sum(); n < 2*room {
+				t.Fatalf("%d octets of states; the test needs more", n)
+			}
+			continue
+		}
+		store.Eventually(t, "the states have room", func() bool {
+			must.Succeed(t, s.Ledger.SweepStates(t.Context()))
+			return sum() <= room/4+64<<10 // the share of a namespace is a quarter of all
+		})
+		st.Settle()
+		for i := range zones {
+			items := expectWhole(t, s, s.Zone("infra", fmt.Sprint("z", i)))
+			for k := range items {
+				if x := &items[k]; x.Step.Record != nil && x.Step.Record.Was && len(x.Was) == 0 && !x.Bare {
+					t.Errorf("zone %d: step %d has no state", i, x.Step.N)
+				}
+			}
+		}
+	}
 }

@@ -373,7 +373,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		}
 		if cmps = append(cmps, etcd.RevisionIs(a.Layout.Share(account), mod)); fits && value != nil {
 			octets += len(at) + len(value)
-			share.Octets += int64(len(at) + len(value))
+			share.addSegment(at, int64(len(at)+len(value)), !whole && isBare(value))
 			ops = append(ops, etcd.OpPut(at, value), etcd.OpPut(a.Layout.ArchivedFor(p.of.Zone, account), []byte("{}")))
 		}
 		values[len(ops)] = share

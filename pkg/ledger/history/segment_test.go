@@ -113,7 +113,7 @@ func TestSegment_isReadAsWritten(t *testing.T) {
 			t.Errorf("entry %d: %+v, want %+v", i, e, steps[i])
 		}
 	}
-	bare := must.Get(DecodeSegment(stripSegment(segmentOf(t, lines...))))(t)
+	bare := must.Get(DecodeSegment(stripSegment(must.Get(DecodeSegment(segmentOf(t, lines...)))(t))))(t)
 	for i, e := range bare.Entries {
 		if !bare.Header.Bare || len(e.Was)+len(e.Step.Added) > 0 || e.Step.By != steps[i].By || e.Step.N != steps[i].N {
 			t.Errorf("condensed entry %d: %+v", i, e)

@@ -23,9 +23,11 @@ const (
 	// The history has a tenth of etcd's quota, and a namespace a quarter of that. While all have more than the tenth,
 	// the largest give way, down to an equal level: a namespace below the level loses nothing. Steps of others caused
 	// by a namespace have up to half of its share, in equal parts.
-	ofQuota      = 10
-	ofHistory    = 4
-	ofCaused     = 2
+	ofQuota   = 10
+	ofHistory = 4
+	ofCaused  = 2
+	// States before steps of the journal have as much besides as an eighth of the history, or of a namespace's share.
+	ofStates     = 8
 	unknownQuota = 2 << 30 // etcd's default
 	// A namespace above its share is condensed to a sixteenth below, so that few archives condense.
 	slack = 16
@@ -38,8 +40,7 @@ type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
 	// Whole is the time, in Unix seconds, after the last condensed step of the account.
 	Whole int64 `json:"t,omitempty"`
-	// Bare is the last condensed segment, whose steps have neither rows nor states. BareOctets are those of all
-	// condensed segments.
+	// No segment up to the key Bare has rows or states. BareOctets are those of all condensed segments.
 	Bare       string `json:"b,omitempty"`
 	BareOctets int64  `json:"bo,omitempty"`
 }
@@ -75,6 +76,12 @@ func (a *Archive) shareOf(account string) int64 {
 	}
 	return each - min(each/ofCaused, of.octets)
 }
+
+// StatesRoom returns the octets of before/ beyond which each write with a state has its zone archived.
+func (a *Archive) StatesRoom() int64 { return a.all() / ofStates }
+
+// StatesRoomOf returns the octets of a namespace in before/ beyond which its zones are archived by a sweep.
+func (a *Archive) StatesRoomOf(namespace string) int64 { return a.shareOf(namespace) / ofStates }
 
 // levelOf returns the level of shares that sum to most, or 0 if they are less.
 func levelOf(octets []int64, most int64) int64 {
@@ -225,20 +232,21 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 		key, octets := string(kv.Key), int64(len(kv.Key)+len(kv.Value))
 		at, _ := a.Layout.ParseSegment(key)
 		s.Whole = max(s.Whole, at.Time+1)
+		segment, _ := DecodeSegment(kv.Value) // nil for damage
 		var bare []byte
-		if strips {
-			bare = stripSegment(kv.Value)
+		if strips && segment != nil && !segment.Header.Bare {
+			bare = stripSegment(segment)
 		}
-		if bare != nil && len(bare) < len(kv.Value) {
+		switch {
+		case strips && segment != nil && segment.Header.Bare:
+			s.Bare = key
+		case bare != nil:
 			ops = append(ops, etcd.OpPut(key, bare))
 			s.Bare, s.BareOctets = key, s.BareOctets+int64(len(key)+len(bare))
 			s.Octets -= int64(len(kv.Value) - len(bare))
-		} else {
+		default:
 			ops = append(ops, clientv3.OpDelete(key))
-			s.Octets = max(0, s.Octets-octets)
-			if !strips && key <= s.Bare {
-				s.BareOctets = max(0, s.BareOctets-octets)
-			}
+			s.removeSegment(segment, octets)
 		}
 		if s.Octets <= most {
 			break
@@ -251,20 +259,41 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 	return err
 }
 
-// stripSegment returns a segment without rows and states, or nil for a damaged segment.
-func stripSegment(value []byte) []byte {
-	s, err := DecodeSegment(value)
-	if err != nil {
-		return nil
+// removeSegment subtracts a segment, nil for a damaged one.
+func (s *Share) removeSegment(segment *Segment, octets int64) {
+	s.Octets = max(0, s.Octets-octets)
+	if segment != nil && segment.Header.Bare {
+		s.BareOctets = max(0, s.BareOctets-octets)
 	}
+}
+
+// addSegment counts a new segment, which may be older than condensed segments.
+func (s *Share) addSegment(key string, octets int64, bare bool) {
+	s.Octets += octets
+	if bare {
+		s.BareOctets += octets
+	}
+	if key < s.Bare {
+		s.Bare = key[:len(key)-1]
+	}
+}
+
+func isBare(value []byte) bool {
+	s, err := DecodeSegment(value)
+	return err == nil && s.Header.Bare
+}
+
+// stripSegment returns a segment without rows and states, or nil for one that cannot be encoded.
+func stripSegment(s *Segment) []byte {
 	lines := make([]line, 0, len(s.Entries))
 	for i := range s.Entries {
 		l := lineOf(bareStep(&s.Entries[i].Step))
 		l.removed = s.Entries[i].Removed
 		lines = append(lines, l)
 	}
-	s.Header.Bare = true
-	out, _, err := encodeSegment(&s.Header, lines)
+	header := s.Header
+	header.Bare = true
+	out, _, err := encodeSegment(&header, lines)
 	if err != nil {
 		return nil
 	}

@@ -109,11 +109,8 @@ func (a *Archive) expireSegments(ctx context.Context, account string, isOld func
 				return err
 			}
 			for _, kv := range r.Kvs {
-				octets := int64(len(kv.Key) + len(kv.Value))
-				s.Octets = max(0, s.Octets-octets)
-				if key <= s.Bare {
-					s.BareOctets = max(0, s.BareOctets-octets)
-				}
+				segment, _ := DecodeSegment(kv.Value) // nil for damage
+				s.removeSegment(segment, int64(len(kv.Key)+len(kv.Value)))
 				ops = append(ops, clientv3.OpDelete(key))
 			}
 		}

@@ -8,9 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -74,6 +76,8 @@ type Journal struct {
 	Made              made
 	// Archive keeps the steps; nil for none.
 	Archive *history.Archive
+	// States is about the octets of before/: those of the last sweep, and written by this process since.
+	States atomic.Int64
 }
 
 // Trimming is the state of a zone's trims in this process.
@@ -98,6 +102,7 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.states += states
+	full := jr.States.Add(int64(states)) > jr.statesRoom()
 	if octets > steps*longStep {
 		t.long += octets
 	}
@@ -106,9 +111,12 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	// a process's first write trims the journal of a server with other bounds
 	first := !t.done && newest > uint64(most)
 	weigh := first || t.long >= jr.Octets || (jr.Holds(z) || Unsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensed)/4
-	archives := t.states >= maxStates
+	archives := t.states >= maxStates || full && t.states > 0
 	if t.running || !weigh && !archives && (t.written < max(1, most/2) || newest <= uint64(most)) {
 		return
+	}
+	if archives {
+		jr.States.Add(-int64(t.states))
 	}
 	t.states = 0
 	if weigh {
@@ -130,6 +138,13 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 			klog.FromContext(ctx).Error(err, "the journal of a zone is not trimmed; it is tried again", "zone", name)
 		}
 	})
+}
+
+func (jr *Journal) statesRoom() int64 {
+	if jr.Archive == nil {
+		return math.MaxInt64
+	}
+	return jr.Archive.StatesRoom()
 }
 
 // trimJournal deletes the steps before the last KeptSteps, counted back from z, and before those needed by a Delivery.

@@ -321,7 +321,8 @@ func TestRetentionWarnings(t *testing.T) {
 	for _, tt := range []struct {
 		before, after int
 		want          string
-	}{{-1, -1, ""}, {-1, 168, ""}, {1, 2, ""}, {0, -1, ""}, {-1, 0, "older than 0s"}, {2, 1, "set 2h0m0s again"}, {169, -1, "older than 168h"}} {
+	}{{-1, -1, ""}, {-1, 168, ""}, {1, 2, ""}, {0, -1, ""}, {-1, 0, "older than 0s"}, {2, 1, "set 2h0m0s again"},
+		{169, -1, "older than 168h"}} {
 		wantWarning(t, RetentionWarnings(of(tt.after), of(tt.before)), tt.want)
 	}
 }
