@@ -163,11 +163,17 @@ func (l *line) appendTo(text *bytes.Buffer) error {
 	return nil
 }
 
-func removalLine(n uint64, x *content.Removal, zone string) line {
-	step := content.Step{N: n, From: x.Serial, Serial: x.Serial, By: x.By, Origin: x.Origin, Time: x.Time}
-	l := line{n: n, at: x.Time, text: layout.Encode(&step), removed: &Removed{UID: zone}}
+// EntryOfRemoval returns the entry of a zone's removal as step n.
+func EntryOfRemoval(zone string, n uint64, x *content.Removal) Entry {
+	e := Entry{Step: content.Step{N: n, From: x.Serial, Serial: x.Serial, By: x.By, Origin: x.Origin, Time: x.Time},
+		Removed: &Removed{UID: zone}}
 	if text, err := Unpack(x.State); err == nil {
-		l.removed.State = text
+		e.Removed.State = text
 	}
-	return l
+	return e
+}
+
+func removalLine(n uint64, x *content.Removal, zone string) line {
+	e := EntryOfRemoval(zone, n, x)
+	return line{n: n, at: x.Time, text: layout.Encode(&e.Step), removed: e.Removed}
 }
