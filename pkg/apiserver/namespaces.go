@@ -54,7 +54,7 @@ func (n *namespaces) budgetOf(name string) string {
 	return ""
 }
 
-// listGone returns the absent namespaces; false until Namespaces are listed.
+// listGone returns the names without a Namespace; false until Namespaces are listed.
 func (n *namespaces) listGone(names []string) (gone []string, known bool) {
 	if n.lister == nil {
 		return nil, true

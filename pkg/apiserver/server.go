@@ -84,7 +84,7 @@ type Server struct {
 	budgets   *budget.Budgets // nil: no budgets
 	sender    *history.Sender // nil: none
 	announcer announcer
-	// core is kube-apiserver's client, or nil without quotas.
+	// core is a client of kube-apiserver, or nil without quotas.
 	core       kubeclient.Interface
 	closing    sync.Once
 	namespaces namespaces
@@ -135,7 +135,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		Notify:       func(o *v1alpha1.Zone, notices []law.Notice) { s.announcer.announceNotices(o, notices) },
 		Withdrawn:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },
 		Now:          Faults.Now, Fault: Faults.At,
-		HistoryRetention: kept.Retention, Quota: s.keeper.Quota,
+		HistoryRetention: kept.Retention, Quota: s.keeper.Quota, Traces: config.TracerProvider,
 	}
 	if kept.To != "" {
 		if s.sender, err = history.NewSender(kept.To); err != nil {
@@ -162,7 +162,7 @@ type storageOptions struct {
 type ACME struct {
 	// Serve enables the group acme.kubi.zone.
 	Serve bool
-	// ClusterIssuers are namespaces whose solvers may solve challenges of ClusterIssuers.
+	// ClusterIssuers lists the namespaces of cert-managers that may solve challenges of their ClusterIssuers.
 	ClusterIssuers []string
 }
 

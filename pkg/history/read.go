@@ -4,6 +4,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,11 +55,15 @@ type Past struct {
 	Newest serial.Serial
 	// Ended is true without older steps, Cut with more than maxSteps.
 	Ended, Cut bool
+	// Masked is true for steps of other namespaces without user and Records.
+	Masked bool
 }
 
 // Reader reads the API with the rights of its user.
 type Reader struct {
 	Client typed.KubizoneV1alpha1Interface
+	// Page is the number of steps of a request, 0 for v1alpha1.MaxHistoryLimit.
+	Page int
 	// masked is true once the user may not read users and Records of all namespaces.
 	masked bool
 }
@@ -77,18 +82,21 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	if s.Zone == nil {
 		return r.readTenant(ctx, s, enough)
 	}
-	past, err := r.readAll(ctx, s, enough)
+	past, err := r.readAll(ctx, s, r.readZone, enough)
 	if err == nil {
 		if past.Newest = serialOf(s.Zone.Status.Serial); len(past.Steps) > 0 && serialOf(past.Steps[0].Serial).Ahead(past.Newest) {
 			past.Newest = serialOf(past.Steps[0].Serial)
 		}
 	}
+	if err == nil {
+		past.Masked = r.masked
+	}
 	if err != nil || !r.masked || s.Namespace == s.Zone.Namespace || len(past.Steps) == 0 {
 		return past, err
 	}
 	// The user's own Records are known to the user, in zones of others too.
-	oldest := timeOf(&past.Steps[len(past.Steps)-1])
-	own, err := r.readTenant(ctx, s, func(x *v1alpha1.HistoryStep) bool { return timeOf(x).Before(oldest) })
+	oldest := serialOf(past.Steps[len(past.Steps)-1].Serial)
+	own, err := r.readAll(ctx, s, r.readOwn, func(x *v1alpha1.HistoryStep) bool { return !serialOf(x.Serial).Ahead(oldest) })
 	if apierrors.IsForbidden(err) {
 		return past, nil
 	}
@@ -154,10 +162,11 @@ func laterOf(x, y time.Time) time.Time {
 	return x
 }
 
-func (r *Reader) readAll(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
+func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Context, Subject, string) (*page, error),
+	enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
 	for next := ""; ; {
-		p, err := rrsets.Retry(ctx, func() (*page, error) { return r.readZone(ctx, s, next) })
+		p, err := rrsets.Retry(ctx, func() (*page, error) { return read(ctx, s, next) })
 		if err != nil {
 			return nil, err
 		}
@@ -184,7 +193,7 @@ func (r *Reader) readAll(ctx context.Context, s Subject, enough func(*v1alpha1.H
 
 func (r *Reader) request(namespace, resource, object, next string) *rest.Request {
 	request := r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").
-		Param("limit", strconv.Itoa(v1alpha1.MaxHistoryLimit))
+		Param("limit", strconv.Itoa(cmp.Or(r.Page, v1alpha1.MaxHistoryLimit)))
 	if next != "" {
 		request.Param("continue", next)
 	}

@@ -26,8 +26,8 @@ func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.
 	return a, err
 }
 
-// ForgetHistory begins the history of a restored store, whose earlier steps are of a time that the store has left. No
-// server may run on the store.
+// ForgetHistory deletes the history of all zones and begins a new one, for a store restored from a backup: the old
+// steps are from before the restore. No server may run on the store.
 func (l *Ledger) ForgetHistory(ctx context.Context) error {
 	for _, room := range []string{"archived", "before", "history", "shares"} {
 		prefix := l.mem.Layout.Room(room)
@@ -47,7 +47,7 @@ func (l *Ledger) ForgetHistory(ctx context.Context) error {
 // begunAtOnce is the number of zones in a transaction of beginHistory.
 const begunAtOnce = 100
 
-// beginHistory has the history of each zone begin after its last step.
+// beginHistory lets the history of each zone begin after the zone's last step.
 func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) error) error {
 	now, rev := l.mem.Now().Unix(), int64(0)
 	ops := []clientv3.Op{etcd.OpPut(l.mem.Layout.Share(layout.EveryNamespace), layout.Encode(&history.Share{Whole: now}))}

@@ -11,7 +11,7 @@
 //  2. An answer reads a bounded number of zones and segments.
 //  3. A Sender delays no write, and its memory is bounded. It counts lost steps.
 //
-// Out of scope: the rights of readers, and the form of the answer, which package registry/zone gives.
+// Out of scope: the rights of readers, and the form of the answer (package registry/zone).
 //
 // Read first: history.go, sources.go, sender.go.
 package history

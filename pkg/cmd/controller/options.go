@@ -83,7 +83,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	}
 	c.Traces, err = o.Traces.Complete()
 	wrong = append(wrong, err)
-	c.Client, _, err = o.Client.Client()
+	c.Client, _, err = o.Client.ProcessClient()
 	return c, errors.Join(append(wrong, err)...)
 }
 

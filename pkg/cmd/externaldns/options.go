@@ -89,7 +89,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	var noListen, noHealth, noRecords, err error
 	c.Listen, noListen = dnsserving.ListenAddress("--listen", o.Listen, 8888)
 	c.HealthListen, noHealth = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
-	c.Records, _, noRecords = o.Client.Client()
+	c.Records, _, noRecords = o.Client.ProcessClient()
 	require(noListen != nil || c.Listen.Addr().IsLoopback(), "--listen %s: the protocol has no authentication, so it is served on "+
 		"loopback alone; run it in the pod of external-dns", o.Listen)
 	require(isLabel(c.Owner), "--owner %q: it is one DNS label, in small letters", c.Owner)

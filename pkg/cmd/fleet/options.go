@@ -124,7 +124,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 			fault("--primary-service", "%q: %w", o.PrimaryService, err)
 		}
 	}
-	c.Client, _, err = o.Client.Client()
+	c.Client, _, err = o.Client.ProcessClient()
 	return c, errors.Join(append(wrong, err)...)
 }
 

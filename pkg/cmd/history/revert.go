@@ -79,7 +79,7 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 		return nil
 	}
 	if !o.yes && len(plan.Changes) > 0 {
-		if err := output.Confirm(in, stderr, fmt.Sprintf("Write %d Records?", len(plan.Changes))); err != nil {
+		if err := output.Confirm(in, stderr, "Write "+countRecords(len(plan.Changes))+"?"); err != nil {
 			return err
 		}
 	}
@@ -90,10 +90,7 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 		}
 	} else if err == nil {
 		text := output.NewText(out)
-		text.Line("%d Records written", plan.Written)
-		if plan.Serial != 0 {
-			text.Line("kubectl kubizone diff %s %d prints the rest", zone, plan.Serial)
-		}
+		text.Line("%s", describeRun(zone, plan))
 		if _, err := text.WriteTo(out); err != nil {
 			return err
 		}
@@ -119,6 +116,22 @@ func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) 
 		return program.No(text)
 	}
 	return errors.New(text)
+}
+
+// describeRun describes a revert without refusals.
+func describeRun(zone string, plan *history.Plan) string {
+	text := countRecords(plan.Written) + " written"
+	if len(plan.Left) > 0 {
+		text += fmt.Sprintf("; kubectl kubizone diff %s %s prints what is left", zone, cmp.Or(plan.Time, fmt.Sprint(plan.Serial)))
+	}
+	return text
+}
+
+func countRecords(n int) string {
+	if n == 1 {
+		return "1 Record"
+	}
+	return fmt.Sprintf("%d Records", n)
 }
 
 func firstRefusal(plan *history.Plan) string {

@@ -73,7 +73,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	var namespace string
 	c.Config, c.Warnings, dns = o.Options.Complete()
 	c.HealthListen, health = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
-	c.Client, namespace, client = o.Client.Client()
+	c.Client, namespace, client = o.Client.ProcessClient()
 	c.Spans, spans = o.Traces.Complete()
 	if o.Service != "" {
 		c.Service, service = o.Client.Object(o.Service, namespace)

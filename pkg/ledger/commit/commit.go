@@ -45,8 +45,8 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// A group delayed by a cascade waits outside the queue, so that the cascade can proceed. The returned group is that of
-// the last try.
+// commitGroup submits a group until it is decided. A group delayed by a cascade waits outside the queue, so that the
+// cascade can proceed. last is the group of the last try.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last *group) {
 	ctx, span := traces.Start(ctx, "Commit")
 	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic

@@ -86,7 +86,8 @@ func (com *Committer) packStates(zone string, groups ...*group) {
 	}
 }
 
-// addStates adds the Records before a group's step. A state that cannot be packed is missing.
+// addStates adds the changed Records, as before a group's step, to the batch. A Record that cannot be packed is
+// omitted.
 func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 	if step == nil {
 		return
@@ -146,7 +147,7 @@ func (b *batch) listStates() map[uint64]map[string]json.RawMessage {
 	return out
 }
 
-// removalOf returns the end of a zone. The state of a deleted object is kept.
+// removalOf describes the end of a zone for the journal. For a deleted Zone it includes the spec.
 func (b *batch) removalOf(z *law.Zone, deleted bool) *content.Removal {
 	w := b.writing[0]
 	x := &content.Removal{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, FQDN: z.FQDN(), Serial: z.Serial,

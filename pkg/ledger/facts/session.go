@@ -40,7 +40,7 @@ type Session struct {
 	Seen *law.Seen
 	// Single has the revisions of single keys that no zone's revision proves.
 	Single []proof
-	// proven indexes Single beyond law.FewKeys proofs.
+	// proven has the index of each proof in Single, if there are more than law.FewKeys.
 	proven map[law.Key]int
 	// ranges has the revisions of range reads. A later write in a range fails the compare.
 	ranges []proof

@@ -287,8 +287,8 @@ type segmentRange struct {
 	key         string
 }
 
-// historyCheck compares segments with archives and shares. Steps are in one place: a segment ends where its zone's
-// archive does, or before, and the states before later steps are in before/.
+// historyCheck compares segments with archives and shares. A step is either archived or not: no segment goes beyond the
+// end of its zone's archive, and before/ has only the Records before later steps.
 type historyCheck struct {
 	*check
 	archives map[string]*archive

@@ -33,8 +33,8 @@ type descent struct {
 	keys   []layout.SegmentKey // ascending; the last is the next
 }
 
-// descendSegments begins below a key.
-func (a *Archive) descendSegments(ctx context.Context, below layout.SegmentKey, rev int64) (*descent, error) {
+// descendFrom begins below a key.
+func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev int64) (*descent, error) {
 	d := &descent{a: a, at: below, rev: rev, width: firstWidth, oldest: below.Time + 1}
 	prefix := a.Layout.Segments(below.Account)
 	r, err := a.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithRev(rev), clientv3.WithKeysOnly())
@@ -49,8 +49,8 @@ func (a *Archive) descendSegments(ctx context.Context, below layout.SegmentKey, 
 	return d, nil
 }
 
-// readNext returns the next older key, nil at the end.
-func (d *descent) readNext(ctx context.Context) (*layout.SegmentKey, error) {
+// nextKey returns the next older key, nil at the end.
+func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	for len(d.keys) == 0 {
 		if d.at.Time < d.oldest || d.at.Time == d.oldest && d.at.Zone == "" {
 			return nil, nil
@@ -75,11 +75,11 @@ func (a *Archive) descendAccounts(ctx context.Context, accounts []string, below 
 	out := &descents{}
 	for _, account := range accounts {
 		below.Account = account
-		d, err := a.descendSegments(ctx, below, rev)
+		d, err := a.descendFrom(ctx, below, rev)
 		if err != nil {
 			return nil, err
 		}
-		k, err := d.readNext(ctx)
+		k, err := d.nextKey(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -88,8 +88,8 @@ func (a *Archive) descendAccounts(ctx context.Context, accounts []string, below 
 	return out, nil
 }
 
-// readNext returns the next older key, nil at the end.
-func (d *descents) readNext(ctx context.Context) (k *layout.SegmentKey, err error) {
+// nextKey returns the next older key, nil at the end.
+func (d *descents) nextKey(ctx context.Context) (k *layout.SegmentKey, err error) {
 	newest := -1
 	for i, x := range d.heads {
 		if x != nil && (k == nil || compareTimes(x, k) > 0) {
@@ -97,7 +97,7 @@ func (d *descents) readNext(ctx context.Context) (k *layout.SegmentKey, err erro
 		}
 	}
 	if k != nil {
-		d.heads[newest], err = d.of[newest].readNext(ctx)
+		d.heads[newest], err = d.of[newest].nextKey(ctx)
 	}
 	return k, err
 }

@@ -61,9 +61,9 @@ func TestDescent_hasEachKeyOnce(t *testing.T) {
 			all = slices.DeleteFunc(all, func(k string) bool { return strings.Compare(k, a.Layout.Segment(below)) >= 0 })
 		}
 		reads.n = 0
-		d := must.Get(a.descendSegments(t.Context(), below, 0))(t)
+		d := must.Get(a.descendFrom(t.Context(), below, 0))(t)
 		var got []string
-		for k := must.Get(d.readNext(t.Context()))(t); k != nil; k = must.Get(d.readNext(t.Context()))(t) {
+		for k := must.Get(d.nextKey(t.Context()))(t); k != nil; k = must.Get(d.nextKey(t.Context()))(t) {
 			got = append(got, a.Layout.Segment(*k))
 		}
 		if !slices.Equal(got, all) {

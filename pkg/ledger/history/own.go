@@ -101,7 +101,7 @@ func (a *Archive) readOlder(ctx context.Context, out *ownAnswer, before layout.S
 	}
 	now := a.Now().Unix()
 	for read := 0; ; {
-		k, err := older.readNext(ctx)
+		k, err := older.nextKey(ctx)
 		if err != nil || k == nil || k.Time < out.ask.NotBefore {
 			return err
 		}

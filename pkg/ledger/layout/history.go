@@ -49,7 +49,8 @@ func (k Keys) ParseArchived(key string) (zone, account string, ok bool) {
 	return strings.Cut(rest, "/")
 }
 
-// Before returns the key of the states before the steps up to n, and BeforeOf the prefix of a namespace's in a zone.
+// Before returns the key of the Records before the steps up to n, and BeforeOf the prefix of a namespace's keys in a
+// zone.
 func (k Keys) Before(namespace, zone string, n uint64) string {
 	return k.BeforeOf(namespace, zone) + fmt.Sprintf("%016x", n)
 }

@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 )
 
-// ScaleREST is the subresource scale of bind9clusters: the number of secondaries (S11.7). Scaling needs no right to run
-// servers (S11.6).
+// ScaleREST is the subresource scale of bind9clusters: the number of secondaries (S11.7). It needs no right to run
+// servers.
 type ScaleREST struct{ clusters *genericregistry.Store }
 
 var (

@@ -25,7 +25,7 @@ type Config struct {
 	Rules       validation.FleetRules
 }
 
-// NewStorage returns the storage by path. create of bind9instances/external is the right to an external instance.
+// NewStorage returns the storage by path. The right to create bind9instances/external permits spec.external.
 func NewStorage(config Config) (map[string]rest.Storage, *kind.REST[*bind9.Bind9Cluster], error) {
 	paths := map[string]rest.Storage{
 		"bind9instances/external": kind.Permission{Of: bind9.Resource("bind9instances/external"), Object: &bind9.Bind9Instance{}},

@@ -28,7 +28,7 @@ import (
 // Set joins the writes of items in one transaction.
 type Set interface {
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
-	// Context marks a write under the returned context as write i.
+	// Context returns a context that marks a write as write i.
 	Context(ctx context.Context, i int) context.Context
 	// Leave announces the end of write i, refused or not.
 	Leave(i int, refused bool)
@@ -48,7 +48,7 @@ type Set interface {
 // Config configures the storage.
 type Config struct {
 	NewSet func(n int) Set
-	// GiveBack returns unused quota of Records. Optional.
+	// GiveBack returns a failed set's quota of Records. Optional.
 	GiveBack func(ctx context.Context, namespace string, records int)
 }
 

@@ -18,7 +18,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Permission is a subresource whose create is only a permission. Discovery lists it for kubectl; requests get 405.
+// Permission is a subresource that exists only for the RBAC right to create it. Discovery lists it for kubectl;
+// requests get 405.
 type Permission struct {
 	Of     schema.GroupResource
 	Object runtime.Object
@@ -29,7 +30,7 @@ var (
 	_ rest.Connecter = Permission{}
 )
 
-// New is for discovery.
+// New is called by discovery.
 func (p Permission) New() runtime.Object { return p.Object.DeepCopyObject() }
 
 // Destroy does nothing.
@@ -46,7 +47,7 @@ func (p Permission) Connect(context.Context, string, runtime.Object, rest.Respon
 	return nil, apierrors.NewMethodNotSupported(p.Of, "create")
 }
 
-// IsAllowed reports whether the user of ctx has a right.
+// IsAllowed reports whether the user of ctx has the asked right.
 func IsAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, asked authorizer.AttributesRecord) (bool, error) {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

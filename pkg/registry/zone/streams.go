@@ -32,7 +32,7 @@ type streams struct {
 	Config
 	getZone     func(ctx context.Context, name string) (*v1alpha1.Zone, error)
 	viewTimeout time.Duration
-	// The server's own limits do not cover streams.
+	// The generic server's own limits do not cover streams.
 	readSlots, watchSlots, historySlots *slots
 	stall                               time.Duration
 }
@@ -75,7 +75,6 @@ func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
 		}, s.prepareChanges}
 }
 
-// newRecordChanges returns records/changes.
 func newRecordChanges(s *streams) *view[*v1alpha1.RecordChangesOptions] {
 	return &view[*v1alpha1.RecordChangesOptions]{s, &v1alpha1.RecordChanges{}, &v1alpha1.RecordChangesOptions{},
 		func(*v1alpha1.RecordChangesOptions) *slots { return s.historySlots }, s.prepareRecordChanges}
@@ -148,7 +147,7 @@ func (s *streams) mayReadAll(ctx context.Context) bool {
 	return allowed && err == nil
 }
 
-// Sources name Records of all namespaces (S1.8).
+// Sources name Records of all namespaces, so need the right to list all (S1.8).
 func (s *streams) mayReadSources(ctx context.Context) error {
 	allowed, err := isAllowed(ctx, s.Authorizer, "list", "records", "", "", "")
 	if err != nil {
