@@ -20,6 +20,8 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/test/must"
 )
 
@@ -125,5 +127,19 @@ func TestRead_knowsEveryOwnStep(t *testing.T) {
 		if x.By != "alice" {
 			t.Errorf("serial %d by %q", x.Serial, x.By)
 		}
+	}
+}
+
+// A step that replaces all values of an RRset leaves its TTL, and so does its undoing.
+func TestUndo_keepsTheTTLOfOtherValues(t *testing.T) {
+	owner, ttl := must.Get(name.ParseRel("www"))(t), must.Get(content.ParseTTL("60"))(t)
+	k := rrset{owner, rdata.A}
+	set := &content.RRset{Owner: owner, Type: rdata.A, TTL: ttl, Data: []string{"192.0.2.2"}}
+	c := &Content{Serial: 2, generation: 2, sets: map[rrset]*content.RRset{k: set}}
+	step := makeStep(2, v1alpha1.EffectChanged, makeRecord("team", "www", "www", "192.0.2.1"),
+		makeRecord("team", "www", "www", "192.0.2.2"))
+	must.Succeed(t, c.Undo(&step))
+	if set = c.sets[k]; set == nil || set.TTL != ttl || !slices.Equal(set.Data, []string{"192.0.2.1"}) {
+		t.Errorf("%+v", set)
 	}
 }
