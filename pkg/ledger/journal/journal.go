@@ -228,7 +228,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	if _, last, ok := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00")); ok {
 		archived = max(archived, last)
 	}
-	if err := jr.archive(ctx, z, archived, *named); err != nil {
+	if err := jr.archiveSteps(ctx, z, archived, *named); err != nil {
 		return condensed, err
 	}
 	if Unsettled(z) && end > jr.Layout.Step(zone, oldest) {
@@ -256,7 +256,7 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 	if err != nil || named == nil {
 		return err
 	}
-	if err = jr.archive(ctx, z, uint64(z.Status.ContentGeneration), *named); errors.Is(err, errArchived) {
+	if err = jr.archiveSteps(ctx, z, uint64(z.Status.ContentGeneration), *named); errors.Is(err, errArchived) {
 		return nil
 	}
 	return err
@@ -265,9 +265,9 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 // errArchived means that steps must stay: other servers archive them, or the zone has lost its name.
 var errArchived = errors.New("other servers archive its steps")
 
-// archive returns an error if the steps must stay: that of ctx, or errArchived. A damaged archive must
+// archiveSteps returns an error if the steps must stay: that of ctx, or errArchived. A damaged archive must
 // not fill etcd with journals.
-func (jr *Journal) archive(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
+func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
 	if jr.Archive == nil {
 		return nil
 	}
