@@ -52,7 +52,8 @@ func BenchmarkCreate_pairs(b *testing.B) {
 		for range each {
 			created++
 			name := fmt.Sprint("r", created)
-			store.Must(s.CreateRecord(b.Context(), store.Record("team", name, fmt.Sprintf("%s.%s.org.", name, zone), "A", "192.0.2.1")))
+			r := store.Record("team", name, fmt.Sprintf("%s.%s.org.", name, zone), "A", "192.0.2.1")
+			store.Must(s.CreateRecord(b.Context(), r))
 		}
 		took = time.Since(began)
 		runtime.ReadMemStats(&after)
