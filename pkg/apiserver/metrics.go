@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver/inventory"
 	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/samples"
 	"kubi.zone/kubizone/pkg/zoneview"
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
 )
@@ -28,7 +29,6 @@ const measureEvery = 15 * time.Second
 
 // Metrics are the metrics of a server. Only budgets have namespaces as labels, at most ten.
 type Metrics struct {
-	metrics.BaseStableCollector
 	ledger *ledger.Ledger
 	feed   *fromjournal.Source
 	set    *zoneview.Set
@@ -44,8 +44,6 @@ type Metrics struct {
 // rooms lists rooms to count, with the kind of work that waits there, or "".
 var rooms = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "orphans": "adoption"}
 
-var _ metrics.StableCollector = (*Metrics)(nil)
-
 // NewMetrics registers and returns the metrics of a ledger and its zones in memory.
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
 	m := &Metrics{ledger: of, feed: feed, set: set, certificates: inventory.Certificates{}, rooms: map[string]*atomic.Int64{}}
@@ -53,25 +51,25 @@ func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjour
 		m.rooms[room] = new(atomic.Int64)
 		m.rooms[room].Store(-1)
 	}
-	registry.CustomMustRegister(m)
+	all := []samples.Metric{certificateMetric, processMetric, waitingMetric}
+	for _, one := range serverMetrics {
+		all = append(all, one.Metric)
+	}
+	samples.Register(registry, m.sendSamples, all...)
 	return m
 }
 
 type metric struct {
-	desc *metrics.Desc
-	kind metrics.ValueType
-	of   func(m *Metrics) (float64, bool)
+	samples.Metric
+	of func(m *Metrics) (float64, bool)
 }
 
 func counter(name, help string, of func(m *Metrics) int64) metric {
-	return metric{desc: metrics.NewDesc(name, help, nil, nil, metrics.BETA, ""), kind: metrics.CounterValue, of: func(m *Metrics) (float64,
-		bool) {
-		return float64(of(m)), true
-	}}
+	return metric{samples.New(name, help), func(m *Metrics) (float64, bool) { return float64(of(m)), true }}
 }
 
 func gauge(name, help string, of func(m *Metrics) (float64, bool)) metric {
-	return metric{desc: metrics.NewDesc(name, help, nil, nil, metrics.BETA, ""), kind: metrics.GaugeValue, of: of}
+	return metric{samples.New(name, help), of}
 }
 
 func measured(n *atomic.Int64) (float64, bool) { v := n.Load(); return float64(v), v >= 0 }
@@ -118,49 +116,36 @@ var serverMetrics = []metric{
 		"not at all.", func(m *Metrics) (float64, bool) { frozen, _ := m.feed.Counts(); return float64(frozen), true }),
 }
 
-var certificateDesc = metrics.NewDesc("kubizone_certificate_expiry_timestamp_seconds", "Time at which a certificate of the server "+
-	"ends, in seconds since 1970: serving, serving-ca, etcd-client, etcd-ca or etcd-peer; 0 if it cannot be read.",
-	[]string{"certificate"}, nil, metrics.BETA, "")
+var certificateMetric = samples.New("kubizone_certificate_expiry_timestamp_seconds", "Time at which a certificate of the server "+
+	"ends, in seconds since 1970: serving, serving-ca, etcd-client, etcd-ca or etcd-peer; 0 if it cannot be read.", "certificate")
 
-var processDesc = metrics.NewDesc("kubizone_process_working", "1 while a replica of a process renews its Lease, 0 after the process "+
-	"ended; none without a Lease.", []string{"process"}, nil, metrics.BETA, "")
-var waitingDesc = metrics.NewDesc("kubizone_work_waiting", "Work that waits in etcd, of all servers: cascades, cuts that a parent zone "+
-	"has not counted, and adoptions of objects in no zone, each under one or two keys.",
-	[]string{"kind"}, nil, metrics.BETA, "")
+var processMetric = samples.New("kubizone_process_working", "1 while a replica of a process renews its Lease, 0 after the process "+
+	"ended; none without a Lease.", "process")
+var waitingMetric = samples.New("kubizone_work_waiting", "Work that waits in etcd, of all servers: cascades, cuts that a parent zone "+
+	"has not counted, and adoptions of objects in no zone, each under one or two keys.", "kind")
 
-// DescribeWithStability implements metrics.StableCollector.
-func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
-	descriptions <- certificateDesc
-	descriptions <- processDesc
-	descriptions <- waitingDesc
-	for _, one := range serverMetrics {
-		descriptions <- one.desc
-	}
-}
-
-// CollectWithStability implements metrics.StableCollector.
-func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
+func (m *Metrics) sendSamples(send samples.Send) {
 	for name := range m.certificates {
 		at := 0.0 // an alert fires
 		if end, err := m.certificates.EndOf(name); err == nil {
 			at = float64(end.Unix())
 		}
-		found <- metrics.NewLazyConstMetric(certificateDesc, metrics.GaugeValue, at, name)
+		send(certificateMetric, at, name)
 	}
-	m.collectProcesses(found)
+	m.collectProcesses(send)
 	for room, kind := range rooms {
 		if value, known := measured(m.rooms[room]); known && kind != "" {
-			found <- metrics.NewLazyConstMetric(waitingDesc, metrics.GaugeValue, value, kind)
+			send(waitingMetric, value, kind)
 		}
 	}
 	for _, one := range serverMetrics {
 		if value, known := one.of(m); known {
-			found <- metrics.NewLazyConstMetric(one.desc, one.kind, value)
+			send(one.Metric, value)
 		}
 	}
 }
 
-func (m *Metrics) collectProcesses(found chan<- metrics.Metric) {
+func (m *Metrics) collectProcesses(send samples.Send) {
 	if m.replicas == nil {
 		return
 	}
@@ -173,7 +158,7 @@ func (m *Metrics) collectProcesses(found chan<- metrics.Metric) {
 		}
 	}
 	for process, value := range working {
-		found <- metrics.NewLazyConstMetric(processDesc, metrics.GaugeValue, value, process)
+		send(processMetric, value, process)
 	}
 }
 

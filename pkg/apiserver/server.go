@@ -344,8 +344,8 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	groups := []*genericapiserver.APIGroupInfo{&group, &serverGroup}
 	if of.acme.Serve {
 		solver := newGroup(acme.GroupName)
-		solver.VersionedResourcesStorageMap[acme.SchemeGroupVersion.Version] = map[string]rest.Storage{acme.Resource: &acmesolver.REST{
-			Config: acmesolver.Config{Writer: writer, Authorizer: s.authorizer, ClusterIssuers: of.acme.ClusterIssuers}}}
+		solver.VersionedResourcesStorageMap[acme.SchemeGroupVersion.Version] = map[string]rest.Storage{acme.Resource: acmesolver.NewREST(
+			acmesolver.Config{Writer: writer, Authorizer: s.authorizer, ClusterIssuers: of.acme.ClusterIssuers})}
 		groups = append(groups, &solver)
 	}
 	if err := s.generic.InstallAPIGroups(groups...); err != nil {

@@ -226,10 +226,10 @@ func TestReviews_sayWhoAUserIsAndMay(t *testing.T) {
 // A3: the authorizer gets every attribute of the review.
 func TestReviews_askTheAuthorizer(t *testing.T) {
 	var asked authorizer.Attributes
-	review := accessReviews{authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	review := newAccessReviews(authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 		asked = a
 		return authorizer.DecisionDeny, "because", errors.New("not all was read")
-	})}
+	}))
 	jane := &user.DefaultInfo{Name: "jane"}
 	answer, err := review.Create(request.WithUser(t.Context(), jane), &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: "n", Verb: "v", Group: "g", Resource: "r", Subresource: "s", Name: "o"},

@@ -76,7 +76,7 @@ func (r *running) judgePrimary() {
 	r.t.Helper()
 	apart, _, url := r.startPrimary()
 	state := func() alertrig.State {
-		now := r.scrape()
+		now := r.scrapeServer()
 		now.Scrape(http.DefaultClient, "kubizone-primary", "apart", url)
 		return alertrig.State{Now: now}
 	}
@@ -144,14 +144,14 @@ func (r *running) judgeRates(secondary string) {
 		first = r.readMetrics().parseMetrics()
 		return first[failed] > 0 && first[`kubizone_delivery_secondaries_behind{class="down"}`] == 1
 	})
-	state := alertrig.State{Before: r.scrape()}
+	state := alertrig.State{Before: r.scrapeServer()}
 	began := time.Now()
 	waitUntil(r.t, "another NOTIFY failed", func() bool { return r.readMetrics().parseMetrics()[failed] > first[failed] })
-	state.Now, state.Apart = r.scrape(), time.Since(began)
+	state.Now, state.Apart = r.scrapeServer(), time.Since(began)
 	state.Expect(r.t, append(failingAlerts, "KubizoneNotifyFailing")...)
 }
 
-func (r *running) scrape() alertrig.Series {
+func (r *running) scrapeServer() alertrig.Series {
 	series := alertrig.Series{}
 	series.AddScrape("kubizone-apiserver", "up", string(r.readMetrics()))
 	return series
@@ -160,5 +160,5 @@ func (r *running) scrape() alertrig.Series {
 // expectAlerts judges an hour with the present metrics.
 func (r *running) expectAlerts(want ...string) {
 	r.t.Helper()
-	alertrig.State{Now: r.scrape()}.Expect(r.t, want...)
+	alertrig.State{Now: r.scrapeServer()}.Expect(r.t, want...)
 }

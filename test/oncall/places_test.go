@@ -93,7 +93,8 @@ func (w *world) scrapePods() alertrig.Series {
 	return all
 }
 
-// judgeAlerts returns the alerts that fire if the metrics stay as they are.
+// judgeAlerts returns the alerts that fire if the metrics stay as they are for half an hour: after an hour without a
+// backup KubizoneBackupLate fires.
 func (w *world) judgeAlerts() (alerts []string) {
-	return must.Get(alertrig.State{Now: w.scrapePods()}.Judge(w.ctx))(w.t)
+	return must.Get(alertrig.State{Now: w.scrapePods(), Lasts: 30 * time.Minute}.Judge(w.ctx))(w.t)
 }

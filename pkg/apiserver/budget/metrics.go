@@ -6,81 +6,50 @@ package budget
 import (
 	"k8s.io/component-base/metrics"
 
+	"kubi.zone/kubizone/pkg/samples"
 	"kubi.zone/kubizone/pkg/topten"
 )
 
 // Metrics are the metrics of Budgets.
-type Metrics struct {
-	metrics.BaseStableCollector
-	budgets *Budgets
-	refused *metrics.CounterVec
-}
-
-var _ metrics.StableCollector = (*Metrics)(nil)
+type Metrics struct{ refused *metrics.CounterVec }
 
 // NewMetrics registers and returns the metrics.
 func NewMetrics(registry metrics.KubeRegistry, budgets *Budgets) *Metrics {
-	m := &Metrics{budgets: budgets, refused: metrics.NewCounterVec(&metrics.CounterOpts{
+	m := &Metrics{metrics.NewCounterVec(&metrics.CounterOpts{
 		Name: "kubizone_namespace_budget_refusals_total", StabilityLevel: metrics.BETA,
 		Help: "Writes refused because their namespace had too much stored, wrote too much or had too many Bind9Clusters, by budget: " +
 			"stored, written or clusters.",
 	}, []string{"budget"})}
 	registry.MustRegister(m.refused)
-	registry.CustomMustRegister(m)
+	samples.Register(registry, budgets.sendSamples, storedMetric, storedLimitMetric, chargedMetric, chargedLimitMetric)
 	return m
 }
 
 var (
-	storedDesc = metrics.NewDesc("kubizone_namespace_stored_bytes", "What the records and zones of a namespace take in etcd, "+
-		"of the ten namespaces that have most.", []string{"namespace"}, nil, metrics.BETA, "")
-	storedLimitDesc = metrics.NewDesc("kubizone_namespace_stored_limit_bytes", "What the records and zones of a namespace may take, "+
-		"of the ten that have most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.BETA, "")
-	chargedDesc = metrics.NewDesc("kubizone_namespace_written_bytes", "What the writes of a namespace have put into etcd through "+
-		"this server and is not forgiven yet, of the ten namespaces that owe most.", []string{"namespace"}, nil, metrics.BETA, "")
-	chargedLimitDesc = metrics.NewDesc("kubizone_namespace_written_limit_bytes", "What the writes of a namespace may owe before they are "+
-		"refused, of the ten that owe most; absent where it is unlimited.", []string{"namespace"}, nil, metrics.BETA, "")
+	storedMetric = samples.New("kubizone_namespace_stored_bytes", "What the records and zones of a namespace take in etcd, "+
+		"of the ten namespaces that have most.", "namespace")
+	storedLimitMetric = samples.New("kubizone_namespace_stored_limit_bytes", "What the records and zones of a namespace may take, "+
+		"of the ten that have most; absent where it is unlimited.", "namespace")
+	chargedMetric = samples.New("kubizone_namespace_written_bytes", "What the writes of a namespace have put into etcd through "+
+		"this server and is not forgiven yet, of the ten namespaces that owe most.", "namespace")
+	chargedLimitMetric = samples.New("kubizone_namespace_written_limit_bytes", "What the writes of a namespace may owe before they are "+
+		"refused, of the ten that owe most; absent where it is unlimited.", "namespace")
 )
-
-// DescribeWithStability implements metrics.StableCollector.
-func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
-	for _, desc := range []*metrics.Desc{storedDesc, storedLimitDesc, chargedDesc, chargedLimitDesc} {
-		descriptions <- desc
-	}
-}
 
 type sample struct{ has, may float64 }
 
-// CollectWithStability implements metrics.StableCollector.
-func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
-	stored, written := m.budgets.measureNamespaces()
-	for _, of := range []struct {
-		samples    map[string]sample
-		has, limit *metrics.Desc
-	}{{stored, storedDesc, storedLimitDesc}, {written, chargedDesc, chargedLimitDesc}} {
-		for _, namespace := range topten.Keys(of.samples, func(x, y sample) int { return topten.Descending(x.has, y.has) }) {
-			one := of.samples[namespace]
-			found <- metrics.NewLazyConstMetric(of.has, metrics.GaugeValue, one.has, namespace)
-			if one.may > 0 {
-				found <- metrics.NewLazyConstMetric(of.limit, metrics.GaugeValue, one.may, namespace)
+func (b *Budgets) sendSamples(send samples.Send) {
+	stored, written := b.measureNamespaces()
+	sendMost := func(of map[string]sample, has, limit samples.Metric) {
+		for _, namespace := range topten.Keys(of, func(x, y sample) int { return topten.Descending(x.has, y.has) }) {
+			send(has, of[namespace].has, namespace)
+			if of[namespace].may > 0 {
+				send(limit, of[namespace].may, namespace)
 			}
 		}
 	}
-}
-
-// Namespaces returns the namespaces with stored objects; nil if b is nil.
-func (b *Budgets) Namespaces() []string {
-	if b == nil {
-		return nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var all []string
-	for namespace, a := range b.accounts {
-		if a.stored > 0 {
-			all = append(all, namespace)
-		}
-	}
-	return all
+	sendMost(stored, storedMetric, storedLimitMetric)
+	sendMost(written, chargedMetric, chargedLimitMetric)
 }
 
 func (b *Budgets) measureNamespaces() (stored, written map[string]sample) {
@@ -97,4 +66,20 @@ func (b *Budgets) measureNamespaces() (stored, written map[string]sample) {
 		}
 	}
 	return stored, written
+}
+
+// Namespaces returns the namespaces with stored objects; nil if b is nil.
+func (b *Budgets) Namespaces() []string {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []string
+	for namespace, a := range b.accounts {
+		if a.stored > 0 {
+			all = append(all, namespace)
+		}
+	}
+	return all
 }

@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/pkg/samples"
 )
 
 const (
@@ -59,7 +60,7 @@ func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 			Help: "Records whose Ready this server has written after a change of a delivery or a class."}),
 	}
 	registry.MustRegister(m.open, m.written)
-	registry.CustomMustRegister(m.tally)
+	samples.Register(registry, m.tally.sendSamples, unreadyMetric, unadoptedMetric, unadoptedInMetric, unconfirmedInMetric, withdrawnMetric)
 	return m
 }
 

@@ -8,17 +8,16 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/pkg/samples"
 	"kubi.zone/kubizone/pkg/topten"
 )
 
 // tally counts the waiting Records of each namespace, at the elected server.
 type tally struct {
-	metrics.BaseStableCollector
 	mu sync.Mutex
 	of map[law.Ref]waiting
 	// unconfirmed counts by namespace, unready the same Records by reason, unadopted by namespace and reason.
@@ -35,17 +34,16 @@ type waiting struct {
 }
 
 var (
-	unreadyDesc = metrics.NewDesc("kubizone_records_waiting", "Records in zones that are not Ready, by reason; none at all servers "+
-		"but one.", []string{"reason"}, nil, metrics.BETA, "")
-	unadoptedDesc = metrics.NewDesc("kubizone_records_not_adopted", "Records that no zone has adopted, by reason; none at all "+
-		"servers but one.", []string{"reason"}, nil, metrics.BETA, "")
-	unadoptedInDesc = metrics.NewDesc("kubizone_namespace_records_not_adopted", "Records of a namespace that no zone has adopted, "+
-		"by reason, of the ten namespaces that have most.", []string{"namespace", "reason"}, nil, metrics.BETA, "")
-	unconfirmedInDesc = metrics.NewDesc("kubizone_namespace_records_unconfirmed", "Records of a namespace in zones that are not Ready, "+
-		"of the ten namespaces that have most.", []string{"namespace"}, nil, metrics.BETA, "")
-	withdrawnDesc = metrics.NewDesc("kubizone_records_withdrawn", "Records that no rule allows any more, and that are served until "+
-		"status.endsAt; 0 at all servers but one.", nil, nil, metrics.BETA, "")
-	_ metrics.StableCollector = (*tally)(nil)
+	unreadyMetric = samples.New("kubizone_records_waiting", "Records in zones that are not Ready, by reason; none at all servers "+
+		"but one.", "reason")
+	unadoptedMetric = samples.New("kubizone_records_not_adopted", "Records that no zone has adopted, by reason; none at all "+
+		"servers but one.", "reason")
+	unadoptedInMetric = samples.New("kubizone_namespace_records_not_adopted", "Records of a namespace that no zone has adopted, "+
+		"by reason, of the ten namespaces that have most.", "namespace", "reason")
+	unconfirmedInMetric = samples.New("kubizone_namespace_records_unconfirmed", "Records of a namespace in zones that are not Ready, "+
+		"of the ten namespaces that have most.", "namespace")
+	withdrawnMetric = samples.New("kubizone_records_withdrawn", "Records that no rule allows any more, and that are served until "+
+		"status.endsAt; 0 at all servers but one.")
 )
 
 func newTally() *tally {
@@ -116,21 +114,11 @@ func addTo(counts map[string]int, key string, n int) {
 	}
 }
 
-// DescribeWithStability implements metrics.StableCollector.
-func (t *tally) DescribeWithStability(descriptions chan<- *metrics.Desc) {
-	for _, desc := range []*metrics.Desc{unreadyDesc, unadoptedDesc, unadoptedInDesc, unconfirmedInDesc, withdrawnDesc} {
-		descriptions <- desc
-	}
-}
-
-// CollectWithStability implements metrics.StableCollector.
-func (t *tally) CollectWithStability(found chan<- metrics.Metric) {
+func (t *tally) sendSamples(sample samples.Send) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	send := func(desc *metrics.Desc, n int, labels ...string) {
-		found <- metrics.NewLazyConstMetric(desc, metrics.GaugeValue, float64(n), labels...)
-	}
-	send(withdrawnDesc, t.withdrawn)
+	send := func(of samples.Metric, n int, labels ...string) { sample(of, float64(n), labels...) }
+	send(withdrawnMetric, t.withdrawn)
 	reasons, totals := map[string]int{}, map[string]int{}
 	for namespace, counts := range t.unadopted {
 		for reason, n := range counts {
@@ -139,17 +127,17 @@ func (t *tally) CollectWithStability(found chan<- metrics.Metric) {
 		}
 	}
 	for reason, n := range t.unready {
-		send(unreadyDesc, n, reason)
+		send(unreadyMetric, n, reason)
 	}
 	for reason, n := range reasons {
-		send(unadoptedDesc, n, reason)
+		send(unadoptedMetric, n, reason)
 	}
 	for _, namespace := range topten.Keys(totals, topten.Descending) {
 		for reason, n := range t.unadopted[namespace] {
-			send(unadoptedInDesc, n, namespace, reason)
+			send(unadoptedInMetric, n, namespace, reason)
 		}
 	}
 	for _, namespace := range topten.Keys(t.unconfirmed, topten.Descending) {
-		send(unconfirmedInDesc, t.unconfirmed[namespace], namespace)
+		send(unconfirmedInMetric, t.unconfirmed[namespace], namespace)
 	}
 }

@@ -9,40 +9,21 @@ import (
 
 	"k8s.io/component-base/metrics"
 
+	"kubi.zone/kubizone/pkg/samples"
 	"kubi.zone/kubizone/pkg/topten"
 )
 
-// Metrics are the metrics of agents.
-type Metrics struct {
-	metrics.BaseStableCollector
-	agents *Agents
-}
+var expiry = samples.New("kubizone_agent_certificate_expiry_timestamp_seconds", "Time at which the first certificate of an "+
+	"agent of a namespace ends, in seconds since 1970, as the agent shows it; of the ten namespaces with the earliest.", "namespace")
 
-var (
-	expiryDesc = metrics.NewDesc("kubizone_agent_certificate_expiry_timestamp_seconds", "Time at which the first certificate of an "+
-		"agent of a namespace ends, in seconds since 1970, as the agent shows it; of the ten namespaces with the earliest.",
-		[]string{"namespace"}, nil, metrics.BETA, "")
-	_ metrics.StableCollector = (*Metrics)(nil)
-)
-
-// NewMetrics registers the metrics.
-func NewMetrics(registry metrics.KubeRegistry, of *Agents) *Metrics {
-	m := &Metrics{agents: of}
-	registry.CustomMustRegister(m)
-	return m
-}
-
-// DescribeWithStability implements metrics.StableCollector.
-func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
-	descriptions <- expiryDesc
-}
-
-// CollectWithStability implements metrics.StableCollector.
-func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
-	first := m.agents.listExpiries(time.Now())
-	for _, namespace := range topten.Keys(first, cmp.Compare) {
-		found <- metrics.NewLazyConstMetric(expiryDesc, metrics.GaugeValue, float64(first[namespace]), namespace)
-	}
+// NewMetrics registers the metrics of agents.
+func NewMetrics(registry metrics.KubeRegistry, of *Agents) {
+	samples.Register(registry, func(send samples.Send) {
+		ends := of.listExpiries(time.Now())
+		for _, namespace := range topten.Keys(ends, cmp.Compare) {
+			send(expiry, float64(ends[namespace]), namespace)
+		}
+	}, expiry)
 }
 
 // listExpiries returns the earliest end of a certificate by namespace, of agents used within clientAge.

@@ -11,13 +11,11 @@ import (
 	"k8s.io/component-base/metrics"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/samples"
 	"kubi.zone/kubizone/pkg/topten"
 )
 
-type Metrics struct {
-	metrics.BaseStableCollector
-	of atomic.Pointer[source]
-}
+type Metrics struct{ of atomic.Pointer[source] }
 
 type source struct {
 	zones func() []any
@@ -31,24 +29,22 @@ type measured struct {
 	expires, dsSince time.Time
 }
 
-var _ metrics.StableCollector = (*Metrics)(nil)
-
-func newDesc(name, help string, labels ...string) *metrics.Desc {
-	return metrics.NewDesc("kubizone_dnssec_"+name, help, labels, nil, metrics.BETA, "")
+func newMetric(name, help, label string) samples.Metric {
+	return samples.New("kubizone_dnssec_"+name, help, label)
 }
 
 var (
-	zonesDesc = newDesc("zones", "Zones by the phase of their signing.", "phase")
-	phaseDesc = newDesc("phase_seconds", "Age of the oldest entry of a zone into a phase that ends, so not of Signed.", "phase")
-	dsDesc    = newDesc("ds_pending_seconds", "Age of the oldest change of DS records that a server of the parent lacks, of the ten "+
+	zonesMetric = newMetric("zones", "Zones by the phase of their signing.", "phase")
+	phaseMetric = newMetric("phase_seconds", "Age of the oldest entry of a zone into a phase that ends, so not of Signed.", "phase")
+	dsMetric    = newMetric("ds_pending_seconds", "Age of the oldest change of DS records that a server of the parent lacks, of the ten "+
 		"namespaces that wait for longest.", "namespace")
-	signatureDesc = newDesc("signature_expiry_timestamp_seconds", "Time at which a signature of a signed zone's keys or SOA ends first, "+
-		"as its servers answered last, in seconds since 1970, of the ten namespaces with the first.", "namespace")
+	signatureMetric = newMetric("signature_expiry_timestamp_seconds", "Time at which a signature of a signed zone's keys or SOA ends "+
+		"first, as its servers answered last, in seconds since 1970, of the ten namespaces with the first.", "namespace")
 )
 
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	m := &Metrics{}
-	registry.CustomMustRegister(m)
+	samples.Register(registry, m.sendSamples, zonesMetric, phaseMetric, dsMetric, signatureMetric)
 	return m
 }
 
@@ -57,15 +53,7 @@ func (m *Metrics) measureZones(of source) (end func()) {
 	return func() { m.of.Store(nil) }
 }
 
-// DescribeWithStability implements metrics.StableCollector.
-func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
-	for _, desc := range []*metrics.Desc{zonesDesc, phaseDesc, dsDesc, signatureDesc} {
-		descriptions <- desc
-	}
-}
-
-// CollectWithStability implements metrics.StableCollector.
-func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
+func (m *Metrics) sendSamples(send samples.Send) {
 	of := m.of.Load()
 	if of == nil {
 		return
@@ -89,21 +77,18 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 		ds.note(zone.Namespace, times.dsSince)
 		signatures.note(zone.Namespace, times.expires)
 	}
-	send := func(desc *metrics.Desc, value float64, label string) {
-		found <- metrics.NewLazyConstMetric(desc, metrics.GaugeValue, value, label)
-	}
 	for phase, n := range phases {
-		send(zonesDesc, float64(n), phase)
+		send(zonesMetric, float64(n), phase)
 	}
 	now := of.now()
 	for phase, at := range begun {
-		send(phaseDesc, now.Sub(at).Seconds(), phase)
+		send(phaseMetric, now.Sub(at).Seconds(), phase)
 	}
 	for _, namespace := range topten.Keys(ds, time.Time.Compare) {
-		send(dsDesc, now.Sub(ds[namespace]).Seconds(), namespace)
+		send(dsMetric, now.Sub(ds[namespace]).Seconds(), namespace)
 	}
 	for _, namespace := range topten.Keys(signatures, time.Time.Compare) {
-		send(signatureDesc, float64(signatures[namespace].Unix()), namespace)
+		send(signatureMetric, float64(signatures[namespace].Unix()), namespace)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 const (
 	overviewZones = 50
 	// overviewMost bounds the objects of each list but that of zones: more take longer than a reader waits.
-	overviewMost = 500
+	overviewMost = 200
 	endsSoon     = 14 * 24 * time.Hour
 	backupLate   = 48 * time.Hour
 )

@@ -14,54 +14,36 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	listers "kubi.zone/kubizone/api/client/listers/bind9/v1alpha1"
+	"kubi.zone/kubizone/pkg/samples"
 	"kubi.zone/kubizone/pkg/topten"
 )
 
-// Metrics are the metrics of the BIND servers of a fleet.
-type Metrics struct {
-	metrics.BaseStableCollector
-	servers listers.Bind9InstanceLister
-}
-
 var (
-	serversDesc = metrics.NewDesc("kubizone_fleet_servers", "BIND servers by role and status of their condition Ready.",
-		[]string{"role", "ready"}, nil, metrics.BETA, "")
-	unreadyDesc = metrics.NewDesc("kubizone_fleet_unready_seconds", "Time for which a BIND server of a namespace has not been Ready, "+
-		"of the ten namespaces with the longest.", []string{"namespace"}, nil, metrics.BETA, "")
-	_ metrics.StableCollector = (*Metrics)(nil)
+	serversByState = samples.New("kubizone_fleet_servers", "BIND servers by role and status of their condition Ready.", "role", "ready")
+	unready        = samples.New("kubizone_fleet_unready_seconds", "Time for which a BIND server of a namespace has not been Ready, "+
+		"of the ten namespaces with the longest.", "namespace")
 )
 
-// NewMetrics registers the metrics.
-func NewMetrics(registry metrics.KubeRegistry, servers listers.Bind9InstanceLister) *Metrics {
-	m := &Metrics{servers: servers}
-	registry.CustomMustRegister(m)
-	return m
-}
-
-// DescribeWithStability implements metrics.StableCollector.
-func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
-	descriptions <- serversDesc
-	descriptions <- unreadyDesc
-}
-
-// CollectWithStability implements metrics.StableCollector.
-func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
-	all, _ := m.servers.List(labels.Everything()) // a lister cannot fail
-	type state struct{ role, ready string }
-	count, longest := map[state]int{}, map[string]time.Duration{}
-	for _, server := range all {
-		status, since := readyOf(server)
-		count[state{strings.ToLower(string(server.Spec.Role)), strings.ToLower(string(status))}]++
-		if status != metav1.ConditionTrue {
-			longest[server.Namespace] = max(longest[server.Namespace], time.Since(since))
+// NewMetrics registers the metrics of the BIND servers of a fleet.
+func NewMetrics(registry metrics.KubeRegistry, servers listers.Bind9InstanceLister) {
+	samples.Register(registry, func(send samples.Send) {
+		all, _ := servers.List(labels.Everything()) // a lister cannot fail
+		type state struct{ role, ready string }
+		count, longest := map[state]int{}, map[string]time.Duration{}
+		for _, server := range all {
+			status, since := readyOf(server)
+			count[state{strings.ToLower(string(server.Spec.Role)), strings.ToLower(string(status))}]++
+			if status != metav1.ConditionTrue {
+				longest[server.Namespace] = max(longest[server.Namespace], time.Since(since))
+			}
 		}
-	}
-	for of, n := range count {
-		found <- metrics.NewLazyConstMetric(serversDesc, metrics.GaugeValue, float64(n), of.role, of.ready)
-	}
-	for _, namespace := range topten.Keys(longest, topten.Descending) {
-		found <- metrics.NewLazyConstMetric(unreadyDesc, metrics.GaugeValue, longest[namespace].Seconds(), namespace)
-	}
+		for of, n := range count {
+			send(serversByState, float64(n), of.role, of.ready)
+		}
+		for _, namespace := range topten.Keys(longest, topten.Descending) {
+			send(unready, longest[namespace].Seconds(), namespace)
+		}
+	}, serversByState, unready)
 }
 
 // readyOf returns status and time of the condition Ready, or Unknown since the creation of a server without the

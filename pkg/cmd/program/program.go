@@ -339,3 +339,22 @@ func (p *Program) explainUnknown(err error) error {
 	}
 	return fmt.Errorf("%w;%s %s --help lists the commands", err, didYouMean("", similarWords(typed, commands)), p.Root.CommandPath())
 }
+
+// AddRun gives a command the flags of options. It takes no arguments, and runs the configuration that options makes.
+func AddRun[C interface {
+	Run(ctx context.Context) error
+}](command *cobra.Command, options interface {
+	AddFlags(flags *pflag.FlagSet)
+	Complete(out io.Writer) (C, error)
+}) *cobra.Command {
+	options.AddFlags(command.Flags())
+	command.Args = cobra.NoArgs
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		config, err := options.Complete(command.OutOrStdout())
+		if err != nil {
+			return err
+		}
+		return config.Run(command.Context())
+	}
+	return command
+}

@@ -11,24 +11,21 @@ import (
 
 	"kubi.zone/kubizone/pkg/delivery/schedule"
 	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/pkg/samples"
 )
 
 type Metrics struct {
-	metrics.BaseStableCollector
 	status atomic.Pointer[func() []schedule.ClassStatus]
 
 	calls, drifted, fenced *metrics.CounterVec
 	lag                    *metrics.HistogramVec
 }
 
-var (
-	_ schedule.Metrics        = (*Metrics)(nil)
-	_ metrics.StableCollector = (*Metrics)(nil)
-)
+var _ schedule.Metrics = (*Metrics)(nil)
 
 var gauges = []struct {
-	desc *metrics.Desc
-	of   func(s schedule.ClassStatus) float64
+	samples.Metric
+	of func(s schedule.ClassStatus) float64
 }{
 	{newGauge("zones", "Zones that a class delivers, or withdraws."),
 		func(s schedule.ClassStatus) float64 { return float64(s.Zones) }},
@@ -49,8 +46,8 @@ var gauges = []struct {
 		func(s schedule.ClassStatus) float64 { return max(0, time.Until(s.PausedUntil).Seconds()) }},
 }
 
-func newGauge(name, help string) *metrics.Desc {
-	return metrics.NewDesc("kubizone_delivery_"+name, help, []string{"class"}, nil, metrics.BETA, "")
+func newGauge(name, help string) samples.Metric {
+	return samples.New("kubizone_delivery_"+name, help, "class")
 }
 
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
@@ -70,26 +67,22 @@ func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 		fenced: counter("fenced_total", "Deliveries given up because another worker had the zone.", "class"),
 	}
 	registry.MustRegister(m.calls, m.lag, m.drifted, m.fenced)
-	registry.CustomMustRegister(m)
+	var all []samples.Metric
+	for _, one := range gauges {
+		all = append(all, one.Metric)
+	}
+	samples.Register(registry, m.sendSamples, all...)
 	return m
 }
 
-// DescribeWithStability implements metrics.StableCollector.
-func (m *Metrics) DescribeWithStability(descriptions chan<- *metrics.Desc) {
-	for _, one := range gauges {
-		descriptions <- one.desc
-	}
-}
-
-// CollectWithStability implements metrics.StableCollector.
-func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
+func (m *Metrics) sendSamples(send samples.Send) {
 	status := m.status.Load()
 	if status == nil {
 		return
 	}
 	for _, class := range (*status)() {
 		for _, one := range gauges {
-			found <- metrics.NewLazyConstMetric(one.desc, metrics.GaugeValue, one.of(class), class.Name)
+			send(one.Metric, one.of(class), class.Name)
 		}
 	}
 }

@@ -320,7 +320,7 @@ func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (ou
 			return out, nil, false
 		}
 		for _, k := range cold {
-			if k.Kind != law.KindHolding && k.Kind != law.KindZone &&
+			if k.Kind != law.KindHolding && k.Kind != law.KindZone && k.Kind != law.KindZonesBelow &&
 				(b.Zone == nil || k.Zone != b.Zone.UID && k.Kind != law.KindWithdrawal) {
 				return out, nil, false
 			}
@@ -348,7 +348,11 @@ func (b *batch) takeRead(s *facts.Session) {
 }
 
 func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
+	if b.Empty == nil {
+		b.Empty = map[law.Key]facts.Emptiness{}
+	}
 	s := b.com.mem.Session(false)
+	s.Empty = b.Empty
 	b.com.mem.Mu.Lock()
 	if b.Zone != nil {
 		s.SawZone(law.ZoneKey(b.Zone.Namespace, b.Zone.Name), b.head.Head)

@@ -48,25 +48,17 @@ type Config struct {
 }
 
 // REST is the create-only storage.
-type REST struct{ Config }
+type REST struct {
+	kind.Resource
+	Config
+}
 
-var (
-	_ rest.Creater              = (*REST)(nil)
-	_ rest.Scoper               = (*REST)(nil)
-	_ rest.SingularNameProvider = (*REST)(nil)
-)
+var _ rest.Creater = (*REST)(nil)
 
-// New returns an empty ChallengePayload.
-func (*REST) New() runtime.Object { return &acme.ChallengePayload{} }
-
-// Destroy does nothing.
-func (*REST) Destroy() {}
-
-// NamespaceScoped is false: cert-manager posts to no namespace.
-func (*REST) NamespaceScoped() bool { return false }
-
-// GetSingularName returns the name of the resource.
-func (*REST) GetSingularName() string { return acme.Resource }
+// NewREST returns the storage. It is not namespaced, as cert-manager posts to no namespace.
+func NewREST(config Config) *REST {
+	return &REST{kind.NewResource(&acme.ChallengePayload{}, acme.Resource, false), config}
+}
 
 // Create solves the challenge. A zone's refusal or a fault of the payload is in the response. An error means a missing
 // right, or a failure that cert-manager retries.

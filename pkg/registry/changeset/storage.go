@@ -66,36 +66,21 @@ const (
 
 // REST is the storage of change sets.
 type REST struct {
+	kind.Resource
 	config  Config
 	slots   slots
 	handler Handler
 }
 
-var (
-	_ rest.Creater              = (*REST)(nil)
-	_ rest.Scoper               = (*REST)(nil)
-	_ rest.SingularNameProvider = (*REST)(nil)
-)
+var _ rest.Creater = (*REST)(nil)
 
 // NewREST returns a storage without a handler.
 func NewREST(config Config) *REST {
-	return &REST{config: config, slots: newSlots()}
+	return &REST{Resource: kind.NewResource(&v1alpha1.ChangeSet{}, "changeset", true), config: config, slots: newSlots()}
 }
 
 // SetHandler must be called once, before the first request.
 func (r *REST) SetHandler(handler Handler) { r.handler = handler }
-
-// New returns an empty ChangeSet.
-func (*REST) New() runtime.Object { return &v1alpha1.ChangeSet{} }
-
-// Destroy does nothing.
-func (*REST) Destroy() {}
-
-// NamespaceScoped is true.
-func (*REST) NamespaceScoped() bool { return true }
-
-// GetSingularName returns the name of the resource.
-func (*REST) GetSingularName() string { return "changeset" }
 
 // Create writes all items or none.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (

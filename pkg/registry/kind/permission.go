@@ -18,23 +18,46 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
+// Endpoint is embedded in the storage of a path. Discovery lists the path with the object.
+type Endpoint struct{ Object runtime.Object }
+
+// New returns an empty object.
+func (e Endpoint) New() runtime.Object { return e.Object.DeepCopyObject() }
+
+// Destroy does nothing.
+func (Endpoint) Destroy() {}
+
+// Resource is the Endpoint of a resource, not of a subresource.
+type Resource struct {
+	Endpoint
+	singular   string
+	namespaced bool
+}
+
+// NewResource returns a Resource of empty objects.
+func NewResource(empty runtime.Object, singular string, namespaced bool) Resource {
+	return Resource{Endpoint{empty}, singular, namespaced}
+}
+
+// NamespaceScoped reports whether the objects are in namespaces.
+func (r Resource) NamespaceScoped() bool { return r.namespaced }
+
+// GetSingularName returns the name of an object's resource.
+func (r Resource) GetSingularName() string { return r.singular }
+
 // Permission is a subresource that exists only for the RBAC right to create it. Discovery lists it for kubectl;
 // requests get 405.
 type Permission struct {
-	Of     schema.GroupResource
-	Object runtime.Object
+	Endpoint
+	Of schema.GroupResource
 }
 
-var (
-	_ rest.Storage   = Permission{}
-	_ rest.Connecter = Permission{}
-)
+var _ rest.Connecter = Permission{}
 
-// New is called by discovery.
-func (p Permission) New() runtime.Object { return p.Object.DeepCopyObject() }
-
-// Destroy does nothing.
-func (Permission) Destroy() {}
+// NewPermission returns a Permission with an empty object.
+func NewPermission(empty runtime.Object, of schema.GroupResource) Permission {
+	return Permission{Endpoint{empty}, of}
+}
 
 // ConnectMethods returns POST, the verb create.
 func (Permission) ConnectMethods() []string { return []string{http.MethodPost} }

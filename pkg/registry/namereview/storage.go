@@ -32,32 +32,18 @@ type Config struct {
 
 // REST is the storage of NameReviews.
 type REST struct {
+	kind.Resource
 	config Config
 	rules  *ruleReader
 }
 
-var (
-	_ rest.Creater              = (*REST)(nil)
-	_ rest.Scoper               = (*REST)(nil)
-	_ rest.SingularNameProvider = (*REST)(nil)
-)
+var _ rest.Creater = (*REST)(nil)
 
 // NewREST returns the storage.
 func NewREST(config Config) *REST {
-	return &REST{config, &ruleReader{zones: config.Zones, delegations: config.Delegations}}
+	return &REST{kind.NewResource(&v1alpha1.NameReview{}, "namereview", true), config,
+		&ruleReader{zones: config.Zones, delegations: config.Delegations}}
 }
-
-// New returns an empty NameReview.
-func (*REST) New() runtime.Object { return &v1alpha1.NameReview{} }
-
-// Destroy does nothing.
-func (*REST) Destroy() {}
-
-// NamespaceScoped is true.
-func (*REST) NamespaceScoped() bool { return true }
-
-// GetSingularName returns the name of the resource.
-func (*REST) GetSingularName() string { return "namereview" }
 
 // Create answers a review.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (

@@ -61,6 +61,7 @@ var ErrTooManyRecords = errors.New("the namespace has more Records at the names 
 
 // UpdateREST is the subresource update, to which primaries post messages.
 type UpdateREST struct {
+	kind.Endpoint
 	keys   rest.Getter
 	writer *Writer
 	report ReportRefused
@@ -73,33 +74,19 @@ var _ rest.NamedCreater = (*UpdateREST)(nil)
 
 // NewUpdateREST returns an UpdateREST.
 func NewUpdateREST(keys rest.Getter, writer *Writer, report ReportRefused) *UpdateREST {
-	return &UpdateREST{keys, writer, report}
+	return &UpdateREST{kind.Endpoint{Object: &v1alpha1.UpdateRequest{}}, keys, writer, report}
 }
 
-// New returns an empty object, for discovery.
-func (*UpdateREST) New() runtime.Object { return &v1alpha1.UpdateRequest{} }
-
-// Destroy does nothing.
-func (*UpdateREST) Destroy() {}
-
-// Create calls Writer.Apply for a message, and reports a refusal to the key's owner.
+// Create calls Writer.Apply for a message, and reports a refusal to the owner of the key.
 func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Object, validate rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
-	request, ok := obj.(*v1alpha1.UpdateRequest)
-	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("not an UpdateRequest: %T", obj))
-	}
 	if len(options.DryRun) > 0 {
 		return nil, apierrors.NewBadRequest("an update has no dry run; a dry run of a ChangeSet shows the changes")
 	}
-	if err := kind.ValidateObject(ctx, request, validate); err != nil {
-		return nil, err
-	}
-	got, err := r.keys.Get(ctx, object, &metav1.GetOptions{})
+	request, key, err := readRequest(ctx, r.keys, object, obj, validate)
 	if err != nil {
 		return nil, err
 	}
-	key := got.(*v1alpha1.UpdateKey)
 	m, errs := readMessage(&request.Spec)
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.Kind("UpdateRequest"), "", errs)
@@ -112,6 +99,22 @@ func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Obje
 		r.report(key, request.Status.RCode, request.Status.Message)
 	}
 	return request, nil
+}
+
+func readRequest(ctx context.Context, keys rest.Getter, object string, obj runtime.Object, validate rest.ValidateObjectFunc) (
+	*v1alpha1.UpdateRequest, *v1alpha1.UpdateKey, error) {
+	request, ok := obj.(*v1alpha1.UpdateRequest)
+	if !ok {
+		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("not an UpdateRequest: %T", obj))
+	}
+	if err := kind.ValidateObject(ctx, request, validate); err != nil {
+		return nil, nil, err
+	}
+	key, err := keys.Get(ctx, object, &metav1.GetOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return request, key.(*v1alpha1.UpdateKey), nil
 }
 
 // Writer writes the changes of messages, as change sets of Records.

@@ -127,11 +127,7 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 			return nil, err
 		}
 	}
-	since, err := serialOf("since", query.Since)
-	if err != nil {
-		return nil, err
-	}
-	until, err := serialOf("until", query.Until)
+	since, until, err := serialsOf(query)
 	if err != nil {
 		return nil, err
 	}

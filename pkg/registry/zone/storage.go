@@ -60,7 +60,7 @@ func AddStorage(paths map[string]rest.Storage, config Config) (err error) {
 		return obj.(*v1alpha1.Zone), nil
 	})
 	paths["zones"] = zone
-	paths["zones/establish"] = kind.Permission{Of: v1alpha1.Resource("zones/" + subresourceEstablish), Object: &v1alpha1.Zone{}}
+	paths["zones/establish"] = kind.NewPermission(&v1alpha1.Zone{}, v1alpha1.Resource("zones/"+subresourceEstablish))
 	paths["zones/entries"], paths["zones/changes"] = newEntries(streams), newChanges(streams)
 	paths["records/changes"] = newRecordChanges(streams)
 	return nil
