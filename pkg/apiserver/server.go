@@ -141,7 +141,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		if s.sender, err = history.NewSender(kept.To); err != nil {
 			return nil, err
 		}
-		stored.Committed = s.sender.Queue
+		stored.Committed, stored.Removed = s.sender.Queue, s.sender.QueueRemoval
 	}
 	if s.ledger, err = ledger.Open(ctx, stored); err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ type page struct {
 // Read reads steps from the newest to the first for which enough is true.
 func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	if s.Zone == nil {
-		return r.readAll(ctx, s, r.readOwn, enough)
+		return r.readTenant(ctx, s, enough)
 	}
 	past, err := r.readAll(ctx, s, r.readZone, enough)
 	if err == nil {
@@ -115,6 +115,53 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	return past, nil
 }
 
+// readTenant reads the steps of the namespace's own Records. The pages of several zones overlap in time, so all are
+// read. If the name is one of the zones, the steps are of that zone alone.
+func (r *Reader) readTenant(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
+	past := &Past{}
+	for next := ""; ; {
+		p, err := rrsets.Retry(ctx, func() (*page, error) { return r.readOwn(ctx, s, next) })
+		if err != nil {
+			return nil, err
+		}
+		past.WholeSince = laterOf(past.WholeSince, p.whole)
+		past.Steps = append(past.Steps, p.steps...)
+		next = p.next
+		if past.Ended, past.Cut = next == "", next != "" && len(past.Steps) > maxSteps; past.Ended || past.Cut {
+			break
+		}
+	}
+	isOther := func(x v1alpha1.HistoryStep) bool { return x.FQDN != s.Name.String() }
+	if s.Zone == nil && !s.Name.IsZero() && slices.ContainsFunc(past.Steps, func(x v1alpha1.HistoryStep) bool { return !isOther(x) }) {
+		past.Steps = slices.DeleteFunc(past.Steps, isOther)
+	}
+	slices.SortStableFunc(past.Steps, func(x, y v1alpha1.HistoryStep) int { return timeOf(&y).Compare(timeOf(&x)) })
+	if len(past.Steps) > 0 {
+		past.FQDN, past.View = past.Steps[0].FQDN, past.Steps[0].View
+	}
+	for i := range past.Steps {
+		if enough != nil && enough(&past.Steps[i]) {
+			past.Steps, past.Ended, past.Cut = past.Steps[:i+1], false, false
+			break
+		}
+	}
+	return past, nil
+}
+
+func timeOf(x *v1alpha1.HistoryStep) time.Time {
+	if x.Time == nil {
+		return time.Time{}
+	}
+	return x.Time.Time
+}
+
+func laterOf(x, y time.Time) time.Time {
+	if y.After(x) {
+		return y
+	}
+	return x
+}
+
 func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Context, Subject, string) (*page, error),
 	enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
@@ -126,9 +173,7 @@ func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Conte
 		if p.fqdn != "" {
 			past.FQDN, past.View = p.fqdn, p.view
 		}
-		if p.whole.After(past.WholeSince) {
-			past.WholeSince = p.whole
-		}
+		past.WholeSince = laterOf(past.WholeSince, p.whole)
 		for i := range p.steps {
 			past.Steps = append(past.Steps, p.steps[i])
 			if enough != nil && enough(&p.steps[i]) {
@@ -181,8 +226,12 @@ func (r *Reader) readZone(ctx context.Context, s Subject, next string) (*page, e
 
 // readOwn reads steps of the namespace's own Records in the zone, or without a Zone in each zone at or above the name.
 func (r *Reader) readOwn(ctx context.Context, s Subject, next string) (*page, error) {
-	answer := &v1alpha1.RecordChanges{}
-	if err := r.request(s.Namespace, "records", v1alpha1.AllRecords, next).Do(ctx).Into(answer); err != nil {
+	answer, enclosing := &v1alpha1.RecordChanges{}, s.Name.String()
+	if s.Zone != nil {
+		enclosing = s.Zone.Status.FQDN
+	}
+	request := r.request(s.Namespace, "records", v1alpha1.AllRecords, next).Param("enclosing", enclosing)
+	if err := request.Do(ctx).Into(answer); err != nil {
 		return nil, fmt.Errorf("history of the Records of namespace %s: %w", s.Namespace, err)
 	}
 	p := &page{next: answer.Metadata.Continue}
@@ -196,7 +245,7 @@ func (r *Reader) readOwn(ctx context.Context, s Subject, next string) (*page, er
 		case s.Zone != nil && (x.FQDN != s.Zone.Status.FQDN || x.View != s.Zone.Status.View):
 		case s.Zone == nil && !fqdn.Encloses(s.Name):
 		default:
-			p.steps, p.fqdn, p.view = append(p.steps, *x), x.FQDN, x.View
+			p.steps = append(p.steps, *x)
 		}
 	}
 	return p, nil
@@ -209,6 +258,12 @@ func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 	}
 	if m.Serial != 0 && m.Serial == p.Newest {
 		return nil, nil
+	}
+	for i := range p.Steps {
+		if x, first := &p.Steps[i], &p.Steps[0]; m.Serial != 0 && (x.FQDN != first.FQDN || x.View != first.View) {
+			return nil, fmt.Errorf("your changes are of zones %s (view %q) and %s (view %q), each with serials of its own: write a time, "+
+				"not %s", first.FQDN, first.View, x.FQDN, x.View, m)
+		}
 	}
 	end := slices.IndexFunc(p.Steps, func(x v1alpha1.HistoryStep) bool { return !m.IsBefore(&x) })
 	steps := p.Steps

@@ -5,18 +5,88 @@ package history
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/dns/rdata"
+	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/test/must"
 )
+
+// servePages returns a Reader of a server whose answers about a namespace's Records are pages.
+func servePages(t *testing.T, pages ...[]v1alpha1.HistoryStep) *Reader {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/namespaces/team/records/-/changes") || r.URL.Query().Get("enclosing") == "" {
+			http.Error(w, r.URL.String(), http.StatusNotFound)
+			return
+		}
+		i, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+		answer := v1alpha1.RecordChanges{History: pages[i]}
+		answer.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("RecordChanges"))
+		if i+1 < len(pages) {
+			answer.Metadata.Continue = fmt.Sprint(i + 1)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	api := must.Get(versioned.NewForConfig(config))(t)
+	return &Reader{Client: api.KubizoneV1alpha1()}
+}
+
+func ofZone(fqdn string, x v1alpha1.HistoryStep) v1alpha1.HistoryStep {
+	x.FQDN = fqdn
+	return x
+}
+
+// The steps of a tenant in several zones are in the order of time, whatever their pages, and a serial is of one zone.
+func TestRead_ofATenantInSeveralZones(t *testing.T) {
+	step := func(fqdn string, serial int64) v1alpha1.HistoryStep {
+		return ofZone(fqdn, makeStep(serial, v1alpha1.EffectAdded, nil, makeRecord("team", "www", "www", "192.0.2.1")))
+	}
+	const org, sub = "example.org.", "sub.example.org."
+	r := servePages(t, []v1alpha1.HistoryStep{step(org, 9), step(org, 2)}, nil,
+		[]v1alpha1.HistoryStep{step(sub, 8), step(sub, 5), step("example.net.", 4)})
+	at := func(hours int) Moment { return Moment{Time: noon.Add(time.Duration(hours)*time.Hour + time.Minute)} }
+	for _, tt := range []struct {
+		name  string
+		to    Moment
+		want  []int64
+		fault string
+	}{
+		{"www.sub.example.org.", at(6), []int64{9, 8}, ""},
+		{"www.sub.example.org.", at(2), []int64{9, 8, 5}, ""},
+		{"www.sub.example.org.", Moment{Serial: 5}, nil, "write a time, not serial 5"},
+		{sub, Moment{Serial: 5}, []int64{8}, ""},
+		{"www.example.org.", Moment{Serial: 2}, []int64{9}, ""},
+	} {
+		past := must.Get(r.Read(t.Context(), Subject{Name: name.MustParse(tt.name), Namespace: "team"}, func(x *v1alpha1.HistoryStep) bool {
+			return !tt.to.IsBefore(x)
+		}))(t)
+		steps, err := past.Since(tt.to)
+		var got []int64
+		for i := range steps {
+			got = append(got, steps[i].Serial)
+		}
+		if !slices.Equal(got, tt.want) || (err == nil) != (tt.fault == "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
+			t.Errorf("%s back to %s: serials %d, want %d, error %v", tt.name, tt.to, got, tt.want, err)
+		}
+	}
+}
 
 // A tenant sees the user of each own step, however a caller counts steps to end the reading.
 func TestRead_knowsEveryOwnStep(t *testing.T) {
@@ -57,5 +127,19 @@ func TestRead_knowsEveryOwnStep(t *testing.T) {
 		if x.By != "alice" {
 			t.Errorf("serial %d by %q", x.Serial, x.By)
 		}
+	}
+}
+
+// A step that replaces all values of an RRset leaves its TTL, and so does its undoing.
+func TestUndo_keepsTheTTLOfOtherValues(t *testing.T) {
+	owner, ttl := must.Get(name.ParseRel("www"))(t), must.Get(content.ParseTTL("60"))(t)
+	k := rrset{owner, rdata.A}
+	set := &content.RRset{Owner: owner, Type: rdata.A, TTL: ttl, Data: []string{"192.0.2.2"}}
+	c := &Content{Serial: 2, generation: 2, sets: map[rrset]*content.RRset{k: set}}
+	step := makeStep(2, v1alpha1.EffectChanged, makeRecord("team", "www", "www", "192.0.2.1"),
+		makeRecord("team", "www", "www", "192.0.2.2"))
+	must.Succeed(t, c.Undo(&step))
+	if set = c.sets[k]; set == nil || set.TTL != ttl || !slices.Equal(set.Data, []string{"192.0.2.1"}) {
+		t.Errorf("%+v", set)
 	}
 }

@@ -5,6 +5,8 @@ package ledger_test
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,6 +31,49 @@ func BenchmarkCreate(b *testing.B) {
 		name := fmt.Sprint("r", i)
 		store.Must(s.CreateRecord(b.Context(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
 	}
+}
+
+// BenchmarkCreate_pairs creates Records in a zone with history and in one without, in turns: -benchtime 10x is ten
+// pairs. It reports the medians of the ratio of times, and of the difference of allocations, archives included.
+func BenchmarkCreate_pairs(b *testing.B) {
+	const each = 200
+	st := store.On(b, store.Fresh(b), "/registry/kubizone")
+	s := st.Server()
+	for name, retention := range map[string]*metav1.Duration{"on": nil, "off": {}} {
+		z := store.Zone("infra", name, name+".org.", store.Allow("team", "*"))
+		z.Spec.HistoryRetention = retention
+		store.Must(s.CreateZone(z))
+	}
+	created := 0
+	measure := func(zone string) (took time.Duration, allocations uint64) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		began := time.Now()
+		for range each {
+			created++
+			name := fmt.Sprint("r", created)
+			r := store.Record("team", name, fmt.Sprintf("%s.%s.org.", name, zone), "A", "192.0.2.1")
+			store.Must(s.CreateRecord(b.Context(), r))
+		}
+		took = time.Since(began)
+		runtime.ReadMemStats(&after)
+		return took, after.Mallocs - before.Mallocs
+	}
+	measure("on")
+	measure("off")
+	var ratios, more []float64
+	for i := 0; b.Loop(); i++ {
+		times, allocations := map[string]time.Duration{}, map[string]uint64{}
+		for _, zone := range [][]string{{"on", "off"}, {"off", "on"}}[i%2] {
+			times[zone], allocations[zone] = measure(zone)
+		}
+		ratios = append(ratios, float64(times["on"])/float64(times["off"]))
+		more = append(more, (float64(allocations["on"])-float64(allocations["off"]))/each)
+	}
+	slices.Sort(ratios)
+	slices.Sort(more)
+	b.ReportMetric(ratios[len(ratios)/2], "times")
+	b.ReportMetric(more[len(more)/2], "more-allocs")
 }
 
 // BenchmarkUpdate has callers with a Record each in a zone. The Records have annotations of 4 KiB, or few.

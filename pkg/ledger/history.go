@@ -91,37 +91,28 @@ func within(ask history.Ask, oldest func(*history.Item) int64) history.Ask {
 	return ask
 }
 
-// RecordHistory returns the steps that Records of a namespace made, newest first: steps for which takes returns true,
-// within the historyRetention of their zones. zones are the uids of the zones of existing Records.
-func (l *Ledger) RecordHistory(ctx context.Context, namespace string, zones []string, takes func(*history.Item) bool, ask history.Ask) (
-	*history.Answer, error) {
+// RecordHistory returns the steps that a namespace's Records made within the historyRetention of their zones and that
+// of selects, newest first. HeaderOf of it is unset.
+func (l *Ledger) RecordHistory(ctx context.Context, of history.Of, ask history.Ask) (*history.Answer, error) {
 	began, err := l.archive.Began(ctx)
 	if err != nil {
 		return nil, err
 	}
-	now, known := l.mem.Now().Unix(), map[string]*history.Header{}
-	headerOf := func(uid string) (history.Header, bool) {
-		of, ok := known[uid]
+	known := map[string]*history.Header{}
+	of.HeaderOf = func(uid string) (history.Header, bool) {
+		header, ok := known[uid]
 		if !ok {
-			of = l.findHeader(ctx, uid)
-			known[uid] = of
+			header = l.findHeader(ctx, uid)
+			known[uid] = header
 		}
-		if of == nil {
+		if header == nil {
 			return history.Header{}, false
 		}
-		return *of, true
+		return *header, true
 	}
-	shortest := int64(l.archive.Retention.Seconds())
-	a, err := l.archive.OfNamespace(ctx, namespace, zones, headerOf, takes, within(ask, func(x *history.Item) int64 {
-		retention := x.Retention
-		if of, ok := headerOf(x.Header.Zone); ok {
-			retention = of.Retention
-		}
-		shortest = min(shortest, retention)
-		return max(now-retention, ask.NotBefore)
-	}))
+	a, err := l.archive.OfNamespace(ctx, of, ask)
 	if a != nil {
-		a.Whole = max(a.Whole, began, now-shortest, ask.NotBefore)
+		a.Whole = max(a.Whole, began, ask.NotBefore)
 	}
 	return a, err
 }

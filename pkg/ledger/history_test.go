@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -40,6 +41,16 @@ func readHistory(t testing.TB, s *store.Server, z *v1alpha1.Zone, page int) (ite
 			return items, whole
 		}
 	}
+}
+
+// ofRecords selects all steps of a namespace, whose Records are in zones.
+func ofRecords(namespace string, zones ...*v1alpha1.Zone) history.Of {
+	of := history.Of{Namespace: namespace, InZone: func(*history.Header) bool { return true },
+		Takes: func(*history.Item) bool { return true }}
+	for _, z := range zones {
+		of.Zones = append(of.Zones, string(z.UID))
+	}
+	return of
 }
 
 // recordsIn returns the states of the Records in a zone, by namespace and name.
@@ -193,6 +204,15 @@ func recordAt(ns, name string) *v1alpha1.Record {
 	return store.Record(ns, name, name+".example.org.", "A", "192.0.2.1")
 }
 
+// readArchived returns the end of a zone's archive, zero without one.
+func readArchived(t testing.TB, st *store.Store, z *v1alpha1.Zone) (x history.Archived) {
+	t.Helper()
+	for _, kv := range store.Must(st.Client.Client.Get(t.Context(), layout.Keys{Prefix: st.Prefix}.Archived(string(z.UID)))).Kvs {
+		must.Succeed(t, json.Unmarshal(kv.Value, &x))
+	}
+	return x
+}
+
 func countKeys(t testing.TB, st *store.Store, room string) int {
 	t.Helper()
 	prefix := layout.Keys{Prefix: st.Prefix}.Room(room)
@@ -279,15 +299,35 @@ func TestHistory_afterACrash(t *testing.T) {
 }
 
 // A tenant that writes at its budget for an hour condenses its own history, and leaves those of others whole. Its
-// answers say since when they are whole.
+// answers say since when they are whole. An archive that comes late finds many steps at once.
 func TestHistory_ofATenantAtItsBudget_S7_13(t *testing.T) {
 	t.Parallel()
+	for _, late := range []bool{false, true} {
+		t.Run(fmt.Sprint("late=", late), func(t *testing.T) {
+			t.Parallel()
+			writeAtBudget(t, late)
+		})
+	}
+}
+
+func writeAtBudget(t *testing.T, late bool) {
+	t.Helper()
 	const quota = 4 << 20 // so 400 KiB of history, 100 KiB for a namespace
 	st := store.New(t)
-	clock := &store.Clock{}
+	clock, begins := &store.Clock{}, make(chan struct{})
 	s := st.Server(archiveAfter(5), func(c *ledger.Config) {
 		c.Now, c.Quota = clock.Now, func() int64 { return quota }
+		c.Fault = func(at string) {
+			if at == "archive" {
+				<-begins
+			}
+		}
 	})
+	begin := sync.OnceFunc(func() { close(begins) })
+	defer begin()
+	if !late {
+		begin()
+	}
 	z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
 	ctx := t.Context()
 	write := func(ns string, i int, note string) {
@@ -301,26 +341,27 @@ func TestHistory_ofATenantAtItsBudget_S7_13(t *testing.T) {
 	}
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for i := range scaleTo(400, 200) {
-		noise := make([]byte, 4000)
-		for k := range noise {
-			noise[k] = byte('!' + rnd.IntN(90))
-		}
-		write("mallory", i, string(noise))
+		write("mallory", i, makeNoise(rnd, 4000))
 		if i%20 == 0 {
 			write("quiet", i/20, "")
 		}
 		clock.Pass(9 * time.Second)
 	}
+	begin()
+	last := uint64(s.Zone("infra", "top").Status.ContentGeneration)
+	more := 0
+	store.Eventually(t, "all their steps are archived", func() bool {
+		more++
+		write("infra", more, "") // an archive has the steps before the write that began it
+		return readArchived(t, st, z).Last >= last
+	})
 	st.Settle()
 	must.Succeed(t, s.Ledger.SweepHistory(ctx))
 	at := clock.Now().Add(-history.DefaultRetention).Unix()
 	of := func(ns string) (*history.Answer, history.Share) {
-		a := must.Get(s.Ledger.RecordHistory(ctx, ns, []string{string(z.UID)}, func(*history.Item) bool { return true },
+		a := must.Get(s.Ledger.RecordHistory(ctx, ofRecords(ns, z),
 			history.Ask{Limit: 10_000}))(t)
-		var share history.Share
-		r := store.Must(st.Client.Client.Get(ctx, layout.Keys{Prefix: st.Prefix}.Share(ns)))
-		must.Succeed(t, json.Unmarshal(r.Kvs[0].Value, &share))
-		return a, share
+		return a, readShare(t, st, ns)
 	}
 	quiet, share := of("quiet")
 	if len(quiet.Items) != scaleTo(400, 200)/20 || share.Whole != 0 || quiet.Whole > at+1 {
@@ -382,11 +423,7 @@ func TestHistory_isKeptForItsRetention_S7_13(t *testing.T) {
 		t.Errorf("%d and %d steps; without history %d states and %d segments", count("short"), count("usual"),
 			countKeys(t, st, "before/none"), countKeys(t, st, "history/none"))
 	}
-	archived := func(name string) (x history.Archived) {
-		key := layout.Keys{Prefix: st.Prefix}.Archived(string(s.Zone("infra", name).UID))
-		must.Succeed(t, json.Unmarshal(store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0].Value, &x))
-		return x
-	}
+	archived := func(name string) history.Archived { return readArchived(t, st, s.Zone("infra", name)) }
 	if archived("none").Whole <= clock.Now().Add(-time.Hour).Unix() || archived("short").Whole > 0 {
 		t.Errorf("archives %+v and %+v", archived("none"), archived("short"))
 	}
@@ -430,7 +467,7 @@ func TestHistory_ofARemovedZone(t *testing.T) {
 	if a = must.Get(s.Ledger.ZoneHistory(t.Context(), again, history.Ask{Limit: 10}))(t); len(a.Items) != 1 || !a.Items[0].Step.Creates() {
 		t.Errorf("the new zone has %d steps", len(a.Items))
 	}
-	deleted := must.Get(s.Ledger.RecordHistory(t.Context(), "team", nil, func(*history.Item) bool { return true },
+	deleted := must.Get(s.Ledger.RecordHistory(t.Context(), ofRecords("team"),
 		history.Ask{Limit: 9}))(t)
 	if len(deleted.Items) != 2 || deleted.Items[0].FQDN != "example.org." {
 		t.Errorf("the tenant's steps in it: %+v", deleted.Items)
@@ -509,11 +546,10 @@ func TestHistory_ofDamage(t *testing.T) {
 		}
 		st.Settle()
 		z = s.Zone("infra", "top")
-		all := func(*history.Item) bool { return true }
 		of := func() []*history.Answer {
 			ask := history.Ask{Limit: 1000}
 			return []*history.Answer{must.Get(s.Ledger.ZoneHistory(t.Context(), z, ask))(t),
-				must.Get(s.Ledger.RecordHistory(t.Context(), "team", []string{string(z.UID)}, all, ask))(t)}
+				must.Get(s.Ledger.RecordHistory(t.Context(), ofRecords("team", z), ask))(t)}
 		}
 		before := of()
 		prefix := under(layout.Keys{Prefix: st.Prefix}, z)
@@ -552,7 +588,7 @@ func TestHistory_ofLongStates(t *testing.T) {
 		for _, read := range []func(history.Ask) (*history.Answer, error){
 			func(ask history.Ask) (*history.Answer, error) { return s.Ledger.ZoneHistory(t.Context(), z, ask) },
 			func(ask history.Ask) (*history.Answer, error) {
-				return s.Ledger.RecordHistory(t.Context(), "team", []string{string(z.UID)}, func(*history.Item) bool { return true }, ask)
+				return s.Ledger.RecordHistory(t.Context(), ofRecords("team", z), ask)
 			},
 		} {
 			steps, states, bare, pages, ask := 0, 0, 0, 0, history.Ask{Limit: 1000}
@@ -606,7 +642,7 @@ func TestHistory_ofANamespaceMadeAgain_S7_14(t *testing.T) {
 		clock.Pass(time.Minute)
 		ask := history.Ask{Limit: 1000, NotBefore: clock.Now().Unix()}
 		read := func(ask history.Ask) *history.Answer {
-			return must.Get(s.Ledger.RecordHistory(ctx, "team", []string{string(z.UID)}, func(*history.Item) bool { return true }, ask))(t)
+			return must.Get(s.Ledger.RecordHistory(ctx, ofRecords("team", z), ask))(t)
 		}
 		if a := read(ask); len(a.Items) != 0 || a.Whole != ask.NotBefore || a.Next != "" {
 			t.Errorf("%d steps of the predecessor, whole since %d", len(a.Items), a.Whole)
@@ -652,15 +688,12 @@ func TestHistory_ofManyNamespacesAtOnce(t *testing.T) {
 	for i := range 40 {
 		for n := range 12 {
 			name := fmt.Sprint("team", n)
-			noise := make([]byte, 1000)
-			for k := range noise {
-				noise[k] = byte('!' + rnd.IntN(90))
-			}
+			noise := makeNoise(rnd, 1000)
 			if i == 0 {
 				store.Must(s.CreateRecord(t.Context(), recordAt(name, name)))
 			}
 			store.Must(s.UpdateRecord(t.Context(), name, name, func(r *v1alpha1.Record) {
-				r.Spec.Values, r.Annotations = []string{fmt.Sprint("10.0.0.", i)}, map[string]string{"note": string(noise)}
+				r.Spec.Values, r.Annotations = []string{fmt.Sprint("10.0.0.", i)}, map[string]string{"note": noise}
 			}))
 		}
 		st.Settle()

@@ -69,6 +69,8 @@ type Config struct {
 	// Committed is called with the steps of this server's commits, and the changed Records as before each step, by the
 	// step's number and their uid; nil for none.
 	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
+	// Removed is called with the last step of a zone that this server's commit removes, and the removal; nil for none.
+	Removed func(uid string, last uint64, x *content.Removal)
 	// Quota returns the size above which etcd rejects writes, 0 if unknown; nil means 0. The history may fill a share.
 	Quota func() int64
 	// Traces records the cascades of sampled writes; nil: none.

@@ -51,7 +51,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 		Quota: config.Quota, Now: now, Fault: l.mem.Fault}
 	l.jr.Archive = l.archive
 	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.Notify, limits.slowCommit)
-	l.com.Retention, l.com.Committed = l.archive.Retention, config.Committed
+	l.com.Retention, l.com.Committed, l.com.Removed = l.archive.Retention, config.Committed, config.Removed
 	l.outbox = outbox.New(l.mem, l.jr, l.com, l.placer, config.Terminating, config.Withdrawn, limits.serialsEvery, limits.usageEvery,
 		cmp.Or(config.TryEvery, outbox.TryEvery), limits.maxLeftBy, config.Traces)
 	if err := l.migrateStore(ctx, s); err != nil {

@@ -3572,6 +3572,11 @@ func (m *RecordChangesOptions) MarshalToSizedBuffer(dAtA []byte) (int, error) {
 	_ = i
 	var l int
 	_ = l
+	i -= len(m.Enclosing)
+	copy(dAtA[i:], m.Enclosing)
+	i = encodeVarintGenerated(dAtA, i, uint64(len(m.Enclosing)))
+	i--
+	dAtA[i] = 0x2a
 	i -= len(m.SinceTime)
 	copy(dAtA[i:], m.SinceTime)
 	i = encodeVarintGenerated(dAtA, i, uint64(len(m.SinceTime)))
@@ -7527,6 +7532,8 @@ func (m *RecordChangesOptions) Size() (n int) {
 	n += 1 + l + sovGenerated(uint64(l))
 	l = len(m.SinceTime)
 	n += 1 + l + sovGenerated(uint64(l))
+	l = len(m.Enclosing)
+	n += 1 + l + sovGenerated(uint64(l))
 	return n
 }
 
@@ -9461,6 +9468,7 @@ func (this *RecordChangesOptions) String() string {
 		`Limit:` + fmt.Sprintf("%v", this.Limit) + `,`,
 		`Continue:` + fmt.Sprintf("%v", this.Continue) + `,`,
 		`SinceTime:` + fmt.Sprintf("%v", this.SinceTime) + `,`,
+		`Enclosing:` + fmt.Sprintf("%v", this.Enclosing) + `,`,
 		`}`,
 	}, "")
 	return s
@@ -21080,6 +21088,38 @@ func (m *RecordChangesOptions) Unmarshal(dAtA []byte) error {
 				return io.ErrUnexpectedEOF
 			}
 			m.SinceTime = string(dAtA[iNdEx:postIndex])
+			iNdEx = postIndex
+		case 5:
+			if wireType != 2 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Enclosing", wireType)
+			}
+			var stringLen uint64
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return ErrIntOverflowGenerated
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				stringLen |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			intStringLen := int(stringLen)
+			if intStringLen < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			postIndex := iNdEx + intStringLen
+			if postIndex < 0 {
+				return ErrInvalidLengthGenerated
+			}
+			if postIndex > l {
+				return io.ErrUnexpectedEOF
+			}
+			m.Enclosing = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
 		default:
 			iNdEx = preIndex

@@ -173,10 +173,11 @@ type RecordChanges struct {
 	// metadata has namespace and name of the Record, and `continue` if there is more.
 	// +optional
 	Metadata ZoneViewMeta `json:"metadata,omitempty,omitzero" protobuf:"bytes,1,opt,name=metadata"`
-	// wholeSince is the time from which on no change is missing or condensed.
+	// wholeSince is the time from which on no change is missing or condensed: none by the namespace itself in the zones
+	// of its Records and of these changes.
 	// +optional
 	WholeSince *metav1.Time `json:"wholeSince,omitempty" protobuf:"bytes,2,opt,name=wholeSince"`
-	// history are the changes.
+	// history are the changes of this page, newest first.
 	// +optional
 	// +listType=atomic
 	History []HistoryStep `json:"history,omitempty" protobuf:"bytes,3,rep,name=history"`
@@ -201,4 +202,7 @@ type RecordChangesOptions struct {
 	// sinceTime leaves out changes before a time (RFC 3339).
 	// +optional
 	SinceTime string `json:"sinceTime,omitempty" protobuf:"bytes,4,opt,name=sinceTime"`
+	// enclosing selects changes of the zones that have an absolute name, and their wholeSince.
+	// +optional
+	Enclosing string `json:"enclosing,omitempty" protobuf:"bytes,5,opt,name=enclosing"`
 }

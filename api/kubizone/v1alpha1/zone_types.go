@@ -149,8 +149,9 @@ type ZoneSpec struct {
 	DNSSEC *ZoneDNSSEC `json:"dnssec,omitempty" protobuf:"bytes,19,opt,name=dnssec"`
 
 	// historyRetention is the time for which the server keeps changes of the zone, with their users and the Records
-	// before them, 0s to 2160h. Above its share of etcd a namespace's oldest changes are condensed. 0s keeps none.
-	// Defaults to the server's --history-retention, 168h.
+	// before them, 0s to 2160h. A shorter time deletes older changes for good, those of tenants too. Above its share of
+	// etcd a namespace's oldest changes are condensed. 0s keeps none. Defaults to the server's
+	// --history-retention, 168h.
 	// +optional
 	HistoryRetention *metav1.Duration `json:"historyRetention,omitempty" protobuf:"bytes,20,opt,name=historyRetention"`
 }

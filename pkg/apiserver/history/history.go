@@ -105,19 +105,29 @@ func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.
 }
 
 // OfRecords reads the ledger. The zones of existing Records come from the watch cache.
-func (h Reader) OfRecords(ctx context.Context, namespace, record string, fqdn name.Name, ask zone.HistoryAsk) (*zone.HistoryAnswer,
-	error) {
-	bounded, err := h.askLedger(namespace, ask)
+func (h Reader) OfRecords(ctx context.Context, of zone.OfRecords, ask zone.HistoryAsk) (*zone.HistoryAnswer, error) {
+	bounded, err := h.askLedger(of.Namespace, ask)
 	if err != nil {
 		return nil, err
 	}
-	zones, err := h.zonesOf(ctx, namespace, record, fqdn)
+	zones, err := h.zonesOf(ctx, of.Namespace, of.Record, of.FQDN)
 	if err != nil {
 		return nil, err
 	}
-	return answerHistory(h.Ledger.RecordHistory(ctx, namespace, zones, func(x *stored.Item) bool {
-		return madeBy(&x.Step, record) && (fqdn.IsZero() || changesName(x, fqdn))
-	}, bounded))
+	return answerHistory(h.Ledger.RecordHistory(ctx, stored.Of{Namespace: of.Namespace, Zones: zones,
+		InZone: func(x *stored.Header) bool { return encloses(x, of.FQDN) && encloses(x, of.Enclosing) },
+		Takes: func(x *stored.Item) bool {
+			return madeBy(&x.Step, of.Record) && (of.FQDN.IsZero() || changesName(x, of.FQDN))
+		}}, bounded))
+}
+
+// encloses is true for the zone of any zero name.
+func encloses(x *stored.Header, at name.Name) bool {
+	if at.IsZero() {
+		return true
+	}
+	apex, err := name.Parse(x.FQDN)
+	return err == nil && apex.Encloses(at)
 }
 
 func madeBy(step *content.Step, record string) bool {

@@ -20,6 +20,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law/content"
+	stored "kubi.zone/kubizone/pkg/ledger/history"
 	"kubi.zone/kubizone/pkg/registry/zone"
 )
 
@@ -90,15 +91,26 @@ func (s *Sender) Queue(object *v1alpha1.Zone, steps []content.Step, states map[u
 	for i := range steps {
 		item := zone.HistoryItem{FQDN: object.Status.FQDN, View: object.Status.View, Namespace: object.Namespace, Name: object.Name,
 			UID: string(object.UID), Step: steps[i], Was: states[steps[i].N]}
-		text, err := json.Marshal(sentStep{object.Namespace, object.Name, string(object.UID), zone.ShowStep(&item)})
-		s.mu.Lock()
-		if err != nil || s.octets+len(text) > maxQueued {
-			s.lost++
-		} else {
-			s.lines, s.octets = append(s.lines, append(text, '\n')), s.octets+len(text)
-		}
-		s.mu.Unlock()
+		s.queueItem(&item)
 	}
+}
+
+// QueueRemoval adds the removal of a zone after its last step.
+func (s *Sender) QueueRemoval(uid string, last uint64, x *content.Removal) {
+	e := stored.EntryOfRemoval(uid, last+1, x)
+	s.queueItem(&zone.HistoryItem{FQDN: x.FQDN.String(), View: x.View, Namespace: x.Namespace, Name: x.Name, UID: uid, Step: e.Step,
+		Removed: true, Zone: e.Removed.State})
+}
+
+func (s *Sender) queueItem(x *zone.HistoryItem) {
+	text, err := json.Marshal(sentStep{x.Namespace, x.Name, x.UID, zone.ShowStep(x)})
+	s.mu.Lock()
+	if err != nil || s.octets+len(text) > maxQueued {
+		s.lost++
+	} else {
+		s.lines, s.octets = append(s.lines, append(text, '\n')), s.octets+len(text)
+	}
+	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:
 	default:

@@ -10545,7 +10545,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordChanges(ref common.ReferenceCal
 					},
 					"wholeSince": {
 						SchemaProps: spec.SchemaProps{
-							Description: "wholeSince is the time from which on no change is missing or condensed.",
+							Description: "wholeSince is the time from which on no change is missing or condensed: none by the namespace itself in the zones of its Records and of these changes.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -10556,7 +10556,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordChanges(ref common.ReferenceCal
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "history are the changes.",
+							Description: "history are the changes of this page, newest first.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10620,6 +10620,13 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordChangesOptions(ref common.Refer
 					"sinceTime": {
 						SchemaProps: spec.SchemaProps{
 							Description: "sinceTime leaves out changes before a time (RFC 3339).",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"enclosing": {
+						SchemaProps: spec.SchemaProps{
+							Description: "enclosing selects changes of the zones that have an absolute name, and their wholeSince.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -13143,7 +13150,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"historyRetention": {
 						SchemaProps: spec.SchemaProps{
-							Description: "historyRetention is the time for which the server keeps changes of the zone, with their users and the Records before them, 0s to 2160h. Above its share of etcd a namespace's oldest changes are condensed. 0s keeps none. Defaults to the server's --history-retention, 168h.",
+							Description: "historyRetention is the time for which the server keeps changes of the zone, with their users and the Records before them, 0s to 2160h. A shorter time deletes older changes for good, those of tenants too. Above its share of etcd a namespace's oldest changes are condensed. 0s keeps none. Defaults to the server's --history-retention, 168h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},

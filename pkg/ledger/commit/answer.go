@@ -29,6 +29,9 @@ func (b *batch) answerCommitted(r *clientv3.TxnResponse, trip time.Duration) {
 	if com.Committed != nil && len(b.steps.Steps) > 0 && b.object != nil {
 		com.Committed(b.object, b.steps.Steps, b.listStates())
 	}
+	if com.Removed != nil && b.removal != nil {
+		com.Removed(b.removed.UID, b.removed.N, b.removal)
+	}
 	if b.change != nil && b.change.Held && com.held != nil {
 		com.held(b.object.DeepCopy())
 	}

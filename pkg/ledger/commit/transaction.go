@@ -90,13 +90,15 @@ func (b *batch) putStep(c *law.ZoneChange) {
 
 func (b *batch) journalStep(c *law.ZoneChange) (key string, value []byte, tx *content.Transaction) {
 	com := b.com
+	b.removal = nil
 	switch {
 	case c.Gone || c.Ended != nil:
 		z := c.Zone
 		if c.Ended != nil {
 			z = c.Ended
 		}
-		key, tx = com.mem.Layout.Step(z.UID, z.N)+".gone", &content.Transaction{After: z.N, Gone: true, Removal: b.removalOf(z, c.Gone)}
+		b.removal, b.removed = b.removalOf(z, c.Gone), z
+		key, tx = com.mem.Layout.Step(z.UID, z.N)+".gone", &content.Transaction{After: z.N, Gone: true, Removal: b.removal}
 	case len(b.steps.Steps) > 0:
 		key, tx = com.mem.Layout.Step(c.Zone.UID, b.steps.Last()), &content.Transaction{Steps: b.steps.Steps, Settled: c.Settled()}
 		if !b.steps.Steps[0].Creates() {

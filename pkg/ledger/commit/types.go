@@ -35,6 +35,8 @@ type Committer struct {
 	// Committed is called with the steps of a commit, and the changed Records as before each step, by the step's number
 	// and their uid; nil for no call. It must not block.
 	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
+	// Removed is called with the last step and the removal of a zone; nil for no call. It must not block.
+	Removed func(uid string, last uint64, x *content.Removal)
 	// Retention applies to zones without historyRetention.
 	Retention time.Duration
 	Clients   atomic.Int64 // time of the last client write of content, in Unix nanoseconds
@@ -115,6 +117,8 @@ type draft struct {
 
 	touched []touched
 	states  []stateBefore
+	removal *content.Removal // of the zone removed, nil for none
+	removed *law.Zone
 }
 
 // stateBefore is a Record as before a step of the batch.

@@ -201,7 +201,7 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 			key, _ := v.firstUnder("history")
 			v.putValue(key, nil)
 			at, _ := s.Ledger.Layout().ParseSegment(key)
-			return s.Ledger.Layout().Share(at.Namespace)
+			return s.Ledger.Layout().Share(at.Account)
 		}},
 		{"a share is gone", "S7.13", drop("shares", "infra")},
 		{"a share is another", "S7.13", func(v *vandal) string {

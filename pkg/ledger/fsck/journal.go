@@ -278,7 +278,7 @@ func (b *back) undoRows(step content.Step) string {
 // archive is a zone's part of the history.
 type archive struct {
 	history.Archived
-	namespaces map[string]bool
+	accounts map[string]bool
 }
 
 // segmentRange has the numbers of a segment's steps.
@@ -292,7 +292,7 @@ type segmentRange struct {
 type historyCheck struct {
 	*check
 	archives map[string]*archive
-	ranges   map[[2]string][]segmentRange // by zone and namespace
+	ranges   map[[2]string][]segmentRange // by zone and account
 	octets   map[string]history.Share
 }
 
@@ -310,13 +310,13 @@ func (h *historyCheck) readArchived() error {
 	room := h.layout.Room("archived")
 	return h.eachBetween(room, clientv3.GetPrefixRangeEnd(room), func(key string, kv *mvccpb.KeyValue) {
 		h.report.Keys++
-		uid, ns, _ := h.layout.ParseArchived(key)
+		uid, account, _ := h.layout.ParseArchived(key)
 		if uid == layout.RemovedZones {
 			h.parseValue(key, kv, &history.Header{})
 			return
 		}
 		at := h.archives[uid]
-		if ns == "" {
+		if account == "" {
 			var x history.Archived
 			if !h.parseValue(key, kv, &x) {
 				return
@@ -333,8 +333,8 @@ func (h *historyCheck) readArchived() error {
 			}
 			return
 		}
-		if h.require(at != nil, key, "S7.13", "segments of namespace "+ns, "the archive of zone %s", uid); at != nil {
-			at.namespaces[ns] = true
+		if h.require(at != nil, key, "S7.13", "segments of account "+account, "the archive of zone %s", uid); at != nil {
+			at.accounts[account] = true
 		}
 	})
 }
@@ -345,7 +345,7 @@ func (h *historyCheck) checkSegments() error {
 		h.report.Keys++
 		at, ok := h.layout.ParseSegment(key)
 		if !ok {
-			h.reportDamage(key, "S7.13", "a key of history/", "history/<namespace>/<10 hex digits>/<uid>/<16 hex digits>")
+			h.reportDamage(key, "S7.13", "a key of history/", "history/<account>/<10 hex digits>/<uid>/<16 hex digits>")
 			return
 		}
 		s, err := history.DecodeSegment(kv.Value)
@@ -353,11 +353,11 @@ func (h *historyCheck) checkSegments() error {
 			h.reportDamage(key, "S7.13", err.Error(), "a segment")
 			return
 		}
-		share, octets := h.octets[at.Namespace], int64(len(kv.Key)+len(kv.Value))
+		share, octets := h.octets[at.Account], int64(len(kv.Key)+len(kv.Value))
 		if share.Octets += octets; s.Header.Bare {
 			share.BareOctets += octets
 		}
-		h.octets[at.Namespace] = share
+		h.octets[at.Account] = share
 		h.checkSegment(key, at, s)
 	})
 }
@@ -374,16 +374,18 @@ func (h *historyCheck) checkSegment(key string, at layout.SegmentKey, s *history
 		if step.Record != nil {
 			of = step.Record.Namespace
 		}
-		h.require(of == at.Namespace, key, "S7.13", fmt.Sprintf("step %d of namespace %s", step.N, of), "steps of the key's namespace")
+		namespace, payer := layout.CutAccount(at.Account)
+		h.require(of == namespace && (payer == namespace || payer == step.CausedBy), key, "S7.13",
+			fmt.Sprintf("step %d of namespace %s, caused by %q", step.N, of, step.CausedBy), "steps of the key's account")
 	}
 	zone := h.archives[at.Zone]
 	if zone == nil {
 		h.reportDamage(key, "S7.13", "a segment", "the archive of zone %s", at.Zone)
 		return
 	}
-	h.require(zone.namespaces[at.Namespace] && here.last <= zone.Last, key, "S7.13", fmt.Sprintf("steps up to %d of namespace %s",
-		here.last, at.Namespace), "an archive up to %d of namespaces with this one", zone.Last)
-	by := [2]string{at.Zone, at.Namespace}
+	h.require(zone.accounts[at.Account] && here.last <= zone.Last, key, "S7.13", fmt.Sprintf("steps up to %d of account %s",
+		here.last, at.Account), "an archive up to %d of accounts with this one", zone.Last)
+	by := [2]string{at.Zone, at.Account}
 	for _, other := range h.ranges[by] {
 		h.require(here.first > other.last || here.last < other.first, key, "S7.13", fmt.Sprintf("steps %d to %d", here.first, here.last),
 			"steps once, not also in %s", other.key)
@@ -392,14 +394,14 @@ func (h *historyCheck) checkSegment(key string, at layout.SegmentKey, s *history
 }
 
 func (h *historyCheck) checkShares() error {
-	err := eachKey(h.check, "shares", func(key, ns string, s *history.Share) {
-		want := h.octets[ns]
-		delete(h.octets, ns)
+	err := eachKey(h.check, "shares", func(key, account string, s *history.Share) {
+		want := h.octets[account]
+		delete(h.octets, account)
 		h.require(s.Octets == want.Octets && s.BareOctets >= want.BareOctets, key, "S7.13", fmt.Sprintf("%d octets, %d condensed", s.Octets,
 			s.BareOctets), "%d and %d, those of its segments", want.Octets, want.BareOctets)
 	})
-	for ns, s := range h.octets {
-		h.reportDamage(h.layout.Share(ns), "S7.13", "nothing", "the share of namespace %s, %d octets", ns, s.Octets)
+	for account, s := range h.octets {
+		h.reportDamage(h.layout.Share(account), "S7.13", "nothing", "the share of account %s, %d octets", account, s.Octets)
 	}
 	return err
 }

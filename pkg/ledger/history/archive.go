@@ -36,7 +36,8 @@ type Archive struct {
 	Now   func() time.Time
 	Fault func(point string)
 
-	level atomic.Int64
+	level   atomic.Int64
+	charges atomic.Pointer[map[string]charge]
 	// added counts the octets archived since the level was set, and levelled is the time of that, in Unix seconds.
 	added, levelled atomic.Int64
 	levelling       sync.Mutex
@@ -48,8 +49,11 @@ const (
 	// etcd admits 128.
 	pageSteps      = 64
 	pageNamespaces = 24
-	// maxPage bounds the text of its steps and states, but for a single step.
-	maxPage = 4 << 20
+	// maxPage bounds the text of its steps and states, but for a single step. That of a namespace also is at most a
+	// perShare-th of its share, or minPage: room is made by whole segments.
+	maxPage  = 4 << 20
+	minPage  = 16 << 10
+	perShare = 8
 )
 
 // DefaultRetention is the usual retention of steps.
@@ -170,12 +174,12 @@ func (a *Archive) KeepGone(ctx context.Context, zone string, cmps ...clientv3.Cm
 type page struct {
 	of       Header
 	archived Archived
-	mod      int64 // of archived
-	steps    map[string][]line
-	states   map[string]bool // namespaces with keys of before/
-	last     uint64          // N
-	end      uint64          // N, the last of the journal value with the last step
-	removes  bool            // the zone's removal is the last step
+	mod      int64             // of archived
+	steps    map[string][]line // by account
+	states   map[string]bool   // namespaces with keys of before/
+	last     uint64            // N
+	end      uint64            // N, the last of the journal value with the last step
+	removes  bool              // the zone's removal is the last step
 }
 
 func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x Archived, mod int64, err error) {
@@ -235,14 +239,14 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 
 // take returns false if the page has no place for the step's namespace.
 func (p *page) take(l line) bool {
-	ns := cmp.Or(l.namespace, p.of.Namespace)
-	if p.steps[ns] == nil && len(p.steps) == pageNamespaces {
+	account, ns := l.account(p.of.Namespace), cmp.Or(l.namespace, p.of.Namespace)
+	if p.steps[account] == nil && len(p.steps) == pageNamespaces {
 		return false
 	}
 	if len(p.steps) == 0 && (l.n != p.last+1 || p.mod == 0 && !l.creates) {
 		p.archived.Whole = max(p.archived.Whole, l.at) // the steps before were trimmed without an archive
 	}
-	p.steps[ns] = append(p.steps[ns], l)
+	p.steps[account] = append(p.steps[account], l)
 	p.last, p.states[ns] = l.n, p.states[ns] || l.was
 	return true
 }
@@ -250,11 +254,13 @@ func (p *page) take(l line) bool {
 // addStates adds the states before the steps of p. A page of more than maxPage ends before its step that has no room.
 func (a *Archive) addStates(ctx context.Context, p *page) error {
 	states, steps := map[string]map[uint64][]BeforeStep{}, []*line{}
-	for ns, lines := range p.steps {
+	for _, lines := range p.steps {
 		for i := range lines {
 			steps = append(steps, &lines[i])
 		}
-		if !p.states[ns] {
+	}
+	for ns, has := range p.states {
+		if !has {
 			continue
 		}
 		r, err := a.Client.Get(ctx, a.Layout.BeforeOf(ns, p.of.Zone), clientv3.WithRange(a.Layout.Before(ns, p.of.Zone, p.end)+"\x00"))
@@ -264,10 +270,13 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 		states[ns] = readStates(ctx, r.Kvs)
 	}
 	slices.SortFunc(steps, func(x, y *line) int { return cmp.Compare(x.n, y.n) })
-	octets := 0
+	all, of := 0, map[string]int{}
 	for i, l := range steps {
+		account := l.account(p.of.Namespace)
 		l.states = unpackStates(states[cmp.Or(l.namespace, p.of.Namespace)][l.n])
-		if octets += len(l.text) + countStates(l.states); i > 0 && octets > maxPage {
+		octets := len(l.text) + countStates(l.states)
+		most := max(octets, minPage, int(a.shareOf(account)/perShare))
+		if all, of[account] = all+octets, of[account]+octets; i > 0 && all > maxPage || of[account] > most {
 			p.endBefore(l.n)
 			break
 		}
@@ -278,9 +287,9 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 // endBefore drops step n and those after.
 func (p *page) endBefore(n uint64) {
 	p.last = n - 1
-	for ns, lines := range p.steps {
-		if p.steps[ns] = slices.DeleteFunc(lines, func(l line) bool { return l.n >= n }); len(p.steps[ns]) == 0 {
-			delete(p.steps, ns)
+	for account, lines := range p.steps {
+		if p.steps[account] = slices.DeleteFunc(lines, func(l line) bool { return l.n >= n }); len(p.steps[account]) == 0 {
+			delete(p.steps, account)
 		}
 	}
 }
@@ -324,7 +333,7 @@ func (p *page) addRemoval(x *content.Removal) {
 	p.steps[p.of.Namespace] = append(p.steps[p.of.Namespace], removalLine(p.last, x, p.of.Zone))
 }
 
-// writePage commits p, and returns false if a compare failed. Namespaces without room lose their oldest segments first.
+// writePage commits p, and returns false if a compare failed. Accounts without room lose their oldest segments first.
 func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) (done bool, err error) {
 	next := p.archived
 	next.Last, next.Retention = next.Offset+p.last, p.of.Retention
@@ -336,37 +345,39 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 	key := a.Layout.Archived(p.of.Zone)
 	cmps = append(slices.Clone(cmps), etcd.RevisionIs(key, p.mod))
 	ops, values, octets := []clientv3.Op{etcd.OpPut(key, layout.Encode(&next))}, map[int]any{0: next}, 0
-	for ns, lines := range p.steps {
-		if p.states[ns] {
+	for ns, has := range p.states {
+		if has {
 			ops = append(ops, clientv3.OpDelete(a.Layout.BeforeOf(ns, p.of.Zone),
 				clientv3.WithRange(a.Layout.Before(ns, p.of.Zone, p.last)+"\x00")))
 		}
+	}
+	for account, lines := range p.steps {
 		if p.of.Retention == 0 {
-			continue
+			break
 		}
 		value, whole, err := encodeSegment(&p.of, lines)
 		if err != nil {
 			return false, err
 		}
 		last := &lines[len(lines)-1]
-		at := a.Layout.Segment(layout.SegmentKey{Namespace: ns, Zone: p.of.Zone, Time: last.at, Last: next.Offset + last.n})
-		share, mod, known := findRecent[Share](&a.recent, a.Layout.Share(ns))
-		fits := known && share.Octets+int64(len(at)+len(value)) <= a.each()
+		at := a.Layout.Segment(layout.SegmentKey{Account: account, Zone: p.of.Zone, Time: last.at, Last: next.Offset + last.n})
+		share, mod, known := findRecent[Share](&a.recent, a.Layout.Share(account))
+		fits := known && share.Octets+int64(len(at)+len(value)) <= a.shareOf(account)
 		if !fits {
-			if share, mod, fits, err = a.makeRoom(ctx, ns, len(at)+len(value)); err != nil {
+			if share, mod, fits, err = a.makeRoom(ctx, account, len(at)+len(value)); err != nil {
 				return false, err
 			}
 		}
 		if !whole || !fits {
 			share.Whole = max(share.Whole, last.at+1)
 		}
-		if cmps = append(cmps, etcd.RevisionIs(a.Layout.Share(ns), mod)); fits && value != nil {
+		if cmps = append(cmps, etcd.RevisionIs(a.Layout.Share(account), mod)); fits && value != nil {
 			octets += len(at) + len(value)
-			share.Octets += int64(len(at) + len(value))
-			ops = append(ops, etcd.OpPut(at, value), etcd.OpPut(a.Layout.ArchivedFor(p.of.Zone, ns), []byte("{}")))
+			share.addSegment(at, int64(len(at)+len(value)), !whole && isBare(value))
+			ops = append(ops, etcd.OpPut(at, value), etcd.OpPut(a.Layout.ArchivedFor(p.of.Zone, account), []byte("{}")))
 		}
 		values[len(ops)] = share
-		ops = append(ops, etcd.OpPut(a.Layout.Share(ns), layout.Encode(&share)))
+		ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&share)))
 	}
 	if p.removes {
 		ops = append(ops, etcd.OpPut(a.Layout.ArchivedName(p.of.Namespace, p.of.Name), layout.Encode(&p.of)))

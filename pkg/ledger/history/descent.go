@@ -4,7 +4,9 @@
 package history
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -19,14 +21,14 @@ const (
 	growth = 8
 )
 
-// descent lists the keys of a namespace's segments, newest first. For a descending range etcd reads all values below,
+// descent lists the keys of an account's segments, newest first. For a descending range etcd reads all values below,
 // so a descent reads ascending ranges of time, each about as wide as pageKeys keys are.
 type descent struct {
 	a     *Archive
 	at    layout.SegmentKey // only smaller keys are left, of at least the time oldest
 	rev   int64
 	width int64
-	// oldest is the time of the namespace's first segment.
+	// oldest is the time of the account's first segment.
 	oldest int64
 	keys   []layout.SegmentKey // ascending; the last is the next
 }
@@ -34,7 +36,7 @@ type descent struct {
 // descendFrom begins below a key.
 func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev int64) (*descent, error) {
 	d := &descent{a: a, at: below, rev: rev, width: firstWidth, oldest: below.Time + 1}
-	prefix := a.Layout.Segments(below.Namespace)
+	prefix := a.Layout.Segments(below.Account)
 	r, err := a.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithRev(rev), clientv3.WithKeysOnly())
 	if err != nil {
 		return nil, err
@@ -62,13 +64,55 @@ func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	return &k, nil
 }
 
+// descents merges the keys of accounts, newest first.
+type descents struct {
+	of    []*descent
+	heads []*layout.SegmentKey // nil at the end
+}
+
+// descendAccounts begins below a key of any account.
+func (a *Archive) descendAccounts(ctx context.Context, accounts []string, below layout.SegmentKey, rev int64) (*descents, error) {
+	out := &descents{}
+	for _, account := range accounts {
+		below.Account = account
+		d, err := a.descendFrom(ctx, below, rev)
+		if err != nil {
+			return nil, err
+		}
+		k, err := d.nextKey(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out.of, out.heads = append(out.of, d), append(out.heads, k)
+	}
+	return out, nil
+}
+
+// nextKey returns the next older key, nil at the end.
+func (d *descents) nextKey(ctx context.Context) (k *layout.SegmentKey, err error) {
+	newest := -1
+	for i, x := range d.heads {
+		if x != nil && (k == nil || compareTimes(x, k) > 0) {
+			newest, k = i, x
+		}
+	}
+	if k != nil {
+		d.heads[newest], err = d.of[newest].nextKey(ctx)
+	}
+	return k, err
+}
+
+func compareTimes(x, y *layout.SegmentKey) int {
+	return cmp.Or(cmp.Compare(x.Time, y.Time), strings.Compare(x.Zone, y.Zone), cmp.Compare(x.Last, y.Last))
+}
+
 // readKeys reads the next range, or makes it narrower.
 func (d *descent) readKeys(ctx context.Context) error {
 	newest := d.at.Time
 	if d.at.Zone == "" { // no key of this second is left
 		newest--
 	}
-	first := layout.SegmentKey{Namespace: d.at.Namespace, Time: max(d.oldest, min(newest, d.a.Now().Unix())-d.width)}
+	first := layout.SegmentKey{Account: d.at.Account, Time: max(d.oldest, min(newest, d.a.Now().Unix())-d.width)}
 	from, end := d.a.Layout.Segment(first), d.a.Layout.Segment(d.at)
 	for more := true; more; {
 		r, err := d.a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(pageKeys), clientv3.WithRev(d.rev),

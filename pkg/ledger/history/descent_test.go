@@ -50,12 +50,12 @@ func TestDescent_hasEachKeyOnce(t *testing.T) {
 			if rnd.IntN(50) == 0 {
 				at = now + rnd.Int64N(spread) // of a server whose clock is ahead
 			}
-			all = append(all, a.Layout.Segment(layout.SegmentKey{Namespace: ns, Zone: fmt.Sprint("z", i%3), Time: at, Last: uint64(i)}))
+			all = append(all, a.Layout.Segment(layout.SegmentKey{Account: ns, Zone: fmt.Sprint("z", i%3), Time: at, Last: uint64(i)}))
 			must.Get(client.Put(t.Context(), all[i], "x"))(t)
 		}
 		slices.Sort(all)
 		slices.Reverse(all)
-		below := layout.SegmentKey{Namespace: ns, Time: maxTime}
+		below := layout.SegmentKey{Account: ns, Time: maxTime}
 		if len(all) > 0 && seed >= 10 { // a further page
 			below, _ = a.Layout.ParseSegment(all[rnd.IntN(len(all))])
 			all = slices.DeleteFunc(all, func(k string) bool { return strings.Compare(k, a.Layout.Segment(below)) >= 0 })

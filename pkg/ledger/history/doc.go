@@ -3,19 +3,22 @@
 
 // Package history keeps the steps of zones longer than the journal does. A write of a Record stores the Record's former
 // state (state.go). In the background the steps of a zone move from the journal into compressed segments (segment.go,
-// line.go), one for each namespace with writes (archive.go), within the namespace's share of etcd (share.go). Readers
-// get the steps of a zone, or of a namespace's Records, newest first (read.go).
+// line.go), one for each account (archive.go), within the account's share of etcd (share.go): a namespace has an
+// account for its own steps, and one for those caused by each other namespace. Readers get the steps of a zone
+// (read.go), or of a namespace's Records (own.go, descent.go), newest first.
 //
 // Guarantees:
 //
-//  1. A step is in the journal, in a segment, or both, until its time or its namespace's share is over. A transaction
+//  1. A step is in the journal, in a segment, or both, until its time or its account's share is over. A transaction
 //     with a segment also advances the zone's Archived, and deletes the states contained in the segment.
 //  2. The state before a step is the Record at its last write, or names the missing parts.
-//  3. A namespace pays with its share for its own steps: above the share only its own oldest segments are condensed.
-//  4. An answer gives the time after the last missing step.
+//  3. A namespace pays with its share for the steps that it causes: above the share only their oldest segments are
+//     condensed.
+//  4. An answer gives the time after the last missing step; an answer for a namespace, the last missing step of its own
+//     account, in the zones of the answer.
 //  5. No write waits for an archive, and no decision reads one.
 //
 // Out of scope: the journal itself, needed by providers, and the rights of readers.
 //
-// Read first: archive.go, share.go, read.go, segment.go, line.go, state.go
+// Read first: archive.go, share.go, own.go, descent.go, read.go, segment.go, line.go, state.go
 package history

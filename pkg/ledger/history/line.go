@@ -5,6 +5,7 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -20,11 +21,17 @@ type line struct {
 	n         uint64
 	at        int64
 	namespace string // of the Record, "" for other causes
+	causedBy  string // the namespace that caused a cascade's step
 	creates   bool
 	was       bool   // before/ has a state
 	text      []byte // of the step, without the content state
 	states    []Was
 	removed   *Removed
+}
+
+// account is that of a line in a zone of a namespace.
+func (l *line) account(ofZone string) string {
+	return layout.Account(cmp.Or(l.namespace, ofZone), l.causedBy)
 }
 
 // linesOf returns the steps of a value of the journal.
@@ -44,7 +51,7 @@ func linesOf(value []byte, read func() (*content.Transaction, error)) ([]line, e
 }
 
 func lineOf(step content.Step) line {
-	l := line{n: step.N, at: step.Time, creates: step.Creates()}
+	l := line{n: step.N, at: step.Time, creates: step.Creates(), causedBy: step.CausedBy}
 	if r := step.Record; r != nil {
 		l.namespace = r.Namespace
 		l.was = r.Was || slices.ContainsFunc(step.Others, func(o content.RecordRef) bool { return o.Was })
@@ -64,6 +71,7 @@ var (
 	wasKey       = []byte(`"w":true`)
 	timeKey      = []byte(`,"at":`)
 	othersKey    = []byte(`"recs":`)
+	causeKey     = []byte(`,"wns":"`)
 	headerBefore = []byte(`"hb":{`)
 	headerAfter  = []byte(`"ha":{`)
 )
@@ -98,6 +106,13 @@ func cutLine(value []byte) (l line, ok bool) {
 			return l, false
 		}
 		l.namespace, l.was = string(ref[:name]), bytes.Contains(ref[:end], wasKey)
+	}
+	if _, cause, ok := bytes.Cut(text, causeKey); ok {
+		end := bytes.IndexByte(cause, '"')
+		if end < 0 {
+			return l, false
+		}
+		l.causedBy = string(cause[:end])
 	}
 	l.creates = bytes.Contains(text, headerAfter) && !bytes.Contains(text, headerBefore)
 	l.text = text
@@ -148,11 +163,17 @@ func (l *line) appendTo(text *bytes.Buffer) error {
 	return nil
 }
 
-func removalLine(n uint64, x *content.Removal, zone string) line {
-	step := content.Step{N: n, From: x.Serial, Serial: x.Serial, By: x.By, Origin: x.Origin, Time: x.Time}
-	l := line{n: n, at: x.Time, text: layout.Encode(&step), removed: &Removed{UID: zone}}
+// EntryOfRemoval returns the entry of a zone's removal as step n.
+func EntryOfRemoval(zone string, n uint64, x *content.Removal) Entry {
+	e := Entry{Step: content.Step{N: n, From: x.Serial, Serial: x.Serial, By: x.By, Origin: x.Origin, Time: x.Time},
+		Removed: &Removed{UID: zone}}
 	if text, err := Unpack(x.State); err == nil {
-		l.removed.State = text
+		e.Removed.State = text
 	}
-	return l
+	return e
+}
+
+func removalLine(n uint64, x *content.Removal, zone string) line {
+	e := EntryOfRemoval(zone, n, x)
+	return line{n: n, at: x.Time, text: layout.Encode(&e.Step), removed: e.Removed}
 }

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/law/content"
@@ -334,129 +333,6 @@ func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, out *Ans
 		items = append(items, Item{Header: s.Header, Entry: e, Number: s.Header.Offset + e.Step.N})
 	}
 	return items, nil
-}
-
-// maxStates bounds the values of before/ that an answer for a namespace reads.
-const maxStates = 2000
-
-// OfNamespace returns the steps that Records of a namespace made and that takes selects. zones are uids of zones
-// with such steps in their journals; zones with states of the namespace come besides. headerOf
-// returns the header of a zone that exists.
-func (a *Archive) OfNamespace(ctx context.Context, namespace string, zones []string, headerOf func(uid string) (Header, bool),
-	takes func(*Item) bool, ask Ask) (*Answer, error) {
-	r, err := a.Client.Get(ctx, a.Layout.Share(namespace))
-	if err != nil {
-		return nil, err
-	}
-	rev, out := r.Header.Revision, &Answer{}
-	var share Share
-	if len(r.Kvs) > 0 && layout.Decode(r.Kvs[0].Value, &share) == nil {
-		out.Whole = share.Whole
-	}
-	before := layout.SegmentKey{Time: maxTime}
-	inTime := func(x *Item) bool { return ask.Since == nil || ask.Since(x) }
-	octets := 0
-	if ask.From == "" {
-		room := maxAnswer
-		isWanted := func(x *Item) bool { return inTime(x) && takes(x) }
-		if err = a.recentOf(ctx, namespace, zones, headerOf, isWanted, &room, out, rev); err != nil {
-			return nil, err
-		}
-		octets = maxAnswer - room
-	} else if before, err = parsePlace(ask.From); err != nil {
-		return nil, err
-	}
-	before.Namespace = namespace
-	older, err := a.descendFrom(ctx, before, rev)
-	if err != nil {
-		return nil, err
-	}
-	for read := 1; ; read++ {
-		k, err := older.nextKey(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if k == nil {
-			break
-		}
-		if len(out.Items) >= ask.Limit || octets > maxAnswer || read > segmentsAtOnce {
-			out.Next = formatPlace(before)
-			break
-		}
-		before = *k
-		items, err := a.readSegment(ctx, *k, out, rev)
-		if err != nil {
-			return nil, err
-		}
-		fresh := false
-		for _, x := range slices.Backward(items) {
-			if !inTime(&x) {
-				continue
-			}
-			if fresh = true; x.Step.Record != nil && x.Step.Record.Namespace == namespace && takes(&x) {
-				octets += x.octets()
-				out.Items = append(out.Items, x)
-			}
-		}
-		if !fresh { // so are all older segments
-			break
-		}
-	}
-	return out, nil
-}
-
-// segmentsAtOnce bounds the segments of an answer, which may have few steps of the wanted Record.
-const segmentsAtOnce = 500
-
-// maxZones bounds the zones whose journals an answer for a namespace reads.
-const maxZones = 256
-
-// recentOf adds the steps that are only in journals.
-func (a *Archive) recentOf(ctx context.Context, namespace string, zones []string, headerOf func(uid string) (Header, bool),
-	takes func(*Item) bool, room *int, out *Answer, rev int64) error {
-	prefix := a.Layout.Room("before") + namespace + "/"
-	r, err := a.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(maxStates), clientv3.WithRev(rev),
-		clientv3.WithKeysOnly())
-	if err != nil {
-		return err
-	}
-	zones = slices.Clone(zones)
-	for _, kv := range r.Kvs {
-		if _, zone, _, ok := a.Layout.ParseBefore(string(kv.Key)); ok {
-			zones = append(zones, zone)
-		}
-	}
-	slices.Sort(zones)
-	if zones = slices.Compact(zones); len(zones) > maxZones {
-		return apierrors.NewBadRequest(fmt.Sprintf("the last steps of namespace %s are in the journals of %d zones, and an answer reads "+
-			"at most %d: ask for a Record, by the query parameter fqdn, or for the changes of a Zone", namespace, len(zones), maxZones))
-	}
-	for _, zone := range zones {
-		archived, _, err := a.readArchived(ctx, zone, rev)
-		if err != nil {
-			return err
-		}
-		of, ok := headerOf(zone)
-		if !ok {
-			if of = (Header{Zone: zone}); archived.Gone != 0 {
-				continue
-			}
-		}
-		recent, err := a.readRecent(ctx, of, archived, namespace, takes, room, out, rev)
-		if err != nil {
-			return err
-		}
-		for i := range recent {
-			if recent[i].Bare {
-				out.Whole = max(out.Whole, recent[i].Step.Time+1)
-			}
-		}
-		out.Items = append(out.Items, recent...)
-	}
-	slices.SortStableFunc(out.Items, func(x, y Item) int {
-		return cmp.Or(cmp.Compare(y.Step.Time, x.Step.Time), strings.Compare(x.Zone, y.Zone), cmp.Compare(y.Number, x.Number))
-	})
-	return nil
 }
 
 // maxTime is beyond the times of segments, which have ten hexadecimal digits.

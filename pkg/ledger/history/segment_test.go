@@ -113,7 +113,7 @@ func TestSegment_isReadAsWritten(t *testing.T) {
 			t.Errorf("entry %d: %+v, want %+v", i, e, steps[i])
 		}
 	}
-	bare := must.Get(DecodeSegment(stripSegment(segmentOf(t, lines...))))(t)
+	bare := must.Get(DecodeSegment(stripSegment(must.Get(DecodeSegment(segmentOf(t, lines...)))(t))))(t)
 	for i, e := range bare.Entries {
 		if !bare.Header.Bare || len(e.Was)+len(e.Step.Added) > 0 || e.Step.By != steps[i].By || e.Step.N != steps[i].N {
 			t.Errorf("condensed entry %d: %+v", i, e)
@@ -227,7 +227,7 @@ func TestSegment_octetsOfAChange(t *testing.T) {
 		}
 		return l
 	}
-	key := layout.Keys{Prefix: "/registry/kubizone"}.Segment(layout.SegmentKey{Namespace: "team-a",
+	key := layout.Keys{Prefix: "/registry/kubizone"}.Segment(layout.SegmentKey{Account: "team-a",
 		Zone: "0f8fad5b-d9cb-469f-a165-70867728950e", Time: 1795812345, Last: 77})
 	for _, kind := range []string{"create", "update", "delete"} {
 		rnd := rand.New(rand.NewPCG(1, 1))

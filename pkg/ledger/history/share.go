@@ -21,9 +21,13 @@ import (
 
 const (
 	// The history has a tenth of etcd's quota, and a namespace a quarter of that. While all have more than the tenth,
-	// the largest give way, down to an equal level: a namespace below the level loses nothing.
-	ofQuota      = 10
-	ofHistory    = 4
+	// the largest give way, down to an equal level: a namespace below the level loses nothing. Steps of others caused
+	// by a namespace have up to half of its share, in equal parts.
+	ofQuota   = 10
+	ofHistory = 4
+	ofCaused  = 2
+	// States before steps of the journal have as much besides as an eighth of the history, or of a namespace's share.
+	ofStates     = 8
 	unknownQuota = 2 << 30 // etcd's default
 	// A namespace above its share is condensed to a sixteenth below, so that few archives condense.
 	slack = 16
@@ -31,13 +35,12 @@ const (
 	condensedAtOnce = 8
 )
 
-// Share is the value of shares/: a namespace's part of the history.
+// Share is the value of shares/: an account's part of the history.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
-	// Whole is the time, in Unix seconds, after the last condensed step of the namespace.
+	// Whole is the time, in Unix seconds, after the last condensed step of the account.
 	Whole int64 `json:"t,omitempty"`
-	// Bare is the last condensed segment, whose steps have neither rows nor states. BareOctets are those of all
-	// condensed segments.
+	// No segment up to the key Bare has rows or states. BareOctets are those of all condensed segments.
 	Bare       string `json:"b,omitempty"`
 	BareOctets int64  `json:"bo,omitempty"`
 }
@@ -54,13 +57,31 @@ func (a *Archive) all() int64 {
 	return quota / ofQuota
 }
 
-func (a *Archive) each() int64 {
+// charge counts the accounts, and their octets, of steps of others caused by a namespace.
+type charge struct{ accounts, octets int64 }
+
+// shareOf returns the octets of an account.
+func (a *Archive) shareOf(account string) int64 {
 	each := a.all() / ofHistory
 	if level := a.level.Load(); level > 0 {
 		each = min(each, level)
 	}
-	return each
+	namespace, payer := layout.CutAccount(account)
+	var of charge
+	if charges := a.charges.Load(); charges != nil {
+		of = (*charges)[payer]
+	}
+	if namespace != payer {
+		return each / ofCaused / max(1, of.accounts)
+	}
+	return each - min(each/ofCaused, of.octets)
 }
+
+// StatesRoom returns the octets of before/ beyond which each write with a state has its zone archived.
+func (a *Archive) StatesRoom() int64 { return a.all() / ofStates }
+
+// StatesRoomOf returns the octets of a namespace in before/ beyond which its zones are archived by a sweep.
+func (a *Archive) StatesRoomOf(namespace string) int64 { return a.shareOf(namespace) / ofStates }
 
 // levelOf returns the level of shares that sum to most, or 0 if they are less.
 func levelOf(octets []int64, most int64) int64 {
@@ -100,7 +121,7 @@ func (a *Archive) keepLevel(ctx context.Context, octets int64) {
 	}
 }
 
-// setLevel sets the level of the shares, and has namespaces above it give way.
+// setLevel sets the level of the shares, and has accounts above it give way.
 func (a *Archive) setLevel(ctx context.Context) error {
 	a.added.Store(0)
 	a.levelled.Store(a.Now().Unix())
@@ -108,27 +129,35 @@ func (a *Archive) setLevel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.level.Store(levelOf(slices.Collect(maps.Values(shares)), a.all()))
-	for ns, octets := range shares {
-		if octets <= a.each() {
+	payers, charges := map[string]int64{}, map[string]charge{}
+	for account, octets := range shares {
+		namespace, payer := layout.CutAccount(account)
+		if payers[payer] += octets; namespace != payer {
+			charges[payer] = charge{charges[payer].accounts + 1, charges[payer].octets + octets}
+		}
+	}
+	a.level.Store(levelOf(slices.Collect(maps.Values(payers)), a.all()))
+	a.charges.Store(&charges)
+	for account, octets := range shares {
+		if octets <= a.shareOf(account) {
 			continue
 		}
-		if _, _, _, err := a.makeRoom(ctx, ns, 0); err != nil {
+		if _, _, _, err := a.makeRoom(ctx, account, 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// readShares returns the octets of each namespace. Damaged shares are missing.
+// readShares returns the octets of each account. Damaged shares are missing.
 func (a *Archive) readShares(ctx context.Context) (map[string]int64, error) {
 	shares, room := map[string]int64{}, a.Layout.Room("shares")
 	_, err := etcd.Scan(ctx, a.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
 		var s Share
 		if err := layout.Decode(kv.Value, &s); err != nil {
 			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "A share of the history is damaged")
-		} else if ns := strings.TrimPrefix(string(kv.Key), room); ns != layout.EveryNamespace {
-			shares[ns] = s.Octets
+		} else if account := strings.TrimPrefix(string(kv.Key), room); account != layout.EveryNamespace {
+			shares[account] = s.Octets
 		}
 		return nil
 	})
@@ -142,8 +171,8 @@ func (a *Archive) Began(ctx context.Context) (int64, error) {
 	return s.Whole, err
 }
 
-func (a *Archive) readShare(ctx context.Context, namespace string) (s Share, mod int64, err error) {
-	key := a.Layout.Share(namespace)
+func (a *Archive) readShare(ctx context.Context, account string) (s Share, mod int64, err error) {
+	key := a.Layout.Share(account)
 	r, err := a.Client.Get(ctx, key)
 	if err != nil || len(r.Kvs) == 0 {
 		return s, 0, err
@@ -154,12 +183,12 @@ func (a *Archive) readShare(ctx context.Context, namespace string) (s Share, mod
 	return s, r.Kvs[0].ModRevision, nil
 }
 
-// makeRoom condenses the oldest segments of a namespace until octets more are within its share. fits is false if they
+// makeRoom condenses the oldest segments of an account until octets more are within its share. fits is false if they
 // are more than the share.
-func (a *Archive) makeRoom(ctx context.Context, namespace string, octets int) (s Share, mod int64, fits bool, err error) {
-	most := a.each()
+func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s Share, mod int64, fits bool, err error) {
+	most := a.shareOf(account)
 	for {
-		if s, mod, err = a.readShare(ctx, namespace); err != nil {
+		if s, mod, err = a.readShare(ctx, account); err != nil {
 			return s, mod, false, err
 		}
 		if s.Octets+int64(octets) <= most {
@@ -168,17 +197,17 @@ func (a *Archive) makeRoom(ctx context.Context, namespace string, octets int) (s
 		if int64(octets) > most || s.Octets == 0 {
 			return s, mod, false, nil
 		}
-		if err := a.condenseOldest(ctx, namespace, s, mod, most-most/slack-int64(octets)); err != nil {
+		if err := a.condenseOldest(ctx, account, s, mod, most-most/slack-int64(octets)); err != nil {
 			return s, mod, false, err
 		}
 	}
 }
 
-// condenseOldest makes the namespace's oldest full segments bare, towards most octets in all. While bare segments have
+// condenseOldest makes the account's oldest full segments bare, towards most octets in all. While bare segments have
 // half of these octets, the oldest segments are deleted instead. If another server changes the share meanwhile, nothing
 // is written.
-func (a *Archive) condenseOldest(ctx context.Context, namespace string, s Share, mod int64, most int64) error {
-	from, end := a.Layout.Segments(namespace), clientv3.GetPrefixRangeEnd(a.Layout.Segments(namespace))
+func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
+	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
 	strips := s.BareOctets < max(most, 1)/2
 	if strips && s.Bare != "" {
 		from = s.Bare + "\x00"
@@ -190,7 +219,7 @@ func (a *Archive) condenseOldest(ctx context.Context, namespace string, s Share,
 	if len(r.Kvs) == 0 && strips && s.Bare != "" { // all are bare
 		s.BareOctets = s.Octets
 		strips = false
-		from = a.Layout.Segments(namespace)
+		from = a.Layout.Segments(account)
 		if r, err = a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(condensedAtOnce)); err != nil {
 			return err
 		}
@@ -203,46 +232,68 @@ func (a *Archive) condenseOldest(ctx context.Context, namespace string, s Share,
 		key, octets := string(kv.Key), int64(len(kv.Key)+len(kv.Value))
 		at, _ := a.Layout.ParseSegment(key)
 		s.Whole = max(s.Whole, at.Time+1)
+		segment, _ := DecodeSegment(kv.Value) // nil for damage
 		var bare []byte
-		if strips {
-			bare = stripSegment(kv.Value)
+		if strips && segment != nil && !segment.Header.Bare {
+			bare = stripSegment(segment)
 		}
-		if bare != nil && len(bare) < len(kv.Value) {
+		switch {
+		case strips && segment != nil && segment.Header.Bare:
+			s.Bare = key
+		case bare != nil:
 			ops = append(ops, etcd.OpPut(key, bare))
 			s.Bare, s.BareOctets = key, s.BareOctets+int64(len(key)+len(bare))
 			s.Octets -= int64(len(kv.Value) - len(bare))
-		} else {
+		default:
 			ops = append(ops, clientv3.OpDelete(key))
-			s.Octets = max(0, s.Octets-octets)
-			if !strips && key <= s.Bare {
-				s.BareOctets = max(0, s.BareOctets-octets)
-			}
+			s.removeSegment(segment, octets)
 		}
 		if s.Octets <= most {
 			break
 		}
 	}
-	ops = append(ops, etcd.OpPut(a.Layout.Share(namespace), layout.Encode(&s)))
+	ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&s)))
 	a.Fault("condense-history")
-	_, err = a.Client.Txn(ctx).If(etcd.RevisionIs(a.Layout.Share(namespace), mod)).Then(ops...).Commit()
+	_, err = a.Client.Txn(ctx).If(etcd.RevisionIs(a.Layout.Share(account), mod)).Then(ops...).Commit()
 	a.recent.forget(ops)
 	return err
 }
 
-// stripSegment returns a segment without rows and states, or nil for a damaged segment.
-func stripSegment(value []byte) []byte {
-	s, err := DecodeSegment(value)
-	if err != nil {
-		return nil
+// removeSegment subtracts a segment, nil for a damaged one.
+func (s *Share) removeSegment(segment *Segment, octets int64) {
+	s.Octets = max(0, s.Octets-octets)
+	if segment != nil && segment.Header.Bare {
+		s.BareOctets = max(0, s.BareOctets-octets)
 	}
+}
+
+// addSegment counts a new segment, which may be older than condensed segments.
+func (s *Share) addSegment(key string, octets int64, bare bool) {
+	s.Octets += octets
+	if bare {
+		s.BareOctets += octets
+	}
+	if key < s.Bare {
+		s.Bare = key[:len(key)-1]
+	}
+}
+
+func isBare(value []byte) bool {
+	s, err := DecodeSegment(value)
+	return err == nil && s.Header.Bare
+}
+
+// stripSegment returns a segment without rows and states, or nil for one that cannot be encoded.
+func stripSegment(s *Segment) []byte {
 	lines := make([]line, 0, len(s.Entries))
 	for i := range s.Entries {
 		l := lineOf(bareStep(&s.Entries[i].Step))
 		l.removed = s.Entries[i].Removed
 		lines = append(lines, l)
 	}
-	s.Header.Bare = true
-	out, _, err := encodeSegment(&s.Header, lines)
+	header := s.Header
+	header.Bare = true
+	out, _, err := encodeSegment(&header, lines)
 	if err != nil {
 		return nil
 	}

@@ -27,8 +27,8 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 	if err != nil {
 		return err
 	}
-	for ns := range shares {
-		if err := a.expireSegments(ctx, ns, func(k layout.SegmentKey) bool {
+	for account := range shares {
+		if err := a.expireSegments(ctx, account, func(k layout.SegmentKey) bool {
 			retention, exists := retentions[k.Zone]
 			if !exists {
 				retention = max(gone[k.Zone], newZone) // the zone may be newer than retentions
@@ -86,14 +86,14 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 // expiredAtOnce is the number of segments deleted in a transaction.
 const expiredAtOnce = 32
 
-// expireSegments deletes a namespace's old segments, and raises Whole of their zones.
-func (a *Archive) expireSegments(ctx context.Context, namespace string, isOld func(layout.SegmentKey) bool) error {
-	old, err := a.listSegments(ctx, namespace, 0, isOld)
+// expireSegments deletes an account's old segments, and raises Whole of their zones.
+func (a *Archive) expireSegments(ctx context.Context, account string, isOld func(layout.SegmentKey) bool) error {
+	old, err := a.listSegments(ctx, account, 0, isOld)
 	if err != nil {
 		return err
 	}
 	for len(old) > 0 {
-		s, mod, err := a.readShare(ctx, namespace)
+		s, mod, err := a.readShare(ctx, account)
 		if err != nil {
 			return err
 		}
@@ -109,16 +109,13 @@ func (a *Archive) expireSegments(ctx context.Context, namespace string, isOld fu
 				return err
 			}
 			for _, kv := range r.Kvs {
-				octets := int64(len(kv.Key) + len(kv.Value))
-				s.Octets = max(0, s.Octets-octets)
-				if key <= s.Bare {
-					s.BareOctets = max(0, s.BareOctets-octets)
-				}
+				segment, _ := DecodeSegment(kv.Value) // nil for damage
+				s.removeSegment(segment, int64(len(kv.Key)+len(kv.Value)))
 				ops = append(ops, clientv3.OpDelete(key))
 			}
 		}
 		a.Fault("expire")
-		key := a.Layout.Share(namespace)
+		key := a.Layout.Share(account)
 		cmps = append(cmps, etcd.RevisionIs(key, mod))
 		r, err := a.Client.Txn(ctx).If(cmps...).Then(append(ops, etcd.OpPut(key, layout.Encode(&s)))...).Commit()
 		if err != nil {

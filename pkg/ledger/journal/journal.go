@@ -8,9 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
@@ -74,6 +76,8 @@ type Journal struct {
 	Made              made
 	// Archive keeps the steps; nil for none.
 	Archive *history.Archive
+	// States is about the octets of before/: those of the last sweep, and written by this process since.
+	States atomic.Int64
 }
 
 // Trimming is the state of a zone's trims in this process.
@@ -101,6 +105,7 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.states += states
+	jr.States.Add(int64(states))
 	if octets > steps*longStep {
 		t.long += octets
 	}
@@ -119,8 +124,15 @@ func (jr *Journal) isDue(t *Trimming, z *v1alpha1.Zone) (weigh, archives, due bo
 	// a process's first write trims the journal of a server with other bounds
 	first := !t.done && newest > uint64(most)
 	weigh = first || t.long >= jr.Octets || (jr.Holds(z) || Unsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensed)/4
-	archives = t.states >= maxStates
+	archives = t.states >= maxStates || t.states > 0 && jr.States.Load() > jr.statesRoom()
 	return weigh, archives, weigh || archives || t.written >= max(1, most/2) && newest > uint64(most)
+}
+
+func (jr *Journal) statesRoom() int64 {
+	if jr.Archive == nil {
+		return math.MaxInt64
+	}
+	return jr.Archive.StatesRoom()
 }
 
 // trimWhileDue trims again if the writes during a trim make another due, as no later write may follow. After an error
@@ -135,6 +147,9 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 			t.zone = nil
 			t.mu.Unlock()
 			return
+		}
+		if archives {
+			jr.States.Add(-int64(t.states))
 		}
 		t.written, t.states = 0, 0
 		if weigh {

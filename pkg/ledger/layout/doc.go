@@ -10,16 +10,16 @@
 //	key                                   value                 content
 //	asked                                 text                  a server that asks for the next commit at a zone
 //	archived/<uid>/                       history.Archived      the end of the zone's archive
-//	archived/<uid>/<ns>                   {}                    a namespace with segments of the zone
+//	archived/<uid>/<account>              {}                    an account with segments of the zone
 //	archived/@/<ns>/<zone>                history.Header        the last removed zone of an object's name
 //	before/<ns>/<uid>/<step>              history.Before        Records before the steps of a journal value
 //	config                                JSON                  format, least reader, encryption keys
-//	history/<ns>/<time>/<uid>/<step>      history.Segment       archived steps of a namespace in a zone
+//	history/<account>/<time>/<uid>/<step> history.Segment       archived steps of an account in a zone
 //	names/<view>/<fqdn>                   law.Holding           the zone of the name, with state for other zones
 //	serials/<view>/<fqdn>                 law.LastSerial        the last serial of a name without a zone (S6.8)
 //	owners/<uid>/<owner>                  law.Owner             digests of RRsets at an owner, and its claims (S4.7)
 //	members/<uid>/<owner>/<ns>/<record>   law.Member            a Record of the zone; no decision reads it
-//	shares/<ns>                           history.Share         the octets of a namespace's segments
+//	shares/<account>                      history.Share         the octets of an account's segments
 //	rules/<uid>/<ns>                      law.NamespaceRules    rules that Delegations give a namespace (S4.3)
 //	counts/<uid>/<ns>                     law.Count             the number of a namespace's Records in the zone
 //	cuts/<uid>/<child uid>                law.CountedCut        NS, glue and DS of a child, as counted (S6.1)

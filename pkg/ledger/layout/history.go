@@ -9,10 +9,28 @@ import (
 	"strings"
 )
 
-// Archived returns the key of a zone's archive, and ArchivedFor that of a namespace with segments of the zone.
+// Account returns the payer's name in history/, shares/ and archived/ for a namespace's steps: the namespace, or
+// NAMESPACE@PAYER for steps caused by another namespace.
+func Account(namespace, causedBy string) string {
+	if causedBy == "" || causedBy == namespace {
+		return namespace
+	}
+	return namespace + "@" + causedBy
+}
+
+// CutAccount returns the namespace of an account's steps, and the namespace that pays.
+func CutAccount(account string) (namespace, payer string) {
+	namespace, payer, ok := strings.Cut(account, "@")
+	if !ok {
+		return account, account
+	}
+	return namespace, payer
+}
+
+// Archived returns the key of a zone's archive, and ArchivedFor that of an account with segments of the zone.
 func (k Keys) Archived(zone string) string { return k.Room("archived") + zone + "/" }
 
-func (k Keys) ArchivedFor(zone, namespace string) string { return k.Archived(zone) + namespace }
+func (k Keys) ArchivedFor(zone, account string) string { return k.Archived(zone) + account }
 
 // ArchivedName returns the key of the last removed zone of an object's name.
 func (k Keys) ArchivedName(namespace, object string) string {
@@ -22,8 +40,8 @@ func (k Keys) ArchivedName(namespace, object string) string {
 // RemovedZones is in the place of a uid in archived/.
 const RemovedZones = "@"
 
-// ParseArchived returns zone and namespace of a key of archived/. The namespace is "" for the zone's archive.
-func (k Keys) ParseArchived(key string) (zone, namespace string, ok bool) {
+// ParseArchived returns zone and account of a key of archived/. The account is "" for the zone's archive.
+func (k Keys) ParseArchived(key string) (zone, account string, ok bool) {
 	rest, ok := strings.CutPrefix(key, k.Room("archived"))
 	if !ok {
 		return "", "", false
@@ -55,25 +73,24 @@ func (k Keys) ParseBefore(key string) (namespace, zone string, n uint64, ok bool
 // EveryNamespace is in the place of a namespace's name in shares/: its Share has the time at which the history began.
 const EveryNamespace = "@"
 
-// Share returns the key of a namespace's share of the history.
-func (k Keys) Share(namespace string) string { return k.Room("shares") + namespace }
+// Share returns the key of an account's share of the history.
+func (k Keys) Share(account string) string { return k.Room("shares") + account }
 
-// SegmentKey is a key of history/. Time is that of the last step, in Unix seconds, so that the oldest segments of a
-// namespace come first. Last is the number of that step in the zone's archive, which continues when the zone comes
-// back.
+// SegmentKey is a key of history/. Time is that of the last step, in Unix seconds, so that the oldest segments of an
+// account come first. Last is the number of that step in the zone's archive, which goes on when the zone comes back.
 type SegmentKey struct {
-	Namespace, Zone string
-	Time            int64
-	Last            uint64
+	Account, Zone string
+	Time          int64
+	Last          uint64
 }
 
 // Segment returns a key of history/.
 func (k Keys) Segment(s SegmentKey) string {
-	return k.Segments(s.Namespace) + fmt.Sprintf("%010x/%s/%016x", max(0, s.Time), s.Zone, s.Last)
+	return k.Segments(s.Account) + fmt.Sprintf("%010x/%s/%016x", max(0, s.Time), s.Zone, s.Last)
 }
 
-// Segments returns the prefix of a namespace's segments.
-func (k Keys) Segments(namespace string) string { return k.Room("history") + namespace + "/" }
+// Segments returns the prefix of an account's segments.
+func (k Keys) Segments(account string) string { return k.Room("history") + account + "/" }
 
 // ParseSegment parses a key of history/.
 func (k Keys) ParseSegment(key string) (s SegmentKey, ok bool) {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -43,40 +42,69 @@ func (ob *Outbox) SweepHistory(ctx context.Context) error {
 	return err
 }
 
-// SweepStates archives the steps of each zone whose oldest stored Record before a step is older than the retention: a
-// zone that changes rarely keeps its steps in the journal, and such Records beside them.
+// statesOf has the octets of a zone in before/ by namespace, and the key of its oldest.
+type statesOf struct {
+	oldest string
+	octets map[string]int64
+}
+
+// SweepStates archives zones whose oldest state before a step is beyond the retention, as a zone that changes rarely
+// keeps its steps in the journal, and zones with states of namespaces that have too many.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
-	oldest := map[string]string{} // key by zone
-	room := ob.mem.Layout.Room("before")
-	_, err := etcd.Scan(ctx, ob.mem.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
-		if _, zone, _, ok := ob.mem.Layout.ParseBefore(string(kv.Key)); ok && oldest[zone] == "" {
-			oldest[zone] = string(kv.Key)
+	zones, namespaces, all := map[string]*statesOf{}, map[string]int64{}, int64(0)
+	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), "", 0, func(kv *mvccpb.KeyValue) error {
+		ns, uid, _, ok := ob.mem.Layout.ParseBefore(string(kv.Key))
+		if !ok {
+			return nil
 		}
+		if zones[uid] == nil {
+			zones[uid] = &statesOf{string(kv.Key), map[string]int64{}}
+		}
+		octets := int64(len(kv.Value))
+		zones[uid].octets[ns], namespaces[ns], all = zones[uid].octets[ns]+octets, namespaces[ns]+octets, all+octets
 		return nil
-	}, clientv3.WithKeysOnly())
+	})
 	if err != nil {
 		return err
 	}
-	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return oldest[h.UID] != "" }) {
-		kv, _, err := etcd.ReadKey(ctx, ob.mem.Client, oldest[h.UID])
+	ob.jr.States.Store(all)
+	for _, h := range ob.mem.Holdings(func(h *law.Holding) bool { return zones[h.UID] != nil }) {
+		x := zones[h.UID]
+		full := false
+		for ns := range x.octets {
+			full = full || namespaces[ns] > ob.jr.Archive.StatesRoomOf(ns)
+		}
+		archived, err := ob.archiveStates(ctx, h, x.oldest, full)
 		if err != nil {
 			return err
 		}
-		var before history.Before
-		if kv == nil || layout.Decode(kv.Value, &before) != nil {
-			continue // archived, or damaged
-		}
-		z, mod, err := ob.mem.ReadZone(ctx, h.Namespace, h.Name)
-		if err != nil {
-			return err
-		}
-		if z == nil || string(z.UID) != h.UID ||
-			before.Time >= ob.mem.Now().Add(-history.RetentionOf(z, ob.jr.Archive.Retention)).Unix() {
-			continue
-		}
-		if err := ob.jr.ArchiveAll(ctx, z, mod); err != nil {
-			return err
+		for ns, octets := range x.octets {
+			if archived {
+				namespaces[ns] -= octets
+				ob.jr.States.Add(-octets)
+			}
 		}
 	}
 	return nil
+}
+
+// archiveStates archives a zone if full, or if the oldest key of before/ is beyond its retention.
+func (ob *Outbox) archiveStates(ctx context.Context, h *law.Holding, oldest string, full bool) (archived bool, err error) {
+	kv, _, err := etcd.ReadKey(ctx, ob.mem.Client, oldest)
+	if err != nil {
+		return false, err
+	}
+	var before history.Before
+	if kv == nil || layout.Decode(kv.Value, &before) != nil {
+		return false, nil // archived, or damaged
+	}
+	z, mod, err := ob.mem.ReadZone(ctx, h.Namespace, h.Name)
+	if err != nil {
+		return false, err
+	}
+	if z == nil || string(z.UID) != h.UID ||
+		!full && before.Time >= ob.mem.Now().Add(-history.RetentionOf(z, ob.jr.Archive.Retention)).Unix() {
+		return false, nil
+	}
+	return true, ob.jr.ArchiveAll(ctx, z, mod)
 }

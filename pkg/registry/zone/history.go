@@ -31,9 +31,17 @@ type History interface {
 	// OfRemoved returns the steps of the Zone last removed with this name, and in zone its uid, FQDN and view; or
 	// ErrNotHeld.
 	OfRemoved(ctx context.Context, namespace, name string, ask HistoryAsk) (answer *HistoryAnswer, zone *v1alpha1.Zone, err error)
-	// OfRecords returns the steps made by the Record of a name, or by all Records of the namespace if record is "",
-	// newest first. If fqdn is not zero, only steps that change values or TTLs at fqdn.
-	OfRecords(ctx context.Context, namespace, record string, fqdn name.Name, ask HistoryAsk) (*HistoryAnswer, error)
+	// OfRecords returns the steps made by Records, newest first.
+	OfRecords(ctx context.Context, of OfRecords, ask HistoryAsk) (*HistoryAnswer, error)
+}
+
+// OfRecords selects steps made by Records of a namespace.
+type OfRecords struct {
+	Namespace string
+	// Record is the name of one, "" for all.
+	Record string
+	// FQDN selects steps with values or TTLs at a name, if not zero, and Enclosing steps of zones with a name.
+	FQDN, Enclosing name.Name
 }
 
 // HistoryAsk limits the steps of an answer.
@@ -165,19 +173,25 @@ func (s *streams) prepareRecordChanges(ctx context.Context, id string, query *v1
 	if err != nil {
 		return nil, err
 	}
-	var fqdn name.Name
-	if query.FQDN != "" {
-		if fqdn, err = name.Parse(strings.TrimSuffix(query.FQDN, ".") + "."); err != nil {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("query parameter fqdn: %q: %v", query.FQDN, err))
-		}
+	namespace := genericapirequest.NamespaceValue(ctx)
+	of := OfRecords{Namespace: namespace, Record: id}
+	if id == v1alpha1.AllRecords {
+		of.Record = ""
 	}
-	namespace, record := genericapirequest.NamespaceValue(ctx), id
-	if record == v1alpha1.AllRecords {
-		record = ""
+	for _, x := range []struct {
+		parameter, text string
+		into            *name.Name
+	}{{"fqdn", query.FQDN, &of.FQDN}, {"enclosing", query.Enclosing, &of.Enclosing}} {
+		if x.text == "" {
+			continue
+		}
+		if *x.into, err = name.Parse(strings.TrimSuffix(x.text, ".") + "."); err != nil {
+			return nil, apierrors.NewBadRequest(fmt.Sprintf("query parameter %s: %q: %v", x.parameter, x.text, err))
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
-	answer, err := s.History.OfRecords(ctx, namespace, record, fqdn, ask)
+	answer, err := s.History.OfRecords(ctx, of, ask)
 	if err != nil {
 		return nil, historyError(err)
 	}

@@ -83,6 +83,7 @@ func warnOfUpdate(_ context.Context, after, before *v1alpha1.Zone) []string {
 	if kind.SpecChanged(after, before) {
 		warnings = append(warnings, validation.ZoneWarnings(after)...)
 		warnings = append(warnings, validation.OpenRuleWarnings(after, before)...)
+		warnings = append(warnings, validation.RetentionWarnings(after, before)...)
 	}
 	return warnings
 }

@@ -83,7 +83,8 @@ func readChangesOptions(in url.Values, out *v1alpha1.ZoneChangesOptions) error {
 }
 
 func readRecordChangesOptions(in url.Values, out *v1alpha1.RecordChangesOptions) error {
-	out.FQDN, out.Continue, out.SinceTime = in.Get("fqdn"), in.Get("continue"), in.Get("sinceTime")
+	out.FQDN, out.Enclosing = in.Get("fqdn"), in.Get("enclosing")
+	out.Continue, out.SinceTime = in.Get("continue"), in.Get("sinceTime")
 	return readInt(in, "limit", &out.Limit)
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/mistakes"
@@ -103,6 +104,25 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 			"name", expire, serial.KeptSeconds)))
 	}
 	return boundWarnings(warnings)
+}
+
+// usualRetention is the default of a server's --history-retention.
+const usualRetention = 168 * time.Hour
+
+// RetentionWarnings warns of a shorter historyRetention.
+func RetentionWarnings(after, before *v1alpha1.Zone) []string {
+	of := func(z *v1alpha1.Zone) time.Duration {
+		if z.Spec.HistoryRetention == nil {
+			return usualRetention
+		}
+		return z.Spec.HistoryRetention.Duration
+	}
+	if of(after) >= of(before) {
+		return nil
+	}
+	return []string{refusal.Warning("S7.13", fmt.Sprintf("spec.historyRetention: within minutes all changes older than %s are deleted for "+
+		"good, those of tenants too, and a longer time brings none back; if you need them, set %s again and save kubectl kubizone log "+
+		"-o json", of(after), of(before)))}
 }
 
 // OpenRuleWarnings warns of rules newly open to every namespace, and of new rules that allow a tenant underscore labels

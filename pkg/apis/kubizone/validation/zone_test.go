@@ -308,3 +308,21 @@ func FuzzZone(f *testing.F) {
 		}
 	})
 }
+
+// A shorter historyRetention is warned of, as it deletes changes.
+func TestRetentionWarnings(t *testing.T) {
+	of := func(hours int) *v1alpha1.Zone {
+		z := &v1alpha1.Zone{}
+		if hours >= 0 {
+			z.Spec.HistoryRetention = &metav1.Duration{Duration: time.Duration(hours) * time.Hour}
+		}
+		return z
+	}
+	for _, tt := range []struct {
+		before, after int
+		want          string
+	}{{-1, -1, ""}, {-1, 168, ""}, {1, 2, ""}, {0, -1, ""}, {-1, 0, "older than 0s"}, {2, 1, "set 2h0m0s again"},
+		{169, -1, "older than 168h"}} {
+		wantWarning(t, RetentionWarnings(of(tt.after), of(tt.before)), tt.want)
+	}
+}

@@ -69,8 +69,9 @@ type ZoneSpecApplyConfiguration struct {
 	// dnssec has the servers of the zone's class sign the zone. Absent: unsigned.
 	DNSSEC *ZoneDNSSECApplyConfiguration `json:"dnssec,omitempty"`
 	// historyRetention is the time for which the server keeps changes of the zone, with their users and the Records
-	// before them, 0s to 2160h. Above its share of etcd a namespace's oldest changes are condensed. 0s keeps none.
-	// Defaults to the server's --history-retention, 168h.
+	// before them, 0s to 2160h. A shorter time deletes older changes for good, those of tenants too. Above its share of
+	// etcd a namespace's oldest changes are condensed. 0s keeps none. Defaults to the server's
+	// --history-retention, 168h.
 	HistoryRetention *v1.Duration `json:"historyRetention,omitempty"`
 }
 

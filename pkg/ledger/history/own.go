@@ -1,0 +1,231 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// maxStates bounds the values of before/ that an answer for a namespace reads.
+const maxStates = 2000
+
+// Of selects the steps of a namespace's answer.
+type Of struct {
+	Namespace string
+	// Zones are uids of zones with such steps in their journals; zones with states of the namespace come besides.
+	Zones []string
+	// InZone selects zones, and Takes their steps.
+	InZone func(*Header) bool
+	Takes  func(*Item) bool
+	// HeaderOf returns the header of a zone that exists.
+	HeaderOf func(uid string) (Header, bool)
+}
+
+// ownAnswer is an answer of a namespace in progress.
+type ownAnswer struct {
+	*Answer
+	of     Of
+	ask    Ask
+	rev    int64
+	octets int
+	// zones are those of the answer's steps and of Of.Zones.
+	zones map[string]bool
+}
+
+// OfNamespace returns the steps that Records of a namespace made, within the retention of their zones. Whole is that of
+// the namespace's own account, and of the zones of the answer.
+func (a *Archive) OfNamespace(ctx context.Context, of Of, ask Ask) (*Answer, error) {
+	r, err := a.Client.Get(ctx, a.Layout.Share(of.Namespace))
+	if err != nil {
+		return nil, err
+	}
+	out := &ownAnswer{Answer: &Answer{}, of: of, ask: ask, rev: r.Header.Revision, zones: map[string]bool{}}
+	var share Share
+	if len(r.Kvs) > 0 && layout.Decode(r.Kvs[0].Value, &share) == nil {
+		out.Whole = share.Whole
+	}
+	out.of.Zones = slices.DeleteFunc(slices.Clone(of.Zones), func(uid string) bool {
+		header, ok := of.HeaderOf(uid)
+		return ok && !of.InZone(&header)
+	})
+	for _, uid := range out.of.Zones {
+		out.zones[uid] = true
+	}
+	before := layout.SegmentKey{Time: maxTime}
+	if ask.From == "" {
+		if err = a.recentOf(ctx, out); err != nil {
+			return nil, err
+		}
+	} else if before, err = parsePlace(ask.From); err != nil {
+		return nil, err
+	}
+	if err := a.readOlder(ctx, out, before); err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(out.Items, func(x, y Item) int { return cmp.Compare(y.Step.Time, x.Step.Time) })
+	return out.Answer, a.wholeOfZones(ctx, out)
+}
+
+// take returns true for a step of the answer.
+func (o *ownAnswer) take(x *Item, now int64) bool {
+	if r := x.Step.Record; r == nil || r.Namespace != o.of.Namespace || !o.of.InZone(&x.Header) || !o.of.Takes(x) {
+		return false
+	}
+	o.zones[x.Zone] = true
+	retention := x.Retention
+	if header, ok := o.of.HeaderOf(x.Zone); ok {
+		retention = header.Retention
+	}
+	return x.Step.Time >= max(now-retention, o.ask.NotBefore) && (o.ask.Since == nil || o.ask.Since(x))
+}
+
+// readOlder adds the steps of segments before a key.
+func (a *Archive) readOlder(ctx context.Context, out *ownAnswer, before layout.SegmentKey) error {
+	accounts, err := a.accountsOf(ctx, out)
+	if err != nil {
+		return err
+	}
+	older, err := a.descendAccounts(ctx, accounts, before, out.rev)
+	if err != nil {
+		return err
+	}
+	now := a.Now().Unix()
+	for read := 0; ; {
+		k, err := older.nextKey(ctx)
+		if err != nil || k == nil || k.Time < out.ask.NotBefore {
+			return err
+		}
+		if header, ok := out.of.HeaderOf(k.Zone); ok && (k.Time < now-header.Retention || !out.of.InZone(&header)) {
+			continue
+		}
+		if read++; len(out.Items) >= out.ask.Limit || out.octets > maxAnswer || read > segmentsAtOnce {
+			out.Next = formatPlace(before)
+			return nil
+		}
+		before = *k
+		items, err := a.readSegment(ctx, *k, out.Answer, out.rev)
+		if err != nil {
+			return err
+		}
+		fresh := len(items) == 0
+		for _, x := range slices.Backward(items) {
+			fresh = fresh || out.ask.Since == nil || out.ask.Since(&x)
+			if out.take(&x, now) {
+				out.octets += x.octets()
+				out.Items = append(out.Items, x)
+			}
+		}
+		if !fresh { // nor are older segments
+			return nil
+		}
+	}
+}
+
+// accountsOf returns the accounts with a namespace's steps. The answer is whole after those beyond maxAccounts.
+func (a *Archive) accountsOf(ctx context.Context, out *ownAnswer) ([]string, error) {
+	shares := a.Layout.Share("")
+	r, err := a.Client.Get(ctx, a.Layout.Share(out.of.Namespace+"@"), clientv3.WithPrefix(), clientv3.WithLimit(maxAccounts),
+		clientv3.WithRev(out.rev), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, err
+	}
+	accounts := []string{out.of.Namespace}
+	for _, kv := range r.Kvs {
+		accounts = append(accounts, strings.TrimPrefix(string(kv.Key), shares))
+	}
+	if r.More {
+		out.Whole = a.Now().Unix()
+	}
+	return accounts, nil
+}
+
+// maxAccounts bounds the accounts that an answer for a namespace reads.
+const maxAccounts = 128
+
+// wholeOfZones raises Whole to that of the answer's zones.
+func (a *Archive) wholeOfZones(ctx context.Context, out *ownAnswer) error {
+	now, usual := a.Now().Unix(), int64(a.Retention.Seconds())
+	for uid := range out.zones {
+		retention := usual
+		archived, mod, err := a.readArchived(ctx, uid, out.rev)
+		if err != nil {
+			return err
+		}
+		if mod > 0 {
+			retention = archived.Retention
+		}
+		if header, ok := out.of.HeaderOf(uid); ok {
+			retention = header.Retention
+		}
+		out.Whole = max(out.Whole, archived.Whole, now-retention)
+	}
+	if len(out.zones) == 0 {
+		out.Whole = max(out.Whole, now-usual)
+	}
+	return nil
+}
+
+// segmentsAtOnce bounds the segments of an answer, which may have few steps of the wanted Record.
+const segmentsAtOnce = 500
+
+// maxZones bounds the zones whose journals an answer for a namespace reads.
+const maxZones = 256
+
+// recentOf adds the steps that are only in journals.
+func (a *Archive) recentOf(ctx context.Context, out *ownAnswer) error {
+	prefix := a.Layout.Room("before") + out.of.Namespace + "/"
+	r, err := a.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(maxStates), clientv3.WithRev(out.rev),
+		clientv3.WithKeysOnly())
+	if err != nil {
+		return err
+	}
+	zones := slices.Clone(out.of.Zones)
+	for _, kv := range r.Kvs {
+		if _, zone, _, ok := a.Layout.ParseBefore(string(kv.Key)); ok {
+			zones = append(zones, zone)
+		}
+	}
+	slices.Sort(zones)
+	if zones = slices.Compact(zones); len(zones) > maxZones {
+		return apierrors.NewBadRequest(fmt.Sprintf("the last steps of namespace %s are in the journals of %d zones, and an answer reads "+
+			"at most %d: ask for a Record, by the query parameter fqdn, or for the changes of a Zone", out.of.Namespace, len(zones),
+			maxZones))
+	}
+	room, now := maxAnswer, a.Now().Unix()
+	for _, zone := range zones {
+		archived, _, err := a.readArchived(ctx, zone, out.rev)
+		if err != nil {
+			return err
+		}
+		of, ok := out.of.HeaderOf(zone)
+		if !ok {
+			if of = (Header{Zone: zone}); archived.Gone != 0 {
+				continue
+			}
+		}
+		takes := func(x *Item) bool { return out.take(x, now) }
+		recent, err := a.readRecent(ctx, of, archived, out.of.Namespace, takes, &room, out.Answer, out.rev)
+		if err != nil {
+			return err
+		}
+		for i := range recent {
+			if recent[i].Bare {
+				out.Whole = max(out.Whole, recent[i].Step.Time+1)
+			}
+		}
+		slices.Reverse(recent)
+		out.Items = append(out.Items, recent...)
+	}
+	out.octets = maxAnswer - room
+	return nil
+}
