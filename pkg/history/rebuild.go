@@ -59,6 +59,17 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 	if x.ContentGeneration != c.generation {
 		return misfit("is not the one before", c.Serial)
 	}
+	for _, row := range x.Removed { // first, so that an RRset with new values alone keeps its TTL
+		k, data, err := parseRow(row)
+		if err != nil {
+			return misfit("has a row that cannot be read:", err)
+		}
+		if c.sets[k] == nil {
+			c.sets[k] = &content.RRset{Owner: k.owner, Type: k.t, TTL: content.InheritTTL()}
+		}
+		c.sets[k].Data = append(c.sets[k].Data, data)
+		slices.Sort(c.sets[k].Data)
+	}
 	for _, row := range x.Added {
 		k, data, err := parseRow(row)
 		if err != nil {
@@ -71,17 +82,6 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 		if set.Data = slices.DeleteFunc(set.Data, func(d string) bool { return d == data }); len(set.Data) == 0 {
 			delete(c.sets, k)
 		}
-	}
-	for _, row := range x.Removed {
-		k, data, err := parseRow(row)
-		if err != nil {
-			return misfit("has a row that cannot be read:", err)
-		}
-		if c.sets[k] == nil {
-			c.sets[k] = &content.RRset{Owner: k.owner, Type: k.t, TTL: content.InheritTTL()}
-		}
-		c.sets[k].Data = append(c.sets[k].Data, data)
-		slices.Sort(c.sets[k].Data)
 	}
 	for _, change := range x.TTLs {
 		k, _, err := parseRow(v1alpha1.Row{Owner: change.Owner, Type: change.Type})
