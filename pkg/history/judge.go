@@ -66,7 +66,7 @@ func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 		return nil
 	}
 	for _, set := range p.orderSets(false) {
-		if _, err := r.writeSet(ctx, set, []string{metav1.DryRunAll}); err != nil {
+		if _, err := r.writeSet(ctx, set, p.awaits, []string{metav1.DryRunAll}); err != nil {
 			return err
 		}
 	}
@@ -88,8 +88,11 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return ErrStopped{"the plan has refusals"}
 	}
+	if err := r.runObjects(ctx, p); err != nil {
+		return err
+	}
 	for _, set := range p.orderSets(true) {
-		written, err := r.writeSet(ctx, set, nil)
+		written, err := r.writeSet(ctx, set, false, nil)
 		if p.Written += written; err != nil {
 			return err
 		}
@@ -159,8 +162,9 @@ func (p *Plan) orderSets(split bool) (out [][]write) {
 	return out
 }
 
-// writeSet writes a set, and returns the number of writes. Refusals are in the changes.
-func (r *Reader) writeSet(ctx context.Context, set []write, dryRun []string) (written int, err error) {
+// writeSet writes a set, and returns the number of writes. Refusals are in the changes. If the zone awaits its creation,
+// refusals by its rules are left out.
+func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun []string) (written int, err error) {
 	writer := rrsets.Writer{Client: r.Client, Namespace: set[0].Namespace, Manager: FieldManager, Force: true, DryRun: dryRun,
 		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
 			return set[i].replanWrite(now), nil
@@ -188,6 +192,9 @@ func (r *Reader) writeSet(ctx context.Context, set []write, dryRun []string) (wr
 		if len(dryRun) > 0 && c.After != "" {
 			refused = slices.DeleteFunc(slices.Clone(refused), isFreed)
 		}
+		if awaits {
+			refused = slices.DeleteFunc(slices.Clone(refused), isOfZone)
+		}
 		if len(refused) > 0 {
 			c.Refused = append(c.Refused, refusal.Messages(refused))
 		}
@@ -204,6 +211,12 @@ func isFreed(one refusal.Refusal) bool {
 		return one.Field == "spec.values"
 	}
 	return false
+}
+
+// isOfZone reports whether a refusal is by the rules or data of a zone, or for a name in no zone or another.
+func isOfZone(one refusal.Refusal) bool {
+	return strings.HasPrefix(one.Rule, "S2.") || strings.HasPrefix(one.Rule, "S4.") || one.Reason == v1alpha1.ReasonNotDelegated ||
+		one.Reason == metav1.CauseTypeForbidden && one.Field == "spec.domainName" || isFreed(one)
 }
 
 // replanWrite returns nil for a Record as wanted, by another revert, and refuses a Record with a new spec.

@@ -149,6 +149,9 @@ func (r *Reader) request(namespace, resource, object, next string) *rest.Request
 func (r *Reader) readZone(ctx context.Context, s Subject, next string) (*page, error) {
 	ask := func(into runtime.Object) error {
 		request := r.request(s.Zone.Namespace, "zones", s.Zone.Name, next).Param("form", v1alpha1.FormHistory)
+		if s.Zone.Name == v1alpha1.AnyZone {
+			request.Param("fqdn", s.Zone.Status.FQDN)
+		}
 		if !r.masked {
 			request.Param("sources", "true")
 		}

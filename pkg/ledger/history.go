@@ -73,6 +73,16 @@ func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) er
 // RemovedHistory returns the steps of the last removed Zone of a name, with its header, nil if there is none.
 func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask history.Ask) (*history.Answer, *history.Header, error) {
 	of, err := l.archive.FindRemoved(ctx, namespace, name)
+	return l.historyOf(ctx, of, err, ask)
+}
+
+// RemovedHistoryOf is RemovedHistory for a DNS name, in all namespaces if namespace is "".
+func (l *Ledger) RemovedHistoryOf(ctx context.Context, namespace, fqdn string, ask history.Ask) (*history.Answer, *history.Header, error) {
+	of, err := l.archive.FindRemovedFQDN(ctx, namespace, fqdn)
+	return l.historyOf(ctx, of, err, ask)
+}
+
+func (l *Ledger) historyOf(ctx context.Context, of *history.Header, err error, ask history.Ask) (*history.Answer, *history.Header, error) {
 	if err != nil || of == nil {
 		return nil, nil, err
 	}

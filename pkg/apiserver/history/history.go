@@ -57,7 +57,10 @@ func answerHistory(a *stored.Answer, err error) (*zone.HistoryAnswer, error) {
 		item := zone.HistoryItem{FQDN: x.FQDN, View: x.View, Namespace: x.Namespace, Name: x.Name, UID: x.Header.Zone, Step: x.Step,
 			Condensed: x.Bare}
 		if x.Removed != nil {
-			item.Removed, item.Zone = true, x.Removed.State
+			item.Removed, item.Zone, item.LeftOut = true, x.Removed.State, x.Removed.LeftOut
+			for _, d := range x.Removed.Delegations {
+				item.Delegations = append(item.Delegations, zone.HistoryDelegation{Name: d.Name, State: d.State})
+			}
 		}
 		if len(x.Was) > 0 {
 			item.Was = map[string]json.RawMessage{}
@@ -77,7 +80,16 @@ func (h Reader) OfZone(ctx context.Context, object *v1alpha1.Zone, ask zone.Hist
 
 // OfRemoved reads the ledger.
 func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.HistoryAsk) (*zone.HistoryAnswer, *v1alpha1.Zone, error) {
-	a, of, err := h.Ledger.RemovedHistory(ctx, namespace, name, askLedger(ask))
+	return answerRemoved(h.Ledger.RemovedHistory(ctx, namespace, name, askLedger(ask)))
+}
+
+// OfRemovedFQDN reads the ledger.
+func (h Reader) OfRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask zone.HistoryAsk) (*zone.HistoryAnswer,
+	*v1alpha1.Zone, error) {
+	return answerRemoved(h.Ledger.RemovedHistoryOf(ctx, namespace, fqdn.String(), askLedger(ask)))
+}
+
+func answerRemoved(a *stored.Answer, of *stored.Header, err error) (*zone.HistoryAnswer, *v1alpha1.Zone, error) {
 	if err == nil && of == nil {
 		err = zone.ErrNotHeld
 	}
@@ -85,7 +97,7 @@ func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.
 		return nil, nil, err
 	}
 	out, err := answerHistory(a, err)
-	was := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(of.Zone)}}
+	was := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.Zone)}}
 	if was.Status.FQDN, was.Status.View = of.FQDN, of.View; out != nil && len(out.Items) > 0 {
 		was.Status.Serial = int64(out.Items[0].Step.Serial)
 	}

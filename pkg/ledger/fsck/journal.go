@@ -311,8 +311,12 @@ func (h *historyCheck) readArchived() error {
 	return h.eachBetween(room, clientv3.GetPrefixRangeEnd(room), func(key string, kv *mvccpb.KeyValue) {
 		h.report.Keys++
 		uid, ns, _ := h.layout.ParseArchived(key)
-		if uid == layout.RemovedZones {
+		switch {
+		case uid == layout.RemovedZones || uid == layout.RemovedFQDNs:
 			h.parseValue(key, kv, &history.Header{})
+			return
+		case strings.HasPrefix(ns, layout.LeftDelegations):
+			h.parseValue(key, kv, &history.Left{})
 			return
 		}
 		at := h.archives[uid]

@@ -150,7 +150,9 @@ func (a *Archive) KeepGone(ctx context.Context, zone string, cmps ...clientv3.Cm
 		}
 		ends := len(p.steps) == 0
 		if ends {
-			p.addRemoval(x)
+			if err := a.addRemoval(ctx, p, x); err != nil {
+				return false, err
+			}
 		}
 		done, err := a.writePage(ctx, p, cmps...)
 		if err != nil || done && ends {
@@ -314,11 +316,19 @@ func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]Bef
 	return out
 }
 
-func (p *page) addRemoval(x *content.Removal) {
+func (a *Archive) addRemoval(ctx context.Context, p *page, x *content.Removal) (err error) {
 	p.last++
 	p.removes = true
 	p.archived.Gone, p.archived.Serial = max(1, x.Time), x.Serial
-	p.steps[p.of.Namespace] = append(p.steps[p.of.Namespace], removalLine(p.last, x, p.of.Zone))
+	l := removalLine(p.last, x, p.of.Zone)
+	if len(x.State) > 0 {
+		whole := false
+		if l.removed.Delegations, whole, err = a.readLeft(ctx, p.of.Zone, x.Time); !whole {
+			l.removed.LeftOut = true
+		}
+	}
+	p.steps[p.of.Namespace] = append(p.steps[p.of.Namespace], l)
+	return err
 }
 
 // writePage commits p, and returns false if a compare failed. Namespaces without room lose their oldest segments first.
@@ -365,7 +375,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		ops = append(ops, etcd.OpPut(a.Layout.Share(ns), layout.Encode(&share)))
 	}
 	if p.removes {
-		ops = append(ops, etcd.OpPut(a.Layout.ArchivedName(p.of.Namespace, p.of.Name), layout.Encode(&p.of)))
+		ops = append(append(ops, a.nameOps(&p.of)...), clientv3.OpDelete(a.Layout.LeftDelegations(p.of.Zone), clientv3.WithPrefix()))
 	}
 	a.Fault("archive")
 	r, err := a.Client.Txn(ctx).If(cmps...).Then(ops...).Commit()

@@ -31,6 +31,8 @@ type History interface {
 	// OfRemoved returns the steps of the last removed Zone of a name, with its uid, FQDN and view in zone, or
 	// ErrNotHeld.
 	OfRemoved(ctx context.Context, namespace, name string, ask HistoryAsk) (answer *HistoryAnswer, zone *v1alpha1.Zone, err error)
+	// OfRemovedFQDN is OfRemoved for a DNS name in a namespace, or in all if namespace is "".
+	OfRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask HistoryAsk) (*HistoryAnswer, *v1alpha1.Zone, error)
 	// OfRecords returns the steps made by the Record of a name, or by all Records of the namespace if record is "",
 	// newest first. If fqdn is not zero, steps with values or TTLs at fqdn.
 	OfRecords(ctx context.Context, namespace, record string, fqdn name.Name, ask HistoryAsk) (*HistoryAnswer, error)
@@ -65,6 +67,15 @@ type HistoryItem struct {
 	Removed bool
 	UID     string
 	Zone    json.RawMessage
+	// Delegations of a deleted zone. LeftOut is true if some are missing.
+	Delegations []HistoryDelegation
+	LeftOut     bool
+}
+
+// HistoryDelegation is a Delegation of a deleted zone: JSON of v1alpha1.HistoryState.
+type HistoryDelegation struct {
+	Name  string
+	State json.RawMessage
 }
 
 // ErrContinue means that HistoryAsk.Continue is of no answer.
@@ -132,17 +143,7 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 	}
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
-	var answer *HistoryAnswer
-	zone, err := s.getZone(ctx, id)
-	switch {
-	case err == nil:
-		answer, err = s.History.OfZone(ctx, zone, ask)
-	case apierrors.IsNotFound(err):
-		absent := err
-		if answer, zone, err = s.History.OfRemoved(ctx, genericapirequest.NamespaceValue(ctx), id, ask); errors.Is(err, ErrNotHeld) {
-			err = absent
-		}
-	}
+	answer, zone, err := s.findHistory(ctx, id, query, ask)
 	if err != nil {
 		return nil, historyError(err)
 	}
@@ -159,6 +160,54 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 	}, nil
 }
 
+// findHistory answers of the Zone of a name, or the last removed one of the name, or of a DNS name.
+func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, ask HistoryAsk) (answer *HistoryAnswer,
+	zone *v1alpha1.Zone, err error) {
+	namespace := genericapirequest.NamespaceValue(ctx)
+	if id == v1alpha1.AnyZone {
+		fqdn, err := fqdnOf(query.FQDN)
+		if err != nil || fqdn.IsZero() {
+			return nil, nil, cmp.Or(err, error(apierrors.NewBadRequest("query parameter fqdn: write the DNS name of a deleted Zone")))
+		}
+		if answer, zone, err = s.History.OfRemovedFQDN(ctx, namespace, fqdn, ask); !errors.Is(err, ErrNotHeld) {
+			return answer, zone, err
+		}
+		// A user with the right to all zones' changes finds a Zone of any namespace. Others learn of no foreign name
+		// (S1.8).
+		all, err := isAllowed(ctx, s.Authorizer, "get", "zones", "changes", "", "")
+		if err == nil && all {
+			answer, zone, err = s.History.OfRemovedFQDN(ctx, "", fqdn, ask)
+		}
+		if err == nil && !all || errors.Is(err, ErrNotHeld) {
+			err = apierrors.NewNotFound(v1alpha1.Resource("zones"), query.FQDN)
+		}
+		return answer, zone, err
+	}
+	if query.FQDN != "" {
+		return nil, nil, apierrors.NewBadRequest("query parameter fqdn: write the name - for the Zone, as zones/-/changes")
+	}
+	if zone, err = s.getZone(ctx, id); err == nil {
+		answer, err = s.History.OfZone(ctx, zone, ask)
+	} else if apierrors.IsNotFound(err) {
+		absent := err
+		if answer, zone, err = s.History.OfRemoved(ctx, namespace, id, ask); errors.Is(err, ErrNotHeld) {
+			err = absent
+		}
+	}
+	return answer, zone, err
+}
+
+// fqdnOf parses the query parameter fqdn, zero if it is absent.
+func fqdnOf(text string) (fqdn name.Name, err error) {
+	if text == "" {
+		return fqdn, nil
+	}
+	if fqdn, err = name.Parse(strings.TrimSuffix(text, ".") + "."); err != nil {
+		return fqdn, apierrors.NewBadRequest(fmt.Sprintf("query parameter fqdn: %q: %v", text, err))
+	}
+	return fqdn, nil
+}
+
 func (s *streams) prepareRecordChanges(ctx context.Context, id string, query *v1alpha1.RecordChangesOptions, accept string) (
 	func(http.ResponseWriter) error, error) {
 	if _, err := negotiateFormat("", accept, v1alpha1.FormatJSON); err != nil {
@@ -168,11 +217,9 @@ func (s *streams) prepareRecordChanges(ctx context.Context, id string, query *v1
 	if err != nil {
 		return nil, err
 	}
-	var fqdn name.Name
-	if query.FQDN != "" {
-		if fqdn, err = name.Parse(strings.TrimSuffix(query.FQDN, ".") + "."); err != nil {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("query parameter fqdn: %q: %v", query.FQDN, err))
-		}
+	fqdn, err := fqdnOf(query.FQDN)
+	if err != nil {
+		return nil, err
 	}
 	namespace, record := genericapirequest.NamespaceValue(ctx), id
 	if record == v1alpha1.AllRecords {
@@ -256,7 +303,7 @@ func (by reader) showItem(x *HistoryItem) v1alpha1.HistoryStep {
 			Before: apiTTL(change.Before), After: apiTTL(change.After)})
 	}
 	if x.Removed && by.knows(x.Namespace) {
-		out.Zone = &v1alpha1.HistoryZone{Namespace: x.Namespace, Name: x.Name, UID: x.UID, Before: showState(x.Zone)}
+		out.Zone = showZone(x)
 	}
 	return out
 }
@@ -279,6 +326,16 @@ func showRecord(ref *content.RecordRef, state json.RawMessage) v1alpha1.HistoryR
 		out.Effect = v1alpha1.EffectChanged
 	}
 	out.Before = showState(state)
+	return out
+}
+
+func showZone(x *HistoryItem) *v1alpha1.HistoryZone {
+	out := &v1alpha1.HistoryZone{Namespace: x.Namespace, Name: x.Name, UID: x.UID, Before: showState(x.Zone), DelegationsLeftOut: x.LeftOut}
+	for _, d := range x.Delegations {
+		if before := showState(d.State); before != nil {
+			out.Delegations = append(out.Delegations, v1alpha1.HistoryDelegation{Name: d.Name, Before: *before})
+		}
+	}
 	return out
 }
 
