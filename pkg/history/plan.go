@@ -47,6 +47,8 @@ type Plan struct {
 	Left []Left `json:"left"`
 	// Gaps are names without values between two change sets.
 	Gaps []string `json:"gaps,omitempty"`
+	// Held is the reason of a hold of the zone (S7.5), now or by the revert.
+	Held string `json:"held,omitempty"`
 	// Refused and Written are numbers of changes and objects.
 	Refused int `json:"refused"`
 	Written int `json:"written"`

@@ -219,6 +219,9 @@ func (o *revertOptions) printPlan(out io.Writer, plan *history.Plan) error {
 				line("again: %s may write record %s/%s again", c.Again, c.Namespace, c.Name)
 			}
 		}
+		if plan.Held != "" {
+			line("held: %s", plan.Held)
+		}
 		for _, gap := range plan.Gaps {
 			line("gap: %s", gap)
 		}
