@@ -129,10 +129,11 @@ func (r *Reader) foreseeShared(ctx context.Context, p *Plan, zone *v1alpha1.Zone
 				continue
 			}
 			for _, of := range e.Sources {
-				if !known[types.NamespacedName{Namespace: of.Namespace, Name: of.Name}] {
-					p.Left = append(p.Left, Left{Namespace: of.Namespace, Name: of.Name, Text: "+ " + line, Writer: "namespace " + of.Namespace,
-						Reason: "this Record has the value, too, and made no change of the zone; change it by hand"})
+				if known[types.NamespacedName{Namespace: of.Namespace, Name: of.Name}] {
+					continue
 				}
+				p.Left = append(p.Left, Left{Namespace: of.Namespace, Name: of.Name, Text: "+ " + line, Writer: "namespace " + of.Namespace,
+					Reason: "this Record has the value, too, and made no change of the zone; change it by hand"})
 			}
 		}
 	}

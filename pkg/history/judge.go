@@ -162,8 +162,8 @@ func (p *Plan) orderSets(split bool) (out [][]write) {
 	return out
 }
 
-// writeSet writes a set, and returns the number of writes. Refusals are in the changes. If the zone awaits its creation,
-// refusals by its rules are left out.
+// writeSet writes a set, and returns the number of writes. Refusals are in the changes. If the zone awaits its
+// creation, refusals by its rules are left out.
 func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun []string) (written int, err error) {
 	writer := rrsets.Writer{Client: r.Client, Namespace: set[0].Namespace, Manager: FieldManager, Force: true, DryRun: dryRun,
 		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {

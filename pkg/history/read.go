@@ -250,6 +250,20 @@ func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) *v1al
 	return r.readLast(ctx, namespace, "zones", object, answer, func() []v1alpha1.HistoryStep { return answer.History })
 }
 
+// DescribeLast returns a zone's newest step as the end of a sentence, or "".
+func (r *Reader) DescribeLast(ctx context.Context, zone *v1alpha1.Zone) string {
+	return DescribeLast(r.LastOfZone(ctx, zone.Namespace, zone.Name))
+}
+
+// DescribeLast returns a step as the end of a sentence, "" for nil.
+func DescribeLast(step *v1alpha1.HistoryStep) string {
+	if step == nil {
+		return ""
+	}
+	by := AuthorOf(step)
+	return "; last change: by " + by.String()
+}
+
 func (r *Reader) readLast(ctx context.Context, namespace, resource, object string, into runtime.Object,
 	steps func() []v1alpha1.HistoryStep) *v1alpha1.HistoryStep {
 	request := r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").Param("limit", "1")

@@ -253,7 +253,7 @@ var table = []row{
 		why: "certificates are made for a server, its administrator and its peers alike, and no server is known here",
 	},
 	{
-		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/heartbeat", "pkg/ready", "pkg/delivery",
+		pkg: "pkg/apiserver/...", may: []string{"pkg/apiserver/...", "pkg/heartbeat", "pkg/history", "pkg/ready", "pkg/delivery",
 			"pkg/etcd/maintenance", "pkg/pki", "pkg/registry/...",
 			"pkg/ledger/...", "api/...", "pkg/apis/...", "pkg/generated/...", "pkg/law/...", "pkg/dns/...", "pkg/zoneview/...",
 			"pkg/authorization", "pkg/admission/...", "pkg/inprocess", "pkg/refusal", "pkg/topten", "pkg/version"},

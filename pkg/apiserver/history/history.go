@@ -21,6 +21,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	past "kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
 	stored "kubi.zone/kubizone/pkg/ledger/history"
@@ -76,6 +77,16 @@ func answerHistory(a *stored.Answer, err error) (*zone.HistoryAnswer, error) {
 // OfZone reads the ledger.
 func (h Reader) OfZone(ctx context.Context, object *v1alpha1.Zone, ask zone.HistoryAsk) (*zone.HistoryAnswer, error) {
 	return answerHistory(h.Ledger.ZoneHistory(ctx, object, askLedger(ask)))
+}
+
+// LastChange returns the zone's newest step for users of its namespace, as the end of a sentence, or "".
+func (h Reader) LastChange(ctx context.Context, object *v1alpha1.Zone) string {
+	answer, err := h.OfZone(ctx, object, zone.HistoryAsk{Limit: 1, Since: func(*content.Step) bool { return true }})
+	if err != nil || len(answer.Items) == 0 {
+		return ""
+	}
+	step := zone.ShowStepTo(&answer.Items[0], object.Namespace)
+	return past.DescribeLast(&step)
 }
 
 // OfRemoved reads the ledger.

@@ -123,8 +123,7 @@ func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (*H
 	return of, nil
 }
 
-// FindRemovedFQDN returns the header of the last removed zone of a DNS name, or nil. It searches all namespaces if
-// namespace is "".
+// FindRemovedFQDN returns the header of the last removed zone of a DNS name, or nil. "" searches all namespaces.
 func (a *Archive) FindRemovedFQDN(ctx context.Context, namespace, fqdn string) (*Header, error) {
 	r, err := a.Client.Get(ctx, a.Layout.ArchivedFQDNs(fqdn, namespace), clientv3.WithPrefix(), clientv3.WithLimit(maxRemoved))
 	if err != nil {

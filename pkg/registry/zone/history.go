@@ -266,6 +266,9 @@ type reader struct {
 
 func (by reader) knows(namespace string) bool { return by.all || namespace == by.namespace }
 
+// ShowStepTo returns a step as users of a namespace may know it.
+func ShowStepTo(x *HistoryItem, namespace string) v1alpha1.HistoryStep { return reader{namespace: namespace}.showItem(x) }
+
 // ShowStep returns a step with all users and Records.
 func ShowStep(x *HistoryItem) v1alpha1.HistoryStep { return reader{all: true}.showItem(x) }
 
