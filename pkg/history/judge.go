@@ -8,6 +8,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,8 +69,11 @@ func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return nil
 	}
-	for _, set := range p.orderSets(false) {
-		if _, err := r.writeSet(ctx, set, p.awaits, []string{metav1.DryRunAll}); err != nil {
+	for _, phase := range p.orderSets(false) {
+		if err := eachSet(ctx, phase, func(ctx context.Context, set []write) error {
+			_, err := r.writeSet(ctx, set, p.awaits, []string{metav1.DryRunAll})
+			return err
+		}); err != nil {
 			return err
 		}
 	}
@@ -91,18 +98,50 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	if err := r.runObjects(ctx, p); err != nil {
 		return err
 	}
-	for _, set := range p.orderSets(true) {
-		written, err := r.writeSet(ctx, set, false, nil)
-		if p.Written += written; err != nil {
-			return err
-		}
-		for _, w := range set {
-			if c := w.Reversal; len(c.Refused) > 0 {
-				return ErrStopped{fmt.Sprintf("record %s/%s: %s", c.Namespace, c.Name, strings.Join(c.Refused, "; "))}
+	var mu sync.Mutex
+	for _, phase := range p.orderSets(true) {
+		if err := eachSet(ctx, phase, func(ctx context.Context, set []write) error {
+			written, err := r.writeSet(ctx, set, false, nil)
+			mu.Lock()
+			defer mu.Unlock()
+			if p.Written += written; err != nil {
+				return err
 			}
+			for _, w := range set {
+				if c := w.Reversal; len(c.Refused) > 0 {
+					return ErrStopped{fmt.Sprintf("record %s/%s: %s", c.Namespace, c.Name, strings.Join(c.Refused, "; "))}
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// eachSet calls do for the sets of a phase, rrsets.MaxSets at once. After an error no further set begins; it returns the
+// first, when all calls have ended.
+func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, set []write) error) error {
+	group := errgroup.Group{}
+	group.SetLimit(rrsets.MaxSets)
+	var failed atomic.Bool
+	for _, set := range phase {
+		if failed.Load() {
+			break
+		}
+		group.Go(func() error {
+			if failed.Load() {
+				return nil
+			}
+			err := do(ctx, set)
+			if err != nil {
+				failed.Store(true)
+			}
+			return err
+		})
+	}
+	return group.Wait()
 }
 
 // write is a Reversal, or half of a Reversal: a deletion to free a name for another namespace, or the later creation.
@@ -112,9 +151,9 @@ type write struct {
 	counts bool // as a written Record
 }
 
-// orderSets returns the change sets in order. If split, the first sets delete Records, to free names for other
-// namespaces.
-func (p *Plan) orderSets(split bool) (out [][]write) {
+// orderSets returns the change sets in order, by phases. The sets of a phase are of one namespace, and in any order. If
+// split, the first phases delete Records, to free names for other namespaces.
+func (p *Plan) orderSets(split bool) (out [][][]write) {
 	type phase struct {
 		last      bool
 		namespace string
@@ -157,7 +196,7 @@ func (p *Plan) orderSets(split bool) (out [][]write) {
 		return -1
 	})
 	for _, at := range order {
-		out = append(out, rrsets.Pages(groups[at], func(w write) *rrsets.Change { return &w.change })...)
+		out = append(out, rrsets.Pages(groups[at], func(w write) *rrsets.Change { return &w.change }))
 	}
 	return out
 }
@@ -215,8 +254,13 @@ func isFreed(one refusal.Refusal) bool {
 
 // isOfZone reports whether a refusal is by the rules or data of a zone, or for a name in no zone or another.
 func isOfZone(one refusal.Refusal) bool {
-	return strings.HasPrefix(one.Rule, "S2.") || strings.HasPrefix(one.Rule, "S4.") || one.Reason == v1alpha1.ReasonNotDelegated ||
-		one.Reason == metav1.CauseTypeForbidden && one.Field == "spec.domainName" || isFreed(one)
+	switch one.Reason {
+	case v1alpha1.ReasonDelegationWithdrawn, v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonBelowZoneCut:
+		return true
+	case metav1.CauseTypeForbidden:
+		return one.Field == "spec.domainName"
+	}
+	return strings.HasPrefix(one.Rule, "S2.") || strings.HasPrefix(one.Rule, "S4.") || isFreed(one)
 }
 
 // replanWrite returns nil for a Record as wanted, by another revert, and refuses a Record with a new spec.

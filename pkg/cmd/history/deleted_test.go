@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -174,5 +175,70 @@ func TestRevert_ofADeletedZone_inSteps(t *testing.T) {
 	must.Succeed(t, r.Run(t.Context(), makePlan(r)))
 	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) {
 		t.Errorf("after all steps\n%s\nwant\n%s", got, text)
+	}
+
+	// Two at once, by plans of the same moment.
+	w.prune("mallory")
+	plans := []*history.Plan{makePlan(r), makePlan(r)}
+	var wait sync.WaitGroup
+	for _, plan := range plans {
+		wait.Go(func() {
+			r := &history.Reader{Client: w.up.KubizoneV1alpha1()}
+			if err := r.Run(t.Context(), plan); err != nil {
+				t.Errorf("at once: %v", err)
+			}
+		})
+	}
+	wait.Wait()
+	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) {
+		t.Errorf("after two at once\n%s\nwant\n%s", got, text)
+	}
+}
+
+// A tenant takes back its child zone after the loss of its namespace, by the rule of the zone above, and its Records
+// there. A Zone without retention leaves nothing.
+func TestRevert_ofATenantsNamespace(t *testing.T) {
+	w := newWorld(t, "above.test", "platform")
+	zone := w.readZone()
+	zone.Spec.Delegations = append(zone.Spec.Delegations, v1alpha1.DelegationRule{Namespace: "team", Zones: []string{"team"},
+		Records: []v1alpha1.RecordDelegation{{Pattern: "shop"}}})
+	must.Get(w.up.KubizoneV1alpha1().Zones("platform").Update(t.Context(), zone, metav1.UpdateOptions{}))(t)
+	zones := w.up.KubizoneV1alpha1().Zones("team")
+	child := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "child"}, Spec: v1alpha1.ZoneSpec{DomainName: "team.above.test.",
+		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.54"}}},
+		Delegations: []v1alpha1.DelegationRule{{Namespace: "team", Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}}}}}
+	silent := child.DeepCopy()
+	must.Get(zones.Create(t.Context(), child, metav1.CreateOptions{}))(t)
+	w.putRecord("tina", "team", "shop", "shop", "192.0.2.7", nil)
+	w.putRecord("tina", "team", "www", "www.team", "192.0.2.8", nil)
+	text, before := w.readEntries(), time.Now()
+	time.Sleep(1100 * time.Millisecond) // times of steps are in seconds
+	w.zone = &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "child"}, Status: v1alpha1.ZoneStatus{FQDN: "team.above.test."}}
+	api := w.makeClient("ns-controller", nil)
+	for _, object := range []string{"shop", "www"} {
+		must.Succeed(t, api.KubizoneV1alpha1().Records("team").Delete(t.Context(), object, metav1.DeleteOptions{}))
+	}
+	w.deleteZone(api, "team")
+	w.zone = zone
+	for _, line := range []string{"revert -n team team.above.test --deleted --yes",
+		"revert -n team above.test --yes --to " + before.UTC().Format(time.RFC3339)} {
+		if out, code := w.runLine("tina", line); code != 0 {
+			t.Errorf("%s: code %d: %s", line, code, out)
+		}
+	}
+	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) {
+		t.Errorf("the zone above\n%s\nwant\n%s", got, text)
+	}
+	www := must.Get(w.up.KubizoneV1alpha1().Records("team").Get(t.Context(), "www", metav1.GetOptions{}))(t)
+	if www.Status.ZoneRef == nil || www.Status.ZoneRef.Name != "child" {
+		t.Errorf("%+v", www.Status)
+	}
+
+	silent.Name, silent.Spec.DomainName, silent.Spec.HistoryRetention = "silent", "silent.test.", &metav1.Duration{}
+	must.Get(zones.Create(t.Context(), silent, metav1.CreateOptions{}))(t)
+	must.Succeed(t, zones.Delete(t.Context(), "silent", metav1.DeleteOptions{}))
+	out, code := w.runLine("tina", "revert -n team silent.test --deleted")
+	if code == 0 || !strings.Contains(out, "no deleted Zone silent.test.") {
+		t.Errorf("without retention: code %d: %s", code, out)
 	}
 }
