@@ -213,7 +213,7 @@ func (o *options) openFiles() (server.Backend, error) {
 	return backend, nil
 }
 
-// judgeSecrets rejects missing secrets, with which no client could sign, and empty secrets, with which any client
+// judgeSecrets rejects missing secrets, as no client could sign without a secret, and empty secrets, as any client
 // could.
 func (o *options) judgeSecrets() error {
 	if len(o.secretFiles) == 0 {

@@ -35,8 +35,8 @@ const (
 	refusedInterval                          = 10 * time.Second
 	actionHide, actionTake                   = "Hide", "Take"
 	maxNote                                  = 1024
-	// maxQueued and queuedRate (a second) bound Events, because admission uses the same client. The object's status has
-	// the message of a dropped Event.
+	// maxQueued bounds waiting Events, and queuedRate the Events written a second, because admission uses the same
+	// client. The object's status has the message of a dropped Event.
 	maxQueued  = 1000
 	queuedRate = 10
 	maxRefused = 1000
@@ -60,7 +60,7 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 		refused: cache.NewLRUExpireCache(maxRefused)}
 }
 
-// queuedEvent is an Event to write. If find is not nil, it looks up the object; an empty name drops the Event.
+// queuedEvent is an Event to write. find, if not nil, looks up the object; an empty name drops the Event.
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
@@ -70,7 +70,7 @@ type queuedEvent struct {
 }
 
 // eventQueue has a queue for each namespace, served in turn. Beyond maxQueued, a new Event replaces the last Event of
-// the longest queue, if that queue has at least two Events more than the new Event's; otherwise the new Event is
+// the longest queue, if that queue has at least two Events more than the new Event's queue; otherwise the new Event is
 // dropped.
 type eventQueue struct {
 	mu      sync.Mutex
@@ -132,8 +132,8 @@ func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	return e, true
 }
 
-// announceWithdrawn reports when an object's grace period ends, or its cancellation if endsAt is 0 (S2.12, S3.5). The
-// reference has no resourceVersion, so an object's Events form a series.
+// announceWithdrawn reports the end of an object's grace period, or that rules allow the object again if endsAt is 0
+// (S2.12, S3.5). The reference has no resourceVersion, so an object's Events form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
 		return
@@ -172,7 +172,7 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: action, note: note})
 }
 
-// isRepeated reports whether the Event is in refused, and else adds it.
+// isRepeated reports whether the Event was written within refusedInterval. If not, isRepeated remembers the Event.
 func (a *announcer) isRepeated(event string) bool {
 	_, again := a.refused.Get(event)
 	if !again {
@@ -251,7 +251,7 @@ func (a *announcer) announceStalled(o *v1alpha1.Zone, reason, message string) {
 		zone: o})
 }
 
-// announceHeld reports a hold of deliveries, or its end (S7.5).
+// announceHeld reports that deliveries of a Zone are held after a mass deletion (S7.5).
 func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 	settled := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil {

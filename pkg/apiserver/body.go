@@ -46,7 +46,7 @@ func checkBodies(handler http.Handler) http.Handler {
 		if body := boundBody(r.Body, info.Resource, contentType); body.isYAML || info.Resource != "deliveries" {
 			r.Body = body
 		}
-		if info.Verb == "patch" && info.Subresource != "scale" { // a Scale, not a cluster
+		if info.Verb == "patch" && info.Subresource != "scale" { // the body is a Scale
 			r = kind.KeepPatch(r, types.PatchType(mediaOf(contentType)))
 		}
 		handler.ServeHTTP(w, r)

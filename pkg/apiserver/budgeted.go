@@ -34,8 +34,8 @@ type asked struct {
 	before, after sized
 }
 
-// An update that removes a quarter of an object always passes: an object of 96 KiB allows two dozen such updates, not
-// one for each octet.
+// An update that removes 1/shrinks of an object always passes. So a namespace beyond its budget can shrink an object of
+// 96 KiB two dozen times, not octet by octet.
 const shrinks = 4
 
 type budgetJudge struct {
@@ -47,8 +47,8 @@ type budgetJudge struct {
 //
 //   - deletions, and updates that shrink the object enough;
 //   - updates without a change, which write nothing;
-//   - finalizers, so that a zone can be delivered;
-//   - dnssec, so that a rollover of DS does not wait for a busy tenant.
+//   - the subresource finalizers, so that a zone can be delivered;
+//   - the subresource dnssec, so that a rollover of DS does not wait for a busy tenant.
 //
 // A status is charged but not counted as stored: controllers must report, and S5.10 bounds its size. No Role of a
 // namespace grants status, finalizers or dnssec (S8.3, S12.2), so tenants cannot evade their budget.

@@ -46,8 +46,8 @@ type quotaReturn struct {
 	keys layout.Keys
 }
 
-// returnQuota returns the quota of Records that were not created, as upstream's quota controller takes minutes. The
-// count never falls below the existing Records.
+// returnQuota subtracts Records that were not created from the used quota, as Kubernetes' quota controller takes
+// minutes. The used quota never falls below the existing Records.
 func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)
 	present, err := q.etcd.Get(ctx, q.keys.Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())

@@ -31,8 +31,8 @@ func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Re
 		schema.GroupVersionResource
 		storage rest.Storage
 	}{
-		{authenticationv1.SchemeGroupVersion.WithResource("selfsubjectreviews"), subjectReviews{}},
-		{authorizationv1.SchemeGroupVersion.WithResource("selfsubjectaccessreviews"), accessReviews{authorizer}},
+		{authenticationv1.SchemeGroupVersion.WithResource("selfsubjectreviews"), newSubjectReviews()},
+		{authorizationv1.SchemeGroupVersion.WithResource("selfsubjectaccessreviews"), newAccessReviews(authorizer)},
 	} {
 		group := genericapiserver.NewDefaultAPIGroupInfo(review.Group, registry.Scheme, registry.ParameterCodec, registry.Codecs)
 		group.VersionedResourcesStorageMap[review.Version] = map[string]rest.Storage{review.Resource: review.storage}

@@ -55,12 +55,12 @@ type Delegated struct {
 	ACME           ACME
 	Budgets        budget.Limits
 	History        history.Config
-	// PeerCertFile is the certificate of the etcd in this process among its peers; "": none.
+	// PeerCertFile is the peer certificate of the etcd member in this process; "": none.
 	PeerCertFile string
 }
 
 const (
-	// With client-go's defaults (5, 10) admission's requests of absent namespaces would queue for seconds.
+	// With client-go's defaults (5, 10) admission's requests for absent namespaces would queue for seconds.
 	coreQPS, coreBurst = 50, 100
 	// authenticationTimeout makes an unresponsive kube-apiserver an error at startup.
 	authenticationTimeout = 10 * time.Second
@@ -132,11 +132,16 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	if err := d.SecureServing.ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
 	}
-	if d.Traces != nil {
-		config.TracerProvider = d.Traces
-		config.LoopbackClientConfig.Wrap(tracing.WrapperFor(d.Traces))
-	}
+	recordSpans(config, d.Traces)
 	return nil
+}
+
+// recordSpans does nothing without a provider.
+func recordSpans(config *genericapiserver.Config, traces tracing.TracerProvider) {
+	if traces != nil {
+		config.TracerProvider = traces
+		config.LoopbackClientConfig.Wrap(tracing.WrapperFor(traces))
+	}
 }
 
 // writesDelivery reports whether a request writes the state of deliveries, signing or TSIG names. Full rights in a

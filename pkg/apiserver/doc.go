@@ -7,16 +7,16 @@
 //
 //	A1. The ledger (pkg/ledger) decides every write of a Zone, Record or Delegation. No other API path writes their
 //	    keys.
-//	A2. zones/entries and zones/changes serve the Zone's serial in etcd, or a later one (S7.1). Content that does not
-//	    match its hash is never served.
+//	A2. zones/entries and zones/changes serve the content at the Zone's serial in etcd, or a later serial (S7.1).
+//	    Content that does not match its hash is never served.
 //	A3. Without kube-apiserver (standalone), clients with a certificate of group system:masters may do everything.
 //	    Others get 403, except on health and version paths. Core discovery, SelfSubjectReview and
 //	    SelfSubjectAccessReview are served too.
 //	A4. No object has a TTL, and an undecodable object cannot be deleted: both would bypass the ledger.
 //	A5. On shutdown /readyz fails, accepted requests finish, and each connection closes with its next response.
 //	A6. Behind kube-apiserver (delegated), kube-apiserver authenticates and authorizes. Request headers name a user
-//	    only if the client's certificate has an allowed name. An empty list allows none. Anonymous clients reach only
-//	    health paths.
+//	    only if the client's certificate has an allowed name. An empty list of allowed names allows no certificate.
+//	    Anonymous clients reach only health paths.
 //	A7. A delegated server's /readyz names each missing RBAC permission.
 //	A8. Until /readyz has passed once, requests for objects get 503 with Retry-After.
 //

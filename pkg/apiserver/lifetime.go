@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/inprocess"
 )
 
-// refuseEarly implements A8. Before the server is ready, admission would answer 403, which clients do not retry, and
-// decisions would miss classes and namespace labels. A Service may still route to a restarted container.
+// refuseEarly answers 503 until the server is ready (A8). Earlier, admission would answer 403, which clients do not
+// retry, and decisions would miss classes and namespace labels. A Service may still route to a restarted container.
 func (s *Server) refuseEarly(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())

@@ -35,14 +35,14 @@ type Metrics struct {
 	// listGone lists deleted namespaces with objects here; false if unknown.
 	listGone     func() ([]string, bool)
 	certificates inventory.Certificates
-	// replicas lists those of other processes; nil without Leases.
+	// replicas lists the replicas of other processes; nil without Leases.
 	replicas func() ([]heartbeat.Replica, error)
-	// rooms have the keys of each room, -1 if unknown.
+	// rooms has the number of keys in each room (a key prefix in etcd), -1 if unknown.
 	rooms map[string]*atomic.Int64
 }
 
-// rooms of keys to count have the kind of work that waits in them, or "".
-var rooms = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "withdrawn": "withdrawal", "orphans": "adoption"}
+// rooms lists rooms to count, with the kind of work that waits there, or "".
+var rooms = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "orphans": "adoption"}
 
 var _ metrics.StableCollector = (*Metrics)(nil)
 
@@ -125,7 +125,7 @@ var certificateDesc = metrics.NewDesc("kubizone_certificate_expiry_timestamp_sec
 var processDesc = metrics.NewDesc("kubizone_process_working", "1 while a replica of a process renews its Lease, 0 after the process "+
 	"ended; none without a Lease.", []string{"process"}, nil, metrics.BETA, "")
 var waitingDesc = metrics.NewDesc("kubizone_work_waiting", "Work that waits in etcd, of all servers: cascades, cuts that a parent zone "+
-	"has not counted, withdrawn rules in their period, and adoptions of objects in no zone, each under one or two keys.",
+	"has not counted, and adoptions of objects in no zone, each under one or two keys.",
 	[]string{"kind"}, nil, metrics.BETA, "")
 
 // DescribeWithStability implements metrics.StableCollector.
@@ -164,12 +164,12 @@ func (m *Metrics) collectProcesses(found chan<- metrics.Metric) {
 	if m.replicas == nil {
 		return
 	}
-	replicas, _ := m.replicas() // after an error those of the last look
+	replicas, _ := m.replicas() // after an error, those of the last read
 	working := map[string]float64{}
 	for _, one := range replicas {
 		working[one.Process] = 1
 		if one.Ended {
-			working[one.Process] = 0 // all have
+			working[one.Process] = 0 // all replicas have
 		}
 	}
 	for process, value := range working {

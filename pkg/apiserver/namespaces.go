@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apiserver/pkg/warning"
 	coreinformers "k8s.io/client-go/informers/core/v1"
 	listers "k8s.io/client-go/listers/core/v1"
@@ -53,7 +54,7 @@ func (n *namespaces) budgetOf(name string) string {
 	return ""
 }
 
-// listGone returns the absent namespaces; false until Namespaces are listed.
+// listGone returns the names without a Namespace; false until Namespaces are listed.
 func (n *namespaces) listGone(names []string) (gone []string, known bool) {
 	if n.lister == nil {
 		return nil, true
@@ -81,4 +82,17 @@ func (n *namespaces) warnOfAbsent(ctx context.Context, after, before []string) {
 func (n *namespaces) isTerminating(name string) bool {
 	found := n.find(name)
 	return found != nil && found.DeletionTimestamp != nil
+}
+
+// began returns the creation of a namespace in Unix seconds, 0 standalone. A terminating namespace has none: the server
+// may not know its successor yet.
+func (n *namespaces) began(name string) (int64, error) {
+	if n.lister == nil {
+		return 0, nil
+	}
+	if found := n.find(name); found != nil && found.DeletionTimestamp == nil {
+		return found.CreationTimestamp.Unix(), nil
+	}
+	return 0, apierrors.NewTimeoutError(fmt.Sprintf("namespace %q is not known here, or is being deleted: please try again after its "+
+		"creation", name), 1)
 }

@@ -48,3 +48,22 @@ func TestNamespaces_terminate_S2_6(t *testing.T) {
 		}
 	}
 }
+
+// A namespace begins at its creation. An absent or terminating one has no begin, and standalone none has a bound.
+func TestNamespaces_begin_S7_14(t *testing.T) {
+	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	at := metav1.Unix(1000, 0)
+	for _, meta := range []metav1.ObjectMeta{{Name: "stays", CreationTimestamp: at},
+		{Name: "goes", CreationTimestamp: at, DeletionTimestamp: &at}} {
+		must.Succeed(t, indexer.Add(&corev1.Namespace{ObjectMeta: meta}))
+	}
+	cluster, standalone := namespaces{lister: listers.NewNamespaceLister(indexer)}, namespaces{}
+	for namespace, want := range map[string]int64{"stays": 1000, "goes": 0, "gone": 0} {
+		if got, err := cluster.began(namespace); got != want || (err == nil) != (want > 0) {
+			t.Errorf("%s began %d: %v", namespace, got, err)
+		}
+		if got, err := standalone.began(namespace); got != 0 || err != nil {
+			t.Errorf("%s began %d standalone: %v", namespace, got, err)
+		}
+	}
+}

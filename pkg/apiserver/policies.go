@@ -40,8 +40,9 @@ type policyClient[L runtime.Object] interface {
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// informWhereServed registers a kind's informer. After the kind was served once, "not found" from an older
-// kube-apiserver is an error, and policies stay in force.
+// informWhereServed registers an informer of a kind that kube-apiserver may not serve. The informer has no objects
+// until the kind is served. Later, a list answered by "not found", as by an older kube-apiserver during a rollback, is
+// an error: the informer keeps its objects, so that policies stay in force.
 func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory, pause time.Duration, kind runtime.Object, none L,
 	of func(kubernetes.Interface) policyClient[L]) {
 	factory.InformerFor(kind, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {

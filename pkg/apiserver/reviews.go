@@ -32,17 +32,13 @@ func addReviews(scheme *runtime.Scheme) {
 		&authorizationv1.SelfSubjectAccessReview{})
 }
 
-type subjectReviews struct{}
+type subjectReviews struct{ kind.Resource }
 
 var _ rest.Creater = subjectReviews{}
 
-func (subjectReviews) New() runtime.Object { return &authenticationv1.SelfSubjectReview{} }
-
-func (subjectReviews) GetSingularName() string { return "selfsubjectreview" }
-
-func (subjectReviews) NamespaceScoped() bool { return false }
-
-func (subjectReviews) Destroy() {}
+func newSubjectReviews() subjectReviews {
+	return subjectReviews{kind.NewResource(&authenticationv1.SelfSubjectReview{}, "selfsubjectreview", false)}
+}
 
 func (subjectReviews) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
 	runtime.Object, error) {
@@ -66,17 +62,16 @@ func (subjectReviews) Create(ctx context.Context, object runtime.Object, validat
 
 // accessReviews implements SelfSubjectAccessReview without selectors, which a standalone server's authorizer does not
 // read.
-type accessReviews struct{ authorizer authorizer.Authorizer }
+type accessReviews struct {
+	kind.Resource
+	authorizer authorizer.Authorizer
+}
 
 var _ rest.Creater = accessReviews{}
 
-func (accessReviews) New() runtime.Object { return &authorizationv1.SelfSubjectAccessReview{} }
-
-func (accessReviews) GetSingularName() string { return "selfsubjectaccessreview" }
-
-func (accessReviews) NamespaceScoped() bool { return false }
-
-func (accessReviews) Destroy() {}
+func newAccessReviews(by authorizer.Authorizer) accessReviews {
+	return accessReviews{kind.NewResource(&authorizationv1.SelfSubjectAccessReview{}, "selfsubjectaccessreview", false), by}
+}
 
 func (a accessReviews) Create(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
 	runtime.Object, error) {

@@ -84,7 +84,7 @@ type Server struct {
 	budgets   *budget.Budgets // nil: no budgets
 	sender    *history.Sender // nil: none
 	announcer announcer
-	// core is kube-apiserver's client, or nil without quotas.
+	// core is a client of kube-apiserver, or nil without quotas.
 	core       kubeclient.Interface
 	closing    sync.Once
 	namespaces namespaces
@@ -135,7 +135,7 @@ func connectEtcd(ctx context.Context, config *genericapiserver.RecommendedConfig
 		Notify:       func(o *v1alpha1.Zone, notices []law.Notice) { s.announcer.announceNotices(o, notices) },
 		Withdrawn:    func(o metav1.Object, at int64, message string) { s.announcer.announceWithdrawn(o, at, message) },
 		Now:          Faults.Now, Fault: Faults.At,
-		HistoryRetention: kept.Retention, Quota: s.keeper.Quota,
+		HistoryRetention: kept.Retention, Quota: s.keeper.Quota, Traces: config.TracerProvider,
 	}
 	if kept.To != "" {
 		if s.sender, err = history.NewSender(kept.To); err != nil {
@@ -162,7 +162,7 @@ type storageOptions struct {
 type ACME struct {
 	// Serve enables the group acme.kubi.zone.
 	Serve bool
-	// ClusterIssuers are namespaces whose solvers may solve challenges of ClusterIssuers.
+	// ClusterIssuers lists the namespaces of cert-managers that may solve challenges of their ClusterIssuers.
 	ClusterIssuers []string
 }
 
@@ -283,7 +283,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		stop()
 		return err
 	}
-	past := history.Reader{Ledger: s.ledger, Records: records}
+	past := history.Reader{Ledger: s.ledger, Records: records, Began: s.namespaces.began}
 	s.announcer.lastChange = past.LastChange
 	if err := zone.AddStorage(paths, zone.Config{
 		Scheme:        registry.Scheme,
@@ -346,8 +346,8 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	groups := []*genericapiserver.APIGroupInfo{&group, &serverGroup}
 	if of.acme.Serve {
 		solver := newGroup(acme.GroupName)
-		solver.VersionedResourcesStorageMap[acme.SchemeGroupVersion.Version] = map[string]rest.Storage{acme.Resource: &acmesolver.REST{
-			Config: acmesolver.Config{Writer: writer, Authorizer: s.authorizer, ClusterIssuers: of.acme.ClusterIssuers}}}
+		solver.VersionedResourcesStorageMap[acme.SchemeGroupVersion.Version] = map[string]rest.Storage{acme.Resource: acmesolver.NewREST(
+			acmesolver.Config{Writer: writer, Authorizer: s.authorizer, ClusterIssuers: of.acme.ClusterIssuers})}
 		groups = append(groups, &solver)
 	}
 	if err := s.generic.InstallAPIGroups(groups...); err != nil {

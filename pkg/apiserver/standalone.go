@@ -21,6 +21,7 @@ import (
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+	"k8s.io/component-base/tracing"
 
 	"kubi.zone/kubizone/pkg/apis/kubizone/install"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
@@ -49,6 +50,8 @@ type Config struct {
 	// Budgets apply to namespaces without an override; nil: no limits.
 	Budgets *budget.Limits
 	History history.Config
+	// Traces records requests and their consequences; nil: none.
+	Traces tracing.TracerProvider
 
 	plain bool
 }
@@ -70,7 +73,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := applyStandalone(&config.Config, cfg.ClientCA); err != nil {
 		return nil, err
 	}
+	recordSpans(&config.Config, cfg.Traces)
 	etcd := etcdOptions(registry, cfg.Etcd)
+	etcd.StorageConfig.Transport.TracerProvider = config.TracerProvider
 	s, err := connectEtcd(ctx, config, etcd, cfg.Budgets, cfg.History)
 	if err != nil {
 		return nil, err

@@ -39,9 +39,10 @@ import (
 	"kubi.zone/kubizone/pkg/pki"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/store"
 )
 
-// startBareServer serves only authentication and authorization.
+// startBareServer serves only authentication and authorization. It returns after the server's start hooks.
 func startBareServer(t *testing.T) (url string, us *pki.Bundle) {
 	t.Helper()
 	us = must.Get(pki.Open(t.TempDir(), pki.Hosts("127.0.0.1"), time.Now()))(t)
@@ -61,7 +62,13 @@ func startBareServer(t *testing.T) (url string, us *pki.Bundle) {
 			t.Error(err)
 		}
 	})
-	return "https://" + listener.Addr().String(), us
+	url = "https://" + listener.Addr().String()
+	client := makeHTTPClient(t, us, us.AdminCert, us.AdminKey)
+	store.Eventually(t, "the server is ready", func() bool {
+		code, _ := getPage(t, client, url+"/readyz")
+		return code == http.StatusOK
+	})
+	return url, us
 }
 
 func makeHTTPClient(t *testing.T, us *pki.Bundle, cert, key []byte) *http.Client {
@@ -219,10 +226,10 @@ func TestReviews_sayWhoAUserIsAndMay(t *testing.T) {
 // A3: the authorizer gets every attribute of the review.
 func TestReviews_askTheAuthorizer(t *testing.T) {
 	var asked authorizer.Attributes
-	review := accessReviews{authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	review := newAccessReviews(authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 		asked = a
 		return authorizer.DecisionDeny, "because", errors.New("not all was read")
-	})}
+	}))
 	jane := &user.DefaultInfo{Name: "jane"}
 	answer, err := review.Create(request.WithUser(t.Context(), jane), &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: "n", Verb: "v", Group: "g", Resource: "r", Subresource: "s", Name: "o"},

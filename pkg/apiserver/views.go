@@ -31,21 +31,20 @@ import (
 // views serves zones/entries and zones/changes (A2).
 type views struct {
 	set *zoneview.Set
-	// frozen returns the reason why a zone (by UID) is frozen, or nil.
+	// frozen returns the reason why a zone (by UID) is frozen, its content unproven, or nil.
 	frozen func(uid string) error
 	// stored returns a zone's steps (changes between serials) from a serial to step n in etcd's journal, and the
 	// content state at the serial, or journal.ErrTrimmed if the journal begins later.
 	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
-	// journal returns all steps up to step n, likewise.
+	// journal returns all steps up to step n, and the content state before them.
 	journal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
-	// left returns an ended zone's content since a serial, or journal.ErrTrimmed if the serial is unknown or the
-	// content withdrawn.
+	// left returns the RRsets of an ended zone since a serial, or journal.ErrTrimmed if they are unknown or withdrawn.
 	left func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error)
 }
 
 var _ zone.Views = views{}
 
-// Snapshot waits until the zone in memory has the step of object, just read from etcd, and returns the zone.
+// Snapshot returns the zone in memory, once it has the step of object, just read from etcd.
 func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
 	uid, wanted := string(object.UID), uint64(object.Status.ContentGeneration)
 	// A frozen zone is served if proven at this step.
@@ -151,7 +150,7 @@ func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Ser
 		}
 	}
 	for _, row := range left.Rows {
-		if owner, err := row.Owner.In(fqdn); err == nil { // else no answer had that name
+		if owner, err := row.Owner.In(fqdn); err == nil { // otherwise no server had that name
 			entries[dns.Entry{Name: owner, Type: row.Type}] = true
 		}
 	}

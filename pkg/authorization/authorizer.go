@@ -27,7 +27,7 @@ type Config struct {
 	Client authorizationclient.AuthorizationV1Interface
 	// AllowCacheTTL and DenyCacheTTL bound the age of cached answers; 0 disables the cache.
 	AllowCacheTTL, DenyCacheTTL time.Duration
-	// RetryBackoff is for reviews of a busy cluster. Steps is at least 1.
+	// RetryBackoff delays the retries of a failed review. Steps is at least 1.
 	RetryBackoff wait.Backoff
 	// AlwaysAllowGroups need no review.
 	AlwaysAllowGroups []string

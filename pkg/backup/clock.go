@@ -58,9 +58,9 @@ func (c Clock) advance(from, most, step uint64) uint64 {
 	return to + (uint64(c.Now.UnixMilli())%step+step-to%step)%step
 }
 
-// serial returns the first serial of a restored zone; last is 0 for a zone without serial. The advance takes at most
-// half of the serials until last, or today's serial, is ahead again: the next change of the zone would use that serial.
-// limited is true if the advance is therefore shorter than the age.
+// serial returns the first serial of a restored zone; last is 0 for a zone without serial. A long advance could make
+// last, or today's serial, count as ahead again (RFC 1982): the next change of the zone would use that serial. So the
+// advance takes at most half of the way there. limited is true if the advance is therefore shorter than the age.
 func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	today, _ := law.NextSerial(0, c.Now, nil, nil)
 	next, _ := law.NextSerial(last, c.Now, nil, nil)

@@ -111,7 +111,7 @@ func Verify(backup string) (*Manifest, error) {
 	return m, nil
 }
 
-// readContents counts objects in the snapshot, as a server would answer for another moment.
+// readContents counts the objects in the snapshot itself, since a server would answer for another moment.
 func (m *Manifest) readContents(path string) error {
 	keys := layout.Keys{Prefix: apiserver.Prefix}
 	zones, records := map[string]bool{}, map[string]bool{}

@@ -3,9 +3,10 @@
 
 // Package cmd is the command line of kubizone, the program of servers and of the store.
 //
-// Guarantees: (1) a word of the client ends with exit code 2, and prints the command of kubectl-kubizone to type.
+// Guarantees: (1) a command of the client, kubectl-kubizone, ends with exit code 2 here, and prints the command line to
+// type.
 //
-// Out of scope: the client, which package client has; errors, exit codes and the log, which package program has.
+// Out of scope: the client (package client); errors, exit codes and the log (package program).
 //
 // Read kubizone.go.
 package cmd

@@ -58,7 +58,7 @@ kubizone asks, plans, imports and verifies.`,
 	return p
 }
 
-// clientWords are the commands of kubectl-kubizone, which this program does not link.
+// clientWords are the commands of kubectl-kubizone, not linked into this program.
 var clientWords = []string{"apply", "blame", "console", "diff", "doctor", "explain", "export", "import", "lint", "log", "may", "names",
 	"plan", "revert", "review", "show", "status", "tree", "updatekey", "verify", "who", "why"}
 
@@ -83,7 +83,7 @@ func redirectWord(word string) *cobra.Command {
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@=,%+-]+$`)
 
-// quote returns an argument as a shell reads it.
+// quote returns an argument quoted for a shell.
 func quote(argument string) string {
 	if plain.MatchString(argument) {
 		return argument

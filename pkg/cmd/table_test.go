@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -119,6 +120,30 @@ func TestClient_isOneGrammar(t *testing.T) {
 	for _, command := range client.New().Commands() {
 		if command.Flags().Lookup("output") != nil && !read[command.Name()] {
 			t.Errorf("%s has -o: write a row for it into readingRows", command.Name())
+		}
+	}
+}
+
+// Every command that reads ends within its --request-timeout, with the next step, if the API does not answer.
+func TestClient_endsWithoutAnAnswer(t *testing.T) {
+	files := writeHostile(t)
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else the server does not see the client leave
+		<-r.Context().Done()
+	}))
+	t.Cleanup(silent.Close)
+	kubeconfig := writeKubeconfig(t, silent.URL)
+	for row := range readingRows {
+		var arguments []string
+		for _, word := range strings.Fields(row) {
+			arguments = append(arguments, files.Replace(word))
+		}
+		if slices.Contains([]string{"doctor", "explain", "lint"}, arguments[0]) {
+			continue
+		}
+		code, out, stderr := runOn(output.Screen{}, append(arguments, "--kubeconfig", kubeconfig, "--request-timeout=100ms")...)
+		if code != 2 || !strings.Contains(stderr, "kubectl kubizone doctor finds the cause") {
+			t.Errorf("%s: exit code %d\n%s%s", row, code, out, stderr)
 		}
 	}
 }

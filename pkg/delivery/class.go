@@ -35,7 +35,7 @@ type Zone struct {
 	// Tenant has a share of the workers of each class.
 	Tenant  string
 	Classes []string
-	// Former are other classes to remove the zone from. The Loop itself remembers earlier Classes.
+	// Former are other classes that still have the zone, to remove it from. The Loop itself remembers earlier Classes.
 	Former []string
 	// Expelled are former classes that lose the zone at once. Other former classes keep it until all of Classes have
 	// it.

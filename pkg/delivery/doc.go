@@ -13,11 +13,12 @@
 // Beside them: the kinds of providers, and dial, which bounds their connections.
 //
 // Guarantees of all together: (1) A provider gets one plan of a zone at a time, and never an older plan after a later
-// one: a fence precedes every write. (2) Data written by others is never removed. (3) A failed delivery is retried at a
-// known time or after a change; none is given up for good. (4) A slow or broken zone, class or record delays no other.
-// (5) RRsets possibly half written are known after every crash, and overwritten. (6) Without changes, nothing is
-// written, and only scheduled checks ask providers. (7) A zone that moves to another class is delivered there before
-// its removal from the former class. (8) A class delivers one zone of a name; another waits until the first is removed.
+// one, because before each write a fence checks for other workers. (2) Data written by others is never removed. (3) A
+// failed delivery is retried at a known time or after a change; none is given up for good. (4) A slow or broken zone,
+// class or record delays no other. (5) After every crash the state names the RRsets possibly half written, and the next
+// worker overwrites them. (6) Without changes, nothing is written, and only scheduled checks ask providers. (7) A zone
+// that moves to another class is delivered there before its removal from the former class. (8) Of zones with the same
+// name, a class delivers one; another zone waits until the first is removed.
 //
 // Out of scope: Kubernetes, and the origin of zones.
 //

@@ -18,7 +18,7 @@ const (
 	ReasonAuthenticationFailed Reason = "AuthenticationFailed"
 	ReasonSecretNotFound       Reason = "SecretNotFound"
 	ReasonInvalidConfiguration Reason = "InvalidConfiguration"
-	// ReasonValidationFailed is for data refused by the provider, or without a form there.
+	// ReasonValidationFailed means that the provider refuses the data, or has no representation for it.
 	ReasonValidationFailed Reason = "ValidationFailed"
 	ReasonZoneNotFound     Reason = "ZoneNotFound"
 	ReasonConflict         Reason = "Conflict"
@@ -29,7 +29,8 @@ const (
 	ReasonContentDiffers Reason = "ContentDiffers"
 )
 
-// CodeWhole is the Error.Code of a ContentDiffers after the server transferred the zone whole: no serial follows.
+// CodeWhole is the Error.Code of a ContentDiffers that lasts although the server has transferred the whole zone.
+// Another serial would not help, so none is given to the zone.
 const CodeWhole = "whole"
 
 // CodeSigned is the Error.Code of a SerialBehind proven by two signed answers (S6.11).
@@ -84,7 +85,7 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 
 var ErrCannotList = errors.New("the provider cannot list its data")
 
-// ErrNotProven means no known fault, but no proof of access yet. Users read a wrapping error.
+// ErrNotProven means that a health check found no fault, but no proof of access either. Errors that wrap it say more.
 var ErrNotProven = errors.New("the first zone shows it")
 
 var ErrFenced = errors.New("another worker delivers the zone")

@@ -11,14 +11,14 @@ import (
 type Outcome string
 
 const (
-	// OutcomeDelivered: everything in the class confirmed Serial, except the RRsets in Failed.
+	// OutcomeDelivered means that all servers of the class confirmed Serial, except the RRsets in Failed.
 	OutcomeDelivered Outcome = "Delivered"
 	OutcomePending   Outcome = "Pending"
 	// OutcomeFailed means a failure by State.Error. RRsets beyond Failed may be missing, too.
 	OutcomeFailed   Outcome = "Failed"
 	OutcomeDrifted  Outcome = "Drifted"
 	OutcomeCompared Outcome = "Compared"
-	// OutcomeRemoved: the zone is removed from the provider or retained there, and the state deleted.
+	// OutcomeRemoved means that the provider has removed or retained the zone, and the state is deleted.
 	OutcomeRemoved Outcome = "Withdrawn"
 )
 
@@ -29,7 +29,7 @@ type Event struct {
 	Serial  serial.Serial
 	State   State
 	Failed  []Failure
-	// First is the first failure after a success, Recovered the first success after a failure.
+	// First is true for the first failure after a success, Recovered for the first success after a failure.
 	First, Recovered bool
 	Proven           bool
 	OfClass          *Error

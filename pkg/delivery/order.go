@@ -58,7 +58,7 @@ func (o *WriteOrder) Forget(zone name.Name) {
 	delete(o.failed, zone)
 }
 
-// Divide splits changes into those at names without failed RRsets, to write first, and the others.
+// Divide splits changes: first has those at names without failed RRsets, last all others.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
 	for key, at := range o.Failed(zone) {

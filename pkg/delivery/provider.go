@@ -23,11 +23,11 @@ import (
 // with the context, and return errors as *Error.
 type Provider interface {
 	// Deliver brings plan.Zone to plan.Serial. It calls fence before every call that changes the provider, and returns
-	// an error of the fence unchanged. Every call ends within plan.CallTimeout; so does the wait for servers that fetch
-	// the zone. Deliver reports their serials and is called again. The report is valid beside an error, too.
+	// an error of the fence unchanged. Every call ends within plan.CallTimeout. So does the wait for servers that fetch
+	// the zone: Deliver reports their serials, and is called again. The report is valid beside an error, too.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Remove removes the RRsets that Deliver wrote, and no others: those in plan.All, and those that may be there in
-	// plan.Changes, with an empty After.
+	// Remove removes the RRsets that Deliver wrote, and no others. plan.All has those at the provider; plan.Changes has
+	// those possibly there, with an empty After.
 	Remove(ctx context.Context, plan Plan, fence Fence) (Report, error)
 	// Verify compares without side effects. The error wraps ErrCannotList if the provider cannot list its content. With
 	// ReasonInvalidConfiguration, Drift.Servers has the servers that left the class.
@@ -35,15 +35,15 @@ type Provider interface {
 	// Health returns nil if the provider answers and accepts the credentials. The error wraps ErrNotProven if the
 	// answer does not show that.
 	Health(ctx context.Context) error
-	// AskLast asks each server for the zone that it confirmed last. It returns the servers with an earlier serial, or
-	// without the zone: they may have lost other zones, too. A server is returned once until it confirms again. Nil if
-	// servers do not fetch zones.
+	// AskLast asks each server for the zone that it confirmed last. It returns the servers that now have an earlier
+	// serial or no such zone, since they may have lost other zones, too. A server is returned once until it confirms
+	// again. Nil if servers do not fetch zones.
 	AskLast(ctx context.Context) (lost []string)
 	Abilities() Abilities
 	Close() error
 }
 
-// Abilities are the differences between providers. A wrapper could hide optional interfaces.
+// Abilities are the differences between providers. They are data, since a wrapper could hide optional interfaces.
 type Abilities struct {
 	// Lists is true if Verify reads the whole zone, and reports foreign RRsets. Otherwise it asks only for the zone's
 	// RRsets.
@@ -119,15 +119,15 @@ type Plan struct {
 	Uncertain bool
 	// Delivered is true if an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
-	// Unconfirmed, of an Uncertain plan, names the RRsets refused or half written; nil if too many to list. Of all
-	// others in Changes, Before was confirmed. History has the changes of each serial since the earliest that may be at
-	// the provider; nil if unknown.
+	// Unconfirmed, of an Uncertain plan, names the RRsets refused or half written; nil if too many to list. For every
+	// other RRset in Changes, the provider has confirmed Before. History has the changes of each serial since the
+	// earliest that may be at the provider; nil if unknown.
 	Unconfirmed []RRsetKey
 	History     []dns.Change
-	// Forgotten is true if RRsets removed since an earlier delivery are unknown, so that All and Changes may lack
-	// RRsets of ours.
+	// Forgotten is true if the history no longer tells which RRsets were removed since an earlier delivery: the
+	// provider may have RRsets of ours that are missing in All and Changes.
 	Forgotten bool
-	// Named is true if Changes of a Forgotten plan names these RRsets nevertheless, without their data.
+	// Named is true if Changes of a Forgotten plan lists the removed RRsets nevertheless, without their data.
 	Named       bool
 	CallTimeout time.Duration
 	// Whole makes Verify compare the whole zone. Otherwise a provider with a query for each RRset may continue in the
@@ -182,7 +182,7 @@ func ParseRRsetKey(text string) (RRsetKey, error) {
 	return RRsetKey{n, t}, nil
 }
 
-// RRset has absolute names in presentation format. Without Data it is absent.
+// RRset has absolute names, and data in presentation format. Without Data the RRset does not exist.
 type RRset struct {
 	Name name.Name
 	Type rdata.Type
@@ -217,7 +217,7 @@ func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 type Change struct{ Before, After RRset }
 
 type Report struct {
-	// Confirmed is the serial that everything in the class has; 0 if unknown.
+	// Confirmed is the serial confirmed by all servers of the class, or by its single service; 0 if unknown.
 	Confirmed serial.Serial
 	// Servers has a row for each server, in the order of the class; empty for a single service.
 	Servers []Server
@@ -231,7 +231,7 @@ type Report struct {
 
 type Server struct {
 	Name string
-	// Serial is the server's; 0 for none or unknown.
+	// Serial is the server's serial of the zone; 0 for none or unknown.
 	Serial serial.Serial
 	Note   string
 	// Err is the reason why the server lacks the serial; nil if a fetch is expected. The message names the server.
@@ -252,7 +252,7 @@ const (
 	ContentNotCompared Content = "NotCompared"
 )
 
-// Alike compares all fields except Note and At.
+// Alike reports whether all fields except Note and At are equal.
 func (s Server) Alike(other Server) bool {
 	if s.Err == nil != (other.Err == nil) || s.Err != nil && s.Err.Message != other.Err.Message {
 		return false
@@ -276,7 +276,7 @@ type Drift struct {
 	Missing, Differing []RRset
 	// Unfit are RRsets that the provider cannot represent, or refuses: another delivery would not help.
 	Unfit []RRset
-	// Foreign are RRsets of others. They stay.
+	// Foreign are RRsets written by others. They stay.
 	Foreign []RRset
 	Servers []Server
 }

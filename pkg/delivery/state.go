@@ -21,8 +21,8 @@ type State struct {
 	// Zone is the zone's name at the provider; zero before the first call.
 	Zone   name.Name
 	Target string
-	// Serial is the last serial confirmed by everything in the class; 0 means none. Hash is that of its content; "" if
-	// some may have been removed since.
+	// Serial is the last serial confirmed by all servers of the class; 0 means none. Hash is the hash of its content,
+	// or "" if RRsets may have been removed since.
 	Serial serial.Serial
 	Hash   string
 	// SyncTime is the time of the confirmation, DriftCheckTime that of the last comparison, stored only with other
@@ -40,7 +40,8 @@ type State struct {
 	// Digests has RRsetKey.Digest of further refused RRsets, at most MaxDigests, ascending.
 	Digests []uint64
 	Error   *StateError
-	// Drifted is True until the repair, which is stored with the next other change. Drift may have only some RRsets.
+	// Drifted is True until the repair, which is stored with the next other change. Drift lists some of the RRsets if
+	// there are too many.
 	Ready, Drifted Condition
 	Drift          []RRsetKey
 	Request        string
@@ -60,7 +61,7 @@ const (
 
 func (s State) ServerNames() []string { return namesOf(s.Servers) }
 
-// Behind names failed servers, and servers without the latest serial confirmed, begun or asked for.
+// Behind returns the servers that failed, or whose serial precedes the latest serial confirmed, begun or asked for.
 func (s State) Behind() (names []string) {
 	goal := s.Serial
 	if s.Intent != nil && (goal == 0 || s.Intent.Serial.Ahead(goal)) {
@@ -81,8 +82,8 @@ func (s State) Behind() (names []string) {
 // change.
 type Intent struct {
 	Serial serial.Serial
-	// From is the earliest serial whose RRsets may be at the provider. 0 with a State.Serial means that more RRsets
-	// were refused than listed, so the whole zone is written.
+	// From is the earliest serial whose RRsets may be at the provider. If 0 beside a State.Serial, more RRsets were
+	// refused than listed, so the whole zone is written.
 	From serial.Serial
 	// Holder is the Config.Identity of the writing worker; "" means none.
 	Holder string
@@ -108,12 +109,13 @@ func (i *Intent) Same(other *Intent) bool {
 	return i.Serial == other.Serial && i.Holder == other.Holder
 }
 
-// Alike compares all fields except the time.
+// Alike reports whether all fields except the time are equal.
 func (i *Intent) Alike(other *Intent) bool {
 	return i.Same(other) && (i == nil || i.From == other.From && i.Unlisted == other.Unlisted && slices.Equal(i.RRsets, other.RRsets))
 }
 
-// Alike compares all fields except times, Version and Holder; of Asked only which servers are Behind.
+// Alike reports whether all fields except times, Version and Holder are equal; of Asked, only its effect on Behind
+// counts.
 func (s State) Alike(other State) bool {
 	return s.Zone == other.Zone && s.Target == other.Target && s.Serial == other.Serial && s.Hash == other.Hash &&
 		s.Intent.Alike(other.Intent) && s.Error.Alike(other.Error) &&
@@ -135,7 +137,7 @@ type StateError struct {
 	Time   time.Time
 }
 
-// Alike compares all fields except Time, Detail and Stored.
+// Alike reports whether all fields except Time, Detail and Stored are equal.
 func (e *StateError) Alike(other *StateError) bool {
 	if e == nil || other == nil {
 		return e == other

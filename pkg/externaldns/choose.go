@@ -24,7 +24,7 @@ type Candidate struct {
 	contract.Key
 	// Endpoint comes from external-dns or, if Asker is set, from the existing Record and other objects' targets.
 	Endpoint *contract.Endpoint
-	// Resource is that object; zero if unknown.
+	// Resource is the object that wants the RRset; zero if unknown.
 	Resource  Resource
 	Namespace string
 	// Asker is a namespace whose object external-dns names in place of this one; then KeepTargets needs the object's
@@ -84,8 +84,9 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ at, host name.Name }
 
-// findSources returns the objects behind the addresses of hosts. If an endpoint has several targets, those in the
-// existing Record map to that Record's object, others to the zero Resource.
+// findSources returns, for each address of a host, the object that the address comes from. An address that the host's
+// adopted Record already has comes from the object of this Record. Another address comes from the object of its
+// endpoint, but if the endpoint has several targets, its object is unknown: the zero Resource.
 func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -277,7 +278,7 @@ func (s Existing) Replaced(c *Candidate, wanted Wanted) (replaced []*v1alpha1.Re
 type choice struct {
 	answer   []*contract.Endpoint
 	reported []Candidate
-	// open has the places of candidates not admitted, in all namespaces, as a candidate must not hide another's.
+	// open has the name and namespace of each candidate not admitted: a candidate hides none of another namespace.
 	open map[place]bool
 	left []*v1alpha1.Record
 }

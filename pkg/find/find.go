@@ -22,7 +22,7 @@ import (
 // Search has the scope of a search.
 type Search struct {
 	API client.KubizoneV1alpha1Interface
-	// Namespace is searched if the user may not list all.
+	// Namespace is searched if the user may not list all namespaces.
 	Namespace string
 	// Everywhere is false after a refusal to list all namespaces.
 	Everywhere bool
@@ -91,7 +91,7 @@ func (s *Search) At(ctx context.Context, fqdn string) ([]v1alpha1.Record, error)
 // Lister is a List method of a client.
 type Lister[L runtime.Object] = func(context.Context, metav1.ListOptions) (L, error)
 
-// Each calls do for the objects of all namespaces, or if forbidden of the user's.
+// Each calls do for the objects of all namespaces, or if that is forbidden, of the user's namespace.
 func Each[L, T runtime.Object](ctx context.Context, s *Search, resource string, list func(namespace string) Lister[L],
 	options metav1.ListOptions, do func(T) error) (err error) {
 	if s.Everywhere {

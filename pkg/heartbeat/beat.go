@@ -24,7 +24,7 @@ const Places = 8
 
 const renewTimeout = 5 * time.Second
 
-// Beat renews a Lease of a process. Safe for one Run.
+// Beat renews a Lease of a process. Call Run once.
 type Beat struct {
 	Leases            coordinationclient.LeaseInterface
 	Process, Identity string

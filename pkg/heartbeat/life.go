@@ -21,7 +21,8 @@ import (
 // LabelProcess of a Lease has the name of the process.
 const LabelProcess = "kubi.zone/process"
 
-// Processes with Leases. A signer's pod has no token; AgentSilent tells of it (S11.32).
+// Processes with Leases. A signer's pod has no token for a Lease; the reason AgentSilent reports a silent signer
+// (S11.32).
 const (
 	Controller  = "controller"
 	Primary     = "primary"
@@ -30,15 +31,16 @@ const (
 )
 
 const (
-	// Interval is between renewals of a Lease. A process has ended EndAfter the last renewal that a watcher saw.
+	// Interval is the time between renewals of a Lease. A process counts as ended EndAfter after the last renewal seen
+	// by a watcher.
 	Interval = 10 * time.Second
 	EndAfter = 30 * time.Second
-	// lookInterval and lookTimeout are of the list of all Leases.
+	// lookInterval is the time between lists of all Leases, lookTimeout bounds a list.
 	lookInterval = 5 * time.Second
 	lookTimeout  = 5 * time.Second
 )
 
-// Life says whether a replica of a process works. Zero: one does, or nothing is known.
+// Life is the state of a process. The zero value means a working replica, or unknown.
 type Life struct {
 	// Ended is the last renewal, by the clock of the replica; zero unless the process has ended.
 	Ended time.Time
@@ -60,7 +62,7 @@ type Watcher struct {
 	err      error // of the last look
 }
 
-// sight is the last change of a Lease that the watcher saw, or the first look at it.
+// sight is the last change of a Lease seen by the watcher, or the first look at the Lease.
 type sight struct {
 	Replica
 	at      time.Time // by the clock of the watcher
@@ -76,15 +78,15 @@ type Replica struct {
 	Ended bool
 }
 
-// Replicas returns the working replicas and, of each process that ended, the last, by process and identity. The error
-// is that of the last look, if it failed: the replicas are those of the look before.
+// Replicas returns the working replicas and, of each ended process, the replica that renewed last, sorted by process
+// and identity. If the last look failed, it also returns the error, and the replicas of an earlier look.
 func (w *Watcher) Replicas() ([]Replica, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.replicas, w.err
 }
 
-// NewWatcher returns a Watcher that looks during Run, and calls changed after a change of a Life.
+// NewWatcher returns a Watcher. Run lists the Leases, and calls changed after a change of a Life.
 func NewWatcher(leases coordinationclient.LeaseInterface, changed func()) *Watcher {
 	return &Watcher{leases: leases, changed: changed, sights: map[string]sight{}}
 }

@@ -85,11 +85,6 @@ func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// ErrStopped means that a revert stopped at a refusal. Written changes stay, and a repetition continues.
-type ErrStopped struct{ Reason string }
-
-func (e ErrStopped) Error() string { return e.Reason }
-
 // Run writes the changes of a plan accepted by Judge, set by set. The error is ErrStopped after a refusal.
 func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
@@ -120,8 +115,8 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// eachSet calls do for the sets of a phase, rrsets.MaxSets at once. After an error no further set begins; it returns the
-// first, when all calls have ended.
+// eachSet calls do for the sets of a phase, rrsets.MaxSets at once. After an error no further set begins. It returns
+// the first error, when all calls have ended.
 func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, set []write) error) error {
 	group := errgroup.Group{}
 	group.SetLimit(rrsets.MaxSets)

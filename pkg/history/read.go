@@ -4,6 +4,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,11 +55,15 @@ type Past struct {
 	Newest serial.Serial
 	// Ended is true without older steps, Cut with more than maxSteps.
 	Ended, Cut bool
+	// Masked is true for steps of other namespaces without user and Records.
+	Masked bool
 }
 
 // Reader reads the API with the rights of its user.
 type Reader struct {
 	Client typed.KubizoneV1alpha1Interface
+	// Page is the number of steps of a request, 0 for v1alpha1.MaxHistoryLimit.
+	Page int
 	// masked is true once the user may not read users and Records of all namespaces.
 	masked bool
 }
@@ -83,11 +88,15 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 			past.Newest = serialOf(past.Steps[0].Serial)
 		}
 	}
-	if err != nil || !r.masked || s.Namespace == s.Zone.Namespace {
+	if err == nil {
+		past.Masked = r.masked
+	}
+	if err != nil || !r.masked || s.Namespace == s.Zone.Namespace || len(past.Steps) == 0 {
 		return past, err
 	}
 	// The user's own Records are known to the user, in zones of others too.
-	own, err := r.readAll(ctx, s, r.readOwn, enough)
+	oldest := serialOf(past.Steps[len(past.Steps)-1].Serial)
+	own, err := r.readAll(ctx, s, r.readOwn, func(x *v1alpha1.HistoryStep) bool { return !serialOf(x.Serial).Ahead(oldest) })
 	if apierrors.IsForbidden(err) {
 		return past, nil
 	}
@@ -139,7 +148,7 @@ func (r *Reader) readAll(ctx context.Context, s Subject, read func(context.Conte
 
 func (r *Reader) request(namespace, resource, object, next string) *rest.Request {
 	request := r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").
-		Param("limit", strconv.Itoa(v1alpha1.MaxHistoryLimit))
+		Param("limit", strconv.Itoa(cmp.Or(r.Page, v1alpha1.MaxHistoryLimit)))
 	if next != "" {
 		request.Param("continue", next)
 	}

@@ -20,6 +20,11 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
+// ErrStopped means that a revert stopped at a refusal. Written changes stay, and a repetition continues.
+type ErrStopped struct{ Reason string }
+
+func (e ErrStopped) Error() string { return e.Reason }
+
 // createObject creates an object. An object created meanwhile is no refusal.
 func (r *Reader) createObject(ctx context.Context, x *Restoral, dryRun []string) (refused []string, err error) {
 	_, err = rrsets.Retry(ctx, func() (struct{}, error) { return struct{}{}, x.create(ctx, dryRun) })

@@ -24,16 +24,16 @@ func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	return cut.withDS(ds)
 }
 
-// KeepsCut reports whether the parent keeps the present cut while deliveries of h's zone are on hold (S7.8): it leads
-// to the content already delivered.
+// KeepsCut reports whether the parent keeps the counted cut because deliveries of h's zone are on hold (S7.8): that cut
+// fits the content already delivered.
 func (h *Holding) KeepsCut(counted *CountedCut) bool { return h.Held != nil && counted != nil }
 
-// CountedBy reports whether parent lists the cut.
+// CountedBy reports whether parent lists the cut of h's zone.
 func (h *Holding) CountedBy(parent *Zone) bool {
 	return h.Parent != nil && h.Parent.UID == parent.UID
 }
 
-// Without NS there is no DS.
+// withDS returns the cut with the DS records ds instead of its own. A cut without NS gets none.
 func (c *CountedCut) withDS(ds []string) *CountedCut {
 	if c == nil {
 		return nil

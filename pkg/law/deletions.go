@@ -11,10 +11,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A hold stops a zone's deliveries when its own namespace removes too many RRsets (S7.5), or the last apex NS (S7.6).
-// Only RRsets older than a ten-minute period count, not young ones such as challenges, because a hold stops the zone
-// for all namespaces. So the limit compares the RRsets that this namespace added, less those removed, with their least
-// number in earlier periods.
+// A hold stops a zone's deliveries when the zone's own namespace removes too many RRsets (S7.5), or the last apex NS
+// (S7.6). Only RRsets older than a ten-minute period count, not young ones such as challenges, because a hold stops the
+// zone for all namespaces. So the limit compares the RRsets that this namespace added, less those removed, with their
+// least number in earlier periods.
 
 const (
 	periodSeconds = 600
@@ -30,7 +30,7 @@ type Excess struct {
 	NameServers  bool
 }
 
-// ExcessOf returns the removals since h began.
+// ExcessOf returns the removals since the hold h began.
 func (z *Zone) ExcessOf(h *Held) *Excess {
 	return &Excess{Gone: h.Had.Own - z.Deletions.Own, RRsets: h.Had.RRsets, Percent: z.MaxDeletePercent,
 		NameServers: h.NameServers && len(z.Header.NameServers) == 0}
@@ -84,8 +84,9 @@ func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungSince returns the removals that would hold z, but not yet the zone before, if RRsets of any age counted. It
-// returns nil for none, or if a user let removals through beforehand (S7.9).
+// YoungSince returns the removals since the greatest stock of the present period, if they would hold z, but not yet the
+// zone before, if RRsets of any age counted. Otherwise it returns nil, also if a user let removals through beforehand
+// (S7.9).
 func (z *Zone) YoungSince(before *Zone) *Excess {
 	if z.Deletions.Most == nil {
 		return nil
@@ -163,8 +164,8 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	}
 }
 
-// ToPublish returns the value of the annotation that lets removals through: the settled serial, or the next if the
-// annotation has that already.
+// ToPublish returns the value of the annotation that lets removals through: the settled serial, or the next serial if
+// the annotation has the settled one already.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()
@@ -183,7 +184,7 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	}
 }
 
-// Taken describes a change of content.
+// Taken describes a change of content. Own is true if it counts as an act of the zone's own namespace.
 type Taken struct {
 	Own bool
 	// NameServers is true if the last apex NS goes, BackNameServers if an apex NS comes.

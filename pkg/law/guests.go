@@ -10,10 +10,10 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest is a tenant that writes by an underscore rule (S4.14). Guests claim no name, so the values count their
+// A guest is a tenant that writes by an underscore rule (S4.14). Guests claim no name, so OwnerValue counts their
 // records.
 
-// GuestsAlone reports whether the name has data, and of guests alone.
+// GuestsAlone reports whether the name has data, all of it written by guests.
 func (o *Owner) GuestsAlone() bool {
 	return o != nil && len(o.Values) > 0 && len(o.Cut) == 0 &&
 		!slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Guests < v.Count })
@@ -36,7 +36,7 @@ type GuestsBelow struct {
 	Children int
 	First    []name.Rel
 
-	// guests and hosts report whether guests and others have data at or below last, the last child.
+	// guests reports whether guests have data at or below last, the last child, and hosts whether others have.
 	last          name.Rel
 	guests, hosts bool
 }

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Holding is the fact at a name (view, fqdn): its zone, and that zone's rarely changing facts. Every write of the zone
-// compares its revision.
+// Holding is the value stored under a zone's name (view, fqdn): the zone, with facts of it that change rarely. Every
+// write of the zone compares the revision of this value.
 type Holding struct {
 	Ref
 	// Target is the zone of zoneRef. If that zone is replaced, this zone is decided again (Scan.RefersFrom).
@@ -28,7 +28,7 @@ type Holding struct {
 
 // Ancestry is the relation to the zones above. A write that delegates the zone or makes it standalone sets all fields.
 type Ancestry struct {
-	// Parent is the enclosing zone if that lists this zone's name servers; nil if standalone or not delegated.
+	// Parent is the enclosing zone if it lists this zone's name servers; nil if standalone or not delegated.
 	Parent *Ref `json:"parent,omitempty"`
 	// Established is true if no zone above can end this zone (S3.5).
 	Established bool `json:"established,omitempty"`
@@ -36,7 +36,7 @@ type Ancestry struct {
 	Withdrawn string `json:"withdrawn,omitempty"`
 	// Enclosed is the uid of the enclosing zone, delegating or not; "" means none.
 	Enclosed string `json:"enclosed,omitempty"`
-	// DS is true if a delegating rule of the enclosing zone says ds (S6.16).
+	// DS is true if a delegating rule of the enclosing zone has ds: true (S6.16).
 	DS bool `json:"ds,omitempty"`
 }
 
@@ -146,14 +146,15 @@ func (h *Holding) HasLockedBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// IsLockedBy reports whether the cascade has a lock. Only such a cascade brings records to locked names, in one order
-// (S2.9), with records that move to a removed zone (Origins).
+// IsLockedBy reports whether the cascade has a lock. Only such a cascade brings records to locked names: in a single
+// order (S2.9), with records that were on the way to a removed zone (Origins).
 func (h *Holding) IsLockedBy(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// Gains reports whether a cascade may bring records to n: a cascade of the zone's own namespace (restored rules), or a
-// move at, above or below n (S2.10).
+// Gains reports whether an unfinished cascade may still bring records to the name n, so that others must wait: a
+// cascade that moves records between zones has locked n, or a name above or below n (S2.10), or the zone's own
+// namespace has caused a cascade, for instance by restored rules.
 func (h *Holding) Gains(n name.Name) bool {
 	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
@@ -192,8 +193,8 @@ func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
 
-// WithMove is WithWork for a cascade that brings records at and below the name locks from the zone losing; both may be
-// zero.
+// WithMove is WithWork for a cascade that brings records at and below a name (locks) from another zone (losing). Both
+// may be zero.
 func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name, now int64) *Holding {
 	if id == "" || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id }) {
 		return h
@@ -264,7 +265,7 @@ func (h *Holding) OverdueAt(now int64) bool {
 }
 
 // Held describes a zone's hold after a mass deletion (S7.5). Serial is the serial delivered meanwhile, Had the stock
-// before.
+// before the deletion.
 type Held struct {
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`

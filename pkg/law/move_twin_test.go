@@ -249,7 +249,7 @@ func (m *movingWorld) walkTo(x *walk, kind string) {
 			x.at = s.kind
 			continue
 		}
-		before, first := m.steps, !m.waits()
+		before, first := m.steps, !m.hasLockedWalk()
 		x.locked = true
 		for _, work := range slices.Clone(m.outbox) {
 			if other := m.walkOf(m.labels[work.ID], 1); other != nil && !other.locked && !other.hasMoved() {
@@ -267,8 +267,8 @@ func (m *movingWorld) walkTo(x *walk, kind string) {
 	}
 }
 
-// waits reports whether a cascade is locked.
-func (m *movingWorld) waits() bool {
+// hasLockedWalk reports whether a cascade waits for another.
+func (m *movingWorld) hasLockedWalk() bool {
 	for _, x := range m.walks {
 		if x.locked {
 			return true

@@ -92,7 +92,7 @@ func (o *Owner) CountNaming(namespace string, n int) bool {
 	return all
 }
 
-// Fact returns the value to store; nil deletes it, if o is empty.
+// Fact returns the value to store: o, or nil, which deletes the key, if o is empty.
 func (o *Owner) Fact() any {
 	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own+o.Pointers == 0 {
 		return nil
@@ -124,7 +124,7 @@ type Member struct {
 type OwnersBelow struct {
 	Names  int
 	Claims []Claim
-	// Named counts the names that Delegations reserve, NamedFor those for each namespace.
+	// Named counts the names that Delegations reserve, NamedFor the names reserved for each namespace.
 	Named    int
 	NamedFor []Naming
 	// Pointed has the first MaxPointed names with Pointers and no records.
@@ -170,7 +170,7 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	}
 }
 
-// Limits of a name (S5.8); rdata has those of an RRset.
+// Limits of a name (S5.8). Package rdata has the limits of an RRset.
 const (
 	MaxTypesAtName  = 100
 	MaxValuesAtName = 1000 // a value counts for each TTL
@@ -248,7 +248,7 @@ func CompareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// RemoveContribution reverses AddContribution; false if a value was not counted.
+// RemoveContribution reverses AddContribution. It returns false if a value was not counted.
 func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	all := true
 	for _, v := range c.Values {

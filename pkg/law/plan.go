@@ -76,7 +76,7 @@ type Placement struct {
 	EndsAt int64
 }
 
-// ZoneChange is the new state of a zone. A nil Step leaves its definition.
+// ZoneChange is the new state of a zone. A nil Step leaves its content and serial.
 type ZoneChange struct {
 	Zone    *Zone
 	Holding *Holding
@@ -109,7 +109,8 @@ const (
 type Notice struct {
 	Reason string
 	Name   name.Name
-	// Wildcard no longer answers the name. Namespace is the wildcard's tenant, or "" for the zone's own namespace.
+	// Wildcard is the owner that no longer answers for the name. Namespace is its tenant, or "" for the zone's own
+	// namespace.
 	Wildcard  name.Rel
 	Namespace string
 }

@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// NextSerial returns the serial after last (0 for none), the furthest ahead of (S6.8):
+// NextSerial returns the serial after last (0 for none): of these serials, the furthest ahead (S6.8):
 //   - last+1
 //   - the day's first serial, YYYYMMDD00 (UTC)
 //   - minimum, unless equal to consumed, the minimum used last; usedMinimum is true if minimum is the result
@@ -43,6 +43,6 @@ type LastSerial struct {
 	// Jump, set in the floor alone (FloorKey), is the least increase of serials by restores.
 	Jump uint32 `json:"jump,omitempty"`
 	By   string `json:"by,omitempty"`
-	// From has the zones, removed or ended, whose records a new zone of the name takes in (S2.10).
+	// From has the zones, removed or ended, whose records move to a new zone of the name (S2.10).
 	From []Origin `json:"from,omitempty"`
 }

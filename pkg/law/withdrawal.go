@@ -7,7 +7,8 @@ package law
 //
 // An ended zone keeps its uid, a part of its internal keys, so no rule recreates the zone before their purge.
 
-// Withdrawal is the grace period of a namespace in a zone, counted from the last withdrawing write.
+// Withdrawal is the grace period of a namespace whose data a zone's rules no longer allow, counted from the last
+// withdrawing write.
 type Withdrawal struct {
 	// Since is the time of that write, unix seconds, for EndsAt alone.
 	Since int64 `json:"since"`
@@ -18,8 +19,8 @@ type Withdrawal struct {
 	Cause string `json:"cause,omitempty"`
 	// Now is true if the zone's own namespace ends the period at once.
 	Now bool `json:"now,omitempty"`
-	// Records and Zones are digests of the namespace's rules when a cascade last met a withdrawn record or zone. Under
-	// other rules nothing is withdrawn, since all data of the namespace is then decided again.
+	// Records and Zones are digests of the namespace's rules when a cascade last met a withdrawn record or zone. If the
+	// rules have another digest now, nothing is withdrawn, as all data of the namespace is decided again.
 	Records Digest `json:"records,omitzero"`
 	Zones   Digest `json:"zones,omitzero"`
 }
@@ -29,7 +30,7 @@ func (w *Withdrawal) Over() bool { return w.Now || w.Passed >= w.Grace }
 // EndsAt returns the end of the period, unix seconds, if a server always runs.
 func (w *Withdrawal) EndsAt() int64 { return w.Since + w.Grace }
 
-// IsCancelled reports whether rules came back for everything withdrawn. The key stays until the period is over, for
+// IsCancelled reports whether the rules allow everything again. The key stays until the period is over, for
 // Records with endsAt. After a change of rules the result is true until the cascade meets withdrawn data.
 func (w *Withdrawal) IsCancelled(z *Zone, namespace string) bool {
 	return w.Records != z.DigestRules(namespace, false) && w.Zones != z.DigestRules(namespace, true)

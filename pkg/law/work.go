@@ -11,7 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// PendingCut names a child whose cut the parent must count again. View and FQDN are those at the change.
+// PendingCut names a child zone whose NS, glue and DS the parent must count again. View and FQDN are the child's at the
+// change.
 type PendingCut struct {
 	Parent Ref       `json:"parent"`
 	Child  Ref       `json:"child"`
@@ -30,7 +31,7 @@ type Waiting struct {
 	View string
 	FQDN name.Name // zero: only by reference
 	Zone *Ref      // target of the zoneRef
-	// Moves is true on the way to another zone (S2.9).
+	// Moves is true while the object is on the way to another zone (S2.9).
 	Moves bool
 	// KeptOut is the namespace that had the name when the record began to wait by annotation (S2.15). No client may
 	// read it (S1.8).
@@ -52,7 +53,7 @@ type Work struct {
 	Purge string `json:"purge,omitempty"`
 	// Ended is that zone, if pending: a rule may recreate it when the work is done (S3.7).
 	Ended *Place `json:"ended,omitempty"`
-	// Ends is true if the zone ended, or went while its end was due. Zones below without a rule end, too (S3.8).
+	// Ends is true if the zone ended, or was removed while its end was due. Zones below without a rule end, too (S3.8).
 	Ends bool `json:"ends,omitempty"`
 	// Releases are the namespaces whose withdrawals in the zone with uid Releasing end with the work (S2.5).
 	Releasing string   `json:"releasing,omitempty"`
@@ -60,7 +61,7 @@ type Work struct {
 	// Yields is the base name at which data that no rule allows gives way to another namespace (S2.13).
 	Yields name.Rel        `json:"yields,omitzero"`
 	Had    *content.Header `json:"had,omitempty"`
-	// Left is a terminating namespace: the work waits until that namespace exists again (S2.6).
+	// Left is a terminating namespace: the work waits until a namespace of this name exists again (S2.6).
 	Left string `json:"left,omitempty"`
 	// Times counts extensions, each of which restarts the runner.
 	Times int `json:"times,omitempty"`
@@ -70,6 +71,8 @@ type Work struct {
 	By      string `json:"by,omitempty"`
 	Since   int64  `json:"since"`
 	Runner  string `json:"runner,omitempty"`
+	// Trace is the traceparent of the recorded span that caused the work, or "". No decision reads it.
+	Trace string `json:"tp,omitempty"`
 	// Cursor is the progress: another server can go on from there.
 	Cursor *Cursor `json:"cursor,omitempty"`
 }
@@ -134,7 +137,7 @@ func (s *Scan) Of(namespace string) bool {
 }
 
 // Concerns reports whether a scan of zones includes b. above is the nearest zone above b within the scan; nil for none.
-// A zone known to be below another is decided with the upper zone (S3.4).
+// A zone that has above as its enclosing zone already is left out, as it is decided with above (S3.4).
 func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
 		return b.Enclosed != above.UID

@@ -227,8 +227,8 @@ type Stock struct {
 	Own    int `json:"own"`
 }
 
-// TypesAt returns the number of types at a name: types, those of spec.nameServers, and at the apex SOA and NS. It
-// modifies types.
+// TypesAt returns the number of types at a name: the given types, the types of spec.nameServers, and at the apex SOA
+// and NS. It modifies types.
 func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)

@@ -4,6 +4,7 @@
 package ledger_test
 
 import (
+	"errors"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -20,12 +21,16 @@ func TestCheckCovered_findsWhatIsWrittenBesideAZone(t *testing.T) {
 	st := store.New(t)
 	st.Damaged = true
 	s := st.Server(ledger.CheckCovered)
-	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("team", "*"))))
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*", "@"))))
 	create := func(name, rrtype, value string) {
 		store.Must(s.CreateRecord(t.Context(), store.Record("team", name, "www.example.org.", rrtype, value)))
 	}
 	create("address", "A", "192.0.2.1")
 	create("text", "TXT", "one")
+	if _, errs := inSet(t.Context(), s, createLater(store.Record("infra", "host", "host.cut.example.org.", "A", "192.0.2.1")),
+		createLater(store.Record("infra", "cut", "cut.example.org.", "NS", "host.cut.example.org."))); errors.Join(errs...) != nil {
+		t.Fatal(errs)
+	}
 	if n := s.Ledger.Stats().Uncovered.Load(); n != 0 {
 		t.Fatalf("%d facts beside their zone before there is one", n)
 	}

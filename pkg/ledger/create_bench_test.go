@@ -5,13 +5,16 @@ package ledger_test
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/test/store"
 )
@@ -26,6 +29,46 @@ func BenchmarkCreate(b *testing.B) {
 		name := fmt.Sprint("r", i)
 		store.Must(s.CreateRecord(b.Context(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
 	}
+}
+
+// BenchmarkUpdate has callers with a Record each in a zone. The Records have annotations of 4 KiB, or few.
+func BenchmarkUpdate(b *testing.B) {
+	for name, x := range map[string]struct {
+		note      string
+		retention *metav1.Duration
+	}{"short": {}, "long": {note: noteOf(4 << 10)}, "long-unkept": {noteOf(4 << 10), &metav1.Duration{}}} {
+		b.Run(name, func(b *testing.B) {
+			st := store.On(b, store.Fresh(b), "/registry/kubizone")
+			s := st.Server(archiveAfter(0))
+			z := store.Zone("infra", "top", "example.org.", store.Allow("team", "*"))
+			z.Spec.HistoryRetention = x.retention
+			store.Must(s.CreateZone(z))
+			const callers = 16
+			for c := range callers {
+				r := recordAt("team", fmt.Sprint("r", c))
+				r.Annotations = map[string]string{"note": x.note}
+				store.Must(s.CreateRecord(b.Context(), r))
+			}
+			var next atomic.Int64
+			b.ReportAllocs()
+			b.ResetTimer()
+			runParallel(callers, func(c int) {
+				for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+					store.Must(s.UpdateRecord(b.Context(), "team", fmt.Sprint("r", c), func(r *v1alpha1.Record) {
+						r.Spec.Values[0] = fmt.Sprintf("10.%d.%d.%d", i>>16&255, i>>8&255, i&255)
+					}))
+				}
+			})
+		})
+	}
+}
+
+func noteOf(n int) string {
+	var text strings.Builder
+	for i := 0; text.Len() < n; i++ {
+		fmt.Fprintf(&text, "word%d ", i*i)
+	}
+	return text.String()
 }
 
 // BenchmarkCreate_manyZones has callers with a zone each, or in four shared zones, commits of 10 ms and an etcd of

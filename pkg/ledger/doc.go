@@ -3,20 +3,20 @@
 
 // Package ledger stores Zones, Records and Delegations in etcd. Package law decides each write, and a single etcd
 // transaction commits the write with the zone's new serial and all internal keys. Changes of other objects follow as
-// pending work. A cascade decides many Records or zones again. A cut (NS, glue and DS of a child) is counted by the
-// parent zone.
+// pending work: a cascade decides many Records or zones again, and a pending cut (NS, glue and DS of a child zone) is
+// entered into its parent zone.
 //
 // # Packages
 //
 // This package opens and migrates the store, and commits the writes of Kubernetes' storage (StorageClient, Records,
 // Zones, Delegations, Set). It previews writes (Preview, EarlyRecord), and reports changes to views and budgets
-// (Follow, FollowSizes). Each package below uses only those above it:
+// (Follow, FollowSizes). Each package in the list uses only packages listed before it:
 //
 //	layout    keys and the encoding of values
 //	etcd      operations, ranges and watches of any key
 //	objects   conversion of objects to requests, and of decisions to status
-//	history   the archive of steps, with the Records before them
-//	journal   the journal of a zone: retention of its steps
+//	history   the archive of a zone's steps (changes of content), with the Records before each step
+//	journal   the recent steps of each zone, and how long they stay
 //	facts     this server's cache of the store, and the compares that prove it
 //	commit    the queue, decision and transaction of writes
 //	outbox    the pending work of writes: cascades, cuts, sweeps
@@ -26,14 +26,14 @@
 // # The life of a write
 //
 //	made         request to the law, puts, and the key of the zone that probably changes        commit.Write
-//	queued       at that zone, with writes of clients and cascades                              commit/queue.go
+//	queued       in the queue of that zone, with writes of clients and cascades                 commit/queue.go
 //	decided      law returns Need (facts to look up or read), Refusal or Plan                   commit/batch.go
 //	guarded      by compares of the decision's facts: Zones, names, single keys, ranges         facts/session.go
 //	sent         If compares, Then objects, Zone, facts, journal value, outbox, cuts            commit/transaction.go
 //	applied      to memory; each caller gets the version of its object                          commit/answer.go
 //	or lost      if a compare failed: decided again, or by the caller if its object has changed
 //	or unknown   if etcd did not answer: memory drops the facts, callers get the error
-//	owed         until the work in outbox/ and debts/ is done, at once or by any server         outbox
+//	pending      until the work in outbox/ and debts/ is done, at once or by any server         outbox
 //
 // # Keys
 //
@@ -79,12 +79,12 @@
 // objects is an outbox item or a pending cut in the same transaction, and removed in the transaction that completes
 // the work. (I5) A decision is valid at the revision of its commit: all facts read are compared.
 //
-// I5 depends on a rule: every key of a zone changes only together with the zone's object, so one compare of the
-// object covers all facts read at its revision. Names of zones, present or absent, are compared singly. The value of
-// a name is its holding: state of the zone that writes of other zones need or change. The mark of a cascade in the
-// holding locks the names of records that the cascade brings from another zone (S2.10).
+// I5 depends on a rule: every key of a zone changes only together with the zone's object, so one compare of the object
+// covers all facts read at its revision. Names of zones, present or absent, are compared singly. The value stored under
+// a name is a holding: the state of its zone that writes of other zones need or change. A cascade that moves records
+// from another zone marks the holding, and the mark locks the names of these records (S2.10).
 //
-// All etcd clients here use the versions of package subrev for etcd's revisions. No stored value has a version.
+// All etcd clients here replace etcd's revisions by the versions of package subrev. No stored value has a version.
 //
 // # Limits
 //

@@ -14,10 +14,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// EarlyRecord decides a write of a Record before the write begins, from this server's memory, so that an allowed write
-// costs no read. rule is the deciding delegation (`zone example.org., pattern "*.dev"`), or "" if memory has none. The
-// error is the write's 403, after a transaction has compared all facts. Other refusals are left to the write. before is
-// nil for a creation. The objects are not changed.
+// EarlyRecord returns the rule that allows a write of a Record, or the write's 403, before the write begins. It decides
+// from this server's memory, so an allowed write costs no read. rule is the deciding delegation (`zone example.org.,
+// pattern "*.dev"`), or "" if memory has none. A 403 is returned only after a transaction has compared all its facts;
+// other refusals are left to the write. before is nil for a creation. The objects are not changed.
 func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error) {
 	if lawform.SameContent(before, after) { // S2.4
 		return "", nil
@@ -44,9 +44,9 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil
 	}
 	if set, _ := setOf(ctx); set != nil {
-		return "", nil // other writes of the set may make room
+		return "", nil // other writes of the change set may remove the reason
 	}
-	// With the data, another reason may come first.
+	// With its data, the write may be refused for another reason first.
 	if ask, _, err = l.recordAsk(ctx, before, after, lawform.Record); err != nil {
 		return "", nil
 	}

@@ -30,25 +30,25 @@ type Base struct {
 	Identity content.Identity
 	Zone     *law.Zone
 	Settled  bool
-	// Since has the steps after the delivered content, if that is earlier than Sets and the journal has all of them
-	// (S7.2, S7.5).
+	// Since has the steps that lead from the delivered content to Sets. It is nil if name servers may get Sets, or the
+	// journal lacks a step (S7.2, S7.5).
 	Since []content.Step
 	// Hash is status.hash, which reveals a damaged header (S6.7).
 	Hash string
-	// Sets are the RRsets of the zone in canonical order, with children's cuts, not yet merged if several Records have
-	// the same owner and type.
+	// Sets are the RRsets of the zone in canonical order, with the NS, glue and DS of child zones. Several Records with
+	// the same owner and type are not merged yet.
 	Sets []content.RRset
 }
 
 // Sink receives the zones from Follow, in sequential calls.
 type Sink interface {
-	// Reset begins a start: Base or Unreadable follows for each zone, then Ready. A zone without a call is gone.
+	// Reset begins a reload: Base or Unreadable follows for each zone, then Ready. The sink drops zones without a call.
 	Reset()
-	// Base passes a zone at the start.
+	// Base passes a zone of the reload.
 	Base(Base)
 	// Unreadable names a Zone whose object cannot be read.
 	Unreadable(namespace, name string, err error)
-	// Ready ends the start.
+	// Ready ends the reload.
 	Ready()
 	// Apply passes a journal transaction of a zone.
 	Apply(uid string, tx content.Transaction)
@@ -172,7 +172,7 @@ func (r *baseReader) readRecords(ctx context.Context) error {
 		}
 		b := r.bases[a.Zone.UID]
 		if b == nil {
-			return nil // the cascade follows
+			return nil // the zone is gone, and a cascade follows
 		}
 		if a.Owner.IsZero() {
 			var ok bool
@@ -200,7 +200,7 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 	})
 }
 
-// readSince sets b.Since. If the journal lacks the steps, the zone is served again when it settles.
+// readSince sets b.Since. If the journal lacks a step, b.Since stays nil: the zone is served again when it settles.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {
@@ -208,8 +208,8 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	}
 	_, b.Since, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
 	if errors.Is(err, rpctypes.ErrCompacted) {
-		// The present steps may still fit. If not, the journal cannot be followed from rev either, and Follow starts
-		// over.
+		// The steps in the journal now may still fit. If not, the journal cannot be followed from rev either, and
+		// Follow starts over.
 		if _, b.Since, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 		}

@@ -18,7 +18,7 @@ import (
 // ZoneHistory returns the steps of a zone within its historyRetention, newest first.
 func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.Ask) (*history.Answer, error) {
 	of := l.archive.HeaderOf(z)
-	oldest := l.mem.Now().Unix() - of.Retention
+	oldest := max(l.mem.Now().Unix()-of.Retention, ask.NotBefore)
 	a, err := l.archive.OfZone(ctx, of, z.Status.FQDN != "", within(ask, func(*history.Item) int64 { return oldest }))
 	if a != nil {
 		a.Whole = max(a.Whole, oldest)
@@ -26,8 +26,8 @@ func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.
 	return a, err
 }
 
-// ForgetHistory begins the history of a restored store, whose earlier steps are of a time that the store has left. No
-// server may run on the store.
+// ForgetHistory deletes the history of all zones and begins a new one, for a store restored from a backup: the old
+// steps are from before the restore. No server may run on the store.
 func (l *Ledger) ForgetHistory(ctx context.Context) error {
 	for _, room := range []string{"archived", "before", "history", "shares"} {
 		prefix := l.mem.Layout.Room(room)
@@ -47,7 +47,7 @@ func (l *Ledger) ForgetHistory(ctx context.Context) error {
 // begunAtOnce is the number of zones in a transaction of beginHistory.
 const begunAtOnce = 100
 
-// beginHistory has the history of each zone begin after its last step.
+// beginHistory lets the history of each zone begin after the zone's last step.
 func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) error) error {
 	now, rev := l.mem.Now().Unix(), int64(0)
 	ops := []clientv3.Op{etcd.OpPut(l.mem.Layout.Share(layout.EveryNamespace), layout.Encode(&history.Share{Whole: now}))}
@@ -70,23 +70,25 @@ func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) er
 	return commit(ops)
 }
 
-// RemovedHistory returns the steps of the last removed Zone of a name, with its header, nil if there is none.
+// RemovedHistory returns the steps of the last Zone of a name removed since ask.NotBefore, and its header; nil if there
+// is none.
 func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask history.Ask) (*history.Answer, *history.Header, error) {
-	of, err := l.archive.FindRemoved(ctx, namespace, name)
-	return l.historyOf(ctx, of, err, ask)
+	of, gone, err := l.archive.FindRemoved(ctx, namespace, name)
+	return l.historyOf(ctx, of, gone, err, ask)
 }
 
 // RemovedHistoryOf is RemovedHistory for a DNS name, in all namespaces if namespace is "".
 func (l *Ledger) RemovedHistoryOf(ctx context.Context, namespace, fqdn string, ask history.Ask) (*history.Answer, *history.Header, error) {
-	of, err := l.archive.FindRemovedFQDN(ctx, namespace, fqdn)
-	return l.historyOf(ctx, of, err, ask)
+	of, gone, err := l.archive.FindRemovedFQDN(ctx, namespace, fqdn)
+	return l.historyOf(ctx, of, gone, err, ask)
 }
 
-func (l *Ledger) historyOf(ctx context.Context, of *history.Header, err error, ask history.Ask) (*history.Answer, *history.Header, error) {
-	if err != nil || of == nil {
+func (l *Ledger) historyOf(ctx context.Context, of *history.Header, gone int64, err error, ask history.Ask) (*history.Answer,
+	*history.Header, error) {
+	if err != nil || of == nil || gone < ask.NotBefore {
 		return nil, nil, err
 	}
-	oldest := l.mem.Now().Unix() - of.Retention
+	oldest := max(l.mem.Now().Unix()-of.Retention, ask.NotBefore)
 	a, err := l.archive.OfZone(ctx, *of, false, within(ask, func(*history.Item) int64 { return oldest }))
 	if a != nil {
 		a.Whole = max(a.Whole, oldest)
@@ -100,8 +102,8 @@ func within(ask history.Ask, oldest func(*history.Item) int64) history.Ask {
 	return ask
 }
 
-// RecordHistory returns the steps that a namespace's Records made within the historyRetention of their zones and that
-// takes selects, newest first. zones are the uids of the zones of existing Records.
+// RecordHistory returns the steps that Records of a namespace made, newest first: steps for which takes returns true,
+// within the historyRetention of their zones. zones are the uids of the zones of existing Records.
 func (l *Ledger) RecordHistory(ctx context.Context, namespace string, zones []string, takes func(*history.Item) bool, ask history.Ask) (
 	*history.Answer, error) {
 	began, err := l.archive.Began(ctx)
@@ -127,10 +129,10 @@ func (l *Ledger) RecordHistory(ctx context.Context, namespace string, zones []st
 			retention = of.Retention
 		}
 		shortest = min(shortest, retention)
-		return now - retention
+		return max(now-retention, ask.NotBefore)
 	}))
 	if a != nil {
-		a.Whole = max(a.Whole, began, now-shortest)
+		a.Whole = max(a.Whole, began, now-shortest, ask.NotBefore)
 	}
 	return a, err
 }

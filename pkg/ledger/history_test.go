@@ -580,3 +580,122 @@ func TestHistory_ofLongStates(t *testing.T) {
 		}
 	}
 }
+
+// A namespace made again reads neither steps nor removed Zones of its predecessor, archived or not.
+func TestHistory_ofANamespaceMadeAgain_S7_14(t *testing.T) {
+	t.Parallel()
+	for _, keeps := range []int{5, 1000} {
+		st := store.New(t)
+		clock := &store.Clock{}
+		s := st.Server(archiveAfter(keeps), func(c *ledger.Config) { c.Now = clock.Now })
+		s.Run()
+		ctx := t.Context()
+		z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+		store.Must(s.CreateZone(store.Zone("team", "sub", "example.net.")))
+		write := func() {
+			store.Must(s.CreateRecord(ctx, recordAt("team", "www")))
+			for i := range 20 {
+				store.Must(s.UpdateRecord(ctx, "team", "www", func(r *v1alpha1.Record) { r.Spec.Values[0] = fmt.Sprint("10.0.0.", i) }))
+			}
+			must.Succeed(t, s.DeleteRecord(ctx, "team", "www"))
+			st.Settle()
+		}
+		write()
+		must.Succeed(t, s.DeleteZone("team", "sub"))
+		st.Settle()
+		clock.Pass(time.Minute)
+		ask := history.Ask{Limit: 1000, NotBefore: clock.Now().Unix()}
+		read := func(ask history.Ask) *history.Answer {
+			return must.Get(s.Ledger.RecordHistory(ctx, "team", []string{string(z.UID)}, func(*history.Item) bool { return true }, ask))(t)
+		}
+		if a := read(ask); len(a.Items) != 0 || a.Whole != ask.NotBefore || a.Next != "" {
+			t.Errorf("%d steps of the predecessor, whole since %d", len(a.Items), a.Whole)
+		}
+		if a := read(history.Ask{Limit: 1000}); len(a.Items) != 22 {
+			t.Errorf("%d steps without a bound", len(a.Items))
+		}
+		if a, of, err := s.Ledger.RemovedHistory(ctx, "team", "sub", ask); a != nil || of != nil || err != nil {
+			t.Errorf("its removed zone: %+v, %+v, %v", a, of, err)
+		}
+		if _, of, err := s.Ledger.RemovedHistory(ctx, "team", "sub", history.Ask{Limit: 9}); of == nil || err != nil {
+			t.Errorf("the removed zone without a bound: %+v, %v", of, err)
+		}
+		write()
+		if a := read(ask); len(a.Items) != 22 || a.Items[21].Step.Time < ask.NotBefore {
+			t.Errorf("%d steps of its own", len(a.Items))
+		}
+		if a := must.Get(s.Ledger.ZoneHistory(ctx, s.Zone("infra", "top"), ask))(t); len(a.Items) != 22 || a.Whole != ask.NotBefore {
+			t.Errorf("%d steps of the zone, whole since %d", len(a.Items), a.Whole)
+		}
+	}
+}
+
+// Many namespaces archive at once between two sweeps. Together they stay within the history's part of etcd.
+func TestHistory_ofManyNamespacesAtOnce(t *testing.T) {
+	t.Parallel()
+	const all = 100 << 10
+	st := store.New(t)
+	clock := &store.Clock{} // stands, so only octets set the level
+	s := st.Server(archiveAfter(5), func(c *ledger.Config) { c.Now, c.Quota = clock.Now, func() int64 { return 10 * all } })
+	store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("", "*"))))
+	rnd := rand.New(rand.NewPCG(2, 2))
+	sum := func() (octets int64) {
+		prefix := layout.Keys{Prefix: st.Prefix}.Room("shares")
+		for _, kv := range store.Must(st.Client.Client.Get(t.Context(), prefix, clientv3.WithPrefix())).Kvs {
+			var share history.Share
+			must.Succeed(t, json.Unmarshal(kv.Value, &share))
+			octets += share.Octets
+		}
+		return octets
+	}
+	most := int64(0)
+	for i := range 40 {
+		for n := range 12 {
+			name := fmt.Sprint("team", n)
+			noise := make([]byte, 1000)
+			for k := range noise {
+				noise[k] = byte('!' + rnd.IntN(90))
+			}
+			if i == 0 {
+				store.Must(s.CreateRecord(t.Context(), recordAt(name, name)))
+			}
+			store.Must(s.UpdateRecord(t.Context(), name, name, func(r *v1alpha1.Record) {
+				r.Spec.Values, r.Annotations = []string{fmt.Sprint("10.0.0.", i)}, map[string]string{"note": string(noise)}
+			}))
+		}
+		st.Settle()
+		most = max(most, sum())
+	}
+	if most > all*4/3 || sum() < all/2 {
+		t.Errorf("up to %d octets, now %d, of %d", most, sum(), all)
+	}
+}
+
+// A damaged Zone keeps its history, and those of others are swept.
+func TestHistory_isSweptBesideADamagedZone(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	clock := &store.Clock{}
+	s := st.Server(archiveAfter(5), func(c *ledger.Config) { c.Now = clock.Now })
+	for _, name := range []string{"damaged", "intact"} {
+		store.Must(s.CreateZone(store.Zone("infra", name, name+".org.", store.Allow("", "*"))))
+		for i := range 30 {
+			store.Must(s.CreateRecord(t.Context(), store.Record(name, fmt.Sprint("r", i), fmt.Sprintf("r%d.%s.org.", i, name), "A",
+				"192.0.2.1")))
+		}
+	}
+	st.Settle()
+	key := layout.Keys{Prefix: st.Prefix}.Zone("infra", "damaged")
+	intact := store.Must(st.Client.Client.Get(t.Context(), key)).Kvs[0].Value
+	store.Must(st.Client.Client.Put(t.Context(), key, "damaged"))
+	clock.Pass(history.DefaultRetention + 2*time.Hour)
+	must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
+	if stay, others := countKeys(t, st, "history/damaged"), countKeys(t, st, "history/intact"); stay == 0 || others != 0 {
+		t.Errorf("%d segments of the damaged zone, %d of the other", stay, others)
+	}
+	store.Must(st.Client.Client.Put(t.Context(), key, string(intact)))
+	must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
+	if n := countKeys(t, st, "history/damaged"); n != 0 {
+		t.Errorf("%d segments of the repaired zone", n)
+	}
+}

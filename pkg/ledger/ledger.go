@@ -11,6 +11,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.opentelemetry.io/otel/trace"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
@@ -39,8 +40,8 @@ type Config struct {
 	Delegations objects.ObjectCodec
 	// Deliveries is a codec. Without it no journal is kept for Deliveries.
 	Deliveries objects.ObjectCodec
-	// JournalSteps is the number of kept steps for each zone; 0 means journal.JournalSteps. Fewer long steps are kept
-	// (journal.JournalOctets), and all steps until a provider has confirmed them.
+	// JournalSteps is the number of kept steps for each zone; 0 means journal.JournalSteps. Fewer steps are kept if
+	// they are long (journal.JournalOctets), and more until a provider has confirmed them.
 	JournalSteps int
 	// DefaultClass reports whether a default class delivers the zones of a namespace and view that name no class.
 	// Return true if not yet known: the controller corrects the resulting Ready (S6.13).
@@ -49,7 +50,7 @@ type Config struct {
 	NameServers func(*v1alpha1.Zone) bool
 	// Terminating reports whether a namespace is being deleted, as far as this server knows (S2.6).
 	Terminating func(namespace string) bool
-	// Held is called when a write of this server begins a hold by a mass deletion (S7.5).
+	// Held is called when a write of this server deletes so much that delivery of the zone stops (S7.5).
 	Held func(*v1alpha1.Zone)
 	// Notify is called with effects of this server's writes on other namespaces (S4.25, S4.26).
 	Notify func(*v1alpha1.Zone, []law.Notice)
@@ -60,16 +61,18 @@ type Config struct {
 	Now func() time.Time
 	// Fault is called at named points of a write, for tests that stop or delay there.
 	Fault func(point string)
-	// TryEvery is the period of rounds that try waiting objects (S2.7); 0 means a minute.
+	// TryEvery is the period of rounds that decide waiting Records and Zones again (S2.7); 0 means a minute.
 	TryEvery time.Duration
 	// HistoryRetention is the time for which steps of zones without historyRetention are kept; nil means
 	// history.DefaultRetention.
 	HistoryRetention *time.Duration
-	// Committed is called with the steps of this server's commits, and the Records before them by step and uid; nil for
-	// none.
+	// Committed is called with the steps of this server's commits, and the changed Records as before each step, by the
+	// step's number and their uid; nil for none.
 	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	// Quota returns the size above which etcd rejects writes, 0 if unknown; nil is 0. The history has a share of it.
-	Quota  func() int64
+	// Quota returns the size above which etcd rejects writes, 0 if unknown; nil means 0. The history may fill a share.
+	Quota func() int64
+	// Traces records the cascades of sampled writes; nil: none.
+	Traces trace.TracerProvider
 	adjust func(*bounds)
 }
 
@@ -95,7 +98,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Ledger commits the decisions of the law. All storages of a server share a Ledger.
+// Ledger commits the decisions of package law. All storages of a server share a Ledger.
 type Ledger struct {
 	config   Config
 	bounds   bounds
@@ -130,7 +133,7 @@ func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n 
 }
 
 // HeldSteps returns the steps up to step n from the oldest serial with a known content state, or from the zone's
-// creation. The error is ErrTrimmed if there are none.
+// creation, and before as that state. The error is ErrTrimmed if there are none.
 func (l *Ledger) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }

@@ -20,7 +20,7 @@ import (
 const (
 	// lockSeconds is the time for which a killed server keeps the lock.
 	lockSeconds = 10
-	// olderEnd is the time for older servers, which watch the key config, to end.
+	// olderEnd is the wait in which older servers, which watch the key config, end before a migration.
 	olderEnd = 5 * time.Second
 )
 

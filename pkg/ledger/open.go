@@ -53,7 +53,7 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	l.com = commit.New(l.mem, l.jr, l.placer, config.Held, config.Notify, limits.slowCommit)
 	l.com.Retention, l.com.Committed = l.archive.Retention, config.Committed
 	l.outbox = outbox.New(l.mem, l.jr, l.com, l.placer, config.Terminating, config.Withdrawn, limits.serialsEvery, limits.usageEvery,
-		cmp.Or(config.TryEvery, outbox.TryEvery), limits.maxLeftBy)
+		cmp.Or(config.TryEvery, outbox.TryEvery), limits.maxLeftBy, config.Traces)
 	if err := l.migrateStore(ctx, s); err != nil {
 		return nil, err
 	}

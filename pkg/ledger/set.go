@@ -191,8 +191,8 @@ func (s *Set) abandonSet(cause error) {
 	}
 }
 
-// takeReady returns the waiting writes, and begins the decision, when each write of the set has arrived or its request
-// has ended; before it returns nil. The caller holds s.mu.
+// takeReady returns the waiting writes, and begins the decision, once each write of the set has arrived or its request
+// has ended. Until then it returns nil. The caller holds s.mu.
 func (s *Set) takeReady() (all []*commit.SetWrite) {
 	if s.over != nil || s.deciding {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -484,6 +485,40 @@ func TestSet_looksUpHostsForNothing_S5_14(t *testing.T) {
 	}
 	if elsewhere, here := reads("example.net"), reads("example.org"); here > elsewhere+2 {
 		t.Errorf("%d reads, and %d where no host is in the zone", here, elsewhere)
+	}
+}
+
+// Cuts at new names are decided with few reads, and names below are found in etcd, at the cut and in the set.
+func TestSet_readsBelowAllCutsTogether(t *testing.T) {
+	t.Parallel()
+	st := store.On(t, store.Fresh(t, func(c *embed.Config) { c.MaxTxnOps = 1024 }), "/registry/kubizone")
+	s := exampleOrg(t, st, "first")
+	cut := func(name string) setWrite {
+		return createLater(store.Record("platform", name, name+".example.org.", "NS", "ns.example.net."))
+	}
+	host := func(name string) setWrite {
+		return createLater(store.Record("platform", "host-"+name, "www."+name+".example.org.", "A", "192.0.2.1"))
+	}
+	write := func(writes ...setWrite) (received *warned, reads int64) {
+		received, reads = &warned{}, s.Ledger.Stats().Reads.Load()
+		if _, errs := inSet(warning.WithWarningRecorder(t.Context(), received), s, writes...); errors.Join(errs...) != nil {
+			t.Fatal(errs)
+		}
+		return received, s.Ledger.Stats().Reads.Load() - reads
+	}
+	write(host("stored"))
+	cuts := []setWrite{cut("stored"), host("written"), cut("written")}
+	for i := range 50 {
+		cuts = append(cuts, cut(fmt.Sprint("new", i)))
+	}
+	received, reads := write(cuts...)
+	if reads > 8 {
+		t.Errorf("%d reads for %d cuts", reads, len(cuts)-1)
+	}
+	for name, want := range map[string]bool{"stored": true, "written": true, "new7": false} {
+		if got := slices.ContainsFunc(received.texts, func(text string) bool { return strings.Contains(text, name) }); got != want {
+			t.Errorf("a Warning names %s: %v, want %v: %q", name, got, want, received.texts)
+		}
 	}
 }
 

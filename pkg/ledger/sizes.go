@@ -5,6 +5,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,5 +107,5 @@ func (l *Ledger) countSizes(ctx context.Context, sink Sizes) error {
 			sink.Add(namespace, octets)
 		}
 	}
-	return ctx.Err()
+	return errors.New("the watch ended")
 }

@@ -28,7 +28,7 @@ import (
 const (
 	// statusesAtOnce is etcd's default limit of operations in a transaction.
 	statusesAtOnce = 128
-	// statusPause bounds the pause after a transaction, in favour of clients.
+	// statusPause bounds the pause after a transaction, in which writes of clients go first.
 	statusPause   = 20 * time.Millisecond
 	resignTimeout = time.Second
 	// leaseSeconds is the time until another server replaces a dead leader.
@@ -73,7 +73,7 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 var errLeaseEnded = errors.New("the lease in etcd has ended")
 
 // Members returns a page of about "most" Records in the zone with this uid, ordered by owner, and the cursor of the
-// next page, "" at the end. from is such a cursor, "" for the first page.
+// next page, "" at the end. from is the cursor of the page, "" for the first.
 func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
 	next, err = etcd.Scan(ctx, l.mem.Client, l.mem.Layout.Room("members")+zone+"/", from, most, func(kv *mvccpb.KeyValue) error {
 		_, _, namespace, object, err := l.mem.Layout.ParseMember(string(kv.Key))
@@ -95,8 +95,8 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 }
 
 // ChangeRecords calls change, which sets conditions, for the named Records of a namespace, and writes those for which
-// it returns true. The namespace is charged. Records that are absent, unreadable or change meanwhile are omitted.
-// changed counts the written Records, after an error maybe too few.
+// change returns true. The writes are charged to the namespace. Records that are absent, unreadable or change meanwhile
+// are omitted. changed counts the written Records, after an error maybe too few.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	return l.changeStatuses(ctx, statuses{codec: l.mem.Records, key: l.mem.Layout.Record,
@@ -173,8 +173,8 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 	return changed + n, err
 }
 
-// changeObject returns the object's new value. nil: it keeps its conditions, since it has them, cannot be read, or
-// caused a panic, which concerns no other object.
+// changeObject returns the object's new value, or nil if the object keeps its conditions: because change returned false
+// or panicked, or the object cannot be read. A panic concerns no other object.
 func (l *Ledger) changeObject(ctx context.Context, of statuses, kv *mvccpb.KeyValue) (data []byte, err error) {
 	var fault error // logged
 	defer l.com.Recover(ctx, nil, &fault)

@@ -7,13 +7,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/layout"
@@ -127,5 +130,66 @@ func TestTraces_aBatchLinksToEachSampledWrite(t *testing.T) {
 		if got := len(spans.listSpans(name)); got < want {
 			t.Errorf("%d spans %s, not %d", got, name, want)
 		}
+	}
+}
+
+// A cascade of a sampled write is a child of the write's Commit. Its steps have no spans, and their journal steps have
+// the traceparent of the cascade. Cascades of other writes have no span.
+func TestTraces_aCascadeLinksToItsWrite(t *testing.T) {
+	t.Parallel()
+	st, spans := store.New(t), &spanRecorder{}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans),
+		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.NeverSample())))
+	always := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
+	server := st.Server(func(c *ledger.Config) { c.Traces = provider })
+	defer server.Run()()
+	store.Must(server.CreateZone(store.Zone("infra", "z", "example.org.", store.Allow("", "*"))))
+	const records = 5
+	for i := range records {
+		name := fmt.Sprint("r", i)
+		store.Must(server.CreateRecord(t.Context(), store.Record("team", name, name+".example.org.", "A", "192.0.2.1")))
+	}
+	adopted := func(want bool) func() bool {
+		return func() bool {
+			return !slices.ContainsFunc(server.ListRecords("team"), func(r v1alpha1.Record) bool {
+				return (r.Status.ZoneRef != nil) != want
+			})
+		}
+	}
+	rules := func(ctx context.Context, rules ...v1alpha1.DelegationRule) {
+		store.Must(server.WriteZone(ctx, "infra", "z", func(z *v1alpha1.Zone) {
+			z.Spec.Delegations, z.Spec.WithdrawalGracePeriod = rules, &metav1.Duration{}
+		}))
+	}
+	rules(t.Context())
+	store.Eventually(t, "the Records are released", adopted(false))
+	if found := spans.listSpans("Cascade"); len(found) > 0 {
+		t.Fatalf("a cascade of no sampled write: %+v", found)
+	}
+	ctx, request := always.Tracer("").Start(t.Context(), "request")
+	rules(ctx, store.Allow("", "*"))
+	request.End()
+	store.Eventually(t, "the Records are adopted", adopted(true))
+	store.Eventually(t, "the cascade has a span", func() bool { return len(spans.listSpans("Cascade")) > 0 })
+	commit, cascade := spans.listSpans("Commit"), spans.listSpans("Cascade")
+	if len(commit) != 1 || len(cascade) != 1 {
+		t.Fatalf("%d commits and %d cascades have spans", len(commit), len(cascade))
+	}
+	of := cascade[0].Parent()
+	if of.SpanID() != commit[0].SpanContext().SpanID() || of.TraceID() != request.SpanContext().TraceID() || len(cascade[0].Links()) != 1 {
+		t.Errorf("the cascade is a child of %s with %d links", of.SpanID(), len(cascade[0].Links()))
+	}
+	traced := 0
+	for _, kv := range must.Get(must.Get(st.Connect())(t).Get(t.Context(), st.Prefix+"/ledger/journal/", clientv3.WithPrefix()))(t).Kvs {
+		var tx content.Transaction
+		must.Succeed(t, layout.Decode(kv.Value, &tx))
+		for _, step := range tx.Steps {
+			if strings.Contains(step.Trace, cascade[0].SpanContext().SpanID().String()) {
+				traced++
+			}
+		}
+	}
+	if traced != records {
+		t.Errorf("%d of %d steps have the traceparent of the cascade", traced, records)
 	}
 }

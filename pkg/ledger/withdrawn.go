@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The response to a write or dry run that takes rights away has a Warning with the number of objects concerned, as of
-// the write (S2.16).
+// The response to a write or dry run that takes rights away has a Warning with the number of Records and zones that
+// lose their right, as of the write (S2.16).
 
 const (
 	// maxTaken bounds the Records read for a response (S2.16), and takenWithin the time.
@@ -37,12 +37,12 @@ const (
 
 type taking struct {
 	zone string
-	// namespaces may lose rights anywhere in the zone (nil: all namespaces), others at and below names, which are
-	// relative to fqdn.
+	// namespaces may lose rights anywhere in the zone; nil means all namespaces. Other namespaces may lose rights at
+	// and below names, which are relative to fqdn.
 	namespaces []string
 	names      []name.Rel
 	fqdn       name.Name
-	// takes returns the test for the objects that a namespace loses, given its rules from Delegations.
+	// takes returns the test for the objects that a namespace loses, given the rules for it from Delegations.
 	takes func(namespace string, delegated []law.DelegatedRule) (judge takes)
 	// children are the child zones before the write. at is the write's revision, 0 for the newest.
 	children children
@@ -275,7 +275,8 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 	return rules.List, nil
 }
 
-// warnOfZone warns of the effects of a Zone's write. existing has the child zones before the write, nil if unchanged.
+// warnOfZone warns of the effects of a Zone's write at revision at, 0 for a dry run. existing has the child zones
+// before the write; nil means the present ones.
 func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, existing children, at int64) {
 	if plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
 		return
@@ -339,7 +340,8 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 		"as before, and not Ready (NotDelegated) until a rule lists them, as by zones: [%q]", made.FQDN(), t, label)})
 }
 
-// takingOver leaves a DS at the new zone's name to the zone above.
+// takingOver describes the Records and zones that a new zone takes from the zone above, and whose namespaces lose their
+// right. A DS at the new zone's name is omitted, as it stays in the zone above.
 func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
 	within := l.mem.Holdings(func(h *law.Holding) bool {
 		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == made.UID) && !h.Established && h.UID != made.UID
@@ -380,7 +382,7 @@ func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, 
 		}})
 }
 
-// warnOfElsewhere warns of new patterns of rules without effect, as zones below have all matching names.
+// warnOfElsewhere warns of each new pattern that has no effect, because every matching name belongs to a zone below.
 func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.Rule, below children) {
 	isZone := func(n name.Name) bool { return below[law.HoldingKey(zone.View, n)] != nil }
 	had := rules.FindElsewhere(before, zone.FQDN(), zone.Namespace, isZone)

@@ -24,7 +24,7 @@ type object[T any] interface {
 
 type objectStorage[T any, P object[T]] struct {
 	storage.Interface
-	// newStoreWrite returns the storeWrite for a write, whose fields the storage calls set.
+	// newStoreWrite returns the storeWrite around an objectWrite, whose fields the storage's methods set.
 	newStoreWrite func(*objectWrite[T, P]) storeWrite
 }
 

@@ -35,6 +35,8 @@ type Change struct {
 	Type      string `json:"type,omitempty"`
 	// After names an object of the plan on which this change depends; the server's later answer may differ.
 	After string `json:"after,omitempty"`
+	// Values is the number of added values of a Record less that of removed ones.
+	Values int `json:"-"`
 	// ZoneBefore and ZoneAfter are the Zone before and after a write; may be nil.
 	ZoneBefore, ZoneAfter *v1alpha1.Zone `json:"-"`
 }
@@ -56,8 +58,9 @@ func (c Change) String() string {
 
 // ChangesOfRecord lists the changes from before to after. A nil Record does not exist.
 func ChangesOfRecord(before, after *v1alpha1.Record, zone types.NamespacedName) (changes []Change) {
-	add := func(op string, r *v1alpha1.Record, text string) {
-		c := Change{Op: op, Text: text, Namespace: r.Namespace, FQDN: cmp.Or(r.Status.FQDN, r.Spec.DomainName), Type: r.Spec.Type}
+	add := func(op string, r *v1alpha1.Record, text string, values int) {
+		c := Change{Op: op, Text: text, Namespace: r.Namespace, FQDN: cmp.Or(r.Status.FQDN, r.Spec.DomainName), Type: r.Spec.Type,
+			Values: values}
 		if zone.Name != "" {
 			c.Zone = zone.String()
 		}
@@ -65,15 +68,15 @@ func ChangesOfRecord(before, after *v1alpha1.Record, zone types.NamespacedName) 
 	}
 	if before != nil && after != nil && after.Spec.Type == before.Spec.Type && after.Status.FQDN == before.Status.FQDN {
 		if change := recordChange(&before.Spec, &after.Spec); change != "" {
-			add("~", after, after.Status.FQDN+" "+after.Spec.Type+": "+change)
+			add("~", after, after.Status.FQDN+" "+after.Spec.Type+": "+change, len(valuesOf(&after.Spec))-len(valuesOf(&before.Spec)))
 		}
 		return changes
 	}
 	if before != nil {
-		add("-", before, recordLine(before))
+		add("-", before, recordLine(before), -len(valuesOf(&before.Spec)))
 	}
 	if after != nil {
-		add("+", after, recordLine(after))
+		add("+", after, recordLine(after), len(valuesOf(&after.Spec)))
 	}
 	return changes
 }
@@ -309,8 +312,8 @@ func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.Namespac
 	t.adopted[key] = append(t.adopted[key], record)
 }
 
-// coversSet reports whether adopted Records have every value of s, and their TTL: a Record made by hand gets no second
-// Record.
+// coversSet reports whether adopted Records have every value of s, and returns their TTL. So a Record made by hand gets
+// no second Record.
 func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok bool) {
 	fqdn, err := s.owner.In(to.fqdn)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// dryRunRecords asks about Records by change sets of a namespace and zone. A Record is asked about alone if its zone is
-// unknown or absent, or if no change set can write as its client does.
+// dryRunRecords asks the server about Records, in change sets for each namespace and zone. A Record is asked about
+// alone if its zone is unknown or absent, or if no change set can write as the Record's client does.
 func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*manifest, left []*v1alpha1.Record) (Result, error) {
 	var result Result
 	var writes, removals []*recordWrite

@@ -32,8 +32,8 @@ type Target struct {
 	Namespace string
 	// View of a new Zone. An existing Zone must be in this view, unless View is empty.
 	View string
-	// Origin completes relative names before the first $ORIGIN. If zero, the name of the Zone does, or without a Zone
-	// the file's name.
+	// Origin completes relative names before the first $ORIGIN. If zero, the name of the Zone completes them, or
+	// without a Zone the file's name.
 	Origin name.Name
 	// CreateZone creates a missing Zone from the SOA. The file is then the whole zone: NS at the apex become Records.
 	CreateZone bool

@@ -57,7 +57,7 @@ type Config struct {
 	// Prune makes Finish remove the Records of this field manager that no source has any more.
 	Prune bool
 	// Plan receives the changes of each write. Note receives remarks with a kind such as "refused"; if nil, Report
-	// does.
+	// receives them.
 	Plan func(Change)
 	Note func(kind, text string)
 	// AsLastApplied makes a dry run apply each manifest as the client that last applied the object.
@@ -72,9 +72,9 @@ type Config struct {
 	// Interval precedes the first progress line, by default 2 s. Each further interval is twice as long, up to
 	// maxInterval.
 	Interval time.Duration
-	// Progress receives the numbers of objects done and in all, in the place of progress lines. May be nil.
+	// Progress receives the numbers of objects done and in all, instead of progress lines. May be nil.
 	Progress func(what string, done, of int)
-	// Confirm is asked before Finish removes so many Records. Its error ends the run. May be nil.
+	// Confirm is called with the number of Records before Finish removes them. Its error ends the run. May be nil.
 	Confirm func(removals int) error
 	// Report receives lines for people, which quote sources unescaped. May be nil.
 	Report func(line string)
@@ -85,7 +85,7 @@ type Result struct {
 	Written int `json:"written"`
 	Present int `json:"present"`
 	Removed int `json:"removed"`
-	// Left counts objects left as another field manager changed them (L4).
+	// Left counts objects not written, since another field manager changed them (L4).
 	Left int `json:"left"`
 	// NotTaken counts SOA and NS lines that differ from the Zone, and omitted parts of custom resources.
 	NotTaken int `json:"notTaken"`
@@ -95,7 +95,7 @@ type Result struct {
 	NotServable int `json:"notServable"`
 	// Changed counts entries of a zone's custom resource that are missing now or have another TTL.
 	Changed int `json:"changed"`
-	// Held counts zones that are not delivered, as too much was removed from them at once.
+	// Held counts zones that are not delivered, since too much was removed from them at once.
 	Held int `json:"held"`
 }
 
@@ -247,8 +247,8 @@ func withSubject(ctx context.Context, of subject) context.Context {
 	return context.WithValue(ctx, subjectKey{}, of)
 }
 
-// withZone drops the Warnings answered, and those about name servers unless the run is dry: Finish reports the
-// condition Servable.
+// withZone returns a context in which the Warnings answered are dropped and, unless the run is dry, those about name
+// servers: Finish reports the condition Servable.
 func (l *Loader) withZone(ctx context.Context, answered map[string]bool) context.Context {
 	if !l.cfg.DryRun {
 		answered = alsoAnswered(answered, v1alpha1.ReasonNoNameServers, v1alpha1.ReasonNameServerWithoutAddress)
@@ -299,8 +299,8 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	w.reasons[text] = agent
 }
 
-// takeAll returns the texts in the order of print: warnings of names that other namespaces lose are first, and all of
-// them are shown.
+// takeAll returns the texts in the order of print. Warnings about names that other namespaces lose come first, however
+// many there are.
 func (w *warnings) takeAll() (texts []string, reasons map[string]string, more int) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -53,7 +53,7 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 	return result, err
 }
 
-// Apply applies objects. path is the source in reports, except of objects read by ReadObjects of this Loader.
+// Apply applies objects. path is the source in reports, except of objects that ReadObjects of this Loader has read.
 func (l *Loader) Apply(ctx context.Context, path string, objects []*unstructured.Unstructured) (Result, error) {
 	var all []*manifest
 	for _, o := range objects {
@@ -139,7 +139,7 @@ func byOwner(manifests []*manifest) [][][]*manifest {
 	})
 }
 
-// A DS needs the NS at its name.
+// lastDS sorts a DS behind the NS at its name, which the DS needs.
 func lastDS(t rdata.Type) int {
 	if t == rdata.DS {
 		return 1

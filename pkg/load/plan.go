@@ -108,7 +108,7 @@ func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace s
 	return p, nil
 }
 
-// A rule allows types by number only if it names them (S4.5).
+// A rule allows types by number only if the rule names them (S4.5).
 func (p *plan) delegateNumbers(all []zonefile.RR) {
 	var types []rdata.Type
 	for _, row := range all {
@@ -345,7 +345,7 @@ func contactOf(rname string) string {
 type destination struct {
 	zone types.NamespacedName
 	fqdn name.Name
-	// ttl is the zone's. If nil, it is unknown, and every record gets its own.
+	// ttl is the zone's TTL. If nil, the TTL is unknown, and every record gets its own.
 	ttl       *int32
 	namespace string
 }

@@ -78,7 +78,8 @@ func (p *priors) addRemoved(r *v1alpha1.Record, how string) {
 	}
 }
 
-// removedAt returns the change that frees a name at, above or below n, or "". Changes of asks do not count.
+// removedAt returns the change that frees a name at, above or below n, or "". A change of the object asks does not
+// count.
 func (p *priors) removedAt(n name.Name, asks metav1.Object) string {
 	for _, of := range slices.SortedFunc(maps.Keys(p.removed), name.Name.Compare) {
 		if !n.IsZero() && p.removed[of] != titleOf("Record", asks) && (of.Encloses(n) || n.Encloses(of)) {

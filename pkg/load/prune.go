@@ -88,7 +88,7 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 }
 
 // checkZones reports the Zones that name servers would not load, and with Config.Prune the held Zones. It runs after
-// all sources, because one may depend on another, but not in a dry run.
+// all sources, because a source may depend on a later source, but not in a dry run.
 func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	var result Result
 	if l.cfg.DryRun {

@@ -33,7 +33,8 @@ import (
 const LabelLoaded = "kubi.zone/loaded"
 
 const (
-	// planVersion is raised if files lead to other objects, so that they are loaded again.
+	// planVersion is raised when the program makes other objects from the same files, so that the files are loaded
+	// again.
 	planVersion = 2
 )
 
@@ -235,7 +236,7 @@ func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) 
 	return nil, nil
 }
 
-// sameZone reports whether the fields of a file are equal. The owner of the Zone has all others.
+// sameZone reports whether the fields set by a file are equal. All other fields belong to the owner of the Zone.
 func sameZone(have, want *v1alpha1.ZoneSpec) bool {
 	parts := want.DeepCopy()
 	parts.TTL, parts.Refresh, parts.Retry, parts.Expire, parts.NegativeResponseCache = have.TTL, have.Refresh, have.Retry, have.Expire,

@@ -50,7 +50,7 @@ const (
 	mostSpare  = 256 << 20
 )
 
-// quietTime is below two minutes, when the runtime collects without need.
+// After two minutes without a collection, the runtime collects even without need. quietTime is shorter.
 const quietTime = 100 * time.Second
 
 // SpareHeap delays each garbage collection until the garbage reaches a sixteenth of the memory or GOMEMLIMIT, between

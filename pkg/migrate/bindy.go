@@ -88,7 +88,8 @@ func (r *referenceOfBindy) UnmarshalJSON(text []byte) error {
 	return errors.Join(append(unknown, err)...)
 }
 
-// kindOfBindy has the data fields in the order of an RR's text. Of a renamed field, no release has two names.
+// kindOfBindy has the data fields in the order of an RR's text. A renamed field is listed with all its names, since no
+// release has two of them.
 type kindOfBindy struct {
 	rrType string
 	fields []string
@@ -391,8 +392,8 @@ func (zones *zonesOfBindy) named(namespace, object string) *zoneOfBindy {
 	return nil
 }
 
-// findZone returns the DNSZone that a record names, or else that selects its labels; of several, the DNSZone in the
-// record's status, into which bindy writes.
+// findZone returns the DNSZone that a record names, or else the DNSZone that selects the record's labels; of several,
+// the DNSZone in the record's status, into which bindy writes.
 func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOfBindy) (z *zoneOfBindy, reason, fix string) {
 	here := o.GetNamespace()
 	const importBoth = "import it in the same source, or name another one"

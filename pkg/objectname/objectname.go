@@ -38,7 +38,8 @@ func OfZone(fqdn name.Name, view string) [2]string {
 
 // OfRecord returns two names for a Record object, the readable first: "www-a.example.org", "apex-ns.root".
 //
-// The readable name is used only if owner and type can be parsed from it. All other names get a digest (L5).
+// The readable name is used only if owner and type can be parsed from it. All other names get a digest (L5 of package
+// load).
 func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()

@@ -144,7 +144,7 @@ func lasts(p *Pair, now time.Time) bool {
 	return !now.Before(p.Cert.NotBefore) && now.Add(renewBefore).Before(p.Cert.NotAfter)
 }
 
-// ensurePair returns the stored pair, or stores the pair of choose. After a crash between the writes, readPair finds no
+// ensurePair returns the pair of choose, and stores a new pair. After a crash between the writes, readPair finds no
 // pair.
 func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair, error) {
 	certFile, keyFile := filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")

@@ -30,8 +30,9 @@ func (r Rank) Compare(other Rank) int {
 // Decide returns the claimant of each name, and for each claimant that lost, by index, the winner. Claimants are sorted
 // by rank. claims returns a claimant's names with their meanings; uses returns the names in its status, and may be nil.
 //
-// A name in use is refused to claimants with another meaning and, while its first user claims no such name (a Secret
-// may be missing for a moment), to claimants that do not use the name. A claimant that loses a name gets none.
+// A name in use is refused to claimants with another meaning. While its first user claims no such name (a Secret may be
+// missing for a moment), the name is also refused to claimants that do not use it. A claimant that loses a name gets
+// none.
 func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, uses func(C) []N) (has map[N]C, lost map[int]C) {
 	has, lost = map[N]C{}, map[int]C{}
 	first, user, own := map[N]int{}, map[N]int{}, map[int]map[N]bool{}

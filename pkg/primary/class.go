@@ -42,11 +42,11 @@ type Member struct {
 }
 
 type Membership struct {
-	// Members are in order of precedence: only the first member of a name is served, and no member with the catalog's
-	// name.
+	// Members are in order of precedence: only the first member of a name is served. A member with the catalog's name
+	// is not served.
 	Members []Member
-	// Serial is also the catalog's, and not 0 if there is a catalog. All primaries have the same Members at a serial,
-	// so a secondary may ask any primary.
+	// Serial is also the serial of the catalog zone, and not 0 if there is a catalog. All primaries have the same
+	// Members at a serial, so a secondary may ask any primary.
 	Serial serial.Serial
 	// Paused members (by UID) are listed but not transferred: secondaries keep their data.
 	Paused map[string]bool

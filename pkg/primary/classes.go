@@ -210,7 +210,8 @@ func (s *classes) publishCatalogs(ctx context.Context, clock func() time.Time) {
 
 type changes struct {
 	mu sync.Mutex
-	// A nil class means every class, "" every zone. True repeats a confirmed NOTIFY.
+	// noted has the changes to announce: a nil class means every class, the uid "" every zone. The value true repeats a
+	// confirmed NOTIFY.
 	noted    map[classUID]bool
 	wake     chan struct{}
 	catalogs chan struct{}
@@ -285,9 +286,9 @@ func (r *registry) updaterOf(key *tsig.SigningKey) *updater {
 // adviseInterval bounds log lines about a key's algorithm, since any source can cause them.
 const adviseInterval = time.Minute
 
-// adviseAlgorithm returns advice if a client signs with another algorithm than its update key's, since most default to
-// HMAC-MD5 or HMAC-SHA1, which are not served. It returns "" for other keys, and within adviseInterval of the last
-// advice.
+// adviseAlgorithm returns advice if a client signs with another algorithm than its update key's, since most clients
+// default to HMAC-MD5 or HMAC-SHA1, which are not served. It returns "" for other keys, and within adviseInterval of
+// the last advice.
 func (r *registry) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {
 	u := r.updaterOf(known)
 	if u == nil {

@@ -56,13 +56,13 @@ type Config struct {
 	// Updates gets the messages of update keys. Required for SetUpdateKeys.
 	Updates updates.Handler
 
-	// MaxConns bounds TCP connections of peers; 0 means 512. As many more wait briefly for a slot. Separate slots
-	// exist:
+	// MaxConns bounds TCP connections of peers; 0 means 512. As many further connections wait briefly for a slot.
+	// Separate slots exist:
 	//
-	//   - as many for sources that only a key or a tenant's class can admit, until an admitted message. Each has 2 s
-	//     without a message, and the oldest is closed if all are taken;
+	//   - as many for sources that only a key or a tenant's class can admit, until their first admitted message. A
+	//     connection is closed after 2 s without a message, and the oldest is closed if all slots are taken;
 	//   - as many for peers that only classes with a tenant admit;
-	//   - a sixteenth, at least 4, for sources that cannot be admitted.
+	//   - a sixteenth of MaxConns, at least 4, for sources that cannot be admitted.
 	MaxConns int
 	// MaxConnsPerClient bounds connections of an IPv4 address or IPv6 /64, and of a tenant from all addresses. 0: a
 	// quarter of MaxConns. BIND opens a connection for each transfer, often up to 100 (transfers-per-ns).

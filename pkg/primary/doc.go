@@ -14,14 +14,14 @@
 //  3. A source without access gets no answer longer than its question. A UDP answer has at most 1232 octets (512
 //     without TSIG), a single RRset for ANY, and TC instead of a partial RRset.
 //  4. Every message of an answer to a signed request is signed.
-//  5. Each target gets a NOTIFY of a new serial at once, repeated until confirmed or NotifyAttempts. At most one is in
-//     flight for a zone and target; later serials are coalesced.
+//  5. Each target gets a NOTIFY of a new serial at once, repeated until confirmed or NotifyAttempts. At most one NOTIFY
+//     is in flight for a zone and target; later serials are coalesced.
 //  6. Connections, transfers, messages and every wait are bounded (Config).
 //  7. The catalog zone of a class (RFC 9432) lists exactly the class's zones, its members, from the first serial on. A
-//     recreated or renamed zone is another member.
+//     recreated or renamed zone is a new member.
 //  8. Only UPDATEs (RFC 2136) signed by an update key are handed to a Handler, each once, by package updates, and none
-//     signed before this primary began. An update key (object UpdateKey) can read its own names, the SOA above them,
-//     and by AXFR the zones that its configuration allows.
+//     signed before this primary began. A client with an update key (object UpdateKey) can read the key's names, the
+//     SOA above them, and by AXFR the zones that the key's configuration allows.
 //  9. Before an UPDATE has a slot of its tenant (the key's namespace), the work is linear in the octets of message and
 //     answer, so updates delay neither questions nor other tenants.
 //

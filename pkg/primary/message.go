@@ -36,7 +36,7 @@ func newSmallMessage() *message {
 	return &message{buf: make([]byte, lengthOctets, 512), names: newCompressor(answerSlots)}
 }
 
-// overshoot is room for a record that addRecord takes back.
+// overshoot is room for a record beyond the limit, until addRecord removes the record.
 const overshoot = 8 << 10
 
 // Answers point to the name in the question only if in lower case: a pointer to EXAMPLE.org would copy the client's

@@ -33,7 +33,7 @@ type notifier struct {
 	log      klog.Logger
 	done     sync.WaitGroup
 
-	// Only the loop uses the rest.
+	// Only the goroutine of runNotifier uses announced and names.
 	announced map[servedName]map[Target]announcement
 	names     map[classUID]name.Name
 
@@ -206,8 +206,8 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 	}
 }
 
-// withTraces returns a copy of w with the traces of the steps since the last announcement, and of a pending one, or w
-// if there are none. The caller holds n.mu.
+// withTraces returns a copy of w with the traces of the steps since the last announcement, and of a pending NOTIFY, or
+// w if there are no traces. The caller holds n.mu.
 func (n *notifier) withTraces(w *notification, s *zoneview.Snapshot, before announcement, k pendingKey) *notification {
 	if before.uid != s.Zone().UID {
 		before.serial = 0

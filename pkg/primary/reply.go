@@ -24,7 +24,7 @@ type answer struct {
 	msg      []byte // without length octets
 	transfer *transfer
 	update   *pendingUpdate
-	// admitted is true if a class admits the source, or an update key.
+	// admitted is true if a class admits the source, or an update key signed the message.
 	admitted bool
 	// tenant is the tenant whose slots the request takes; "" if a class of the platform admits the source.
 	tenant string
@@ -69,8 +69,8 @@ func (r *responder) finishReply(m *message, q request, key *tsig.SigningKey, rco
 	return b
 }
 
-// replyBadSignature answers a bad signature (RFC 8945 §5.2, §5.3.2): unsigned for key or MAC, signed for time or
-// truncation. An unsigned answer is never longer than the request (asked octets).
+// replyBadSignature answers a bad signature (RFC 8945 §5.2, §5.3.2): unsigned for BADKEY and BADSIG, signed for BADTIME
+// and BADTRUNC. An unsigned answer is never longer than the request (asked octets).
 func (r *responder) replyBadSignature(q request, v tsig.Verdict, asked int) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcodeNotAuth), q.question, q.qname, maxMessage)

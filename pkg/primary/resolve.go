@@ -20,9 +20,10 @@ const maxChain = 16
 
 type owned struct {
 	content.Packed
-	// asked is true to write the owner as the question spells it, always for a wildcard.
+	// asked is true to write the owner by a pointer to the question, as the question spells it.
 	asked bool
-	// at is the wire form of an owner that neither the zone nor the question has.
+	// at is the wire form of an owner that neither the zone nor the question has, such as the target of a CNAME that a
+	// wildcard answers.
 	at []byte
 }
 
@@ -36,8 +37,8 @@ type result struct {
 
 type qname struct {
 	wire []byte // as asked; lower case after CNAME or DNAME
-	// known is the longest suffix that a zone can have, beyond the number of labels before. A name with beyond > 0 does
-	// not exist: no Record can have such a label.
+	// known is the longest suffix of the name that a zone can have, beyond the number of labels before known. A name
+	// with beyond > 0 does not exist: no Record can have such a label.
 	known  name.Name
 	beyond int
 	first  bool

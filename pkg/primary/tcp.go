@@ -35,7 +35,7 @@ type tcpServer struct {
 	// newcomers are connections of unproven sources (attack 78). If all slots are taken, the oldest connection is
 	// closed: peers sign their first message at once, so the oldest connection is no peer's.
 	newcomers *slots.Slots
-	waiting   *slots.Slots // without a slot, except outsiders
+	waiting   *slots.Slots // for connections without a slot, except those of outsiders
 	transfers *slots.Slots
 	messages  sync.Pool
 

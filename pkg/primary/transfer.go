@@ -110,7 +110,7 @@ func (s *stream) sendRecord(set content.Packed, data []byte) error {
 			return err
 		}
 		s.openMessage()
-		_, err = s.message.addAnswer(set.Owner, set.Type, set.TTL, data) // an empty message returns an error, not "no"
+		_, err = s.message.addAnswer(set.Owner, set.Type, set.TTL, data) // an empty message returns an error instead of false
 	}
 	if err != nil {
 		return err
@@ -160,8 +160,8 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
-// readDifference reads an incremental transfer's records, or clears incremental to send the whole zone. Over a serial
-// without change, every server transfers it whole (S6.11), from any address and primary.
+// readDifference reads an incremental transfer's records, or clears incremental to send the whole zone. After a step
+// that changes the serial alone, every server transfers the zone whole (S6.11), from any address and primary.
 func (s *classes) readDifference(t *transfer) {
 	zones, since := s.zonesOf(t.zone), serial.Serial(t.request.serial)
 	if t.incremental {

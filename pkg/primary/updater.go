@@ -19,8 +19,8 @@ import (
 // updateTimeUDP bounds an update over UDP, which clients repeat after about as long.
 const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 
-// An UPDATE, or a question that clients ask before it, goes to the Handler; other requests, except transfers, are
-// REFUSED.
+// answerUpdater passes to the Handler an UPDATE, or a question that clients ask before an UPDATE. It answers transfers;
+// other requests are REFUSED.
 func (r *responder) answerUpdater(req request, msg []byte, key *updater, from netip.Addr, overTCP bool,
 	reply func(rcode uint16, why string) answer) answer {
 	pending := &pendingUpdate{request: req.clone(), key: key, overTCP: overTCP}

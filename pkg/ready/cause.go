@@ -12,12 +12,12 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
-// Processes are the lives of the processes that delivery needs.
+// Processes are the lives of the processes of delivery.
 type Processes struct {
 	Controller, Primary heartbeat.Life
 }
 
-// A role ends the cause of a Pending.
+// Roles that can end the cause of a Pending.
 const (
 	roleOwner    = "the zone's owner"
 	rolePlatform = "the platform"
@@ -46,8 +46,8 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 // AwaitAfter is the age at which a Ready names the class that does not confirm. The end of a process is known sooner.
 const AwaitAfter = 40 * time.Second
 
-// awaitClass returns AwaitsClass if a Ready is Unknown, and no class has confirmed anything, for AwaitAfter; else zero.
-// since is the last change of the classes, zero if not known.
+// awaitClass returns AwaitsClass if, for AwaitAfter, the Ready was Unknown and no class changed anything; otherwise
+// zero. since is the time of the last change by a class, zero if not known.
 func awaitClass(class string, before *metav1.Condition, since time.Time) Judgement {
 	if class == "" || since.IsZero() || before == nil || before.Status != metav1.ConditionUnknown ||
 		time.Since(before.LastTransitionTime.Time) < AwaitAfter || time.Since(since) < AwaitAfter {
@@ -72,7 +72,8 @@ func newCause(reason, what, role, step string) Judgement {
 
 func formatTime(at time.Time) string { return at.UTC().Format("15:04:05Z on 2 January") }
 
-// stays reports whether a Ready that names a dead process stays, since it is not known yet whether the process works.
+// stays reports whether a Ready that names a dead process stays, since the Lease does not show yet whether the process
+// works.
 func (p *Processes) stays(before *metav1.Condition) bool {
 	return before != nil && (before.Reason == v1alpha1.ReasonNoController && p.Controller.Unsure ||
 		before.Reason == v1alpha1.ReasonNoPrimary && p.Primary.Unsure)

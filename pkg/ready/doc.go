@@ -4,10 +4,10 @@
 // Package ready decides the classes in force for a zone (its delivery targets), and the condition Ready of Zones and
 // Records from the confirmations of these classes. The class controller and the API server share it.
 //
-// Guarantees: (1) A class is in force if the zone names the class, or names none and the class is a default class, and
-// the class is for the zone's namespace and view. (2) Ready is a function of the objects: a confirmation of another
-// target, or of a class not in force, makes nothing Ready (S6.13). (3) Tenants read the kind of a class's fault, no
-// words of its provider (S6.17).
+// Guarantees: (1) A class is in force if the class is for the zone's namespace and view, and if the zone names the
+// class, or names none and the class is a default class. (2) Ready is a function of the objects: a confirmation of
+// another target, or of a class not in force, makes nothing Ready (S6.13). (3) Tenants read the kind of a class's
+// fault, no words of its provider (S6.17).
 //
 // Out of scope: the delivery of zones, and writes of conditions.
 //

@@ -144,7 +144,7 @@ func registerHandler[T any](in cache.SharedIndexInformer, changed func(before, a
 }
 
 // WatchZones calls enqueue for each zone whose Ready may change with its object, a class or the namespace. synced
-// reports the first lists, except of Bind9Clusters: without their APIService other zones are judged.
+// reports the first lists, except of Bind9Clusters: without their APIService other zones are judged all the same.
 func (x *Index) WatchZones(enqueue func(*v1alpha1.Zone)) (synced []cache.InformerSynced, err error) {
 	all := func(*v1alpha1.Zone) bool { return true }
 	zones, err := Watch(x.Zones, func(before, after *v1alpha1.Zone) {
@@ -199,7 +199,7 @@ func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	}
 }
 
-// EachZone calls withViews for each zone that "of" selects.
+// EachZone calls withViews for each zone selected by "of".
 func (x *Index) EachZone(of func(*v1alpha1.Zone) bool, do func(*v1alpha1.Zone)) {
 	for _, zone := range x.AllZones() {
 		if of(zone) {

@@ -28,8 +28,8 @@ type InForce struct {
 }
 
 // ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force: zones
-// wait for it. A class under deletion, or for other namespaces or views, is not; nor is a class in taken, which
-// delivers the zone of this name in the default view (S1.9). "of" has the labels of the namespace.
+// wait for the class. A class is not in force if it is under deletion, for other namespaces or views, or in taken: such
+// a class delivers the zone of the same name in the default view (S1.9). "of" has the labels of the namespace.
 func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
 	taken []string) InForce {
 	var force InForce
@@ -83,7 +83,7 @@ func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 }
 
 // FindExpelled returns the classes that a zone names, or has a delivery of, and that must release the zone: those under
-// deletion, taken, or not for the namespace or view. They wait for no other class of the zone.
+// deletion, taken, or not for the namespace or view. They release the zone without waiting for its other classes.
 func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string,
 	taken []string) []string {
 	var out []string
@@ -103,7 +103,8 @@ func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named fun
 	return slices.Compact(out)
 }
 
-// SameForZones reports whether a changed class keeps the classes in force, faults and targets of zones.
+// SameForZones reports whether the change of a class leaves the classes in force, faults and targets of zones
+// unchanged.
 func SameForZones(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) == class.IsDefault(after) && before.Spec.Paused == after.Spec.Paused &&
 		(before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&

@@ -49,7 +49,8 @@ type ClassFacts struct {
 	NameServers, Paused, Fetched bool
 }
 
-// At returns f without a confirmation by another target, or of a zone under removal. An empty target is unknown.
+// At returns f without its confirmation if another target gave it, or if the zone is being removed. An empty target
+// matches any.
 func (f ClassFacts) At(target string) ClassFacts {
 	moved := target != "" && f.State.Target != target
 	if !f.Known || !moved && f.State.Hash != "" {
@@ -61,8 +62,8 @@ func (f ClassFacts) At(target string) ClassFacts {
 	return f
 }
 
-// findFault returns why the class does not confirm the zone, for tenants. Zero: the delivery is under way, or the
-// provider refuses single RRsets.
+// findFault returns why the class does not confirm the zone, for tenants. Zero means that the delivery is under way, or
+// that the provider refuses single RRsets.
 func (f ClassFacts) findFault() Judgement {
 	if f.State.Ready.Status == delivery.False {
 		if f.State.Failed > 0 && !f.State.FailedWhole {
@@ -70,7 +71,7 @@ func (f ClassFacts) findFault() Judgement {
 		}
 		return Judgement{metav1.ConditionFalse, string(f.State.Ready.Reason), kindOfFault(f.Class, f.State.Ready.Reason)}
 	}
-	// While all zones wait, a single zone is tried: the class has the others' fault.
+	// While a fault of the class makes all zones wait, a single zone is tried. The class has the fault for the others.
 	if f.Message != "" {
 		return Judgement{metav1.ConditionFalse, f.Message, kindOfFault(f.Class, delivery.Reason(f.Message))}
 	}
@@ -149,7 +150,7 @@ func JudgeZone(f *Facts) Judgement {
 		state := &of.State
 		switch {
 		case of.Known && state.Serial.Ahead(serial.Serial(zone.Status.Serial)):
-			return Judgement{} // the known zone is older than the delivered; its event is on the way
+			return Judgement{} // the cached Zone is older than the delivered zone; its event is on the way
 		case of.Known && state.Ready.Status == delivery.False:
 			return Judgement{metav1.ConditionFalse, string(state.Ready.Reason),
 				ShortenMessage(PublicFault(of.Class, state.Ready.Reason, state.Ready.Message))}
@@ -186,7 +187,8 @@ func (f *Facts) unlessStays(j Judgement) Judgement {
 	return j
 }
 
-// findRemovalFault returns why a class still has a zone that is deleted, or without a class in force; zero for none.
+// findRemovalFault returns why a class still has a deleted zone, or a zone without a class in force; zero for no
+// reason.
 func (f *Facts) findRemovalFault() Judgement {
 	for _, of := range f.Remains {
 		fault := of.findFault()

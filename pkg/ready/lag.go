@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Texts of the metrics by which controller and API server tell of a Lag.
+// Help texts of the metrics by which the controller and the API server report a Lag.
 const (
 	HelpOldestChange      = "Age of the change that a class has not confirmed for longest."
 	HelpSecondariesBehind = "Servers of a class that did not have a zone as it is when they were asked last."

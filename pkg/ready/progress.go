@@ -25,7 +25,7 @@ type Progress struct {
 	// fault is the Ready of every Record; zero for none. silent is true if no Record is judged.
 	fault  Judgement
 	silent bool
-	// confirmed is the Ready of a Record that every class has.
+	// confirmed is the Ready of a Record in every class.
 	confirmed Judgement
 	// missing has the RRsets that a class lacks as of its serial, with the reason; nil if unknown.
 	missing map[delivery.RRsetKey]*delivery.Error
@@ -63,8 +63,8 @@ func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	return true, true
 }
 
-// RevokesReady reports whether a Ready Record may not be Ready now, or for another reason. If false, only Records that
-// were not Ready need another judgement.
+// RevokesReady reports whether a Record that was Ready may now be not Ready, or Ready for another reason. If false,
+// only Records that were not Ready need another judgement.
 func (s *Progress) RevokesReady(before *Progress) bool {
 	if s.fault != before.fault || s.silent != before.silent || s.confirmed.Reason != before.confirmed.Reason {
 		return true
@@ -165,7 +165,7 @@ func progressOf(f *Facts) *Progress {
 	return s
 }
 
-// addMissing is told why the class confirms no more, zero for no reason.
+// addMissing adds the RRsets of the intent. fault is the reason why the class confirms no more, zero for no reason.
 func (s *Progress) addMissing(of *delivery.State, fault Judgement) {
 	var failure *delivery.Error
 	if fault.Status != "" {
@@ -178,7 +178,8 @@ func (s *Progress) addMissing(of *delivery.State, fault Judgement) {
 	}
 }
 
-// progressWithoutClass: Records are Ready when the zone is settled and no former class has it (S6.13).
+// progressWithoutClass: without a class in force, Records are Ready when the zone is settled and no former class has
+// the zone (S6.13).
 func progressWithoutClass(f *Facts) *Progress {
 	zone := f.Zone
 	switch fault := f.findRemovalFault(); {
@@ -198,20 +199,20 @@ func progressWithoutClass(f *Facts) *Progress {
 	return s
 }
 
-// IsHeldByPlatform reports whether the platform ends a known cause at a class of the zone. No tenant begins such a one.
+// IsHeldByPlatform reports whether a class of the zone has a known cause that only the platform can begin and end.
 func (s *Progress) IsHeldByPlatform() bool {
 	return slices.ContainsFunc(s.classes, func(of classProgress) bool {
 		return of.cause.Status != "" && of.cause.Reason != v1alpha1.ReasonPaused
 	})
 }
 
-// Knows reports whether the serial of a Record is not ahead of the zone's. Else a later content write has set Ready,
-// which stays until the zone follows.
+// Knows reports whether the serial of a Record is not ahead of the zone's. If ahead, a later content write has set
+// Ready, which stays until this process sees the later zone.
 func (s *Progress) Knows(record *v1alpha1.Record) bool {
 	return !serial.Serial(record.Status.Serial).Ahead(s.serial)
 }
 
-// Judge returns the Ready of a Record, with its RRset's error. If ok is false, Ready stays.
+// Judge returns the Ready of a Record, with its RRset's error. If ok is false, the Record keeps its Ready.
 func (s *Progress) Judge(record *v1alpha1.Record) (of Judgement, lastError string, ok bool) {
 	taken := serial.Serial(record.Status.Serial)
 	if s.silent || taken == 0 {

@@ -29,8 +29,8 @@ var faults = map[delivery.Reason]string{
 	delivery.ReasonInternalError:        "its provider failed at this zone",
 }
 
-// PublicFault returns a class's failure for Zones, Records and Events, which tenants read: a message about their data
-// in full, but of a failure of the class only kind and next step.
+// PublicFault returns a class's failure for Zones, Records and Events, which tenants read. A message about the tenants'
+// data is returned in full, but of a failure of the class only kind and next step.
 func PublicFault(class string, reason delivery.Reason, message string) string {
 	return class + ": " + PublicMessage(class, reason, message)
 }

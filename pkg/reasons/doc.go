@@ -7,7 +7,7 @@
 //
 //	R1. Each reason of the API has a meaning, the role that can mend it, and a next step.
 //
-// Out of scope: the text of rules, which docs/semantics.md has.
+// Out of scope: the text of rules (docs/semantics.md).
 //
 // Read reasons.go.
 package reasons

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/docs"
 )
 
-// Role can mend a fault.
+// Role names the person who can mend a fault.
 type Role string
 
 const (
@@ -89,7 +89,7 @@ func Find(reason string) (found []Explanation) {
 	return found
 }
 
-// FindOf returns the explanation of a reason under a heading, or else the first, or else one without a role.
+// FindOf returns the explanation of a reason under a heading, or else the reason's first, or else an empty explanation.
 func FindOf(reason, of string) Explanation {
 	found := Find(reason)
 	for _, one := range found {

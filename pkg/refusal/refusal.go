@@ -94,7 +94,7 @@ func Messages(all []Refusal) string {
 const rulePrefix = "kubi.zone/"
 
 // AddRule adds a cause with the rule, unless "", for each cause of an answer. In an answer without causes, the message
-// becomes the first.
+// becomes the first cause.
 func AddRule(status *metav1.Status, rule string) {
 	if rule == "" {
 		return

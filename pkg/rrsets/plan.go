@@ -65,8 +65,8 @@ func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-// ownership reports whether the owner has created or patched the spec, and lists the others. An apply counts as another
-// manager's, since its manifest decides.
+// ownership reports whether the owner has created or patched the spec, and lists the other managers. An apply by the
+// owner counts as another manager's, since its manifest decides.
 func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	for _, entry := range r.ManagedFields {
 		switch {

@@ -23,8 +23,8 @@ import (
 // MaxSets is the number of a namespace's change sets that the server serves at once.
 const MaxSets = 4
 
-// Pages divides writes of a namespace and zone into change sets, in order. Writes of a name share a page if they fit; a
-// write that no change set may have gets its own.
+// Pages divides writes of a namespace and zone into change sets, in order. Writes of a name share a page if they fit. A
+// write that no change set may have gets a page of its own.
 func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	var page []T
 	octets := 0
@@ -136,7 +136,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			}
 			return w.writeItems(ctx, outcomes, left[half:])
 		}
-		// An answer with all items waiting has been repeated.
+		// If all refused items wait, the request has already been repeated (Retry).
 		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(of []refusal.Refusal) bool { return !waits(of) })
 		var again, alone []int
 		for i, index := range left {
@@ -275,7 +275,7 @@ func isRefusal(err error) bool {
 	return status.Code/100 == 4
 }
 
-// waits is true for a refusal with 429: the server accepts the change later.
+// waits reports whether a refusal has the status 429: the server accepts the change later.
 func waits(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		return one.Reason == metav1.CauseType(metav1.StatusReasonTooManyRequests) || one.Reason == v1alpha1.CauseWritesTooFast

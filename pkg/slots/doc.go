@@ -6,7 +6,7 @@
 // Guarantees:
 //
 //	L1. Within their shares clients take at most total slots, beyond their shares at most spare slots.
-//	L2. If all slots are taken, the oldest is cut for a new slot, unless its cut is nil.
+//	L2. If all slots are taken, the oldest slot is cut for a new slot, unless its function cut is nil.
 //	L3. A client with a full share takes only spare slots, and cuts none.
 //	L4. TakeInOrder serves the callers of a client in order of arrival.
 //

@@ -7,7 +7,7 @@
 // Guarantees:
 //
 //  1. Only a span that this process records has a traceparent: the header of a client alone gives none.
-//  2. Work is recorded exactly if one of its causes is. Without a recorded cause nothing is allocated.
+//  2. Work is recorded exactly if a cause of the work is. Without a recorded cause nothing is allocated.
 //  3. A span has at most MaxCauses links.
 //
 // Out of scope: sampling and export (package tracing of component-base), and the attributes of spans: names and

@@ -37,7 +37,7 @@ func Start(ctx context.Context, name string) (context.Context, trace.Span) {
 	return parent.TracerProvider().Tracer(Scope).Start(ctx, name)
 }
 
-// Within returns ctx with span, or ctx itself if that is its span, or neither is recorded.
+// Within returns ctx with span, or ctx itself if ctx has that span, or neither span is recorded.
 func Within(ctx context.Context, span trace.Span) context.Context {
 	if is := trace.SpanFromContext(ctx); is == span || !is.IsRecording() && !span.IsRecording() {
 		return ctx
@@ -46,7 +46,7 @@ func Within(ctx context.Context, span trace.Span) context.Context {
 }
 
 // StartCaused starts a child of the first of causes with a link to each. causes are traceparents. Without causes or a
-// provider it returns ctx and None.
+// provider the results are ctx and None.
 func StartCaused(ctx context.Context, provider trace.TracerProvider, name string, causes []string, options ...trace.SpanStartOption) (
 	context.Context, trace.Span) {
 	if provider == nil || len(causes) == 0 {
@@ -83,7 +83,7 @@ func Parent(span trace.Span) string {
 	return text.String()
 }
 
-// Call starts the span of a request, and adds its traceparent to the header.
+// Call starts the span of a request, and adds the span's traceparent to the header.
 func Call(ctx context.Context, request *http.Request) trace.Span {
 	_, span := Start(ctx, request.Method)
 	if parent := Parent(span); parent != "" {
@@ -94,7 +94,7 @@ func Call(ctx context.Context, request *http.Request) trace.Span {
 	return span
 }
 
-// Transport adds the traceparent of a request's context to its header.
+// Transport adds the traceparent of a request's context to the header.
 func Transport(next http.RoundTripper) http.RoundTripper { return &transport{next} }
 
 type transport struct{ next http.RoundTripper }

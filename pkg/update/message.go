@@ -58,7 +58,7 @@ type Class string
 const (
 	// ClassIN adds the record, or requires it.
 	ClassIN Class = "IN"
-	// ClassANY deletes an RRset or all of a name, or requires that one exists.
+	// ClassANY deletes an RRset or all data of a name, or requires that an RRset or name exists.
 	ClassANY Class = "ANY"
 	// ClassNONE deletes a record, or requires that an RRset or name is absent.
 	ClassNONE Class = "NONE"

@@ -6,7 +6,7 @@
 // Guarantees:
 //
 //  1. Server and zone are parsed by the same reader: owner, type, TTL and each value count, spelling does not.
-//  2. If a server refuses transfers, each RRset is queried, and the report tells: other data is unseen.
+//  2. If a server refuses transfers, each RRset is queried, and the report says so: other data of the server is unseen.
 //  3. An unreachable server, or an answer without a required signature, is Failed.
 //
 // Out of scope: the source of the zone, and writes.

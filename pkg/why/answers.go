@@ -207,14 +207,14 @@ func (j *judgement) judgeParent(p *ParentFacts) {
 		step = "give the zone name servers, with addresses of those in it"
 	}
 	switch {
-	case !p.Ours && p.Resolver == "":
-		text := "not asked: no resolver, which --resolver names"
+	case !p.Ours && p.Err != "" && p.Resolved:
+		j.add(KindParent, of, OK, "not found (%s), but the resolver %s reaches the zone", p.Err, p.Resolver)
+	case !p.Ours && !p.Asked:
+		text := cmp.Or(p.Err, "not asked: no resolver, which --resolver names")
 		if p.Lacks != "" {
 			text += "; the right to " + p.Lacks + " shows the Zone"
 		}
 		j.add(KindParent, of, NotAsked, "%s", text)
-	case !p.Ours && p.Err != "" && p.Resolved:
-		j.add(KindParent, of, OK, "not found (%s), but the resolver %s reaches the zone", p.Err, p.Resolver)
 	case !p.Ours && p.Err != "":
 		j.add(KindParent, of, Unknown, "%s", p.Err)
 	case len(p.NS) == 0 && p.Resolved:

@@ -9,7 +9,7 @@
 //	W1. Requests have the rights of the clients. A missing right is named in a link with state Unknown or NotAsked.
 //	W2. A chain is decided by Judge, a pure function of Facts.
 //	W3. A question to a server takes at most two seconds, all of a chain five, and 256 are sent. Without Clients.Ask
-//	    none is sent: a process decides whether its users may cause packets.
+//	    none is sent, and with Clients.Public none to an address in a private network that a tenant may have chosen.
 //	W4. Texts and lists of a chain are bounded. A printer has to escape octets of tenants and servers.
 //
 // Out of scope: printing, and decisions about Records.

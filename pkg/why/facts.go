@@ -94,6 +94,8 @@ type Server struct {
 	Of string
 	// Address is HOST:PORT; "" if unknown.
 	Address string
+	// Listed by a DNSClass, whose authors are no tenants.
+	Listed bool
 	// OwnSerial: the server signs, or is another operator's primary, with other serials than the zone's.
 	OwnSerial bool
 	// Row of the Delivery; nil for none.
@@ -124,7 +126,9 @@ type ParentFacts struct {
 	// Ours: the zone above is a Zone here with readable entries. Lacks is the missing right to read them.
 	Ours  bool
 	Lacks string
-	// Resolver is HOST:PORT of the asked resolver; "" for none. Err is a failure to find or ask the servers of Above.
+	// Asked is false without a resolver, or with servers that may not be asked. Resolver is its HOST:PORT. Err is a
+	// failure to find or ask the servers of Above.
+	Asked    bool
 	Resolver string
 	Err      string
 	// NS are the hosts in the zone above, Want the hosts at the zone's own apex; nil if unknown.

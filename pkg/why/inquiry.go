@@ -25,6 +25,9 @@ type Clients struct {
 	// Ask asks a name server, as verify.Ask does. Nil: no server is asked. Tenants choose the addresses of NS names
 	// and of a Bind9Cluster's external instances, so a process that answers others must bound which addresses it asks.
 	Ask func(context.Context, verify.Question) (*verify.Answer, error)
+	// Public: of other servers than the resolver and those that a readable DNSClass lists, public addresses alone are
+	// asked.
+	Public bool
 	// History reads last changes. Nil: none is noted.
 	History *history.Reader
 }

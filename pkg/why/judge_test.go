@@ -46,8 +46,8 @@ func goodFacts() *Facts {
 				Status: v1alpha1.DeliveryStatus{Serial: 7, Servers: []v1alpha1.DeliveryServer{row}}}},
 			Classes: map[string]*v1alpha1.DNSClass{"public": {}},
 			Servers: []Server{{Of: "192.0.2.53 of public", Address: "192.0.2.53:53", Row: &row}},
-			Parents: []ParentFacts{{Zone: name.MustParse("example.org."), Above: name.MustParse("org."), Resolver: "192.0.2.1:53",
-				NS: []string{"ns.example.org."}, Want: []string{"ns.example.org."}}}},
+			Parents: []ParentFacts{{Zone: name.MustParse("example.org."), Above: name.MustParse("org."), Asked: true,
+				Resolver: "192.0.2.1:53", NS: []string{"ns.example.org."}, Want: []string{"ns.example.org."}}}},
 		Answers: []ServerAnswer{{Asked: true, RCode: "NOERROR", Authoritative: true, HasSOA: true, Serial: 7, Data: []string{"192.0.2.1"}}},
 	}
 }

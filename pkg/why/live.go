@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +34,35 @@ const (
 
 var errTooMany = errors.New("not asked: the chain has too many questions")
 
+// errNotPublic means that a tenant may have chosen the address, to have this machine send packets in its own network.
+type errNotPublic struct{ server string }
+
+func (e errNotPublic) Error() string {
+	return "not asked: " + e.server + " is no public address, and no class that you may read lists it; kubectl kubizone why asks it"
+}
+
+// isPublic reports whether HOST:PORT is an address of the public internet. A host name is none.
+func isPublic(server string) bool {
+	at, err := netip.ParseAddrPort(server)
+	if err != nil {
+		return false
+	}
+	in := func(prefix netip.Prefix) bool { return prefix.Contains(at.Addr()) }
+	return at.Addr().IsGlobalUnicast() && !at.Addr().IsPrivate() && !slices.ContainsFunc(reserved, in) &&
+		(at.Addr().Is4() || globalUnicast.Contains(at.Addr()))
+}
+
+// globalUnicast is the assigned part of IPv6 (RFC 4291). reserved are prefixes of hosts beside the internet: this
+// network, shared (RFC 6598), protocols, benchmarks, future use, Azure's metadata; Teredo and 6to4, which carry IPv4.
+var (
+	globalUnicast = netip.MustParsePrefix("2000::/3")
+	reserved      = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"),
+		netip.MustParsePrefix("192.0.0.0/24"),
+		netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"),
+		netip.MustParsePrefix("168.63.129.16/32"),
+		netip.MustParsePrefix("2001::/32"), netip.MustParsePrefix("2002::/16")}
+)
+
 // questions sends each question once.
 type questions struct {
 	inquiry *inquiry
@@ -40,9 +70,14 @@ type questions struct {
 	mu      sync.Mutex
 	left    int
 	asked   map[verify.Question]func() (*verify.Answer, error)
+	// listed are the addresses of DNSClasses.
+	listed map[string]bool
 }
 
 func (q *questions) sendOnce(ctx context.Context, one verify.Question) (*verify.Answer, error) {
+	if q.inquiry.Public && !one.Recursive && !q.listed[one.Server] && !isPublic(one.Server) {
+		return nil, errNotPublic{one.Server}
+	}
 	q.mu.Lock()
 	answer, known := q.asked[one]
 	if !known && q.left == 0 {
@@ -79,7 +114,14 @@ func (q *questions) resolve(ctx context.Context, at name.Name, of rdata.Type) (*
 // askServers asks the servers of each zone and of zones above concurrently.
 func (i *inquiry) askServers(ctx context.Context) {
 	q := &questions{inquiry: i, flying: make(chan struct{}, maxFlying), left: maxQuestions,
-		asked: map[verify.Question]func() (*verify.Answer, error){}}
+		asked: map[verify.Question]func() (*verify.Answer, error){}, listed: map[string]bool{}}
+	for _, z := range i.zones {
+		for n := range z.Servers {
+			if s := &z.Servers[n]; s.Listed {
+				q.listed[s.Address] = true
+			}
+		}
+	}
 	var all sync.WaitGroup
 	for _, z := range i.zones {
 		all.Go(func() {
@@ -232,7 +274,7 @@ func (q *questions) askAll(ctx context.Context, f *Facts) {
 func (q *questions) askServer(ctx context.Context, server string, f *Facts) ServerAnswer {
 	zone := f.Zone.FQDN
 	soa, err := q.sendOnce(ctx, verify.Question{Server: server, Name: zone, Type: rdata.SOA})
-	if errors.Is(err, errTooMany) {
+	if errors.Is(err, errTooMany) || errors.As(err, new(errNotPublic)) {
 		return ServerAnswer{Err: err.Error()}
 	}
 	a := ServerAnswer{Asked: true}
@@ -280,9 +322,9 @@ func (q *questions) askParents(ctx context.Context, z *ZoneFacts) {
 	}
 	for n := range z.Parents {
 		if p := &z.Parents[n]; !p.Ours && !p.Zone.IsZero() && p.Zone != name.Root {
-			p.Resolver = q.inquiry.Resolver
+			p.Asked, p.Resolver = true, q.inquiry.Resolver
 			if err := q.askParent(ctx, p); err != nil {
-				p.Err = err.Error()
+				p.Err, p.Asked = err.Error(), !errors.As(err, new(errNotPublic))
 			}
 			if answer, err := q.resolve(ctx, z.FQDN, rdata.SOA); err == nil && z.Object != nil {
 				p.Resolved = z.hasSerialOf(answer)

@@ -173,12 +173,12 @@ func (i *inquiry) listServers(ctx context.Context, z *ZoneFacts, d *v1alpha1.Del
 	switch {
 	case of != nil && of.Spec.Transfer != nil:
 		for _, s := range of.Spec.Transfer.Secondaries {
-			z.Servers = append(z.Servers, Server{Of: s.Address + " of " + shown, Address: transfer.AddPort(s.Address),
+			z.Servers = append(z.Servers, Server{Of: s.Address + " of " + shown, Address: transfer.AddPort(s.Address), Listed: true,
 				OwnSerial: s.Signs || s.Signer != "", Row: rows[s.Address]})
 		}
 	case of != nil && of.Spec.RFC2136 != nil:
 		server := of.Spec.RFC2136.Server
-		z.Servers = append(z.Servers, Server{Of: server + " of " + shown, Address: transfer.AddPort(server), OwnSerial: true,
+		z.Servers = append(z.Servers, Server{Of: server + " of " + shown, Address: transfer.AddPort(server), Listed: true, OwnSerial: true,
 			Row: rows[server]})
 	case of == nil || of.Spec.Bind9 != nil:
 		return i.listInstances(ctx, z, d, shown)

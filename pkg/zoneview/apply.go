@@ -95,7 +95,7 @@ func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	return s, nil
 }
 
-// A nil header stays.
+// setVersion sets serial, number and state, and the header unless nil.
 func (s *Snapshot) setVersion(header *content.Header, sn serial.Serial, n uint64, state sethash.State) {
 	s.serial, s.n, s.state = sn, n, state
 	if header != nil {

@@ -16,8 +16,8 @@ import (
 )
 
 // StepChange returns the changed entries (resource records) between before and after, the snapshots around step, in
-// canonical order without the SOA. They include those of changed TTLs and spec.nameServers. Its cost grows with the
-// step, or with the zone if the fqdn or the zone's TTL changed.
+// canonical order without the SOA. Entries with a changed TTL and entries of spec.nameServers are included. The cost
+// grows with the step, or with the zone if the fqdn or the zone's TTL changed.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
 	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL {

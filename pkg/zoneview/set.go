@@ -37,8 +37,8 @@ type Config struct {
 	Age int64
 }
 
-// Within returns a Config by which steps take an eighth of the process's memory (octets; 0 if unknown), at least 64 MiB
-// and at most 1 GiB.
+// Within returns a Config under which all steps take at most an eighth of the process's memory (octets; 0 if unknown),
+// at least 64 MiB and at most 1 GiB.
 func Within(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -58,7 +58,8 @@ type Set struct {
 	sum   int
 	swept int64
 	names map[inView]string // UIDs by settled name
-	// hidden has the UIDs of other zones settled under a name, next to get that name.
+	// hidden has the UIDs of other zones settled under a name. If the zone with the name leaves, the last of these gets
+	// the name.
 	hidden  map[inView][]string
 	waiting map[string]*waiters
 	subs    map[*subscriber]struct{}
@@ -92,8 +93,8 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put replaces a zone by a listing's snapshot. The zone keeps its steps if they lead to the snapshot, and its settled
-// snapshot if the new one is unsettled.
+// Put replaces a zone by the snapshot of a zone read as a whole. The zone keeps its steps if they lead to the snapshot,
+// and its settled snapshot if the new snapshot is unsettled.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -120,8 +121,8 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 }
 
 // Apply applies a transaction of the journal. Steps up to the zone's N are skipped. If the first step creates the zone,
-// first is its identity. The error is ErrMisfit, or ErrUnknown for a zone neither in the Set nor created. After an
-// error the caller puts a listing.
+// first is the identity of the zone. The error is ErrMisfit, or ErrUnknown for a zone neither in the Set nor created.
+// After an error the caller reads the whole zone again (Put).
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -209,11 +210,11 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 	h.steps = slices.Clone(h.steps)
 }
 
-// ageEvery is in seconds.
+// ageEvery is the period of searches for old steps, in seconds.
 const ageEvery = 3600
 
-// boundSteps drops steps older than Age at now, the time of the newest step. Above Total the oldest steps of all zones
-// go, and an eighth more, so that few steps search all zones.
+// boundSteps drops steps older than Age at now, the time of the newest step. Above Total it drops the oldest steps of
+// all zones, and an eighth more, so that few steps search all zones.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -361,7 +362,8 @@ func (v *Set) publishZone(zone Zone, next *held) {
 			v.removeName(zone.UID, known.settled)
 		}
 		if next.settled != nil {
-			// The last zone to settle under a name has it: the other has given it up in an unsettled step.
+			// The last zone to settle under a name gets the name: the other zone gives the name up in an unsettled
+			// step.
 			at := inView{zone.View, next.settled.header.FQDN}
 			if before, ok := v.names[at]; ok {
 				v.hidden[at] = append(v.hidden[at], before)
@@ -464,8 +466,8 @@ func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, e
 	return steps, err
 }
 
-// Raised reports whether the serial rises without a change (S6.11) after since, up to until, or the steps between are
-// not kept. A server with since then transfers the zone whole: its content may be another.
+// Raised reports whether a step after since, up to until, raises the serial without a change (S6.11), or the steps
+// between are not kept. A server at serial since must then transfer the whole zone, as the content may differ.
 func (v *Set) Raised(uid string, since, until serial.Serial) bool {
 	steps, err := v.Changes(uid, since, until)
 	return err != nil || slices.ContainsFunc(steps, content.Step.Raises)

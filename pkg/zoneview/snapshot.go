@@ -56,15 +56,15 @@ func newTree() *btree.BTreeG[*content.RRset] {
 }
 
 // ErrMisfit is in every error about a step that does not fit a snapshot, or a snapshot that does not match its state.
-// Put a listing then.
+// After such an error, read the whole zone again.
 var ErrMisfit = errors.New("the step does not fit the zone")
 
 func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
-// NewSnapshot returns the snapshot of a listing. sets have any order, each owner and type once; unsorted Data is
-// copied. n is the number of the last step. Prove checks state.
+// NewSnapshot returns the snapshot of a zone read as a whole. sets have any order, each owner and type once; unsorted
+// Data is copied. n is the number of the last step. Prove checks state.
 func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, made: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {

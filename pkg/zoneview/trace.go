@@ -13,7 +13,8 @@ import (
 const traceAge = 600
 
 // Traces returns the traceparents of the sampled steps after since, up to until, oldest first. With since 0, or a
-// serial that the kept steps do not reach, it begins at the oldest kept step. Older steps than ten minutes have none.
+// serial that the kept steps do not reach, it begins at the oldest kept step. Steps more than ten minutes older than
+// the last are omitted.
 func (v *Set) Traces(uid string, since, until serial.Serial) (all []string) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	if since == 0 || err != nil {

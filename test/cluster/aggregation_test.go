@@ -24,6 +24,7 @@ import (
 
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/alertrig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
@@ -148,7 +149,16 @@ func TestAggregation_certificateIsFollowed(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	})
-	pair := must.Get(c.kube.ClusterCA.Serving("kubizone-apiserver.kubizone-system.svc", "localhost", "127.0.0.1"))(t)
+	expectAlert := func(want ...string) {
+		t.Helper()
+		now := alertrig.Series{}
+		now.AddScrape("kubizone-apiserver", "server", c.readMetrics(t))
+		alertrig.State{Now: now}.ExpectOf(t, "KubizoneCertificateExpires", want...)
+	}
+	expectAlert()
+	soon := *c.kube.ClusterCA
+	soon.Lifetime = 6 * 24 * time.Hour
+	pair := must.Get(soon.Serving("kubizone-apiserver.kubizone-system.svc", "localhost", "127.0.0.1"))(t)
 	broken := pair
 	broken.Key = []byte("no key")
 	begin := time.Now()
@@ -173,6 +183,7 @@ func TestAggregation_certificateIsFollowed(t *testing.T) {
 		}
 	}
 	t.Logf("followed within %s", time.Since(begin).Round(time.Millisecond))
+	expectAlert("KubizoneCertificateExpires serving")
 	stop()
 	done.Wait()
 	select {

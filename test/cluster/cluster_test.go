@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/netip"
 	"os"
@@ -204,6 +205,20 @@ func (c *cluster) closeCluster() {
 	if c.kube != nil {
 		c.kube.Close()
 	}
+}
+
+// readMetrics returns those of the server.
+func (c *cluster) readMetrics(t *testing.T) string {
+	t.Helper()
+	config := c.kube.Admin()
+	config.Host = c.server.URL()
+	answer := must.Get(httpClient(t, config).Get(c.server.URL() + "/metrics"))(t)
+	defer answer.Body.Close()
+	text := must.Get(io.ReadAll(answer.Body))(t)
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("metrics: %s", answer.Status)
+	}
+	return string(text)
 }
 
 func requireCluster(t *testing.T) *cluster {

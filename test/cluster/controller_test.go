@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/alertrig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
@@ -77,6 +79,42 @@ func waitUntil(t *testing.T, what string, so func() bool) {
 	}
 }
 
+// contestClass changes a Record until two controllers with Leases of their own have disturbed each other, and ends the
+// second.
+func contestClass(t *testing.T, c *cluster, controllers []*beside, change func(address string)) {
+	t.Helper()
+	scrape := func() (series alertrig.Series, fenced float64) {
+		series = alertrig.Series{}
+		series.AddScrape("kubizone-apiserver", "server", c.readMetrics(t))
+		for i, one := range controllers {
+			at := healthAt.FindStringSubmatch(one.readOutput())
+			series.Scrape(http.DefaultClient, "kubizone-controller", fmt.Sprint(i), "http://"+at[1]+"/metrics")
+		}
+		for name, value := range series {
+			if strings.HasPrefix(name, "kubizone_delivery_fenced_total") {
+				fenced += value
+			}
+		}
+		return series, fenced
+	}
+	before, first := scrape()
+	alertrig.State{Now: before}.ExpectOf(t, "KubizoneDeliveryContested")
+	state := alertrig.State{Before: before}
+	begin := time.Now()
+	for i, fenced := 0, first; fenced < first+3; state.Now, fenced = scrape() {
+		i++
+		change(fmt.Sprintf("198.51.100.%d", 1+i%200))
+		if time.Since(begin) > waitTimeout {
+			t.Fatalf("after %d changes, two controllers have counted %v conflicts", i, fenced-first)
+		}
+	}
+	state.Apart = time.Since(begin)
+	state.ExpectOf(t, "KubizoneDeliveryContested", "KubizoneDeliveryContested delivered")
+	second := controllers[1]
+	must.Succeed(t, second.cmd.Process.Signal(syscall.SIGTERM))
+	must.Succeed(t, <-second.done)
+}
+
 // Two controllers with the rights of the installation: only one leads, and reads only Secrets granted by name. The
 // other takes over after its death, and a controller told to stop exits cleanly.
 func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
@@ -116,9 +154,9 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 		}
 	}
 
-	start := func() *beside {
-		b := runBeside(t, c.kubizone, "controller", "--kubeconfig", account, "--health-listen", "127.0.0.1:0", "--lease-duration", lease,
-			"-v=1")
+	start := func(arguments ...string) *beside {
+		b := runBeside(t, c.kubizone, append([]string{"controller", "--kubeconfig", account, "--health-listen", "127.0.0.1:0",
+			"--lease-duration", lease, "-v=1"}, arguments...)...)
 		waitUntil(t, "a controller is ready", func() bool { return strings.Contains(b.readOutput(), "\nready") })
 		return b
 	}
@@ -184,6 +222,12 @@ func TestController_deliversWithTheRightsOfTheInstallation(t *testing.T) {
 	if !strings.Contains(other.readOutput(), "\nleading") || !isPresent("192.0.2.3")() || isPresent("192.0.2.2")() {
 		t.Error("the other did not take over")
 	}
+
+	contestant := start("--kubeconfig", c.kube.AdminKubeconfig(), "--lease", namespace+"/another")
+	contestClass(t, c, []*beside{other, contestant}, func(address string) {
+		kubectl("", "patch", "record", "www", "-n", namespace, "--type=merge", "-p", `{"spec":{"rdata":"`+address+`"}}`)
+	})
+	wait()
 
 	// After SIGTERM, the Lease is released, so that the next need not wait for the expiry.
 	must.Succeed(t, other.cmd.Process.Signal(syscall.SIGTERM))

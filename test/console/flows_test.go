@@ -78,17 +78,27 @@ func TestZone_comparesSerials(t *testing.T) {
 	s := needStage(t)
 	b := s.newTab(t, true)
 	b.visitPage("/zones/net/example-net/history")
-	b.expectText("#live", "kubizone-admin", "net/www", "+ www.example.net. 360 A 192.0.2.7")
+	b.expectText("#live", "kubizone-admin", "Request", "net/www", "+ www.example.net. A 192.0.2.7", "+ Zone example.net., name servers ns1")
 	s.writeObject(t, http.MethodPatch, "/namespaces/net/records/www", `{"spec":{"rdata":"192.0.2.8"}}`)
-	b.expectText("#live li:first-child", "- www.example.net. 360 A 192.0.2.7", "+ www.example.net. 360 A 192.0.2.8")
-	b.runActions(chromedp.Click("ol.serials li:last-child a", chromedp.ByQuery), chromedp.WaitVisible(`//h2[contains(., "From serial")]`,
-		chromedp.BySearch))
+	b.expectText("#live li:first-child", "- www.example.net. A 192.0.2.7", "+ www.example.net. A 192.0.2.8")
+	b.runActions(chromedp.Click(`(//ol[@class="serials"]//a)[last()]`, chromedp.BySearch),
+		chromedp.WaitVisible(`//h2[contains(., "From serial")]`, chromedp.BySearch))
 	if text := b.readText("#live pre"); strings.Contains(text, "192.0.2.7") || !strings.Contains(text, "192.0.2.8") {
 		t.Errorf("the difference is not net:\n%s", text)
 	}
 	b.visitPage("/zones/net/example-net/history?from=x&to=1")
 	b.expectText("#live", "each is a number")
 	s.writeObject(t, http.MethodPatch, "/namespaces/net/records/www", `{"spec":{"rdata":"192.0.2.7"}}`)
+	b.expectPeace()
+}
+
+func TestConsole_isNotLiveWithoutTheRightToFollow(t *testing.T) {
+	b := needStage(t).newTab(t, true)
+	b.visitPage("/zones")
+	b.expectText("#live-state", "live")
+	const event = `htmx.trigger(document.getElementById("live"), "unfollowed", {data: "you lack the right to watch <b>zones</b>"})`
+	b.runActions(chromedp.Evaluate(event, nil))
+	b.expectText("#live-state", "not live: you lack the right to watch <b>zones</b>")
 	b.expectPeace()
 }
 

@@ -35,12 +35,13 @@ const (
 	pageTime   = 30 * time.Second
 )
 
-// stage is kubizone up with its console, shared by the tests.
+// stage is kubizone up with its console.
 type stage struct {
-	dir, api, base string
-	client         *http.Client
-	options        []chromedp.ExecAllocatorOption
-	output         func() string
+	// programs is the directory of the programs; dns is the address of the hidden primary.
+	programs, dir, api, base, dns string
+	client                        *http.Client
+	options                       []chromedp.ExecAllocatorOption
+	output                        func() string
 }
 
 var (
@@ -97,16 +98,37 @@ func setStage(ctx context.Context) (s *stage, end func(), err error) {
 	}
 	ends = append(ends, func() { _ = os.RemoveAll(dir) })
 	s = &stage{dir: dir}
-	programs, err := buildPrograms(ctx, dir)
-	if err != nil {
+	if s.programs, err = buildPrograms(ctx, dir); err != nil {
 		return nil, end, err
 	}
-	stop, err := s.startUp(ctx, programs)
+	stop, err := s.startUp(ctx, "../../artifacts/examples", "testdata/stage")
 	ends = append(ends, stop)
 	if err != nil {
 		return nil, end, err
 	}
 	return s, end, s.prepareBrowser(chromium)
+}
+
+// setAnother starts another kubizone up, for a test alone, with the files of the Secrets in namespace dns.
+func (s *stage) setAnother(t *testing.T, secrets map[string]string, loads ...string) *stage {
+	t.Helper()
+	other := &stage{programs: s.programs, options: s.options, dir: t.TempDir()}
+	for name, text := range secrets {
+		writeFile(t, filepath.Join(other.dir, "secrets", "dns", name), text)
+	}
+	stop, err := other.startUp(context.Background(), loads...)
+	t.Cleanup(stop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return other
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // buildPrograms returns a directory with kubizone and its client, side by side.
@@ -130,8 +152,8 @@ func buildPrograms(ctx context.Context, dir string) (string, error) {
 	return dir, nil
 }
 
-// startUp runs kubizone up with the examples and testdata/stage, whose console it starts.
-func (s *stage) startUp(ctx context.Context, programs string) (stop func(), err error) {
+// startUp runs kubizone up, which starts its console.
+func (s *stage) startUp(ctx context.Context, loads ...string) (stop func(), err error) {
 	secret := filepath.Join(s.dir, "secrets", "dns", "transfer")
 	if err := os.MkdirAll(secret, 0o700); err != nil {
 		return func() {}, err
@@ -143,8 +165,11 @@ func (s *stage) startUp(ctx context.Context, programs string) (stop func(), err 
 		}
 	}
 	data := filepath.Join(s.dir, "data")
-	up := exec.CommandContext(ctx, filepath.Join(programs, "kubizone"), "up", "--data-dir", data, "--listen", "127.0.0.1:0", "--dns-listen",
-		"127.0.0.1:0", "--secrets-dir", filepath.Join(s.dir, "secrets"), "--load", "../../artifacts/examples", "--load", "testdata/stage")
+	up := exec.CommandContext(ctx, filepath.Join(s.programs, "kubizone"), "up", "--data-dir", data, "--listen", "127.0.0.1:0",
+		"--dns-listen", "127.0.0.1:0", "--secrets-dir", filepath.Join(s.dir, "secrets"))
+	for _, path := range loads {
+		up.Args = append(up.Args, "--load", path)
+	}
 	up.Cancel = func() error { return up.Process.Signal(os.Interrupt) }
 	up.WaitDelay = 20 * time.Second
 	out, err := up.StdoutPipe()
@@ -173,12 +198,12 @@ func (s *stage) startUp(ctx context.Context, programs string) (stop func(), err 
 		_ = up.Process.Signal(os.Interrupt)
 		_ = up.Wait()
 	}
-	console := regexp.MustCompile(`console on (http://\S+/) for`)
+	console, dns := regexp.MustCompile(`console on (http://\S+/) for`), regexp.MustCompile(`ready: API on \S+, DNS on (\S+) `)
 	for began := time.Now(); time.Since(began) < startTime; time.Sleep(50 * time.Millisecond) {
 		text := s.output()
-		at := console.FindStringSubmatch(text)
-		if strings.Contains(text, "ready: API on") && at != nil {
-			s.base = strings.TrimSuffix(at[1], "/")
+		at, ready := console.FindStringSubmatch(text), dns.FindStringSubmatch(text)
+		if ready != nil && at != nil {
+			s.base, s.dns = strings.TrimSuffix(at[1], "/"), ready[1]
 			return stop, s.connectClient(filepath.Join(data, "kubeconfig"))
 		}
 	}
@@ -345,7 +370,10 @@ func (b *tab) expectPeace() {
 // writeObject sends an object to the API as the administrator.
 func (s *stage) writeObject(t *testing.T, method, path, body string) {
 	t.Helper()
-	request, err := http.NewRequest(method, s.api+"/apis/kubi.zone/v1alpha1"+path, strings.NewReader(body))
+	if !strings.HasPrefix(path, "/apis/") {
+		path = "/apis/kubi.zone/v1alpha1" + path
+	}
+	request, err := http.NewRequest(method, s.api+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 	"kubi.zone/kubizone/pkg/delivery/webhook/protocol"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig/alertrig"
 )
 
 // The annotation of a Zone restores a record missing at the provider, even beside a refused record, and after a
@@ -82,9 +84,18 @@ func TestDrift_isRepairedOnRequest(t *testing.T) {
 		waitUntil(t, "the request "+request+" is carried out", func() bool { return delivery().Status.LastVerifyRequest == request })
 	}
 
+	scrape := func() alertrig.Series {
+		series := alertrig.Series{}
+		series.AddScrape("kubizone-apiserver", "up", w.readText())
+		return series
+	}
+	state, begin := alertrig.State{Before: scrape()}, time.Now()
+	alertrig.State{Now: state.Before}.ExpectOf(t, "KubizoneProviderDrift")
 	lose()
 	ask("first")
 	done("first")
+	state.Now, state.Apart = scrape(), time.Since(begin)
+	state.ExpectOf(t, "KubizoneProviderDrift", "KubizoneProviderDrift hook")
 	if one := delivery(); !has() || meta.IsStatusConditionTrue(one.Status.Conditions, v1alpha1.ConditionDrifted) || one.Status.FailedRecords != 1 || len(one.Status.Drift) > 0 {
 		t.Errorf("has it: %t, %+v", has(), one.Status)
 	}

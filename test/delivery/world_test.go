@@ -344,8 +344,12 @@ type sample struct {
 
 func (w *world) readMetrics() []sample {
 	w.Helper()
-	text := must.Get(w.raw.Get().AbsPath("/metrics").DoRaw(w.Context()))(w)
-	return parseSamples(w.T, string(text))
+	return parseSamples(w.T, w.readText())
+}
+
+func (w *world) readText() string {
+	w.Helper()
+	return string(must.Get(w.raw.Get().AbsPath("/metrics").DoRaw(w.Context()))(w))
 }
 
 func parseSamples(t *testing.T, text string) []sample {

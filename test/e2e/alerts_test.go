@@ -4,9 +4,7 @@
 package e2e
 
 import (
-	"fmt"
-	"maps"
-	"os"
+	"net/http"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -14,12 +12,16 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/alertrig"
 )
 
 // M8: promtool judges the chart's alerts by the metrics of a real process, in each state that an alert names.
@@ -54,10 +56,61 @@ func TestAlerts_ofRealProcesses(t *testing.T) {
 	waitUntil(t, "a delivery that failed", func() bool {
 		return r.readMetrics().parseMetrics()[`kubizone_delivery_failing{class="away"}`] == 1
 	})
-	r.expectAlerts("KubizoneDeliveryFailing")
+	r.expectAlerts(failingAlerts[:2]...)
 	r.judgeRates(away.String())
+	r.judgePrimary()
+	r.judgeDamage()
+	r.judgeCorruption()
 	r.process.Kill()
-	r.judgeScrapes(0, nil, nil, "KubizoneAPIServerDown")
+	now := alertrig.Series{}
+	now.Scrape(http.DefaultClient, "kubizone-apiserver", "up", r.config.Host+"/metrics")
+	alertrig.State{Now: now}.Expect(t, "KubizoneAPIServerDown")
+}
+
+// failingAlerts fire until the end: the address of the class "away" has no server.
+var failingAlerts = []string{"KubizoneDeliveryFailing away", "KubizoneDeliveryLate away", "KubizoneDeliveryLate down",
+	"KubizoneSecondaryBehind down"}
+
+// judgePrimary kills a primary beside the server.
+func (r *running) judgePrimary() {
+	r.t.Helper()
+	apart, _, url := r.startPrimary()
+	state := func() alertrig.State {
+		now := r.scrapeServer()
+		now.Scrape(http.DefaultClient, "kubizone-primary", "apart", url)
+		return alertrig.State{Now: now}
+	}
+	state().Expect(r.t, failingAlerts...)
+	apart.Kill()
+	state().Expect(r.t, append(failingAlerts, "KubizoneProgramDown kubizone-primary")...)
+}
+
+// judgeDamage overwrites a stored Record, and changes the rules of its zone: a cascade skips the Record, and stays.
+func (r *running) judgeDamage() {
+	r.t.Helper()
+	const key = "/records/dns/org-www"
+	r.inEtcd(func(client *clientv3.Client) {
+		found := must.Get(client.Get(r.t.Context(), "/registry/kubizone/", clientv3.WithPrefix(), clientv3.WithKeysOnly()))(r.t)
+		at := slices.IndexFunc(found.Kvs, func(kv *mvccpb.KeyValue) bool { return strings.HasSuffix(string(kv.Key), key) })
+		must.Get(client.Put(r.t.Context(), string(found.Kvs[at].Key), "damage"))(r.t)
+	})
+	must.Get(r.client.KubizoneV1alpha1().Zones("dns").Patch(r.t.Context(), "org", types.MergePatchType,
+		[]byte(`{"spec":{"delegations":[{"records":[{"pattern":"www"}]}]}}`), metav1.PatchOptions{}))(r.t)
+	waitUntil(r.t, "the backlog is counted", func() bool { return r.readMetrics().parseMetrics()["kubizone_cascade_backlog"] == 1 })
+	r.expectAlerts(append(failingAlerts, "KubizoneCascadeStuck")...)
+}
+
+// judgeCorruption raises the alarm that etcd raises when members differ.
+func (r *running) judgeCorruption() {
+	r.t.Helper()
+	r.inEtcd(func(client *clientv3.Client) {
+		member := must.Get(client.Status(r.t.Context(), client.Endpoints()[0]))(r.t).Header.MemberId
+		alarm := &etcdserverpb.AlarmRequest{Action: etcdserverpb.AlarmRequest_ACTIVATE, MemberID: member,
+			Alarm: etcdserverpb.AlarmType_CORRUPT}
+		must.Get(etcdserverpb.NewMaintenanceClient(client.ActiveConnection()).Alarm(r.t.Context(), alarm))(r.t)
+	})
+	waitUntil(r.t, "the server knows the alarm", func() bool { return r.readMetrics().parseMetrics()["kubizone_etcd_corrupt"] == 1 })
+	r.expectAlerts(append(failingAlerts, "KubizoneCascadeStuck", "KubizoneEtcdCorrupt")...)
 }
 
 // judgeHold removes the last NS of a zone.
@@ -86,61 +139,26 @@ func (r *running) judgeRates(secondary string) {
 	zone.Spec.DNSClassRefs = append(zone.Spec.DNSClassRefs, v1alpha1.DNSClassReference{Name: class.Name})
 	must.Get(zones.Update(r.t.Context(), zone, metav1.UpdateOptions{}))(r.t)
 	const failed = `kubizone_primary_notifies_total{result="failed"}`
-	var first, now map[string]float64
+	var first map[string]float64
 	waitUntil(r.t, "a secondary is behind", func() bool {
 		first = r.readMetrics().parseMetrics()
 		return first[failed] > 0 && first[`kubizone_delivery_secondaries_behind{class="down"}`] == 1
 	})
+	state := alertrig.State{Before: r.scrapeServer()}
 	began := time.Now()
-	waitUntil(r.t, "another NOTIFY failed", func() bool {
-		now = r.readMetrics().parseMetrics()
-		return now[failed] > first[failed]
-	})
-	r.judgeScrapes(1, now, func(name string) float64 {
-		return (now[name] - first[name]) * float64(time.Minute) / float64(time.Since(began))
-	}, "KubizoneDeliveryFailing", "KubizoneDeliveryLate", "KubizoneNotifyFailing", "KubizoneSecondaryBehind")
+	waitUntil(r.t, "another NOTIFY failed", func() bool { return r.readMetrics().parseMetrics()[failed] > first[failed] })
+	state.Now, state.Apart = r.scrapeServer(), time.Since(began)
+	state.Expect(r.t, append(failingAlerts, "KubizoneNotifyFailing")...)
 }
 
-// expectAlerts judges an hour of scrapes, all with the present metrics.
-func (r *running) expectAlerts(names ...string) {
-	r.t.Helper()
-	r.judgeScrapes(1, r.readMetrics().parseMetrics(), func(string) float64 { return 0 }, names...)
+func (r *running) scrapeServer() alertrig.Series {
+	series := alertrig.Series{}
+	series.AddScrape("kubizone-apiserver", "up", string(r.readMetrics()))
+	return series
 }
 
-// judgeScrapes judges an hour of scrapes: the first has the metrics found, the next each rate(name) more.
-// promtool's clock begins at 0, and so do the times that metrics have.
-func (r *running) judgeScrapes(up int, found map[string]float64, rate func(name string) float64, names ...string) {
+// expectAlerts judges an hour with the present metrics.
+func (r *running) expectAlerts(want ...string) {
 	r.t.Helper()
-	const hour = 60 // in minutes
-	type series struct {
-		Series string `json:"series"`
-		Values string `json:"values"`
-	}
-	type sample struct {
-		Labels string  `json:"labels"`
-		Value  float64 `json:"value"`
-	}
-	input := []series{{`up{job="kubizone-apiserver"}`, fmt.Sprintf("%dx%d", up, hour)}}
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		value, more := found[name], rate(name)
-		if family, _, _ := strings.Cut(name, "{"); strings.HasSuffix(family, "_timestamp_seconds") {
-			value, more = value+float64(hour*60-time.Now().Unix()), 0
-		}
-		input = append(input, series{name, fmt.Sprintf("%f%+fx%d", value, more, hour)})
-	}
-	want := []sample{}
-	for _, name := range names {
-		want = append(want, sample{fmt.Sprintf(`{alertname=%q}`, name), 1})
-	}
-	text := must.Get(yaml.Marshal(map[string]any{
-		"rule_files": []string{must.Get(filepath.Abs("../../charts/kubizone/rules/kubizone.yaml"))(r.t)}, "evaluation_interval": "1m",
-		"tests": []any{map[string]any{"interval": "1m", "input_series": input, "promql_expr_test": []any{map[string]any{
-			"expr": `max by (alertname) (ALERTS{alertstate="firing"})`, "eval_time": fmt.Sprintf("%dm", hour), "exp_samples": want}}}},
-	}))(r.t)
-	file := filepath.Join(r.t.TempDir(), "alerts.yaml")
-	must.Succeed(r.t, os.WriteFile(file, text, 0o600))
-	program := rig.Need(rig.Find("promtool", "hack/install-peers.sh"))(r.t)
-	if out, err := exec.CommandContext(r.t.Context(), program, "test", "rules", file).CombinedOutput(); err != nil {
-		r.t.Errorf("alerts other than %q: %v\n%s", names, err, out)
-	}
+	alertrig.State{Now: r.scrapeServer()}.Expect(r.t, want...)
 }

@@ -17,7 +17,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-func (r *running) flipOctet(part, value, damaged string) {
+// inEtcd calls do with a client of the store.
+func (r *running) inEtcd(do func(*clientv3.Client)) {
 	r.t.Helper()
 	endpoints, release, err := embed.Reach(r.t.Context(), r.dir, func(string) {})
 	if err != nil {
@@ -26,16 +27,23 @@ func (r *running) flipOctet(part, value, damaged string) {
 	defer release()
 	client := must.Get(clientv3.New(clientv3.Config{Endpoints: endpoints}))(r.t)
 	defer client.Close()
-	all := must.Get(client.Get(r.t.Context(), "/registry/kubizone/", clientv3.WithPrefix()))(r.t)
-	for _, kv := range all.Kvs {
-		if !strings.Contains(string(kv.Key), part) || !bytes.Contains(kv.Value, []byte(value)) {
-			continue
+	do(client)
+}
+
+func (r *running) flipOctet(part, value, damaged string) {
+	r.t.Helper()
+	r.inEtcd(func(client *clientv3.Client) {
+		all := must.Get(client.Get(r.t.Context(), "/registry/kubizone/", clientv3.WithPrefix()))(r.t)
+		for _, kv := range all.Kvs {
+			if !strings.Contains(string(kv.Key), part) || !bytes.Contains(kv.Value, []byte(value)) {
+				continue
+			}
+			wrong := bytes.Replace(kv.Value, []byte(value), []byte(damaged), 1)
+			must.Get(client.Put(r.t.Context(), string(kv.Key), string(wrong)))(r.t)
+			return
 		}
-		wrong := bytes.Replace(kv.Value, []byte(value), []byte(damaged), 1)
-		must.Get(client.Put(r.t.Context(), string(kv.Key), string(wrong)))(r.t)
-		return
-	}
-	r.t.Fatalf("no key with %s has %s in its value", part, value)
+		r.t.Fatalf("no key with %s has %s in its value", part, value)
+	})
 }
 
 // F30: an octet of a stored Record changes. After a restart, the Record's zone is frozen: not answered, transferred

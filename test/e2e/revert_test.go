@@ -73,15 +73,15 @@ func (r *reverting) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// serve starts the server, with the same data and ports each time.
-func (r *reverting) serve(dir string) {
+// startServer starts the server, with the same data and ports each time.
+func (r *reverting) startServer(dir string) {
 	r.running = runUp(r.t, dir, "--listen", r.ports[0], "--dns-listen", r.ports[1])
 	r.config.QPS = -1
 	r.transport = must.Get(rest.TransportFor(r.config))(r.t)
 }
 
-// revert runs the client, which is killed, or whose server is, at the n-th write.
-func (r *reverting) revert(kill string, n int) (out string, failed error) {
+// runRevert runs the client, which is killed, or whose server is, at the n-th write.
+func (r *reverting) runRevert(kill string, n int) (out string, failed error) {
 	r.mu.Lock()
 	r.kill, r.left, r.killed = kill, n, false
 	r.client = exec.Command(binaries.client, "revert", "crash.test", "--deleted", "--yes", "--kubeconfig", r.kubeconfig)
@@ -95,13 +95,13 @@ func (r *reverting) revert(kill string, n int) (out string, failed error) {
 
 var noSerial = regexp.MustCompile(`(?m)^;.*\n|^\S+\s+\d+\s+IN\s+SOA.*\n`)
 
-func (r *reverting) read() string {
+func (r *reverting) readContent() string {
 	r.t.Helper()
 	return noSerial.ReplaceAllString(must.Get(r.readEntries("crash-test"))(r.t), "")
 }
 
-// prune deletes the zone with its Delegation and Records, but for one Record.
-func (r *reverting) prune() {
+// pruneZone deletes the zone with its Delegation and Records, but for one Record.
+func (r *reverting) pruneZone() {
 	r.t.Helper()
 	api, ctx := r.running.client.KubizoneV1alpha1(), r.t.Context()
 	for _, x := range [][2]string{{"dns", "a"}, {"dns", "b"}, {"team", "c"}} {
@@ -133,7 +133,7 @@ func TestRevert_killedAtEachWrite(t *testing.T) {
 	must.Succeed(t, os.WriteFile(r.kubeconfig, fmt.Appendf(nil, "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: "+
 		"[{name: c, cluster: {server: %q}}]\ncontexts: [{name: c, context: {cluster: c, namespace: dns}}]\n", proxy.URL), 0o600))
 	dir := t.TempDir()
-	r.serve(dir)
+	r.startServer(dir)
 	api := r.running.client.KubizoneV1alpha1()
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Name: "crash-test"}, Spec: v1alpha1.ZoneSpec{DomainName: "crash.test.",
 		NameServers: []v1alpha1.NameServer{{Name: "ns1", Addresses: []string{"192.0.2.53"}}},
@@ -147,11 +147,11 @@ func TestRevert_killedAtEachWrite(t *testing.T) {
 			Spec: v1alpha1.RecordSpec{DomainName: x[2] + ".crash.test.", Type: "A", RData: "192.0.2.1"}},
 			metav1.CreateOptions{FieldManager: "kubectl-create"}))(t)
 	}
-	want, died := r.read(), 0
+	want, died := r.readContent(), 0
 	for _, kill := range kills {
 		for n := 1; ; n++ {
-			r.prune()
-			out, failed := r.revert(kill, n)
+			r.pruneZone()
+			out, failed := r.runRevert(kill, n)
 			if !r.killed {
 				if failed != nil || n < 5 {
 					t.Errorf("%d writes: %v\n%s", n-1, failed, out)
@@ -162,15 +162,15 @@ func TestRevert_killedAtEachWrite(t *testing.T) {
 				if failed == nil || !strings.Contains(out, "this goes on: kubectl kubizone revert crash.test --deleted") {
 					t.Errorf("%s write %d: %v\n%s", kill, n, failed, out)
 				}
-				r.serve(dir)
+				r.startServer(dir)
 			}
-			if out, failed = r.revert("", 0); failed != nil {
+			if out, failed = r.runRevert("", 0); failed != nil {
 				t.Fatalf("after a kill of the %s write %d: %v\n%s", kill, n, failed, out)
 			}
-			if got := r.read(); got != want {
+			if got := r.readContent(); got != want {
 				t.Errorf("after a kill of the %s write %d:\n%s\nwant\n%s", kill, n, got, want)
 			}
-			if out, failed = r.revert("", 0); failed != nil || !strings.Contains(out, "nothing to write") {
+			if out, failed = r.runRevert("", 0); failed != nil || !strings.Contains(out, "nothing to write") {
 				t.Errorf("once more after a kill of the %s write %d: %v\n%s", kill, n, failed, out)
 			}
 		}

@@ -23,6 +23,7 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/test/metrics"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/alertrig"
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
@@ -91,6 +92,9 @@ func TestCommand_needsTheRightsOfTheChartAlone(t *testing.T) {
 		}
 		return expectCondition(instance.Status.Conditions, bind9.ConditionReady, "False/NamespaceNotCovered")
 	})
+	servers := alertrig.Series{}
+	servers.Scrape(http.DefaultClient, "kubizone-fleet", "it", "http://"+healthAt.FindStringSubmatch(process.Log())[1]+"/metrics")
+	alertrig.State{Now: servers}.ExpectOf(t, "KubizoneServerNotReady", "KubizoneServerNotReady not-granted")
 	w.mustSucceed(elsewhere.Delete(w.ctx, "ns1", metav1.DeleteOptions{}))
 	w.mustSucceed(providers.Delete(w.ctx, "granted", metav1.DeleteOptions{}))
 	w.waitUntil("the provider is gone", func() error {

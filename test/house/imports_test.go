@@ -163,7 +163,7 @@ var table = []row{
 		pkg: "pkg/ledger/outbox",
 		may: []string{"pkg/apis/kubizone/lawform", "pkg/ledger/commit", "pkg/ledger/facts", "pkg/ledger/history", "pkg/ledger/journal",
 			"pkg/ledger/etcd",
-			"pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "api/kubizone/..."},
+			"pkg/ledger/layout", "pkg/ledger/objects", "pkg/law/...", "pkg/dns/...", "api/kubizone/...", "pkg/traces"},
 		avoid: []string{"k8s.io/client-go/...", miekg},
 		why:   "a cascade changes objects by writes like a client's, and touches no storage of the API and no migration",
 	},

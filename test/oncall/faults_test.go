@@ -149,7 +149,7 @@ func (w *world) readPlaces(group []fault, f *findings, done <-chan struct{}) (wa
 	repeat(func() {
 		for i := range group {
 			if one := &group[i]; one.zone != "" {
-				why, _ := w.runClient("why", "-n", team, "www-"+one.zone, "--request-timeout=10s")
+				why, _ := w.runClient("why", "-n", team, "www-"+one.zone)
 				f.noteWords(one, inWhy, why)
 			}
 		}
@@ -355,8 +355,8 @@ func (w *world) deadController() fault {
 
 // makeUnreachable returns the words while kube-apiserver does not reach the API.
 func makeUnreachable(doctor, conditions string) map[string]string {
-	return map[string]string{inConditions: conditions, inStatus: "kubectl kubizone doctor finds the cause",
-		inWhy: conditions, inDoctor: doctor,
+	const next = "kubectl kubizone doctor"
+	return map[string]string{inConditions: conditions, inStatus: next, inWhy: next, inDoctor: doctor,
 		inAlerts: "KubizoneAPIServiceUnavailable"}
 }
 

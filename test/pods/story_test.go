@@ -7,7 +7,6 @@ package pods
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -38,7 +37,7 @@ import (
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
-	"kubi.zone/kubizone/pkg/ready"
+	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
 	"kubi.zone/kubizone/test/rig/kuberig"
@@ -325,7 +324,7 @@ func TestChart_carriesAFleetThroughItsLife(t *testing.T) {
 		t.Run("Gardener asks for a name", w.servesGardener)
 	})
 	t.Run("the primary is lost", w.losesPrimary)
-	t.Run("processes end", w.namesCauses)
+	t.Run("processes have Leases", w.knowsProcesses)
 }
 
 func mustAddress(t *testing.T, w *world, service string) string {
@@ -730,98 +729,23 @@ func (w *world) servesGardener(t *testing.T) {
 	w.waitAnswer(t, []string{"main-primary-0", "main-secondary-0"}, "api.one.shoots.example.", dns.TypeA, "192.0.2.90")
 }
 
-// namesCauses: while a zone is paused, or the pod runs no primary or no controller, Zone and Record name that within a
-// minute, by the Leases that the chart's rights allow (S7.12). Afterwards they are Ready.
-func (w *world) namesCauses(t *testing.T) {
-	const zone, record = "dying", "dying-www"
-	alice := w.clientAs(t, "alice").KubizoneV1alpha1()
-	annotate := func(value string) func() {
-		return func() {
-			must.Get(alice.Zones(team).Patch(w.ctx, zone, types.MergePatchType,
-				[]byte(`{"metadata":{"annotations":{"kubi.zone/paused":`+value+`}}}`), metav1.PatchOptions{}))(t)
-		}
-	}
-	complete := must.Get(w.core.AppsV1().StatefulSets(kuberig.InstallNamespace).Get(w.ctx, kuberig.ServerName, metav1.GetOptions{}))(t).
-		Spec.Template.Spec.Containers[0].Args
-	runWithout := func(part string) func() {
-		return func() { w.restartServer(t, leaveOut(complete, part)) }
-	}
-	readReasons := func() (string, error) {
-		one, noZone := alice.Zones(team).Get(w.ctx, zone, metav1.GetOptions{})
-		www, noRecord := alice.Records(team).Get(w.ctx, record, metav1.GetOptions{})
-		if err := errors.Join(noZone, noRecord); err != nil {
-			return "", err
-		}
-		ofZone, ofRecord := ready.ReadyOf(one.Status.Conditions), ready.ReadyOf(www.Status.Conditions)
-		return fmt.Sprintf("%s %s %s %s: %s", ofZone.Status, ofZone.Reason, ofRecord.Status, ofRecord.Reason, ofRecord.Message), nil
-	}
-	waitFor := func(want string) time.Duration {
-		begin := time.Now()
-		w.waitUntil(t, "Zone and Record say "+want, func() error {
-			got, err := readReasons()
-			if err == nil && !strings.HasPrefix(got, want) {
-				err = errors.New(got)
-			}
-			return err
-		})
-		return time.Since(begin)
-	}
-	for i, test := range []struct {
-		reason     string
-		begin, end func()
-	}{
-		{v1alpha1.ReasonPaused, annotate(`"true"`), annotate("null")},
-		{v1alpha1.ReasonNoPrimary, runWithout("primary"), runWithout("")},
-		{v1alpha1.ReasonNoController, runWithout("controller"), runWithout("")},
-	} {
-		waitFor("True Delivered True Delivered")
-		test.begin()
-		must.Get(alice.Records(team).Patch(w.ctx, record, types.MergePatchType,
-			[]byte(fmt.Sprintf(`{"spec":{"rdata":"192.0.2.%d"}}`, 120+i)), metav1.PatchOptions{}))(t)
-		if took := waitFor(fmt.Sprintf("Unknown %[1]s Unknown %[1]s", test.reason)); took > time.Minute {
-			t.Errorf("%s is named after %s", test.reason, took)
-		}
-		t.Log(must.Get(readReasons())(t))
-		test.end()
-		waitFor("True Delivered True Delivered")
-	}
-}
-
-// leaveOut returns the arguments of the server without those of a sub-command beside it.
-func leaveOut(arguments []string, part string) (left []string) {
-	for i, section := range strings.Split(strings.Join(arguments, "\n"), "\n--\n") {
-		lines := strings.Split(section, "\n")
-		if lines[0] == part {
-			continue
-		}
-		if i > 0 {
-			left = append(left, "--")
-		}
-		left = append(left, lines...)
-	}
-	return left
-}
-
-// restartServer replaces the pod of the server by one with other arguments, and waits for its API.
-func (w *world) restartServer(t *testing.T, arguments []string) {
-	t.Helper()
-	for container := range w.node.Logs(kuberig.InstallNamespace, kuberig.ServerName) {
-		w.killed.Store(container, true)
-	}
-	sets := w.core.AppsV1().StatefulSets(kuberig.InstallNamespace)
-	change := map[string]any{"op": "replace", "path": "/spec/template/spec/containers/0/args", "value": arguments}
-	patch := must.Get(json.Marshal([]any{change}))(t)
-	patched := must.Get(sets.Patch(w.ctx, kuberig.ServerName, types.JSONPatchType, patch, metav1.PatchOptions{}))(t)
-	w.waitUntil(t, "the server runs with other arguments", func() error {
-		set, err := sets.Get(w.ctx, kuberig.ServerName, metav1.GetOptions{})
+// knowsProcesses: each process of the pod renews a Lease, by which the server names the cause of a Zone that waits
+// (test/oncall).
+func (w *world) knowsProcesses(t *testing.T) {
+	w.waitUntil(t, "controller and primary have Leases", func() error {
+		leases, err := w.core.CoordinationV1().Leases(kuberig.InstallNamespace).List(w.ctx,
+			metav1.ListOptions{LabelSelector: heartbeat.LabelProcess})
 		if err != nil {
 			return err
 		}
-		of := set.Status
-		if of.ObservedGeneration < patched.Generation || of.UpdateRevision != of.CurrentRevision || of.ReadyReplicas != 1 {
-			return fmt.Errorf("%+v", of)
+		renewed := map[string]bool{}
+		for _, lease := range leases.Items {
+			at := lease.Spec.RenewTime
+			renewed[lease.Labels[heartbeat.LabelProcess]] = at != nil && time.Since(at.Time) < time.Minute
 		}
-		_, err = w.getZone("dying")
-		return err
+		if !renewed[heartbeat.Controller] || !renewed[heartbeat.Primary] {
+			return fmt.Errorf("%v", renewed)
+		}
+		return nil
 	})
 }

@@ -20,6 +20,8 @@ import (
 
 type Authority struct {
 	PEM []byte
+	// Lifetime is that of issued certificates.
+	Lifetime time.Duration
 
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
@@ -32,7 +34,7 @@ func NewAuthority(name string) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Authority{key: key}
+	a := &Authority{key: key, Lifetime: 90 * 24 * time.Hour} // no renewal is late
 	pair, err := a.issuePair(key, x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature,
 		IsCA: true, BasicConstraintsValid: true,
@@ -79,7 +81,7 @@ func (a *Authority) issuePair(key *ecdsa.PrivateKey, template x509.Certificate) 
 	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
 		return Pair{}, err
 	}
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(90*24*time.Hour) // no renewal is late
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(a.Lifetime)
 	parent := a.cert
 	if parent == nil {
 		parent = &template

@@ -23,6 +23,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/rig/alertrig"
 )
 
 // 72: S5.10. Each write of a record writes its zone, so the zone's owner must not be able to make it large, by any
@@ -136,6 +137,9 @@ func octetsOfATenant(t *testing.T, a *arena) {
 	if has := a.readFigure(ctx, t, "kubizone_namespace_stored_bytes", glutton); has > 1.2*(1<<20) || has < 0.8*(1<<20) {
 		t.Errorf("the metric says that %.0f octets are stored", has)
 	}
+	full := alertrig.Series{}
+	full.AddScrape("kubizone-apiserver", "server", a.readMetrics(ctx, t))
+	alertrig.State{Now: full}.ExpectOf(t, "KubizoneNamespaceNearBudget", "KubizoneNamespaceNearBudget "+glutton)
 	for i := range made {
 		_, err := them.records().Patch(ctx, fmt.Sprintf("fat-%d", i), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -183,9 +187,14 @@ func octetsOfATenant(t *testing.T, a *arena) {
 	}
 }
 
+func (a *arena) readMetrics(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	return string(must.Get(a.admin.tenantAt(t, a.server).RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(t))
+}
+
 func (a *arena) readFigure(ctx context.Context, t *testing.T, metric, namespace string) float64 {
 	t.Helper()
-	text := string(must.Get(a.admin.tenantAt(t, a.server).RESTClient().Get().AbsPath("/metrics").DoRaw(ctx))(t))
+	text := a.readMetrics(ctx, t)
 	found := regexp.MustCompile(`(?m)^` + metric + `\{namespace="` + namespace + `"\} (\S+)$`).FindStringSubmatch(text)
 	if found == nil {
 		return 0

@@ -23,7 +23,8 @@ const (
 	DefaultTTL = 120
 	// OwnerAnnotation has namespace and name of the Record's DNSRecord.
 	OwnerAnnotation = "gardener.kubi.zone/owner"
-	// zonePrefix distinguishes the zone in the status from azure-dns's and google-clouddns's, also NAME/NAME.
+	// zonePrefix distinguishes the zone in the status from zones of azure-dns and google-clouddns, also of the form
+	// NAME/NAME.
 	zonePrefix = "kubi.zone/"
 	managedBy  = "kubizone-gardener"
 	// maxNameText bounds the readable part of a Record's name: with type and hash it has at most 253 characters.
@@ -50,7 +51,7 @@ func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
 
 func owner(dns *extensionsv1alpha1.DNSRecord) string { return dns.Namespace + "/" + dns.Name }
 
-// makeRecord sets zoneRef only if spec.zone names a Zone.
+// makeRecord returns the Record for a DNSRecord, with a zoneRef only if spec.zone names a Zone.
 func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record, error) {
 	values, err := makeValues(dns.Spec.RecordType, dns.Spec.Values)
 	if err != nil {
@@ -159,8 +160,8 @@ func makeValue(of extensionsv1alpha1.DNSRecordType, value string) (string, error
 	return "", configurationProblem("spec.recordType %q: A, AAAA, CNAME and TXT are served", of)
 }
 
-// quoteText formats character-strings. It removes enclosing quotes, which some of Gardener's clients add for other
-// providers.
+// quoteText formats a text as character-strings. It removes enclosing quotes, which some of Gardener's clients add for
+// other providers.
 func quoteText(text string) string {
 	if len(text) >= 2 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {
 		text = text[1 : len(text)-1]

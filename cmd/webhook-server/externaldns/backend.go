@@ -22,7 +22,7 @@ import (
 
 // Config configures a Backend.
 type Config struct {
-	// URL is the provider's, http or https.
+	// URL is the URL of the provider, http or https.
 	URL string
 	// Types are the types written and listed by the provider, by default ListedTypes.
 	Types []rdata.Type
@@ -46,7 +46,7 @@ type Backend struct {
 	kept     map[contract.Key]kept
 }
 
-// kept is an RRset stored by the provider in another form: asked was requested, came is listed.
+// kept is an RRset stored by the provider in another form: asked is the requested form, came the listed form.
 type kept struct {
 	asked protocol.RRset
 	came  listedRRset
@@ -267,7 +267,8 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	}
 }
 
-// findDifferences returns the tasks not yet done according to the listing, and refuses tasks with foreign listings.
+// findDifferences returns the tasks not yet done according to the listing, and refuses tasks whose listing is foreign,
+// no RRset.
 func (b *Backend) findDifferences(r *round, list listing, tasks []*task) (pending []*task) {
 	for _, t := range tasks {
 		s := list[t.Key]
@@ -395,8 +396,8 @@ func findBeside(list listing, t *task) error {
 	return nil
 }
 
-// explainLoss blames the record only if the provider answers with success and has taken other records: other failures
-// may be temporary.
+// explainLoss returns the error of a lost task. It blames the record only if the provider answers with success and has
+// taken other records: other failures may be temporary.
 func (r *round) explainLoss(t *task) error {
 	switch {
 	case errors.As(t.lost, new(*protocol.Error)):

@@ -23,7 +23,8 @@ import (
 // exchangeTime is above the 15 s that external-dns itself waits.
 const exchangeTime = 20 * time.Second
 
-// callProvider decodes the answer, and returns its media type. A nil into expects no content.
+// callProvider sends a request, decodes the answer, and returns the answer's media type. If into is nil, an answer
+// without content is expected.
 func (b *Backend) callProvider(ctx context.Context, method, path string, body, into any) (media string, err error) {
 	var content io.Reader
 	if body != nil {

@@ -165,8 +165,8 @@ type bisection struct {
 	file        string
 }
 
-// bisectSets takes the sets at the indices which, if they pass the check together, and else recurses into halves. It
-// returns the indices of sets that fail alone. results also gets errors of invalid sets.
+// bisectSets takes the sets whose indices are in which if they pass the check together. Otherwise both halves are
+// tried. It returns the indices of sets that fail alone. results also gets errors of invalid sets.
 func (s *bisection) bisectSets(ctx context.Context, which []int) (refused []int, err error) {
 	c, changed := s.taken, false
 	var good []int

@@ -131,7 +131,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	return err
 }
 
-// blamesRecords reports whether a refusal is for the records: an empty update succeeds.
+// blamesRecords reports whether the records caused a refusal: an empty update succeeds.
 func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) bool {
 	switch code {
 	case mdns.RcodeRefused, mdns.RcodeFormatError, mdns.RcodeNotImplemented:
@@ -142,8 +142,8 @@ func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) b
 	return err == nil && empty == mdns.RcodeSuccess
 }
 
-// hasRecords reports whether exactly these records exist, apart from TTLs. The test is a prerequisite, to see names
-// below delegations and match no wildcard.
+// hasRecords reports whether exactly the records exist, apart from TTLs. The test is a prerequisite of an empty update,
+// to see names below delegations and match no wildcard.
 func (b *Backend) hasRecords(ctx context.Context, zone name.Name, records []mdns.RR) (bool, error) {
 	ask := updateOf(zone)
 	ask.Used(records)

@@ -53,8 +53,8 @@ type handler struct {
 	config Config
 	since  time.Time
 	nonces nonces
-	// readers are slots for requests whose body is being read and signature not checked. If all are taken the oldest is
-	// closed, as an honest body arrives at once.
+	// readers are slots for reads of bodies, before the signature is checked. If all slots are taken, the oldest
+	// request is closed, as an honest body arrives at once.
 	readers *slots.Slots
 	signed  chan struct{}
 }

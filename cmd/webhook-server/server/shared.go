@@ -237,8 +237,8 @@ func Meaning(t rdata.Type, data []string) []string {
 	return sorted(data)
 }
 
-// permitWrite returns an error unless set may replace present. A removal of an RRset with others' values too becomes a
-// write of these values.
+// permitWrite returns an error unless set may replace present. A removal of an RRset with values of others becomes a
+// write of the others' values.
 func permitWrite(set *protocol.RRset, present []string, ttl uint32, written [][]string) error {
 	present = sorted(present)
 	if len(present) == 0 {

@@ -22,8 +22,8 @@ const AnnotationRule = "delegation.kubi.zone/rule"
 
 // Decider decides a write before it begins.
 type Decider interface {
-	// EarlyRecord returns the allowing rule, or the API error of the write; neither in doubt. before is nil for a
-	// create. The objects are not changed.
+	// EarlyRecord returns the allowing rule, or the API error of the write; neither if in doubt about cached facts.
+	// before is nil for a create. The objects are not changed.
 	EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error)
 }
 

@@ -28,7 +28,7 @@ const (
 // CauseTooMuch is the cause of refusals for stored octets or the number of Bind9Clusters.
 const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 
-// idle is the burst: a namespace may write a minute's rate at once.
+// idle sets the burst: a namespace may write the rate of a minute at once.
 const idle = time.Minute
 
 // Config configures Budgets.
@@ -133,7 +133,7 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	}
 }
 
-// Recount begins a count. Recount, Add and Counted implement ledger.Sizes.
+// Recount begins a count of stored octets. Recount, Add and Counted implement ledger.Sizes.
 func (b *Budgets) Recount() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,7 +168,7 @@ func (b *Budgets) Counted() {
 type Write struct {
 	Resource        schema.GroupResource
 	Namespace, Name string
-	// Grows is in octets, and checked only if positive.
+	// Grows is the growth of stored octets, checked only if positive.
 	Grows int64
 }
 

@@ -87,7 +87,7 @@ func parseOctets(text string) (int64, error) {
 	return q.Value(), nil
 }
 
-// Override returns l with the values of an annotation: "stored=1Gi,written=4Mi,clusters=50", or some of these.
+// Override returns l with the values of an annotation: "stored=1Gi,written=4Mi,clusters=50", or some of the parts.
 func (l Limits) Override(text string) (Limits, error) {
 	for _, part := range strings.Split(text, ",") {
 		what, value, ok := strings.Cut(strings.TrimSpace(part), "=")

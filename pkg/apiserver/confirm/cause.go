@@ -15,7 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// nameCauseOfZone writes the cause of a Pending Zone while no controller works, and takes NoController back (S7.12).
+// nameCauseOfZone writes the cause of a Pending Zone while no controller works. Once a controller works again, it
+// replaces the reason NoController (S7.12).
 func (l *leader) nameCauseOfZone(ctx context.Context, f *ready.Facts) error {
 	zone, now := f.Zone, ready.JudgeZone(f)
 	before := ready.ReadyOf(zone.Status.Conditions)
@@ -81,7 +82,7 @@ func (l *leader) chooseUnnamed(z *zone) (page []law.Ref, wait time.Duration) {
 		limit = z.causes
 	}
 	page = z.choosePages(&z.unnamed, 1)[0]
-	if !limit.AllowN(time.Now(), len(page)) { // the Zone has the cause
+	if !limit.AllowN(time.Now(), len(page)) { // until then, only the Zone has the cause
 		for _, ref := range page {
 			z.unnamed.fresh[ref] = true
 		}

@@ -24,15 +24,16 @@ import (
 
 const (
 	workers = 4
-	// wrongRate and otherRate bound unchanged Records written in a second, to end a wrong Ready or for other reasons:
-	// the end, move or failure of a class concerns all Records of a zone. At 1 to 2 KB a write both are below a
-	// namespace's budget (S9.2). burst Records are written at once.
+	// wrongRate and otherRate bound the writes in a second of Records that did not change themselves: wrongRate to end
+	// a wrong Ready, otherRate for other reasons. The end, move or failure of a class concerns all Records of a zone.
+	// At 1 to 2 KB a write both are below a namespace's budget (S9.2). burst Records are written at once.
 	wrongRate = 1000
 	otherRate = 500
 	burst     = 1000
 	// zoneRate bounds the Zones a second that get or lose NoController, zoneBurst those at once.
 	zoneRate, zoneBurst = 10, 20
-	// frozenInterval is between checks for frozen zones, retryInterval after a lost election or watch.
+	// frozenInterval is the time between checks for frozen zones, retryInterval the pause after a lost election or
+	// watch.
 	frozenInterval = time.Second
 	// loudAfter is the number of successive failures logged as an error.
 	loudAfter     = 5
@@ -164,7 +165,7 @@ func (l *leader) followFrozen(ctx context.Context) {
 	}
 }
 
-// workNext returns false at the end.
+// workNext processes a zone of the queue, or returns false at the end.
 func (l *leader) workNext(ctx context.Context) bool {
 	uid, end := l.queue.Get()
 	if end {

@@ -12,7 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// LagMetrics are the controller's metrics of unconfirmed changes while no controller works, of the elected server.
+// LagMetrics are the controller's metrics of unconfirmed changes. The elected server reports them while no controller
+// works.
 type LagMetrics struct {
 	metrics.BaseStableCollector
 	oldest, behind *metrics.Desc
@@ -22,7 +23,7 @@ type LagMetrics struct {
 
 var _ metrics.StableCollector = (*LagMetrics)(nil)
 
-// NewLagMetrics registers and returns metrics. A registry with a controller's has them already.
+// NewLagMetrics registers and returns metrics. The registry must not have the controller's, of the same names.
 func NewLagMetrics(registry metrics.KubeRegistry) *LagMetrics {
 	describe := func(name, help string) *metrics.Desc {
 		return metrics.NewDesc("kubizone_delivery_"+name, help, []string{"class"}, nil, metrics.BETA, "")

@@ -27,7 +27,7 @@ import (
 const pageRecords = 128
 
 const (
-	// causeRecords are the Records that get the cause of their Pending at once. Another page follows each
+	// causeRecords is the number of Records that get the cause of their Pending at once. Another page follows each
 	// causeInterval. With Stalled two minutes later (S7.4) these are less than 60 transactions, for any number of
 	// Records. A page waits causeDelay to become full.
 	causeRecords  = 26 * pageRecords
@@ -84,7 +84,7 @@ type Confirmer struct {
 	lags *LagMetrics // nil if this server cannot know which processes work
 }
 
-// Metrics are of a Confirmer.
+// Metrics are the metrics of a Confirmer.
 type Metrics struct {
 	// open is the number of adopted Records not Ready, at the elected server.
 	open    *metrics.Gauge
@@ -99,15 +99,15 @@ type leader struct {
 	frozen *ready.FrozenZones
 	queue  workqueue.TypedRateLimitingInterface[string] // of UIDs of zones
 	stalls ready.Stalls
-	// wrong and others limit writes of unchanged Records: of a wrong Ready, and of others.
+	// wrong and others limit writes of unchanged Records: wrong to end a wrong Ready, others for other reasons.
 	wrong, others *rate.Limiter
-	// causes limits Records that get a cause of the platform, zoneWrites limits Zones that get or lose a cause.
+	// causes limits Records that get a cause for the platform to end, zoneWrites limits Zones that get or lose a cause.
 	causes, zoneWrites *rate.Limiter
 	tracker
 	changes changes
 }
 
-// judgeZone returns a zone's present Progress, or nil if gone or pending.
+// judgeZone returns a zone's present Progress, or nil if the zone is gone or pending.
 func (l *leader) judgeZone(uid string) *ready.Progress {
 	if f := l.readFacts(uid); f != nil {
 		return ready.ProgressOf(f)
@@ -148,7 +148,7 @@ type tracker struct {
 	mu sync.Mutex
 	// zones are by UID; "" has the Records in no zone.
 	zones map[string]*zone
-	// in has the UID of an open Record's zone.
+	// in maps an open Record to the UID of its zone.
 	in map[law.Ref]string
 }
 
@@ -157,17 +157,17 @@ func newTracker() tracker {
 }
 
 type zone struct {
-	// progress is nil before the first turn.
+	// progress is nil until processZone has judged the zone.
 	progress *ready.Progress
-	// open are the Records not Ready, by trimRecord.
+	// open has the Records not Ready, as trimRecord returns them.
 	open map[law.Ref]*v1alpha1.Record
-	// due are Records to judge and write, unnamed those without the known cause of their Pending.
+	// due has Records to judge and write, unnamed the Pending Records that lack the known cause.
 	due, unnamed dueRecords
-	// unnamedSince is when the next page of unnamed began to wait. causes limits Records that get a cause of the zone's
-	// owner.
+	// unnamedSince is when the next page of unnamed began to wait. causes limits Records that get a cause for the
+	// zone's owner to end.
 	unnamedSince time.Time
 	causes       *rate.Limiter
-	// scans is true while all Ready Records must be judged; cursor continues Members.
+	// scans is true while all Ready Records must be judged; cursor is where Ledger.Members continues.
 	scans  bool
 	cursor string
 	// stalls are open Records that may later be Stalled; stalling has the same Records.
@@ -175,7 +175,8 @@ type zone struct {
 	stalling map[law.Ref]bool
 }
 
-// dueRecords are Records to write. pages are earlier ones, in writing order, and turn their namespaces, the next first.
+// dueRecords are Records to write: fresh the latest, pages the earlier by namespace, in writing order. turn lists the
+// namespaces of pages, the next first.
 type dueRecords struct {
 	fresh map[law.Ref]bool
 	pages map[string][][]law.Ref

@@ -21,13 +21,14 @@ type tally struct {
 	metrics.BaseStableCollector
 	mu sync.Mutex
 	of map[law.Ref]waiting
-	// unconfirmed is by namespace, unready the same Records by reason, unadopted by namespace and reason.
+	// unconfirmed counts by namespace, unready the same Records by reason, unadopted by namespace and reason.
 	unconfirmed, unready map[string]int
 	unadopted            map[string]map[string]int
 	withdrawn            int
 }
 
-// waiting has reasons of conditions. ready is "" for a Record in no zone or confirmed, adopted for an adopted Record.
+// waiting has the reasons of a Record's conditions Ready and Adopted. ready is "" if confirmed or in no zone, adopted
+// is "" if adopted.
 type waiting struct {
 	ready, adopted string
 	withdrawn      bool

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// zoneOf creates a missing zone. The caller holds mu.
+// zoneOf returns a zone's state, created if missing. The caller holds mu.
 func (t *tracker) zoneOf(uid string) *zone {
 	if t.zones[uid] == nil {
 		t.zones[uid] = &zone{open: map[law.Ref]*v1alpha1.Record{}, due: newDueRecords(), unnamed: newDueRecords(), causes: newCauseLimit(),
@@ -64,7 +64,7 @@ func isOpen(record *v1alpha1.Record) bool {
 	return of == nil || of.Status != metav1.ConditionTrue || of.ObservedGeneration < record.Generation
 }
 
-// resetTracker drops all Records and judges the present zones. The next watch of Records shows the differences.
+// resetTracker drops all Records and judges the present zones. The watch of Records then delivers all Records again.
 func (l *leader) resetTracker() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,14 +79,14 @@ func (l *leader) resetTracker() {
 	}
 }
 
-// change is an event of a Record. After a reset all Records follow.
+// change is an event of a Record, or a reset, after which all Records follow.
 type change struct {
 	record         *v1alpha1.Record
 	deleted, reset bool
 }
 
 // followRecords queues changes after since until the watch or ctx ends, and returns the resourceVersion to continue
-// from, or "" to begin again. The tracker never blocks it: the watch cache closes slow watches.
+// from, or "" to begin again. It never waits for the tracker: the watch cache closes slow watches.
 func (l *leader) followRecords(ctx context.Context, since string) (string, error) {
 	events, err := l.config.WatchRecords(ctx, since)
 	if err != nil {
@@ -217,7 +217,8 @@ type verdict struct {
 	adopted   bool
 }
 
-// judgeRecord returns the status that a Record must have. differs: the Record has another. The caller holds mu.
+// judgeRecord returns the status that a Record must have. differs is true if the Record has another status. The caller
+// holds mu.
 func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
 	again := func(in time.Duration) {
@@ -251,7 +252,8 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		record.Status.LastDeliveryError != v.lastError || !ready.SameStall(conditions, v.stalled)
 }
 
-// names reports whether the verdict gives a Pending Record the cause. Without it the Record waits all the same.
+// names reports whether the verdict only adds the cause to a Pending Record. The Record waits all the same without the
+// cause.
 func (v *verdict) names(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Reason == v1alpha1.ReasonPending && before.ObservedGeneration == record.Generation &&

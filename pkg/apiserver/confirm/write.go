@@ -106,7 +106,7 @@ func (l *leader) nameCause(ctx context.Context, uid string, z *zone) (wait time.
 	return wait, err
 }
 
-// findMissing adds the Records of newly missing RRsets to z.due: Ready Records are not tracked.
+// findMissing adds to z.due the Records of RRsets newly missing at a provider: the tracker has no Ready Records.
 func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *ready.Progress) error {
 	if uid == "" || z.progress == nil {
 		return nil
@@ -135,7 +135,7 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *read
 	return nil
 }
 
-// dropZone forgets a zone. Its released Records are tracked again.
+// dropZone forgets a zone. Its released Records are tracked again, in no zone.
 func (l *leader) dropZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,8 +176,8 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	}
 }
 
-// choosePages takes pages of about "most" Records, at least one page: of each namespace in turn, the latest changes
-// first. The caller holds mu.
+// choosePages removes and returns pages of about most Records together, at least a page. Namespaces take turns; the
+// latest changes of a namespace come first. The caller holds mu.
 func (z *zone) choosePages(of *dueRecords, most int) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}
 	for ref := range of.fresh {
@@ -232,8 +232,8 @@ func (l *leader) putBack(to *dueRecords, pages [][]law.Ref) {
 	}
 }
 
-// writePage writes the page's Records whose status differs. If left, the rate allowed only some, and the rest is in
-// "of" again.
+// writePage writes the page's Records whose status differs. left is true if the rate allowed only some; the others are
+// then back in of.
 func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueRecords, page []law.Ref) (left bool, err error) {
 	names := make([]string, len(page))
 	for i, ref := range page {
@@ -257,8 +257,8 @@ func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueReco
 	return left, err
 }
 
-// scanPage judges a page of Ready Records, and writes those whose status differs. If left, the rate allowed only some,
-// and the page comes again.
+// scanPage judges a page of Ready Records, and writes those whose status differs. left is true if the rate allowed only
+// some; the page then comes again.
 func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor string) (left bool, err error) {
 	members, next, err := l.config.Ledger.Members(ctx, uid, cursor, turnRecords)
 	if err != nil {
@@ -315,7 +315,7 @@ func (l *leader) limitOf(v *verdict, record *v1alpha1.Record) *rate.Limiter {
 	return l.others
 }
 
-// answers reports whether the verdict first confirms a Record's last change.
+// answers reports whether the verdict first confirms a Record's last change. No rate limits such a write.
 func (v *verdict) answers(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Status == metav1.ConditionUnknown && v.ready.Reason == v1alpha1.ReasonDelivered

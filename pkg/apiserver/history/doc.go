@@ -6,11 +6,12 @@
 //
 // Guarantees:
 //
-//  1. An answer for a namespace has only steps that Records of the namespace made (S1.8).
+//  1. An answer for a namespace has only steps that Records of the namespace made (S1.8). No answer has steps before
+//     the creation of its namespace.
 //  2. An answer reads a bounded number of zones and segments.
 //  3. A Sender delays no write, and its memory is bounded. It counts lost steps.
 //
-// Out of scope: the rights of readers, and the form of the answer, which package registry/zone gives.
+// Out of scope: the rights of readers, and the form of the answer (package registry/zone).
 //
 // Read first: history.go, sources.go, sender.go.
 package history

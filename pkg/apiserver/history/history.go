@@ -36,12 +36,20 @@ type Reader struct {
 		rest.Getter
 		rest.Lister
 	}
+	// Began returns the creation of a namespace, 0 if unbounded, in Unix seconds, or an error for an unknown namespace.
+	// Earlier steps are of another namespace of the name.
+	Began func(namespace string) (int64, error)
 }
 
 var _ zone.History = Reader{}
 
-func askLedger(ask zone.HistoryAsk) stored.Ask {
-	return stored.Ask{From: ask.Continue, Limit: ask.Limit,
+func (h Reader) askLedger(namespace string, ask zone.HistoryAsk) (stored.Ask, error) {
+	began, err := h.Began(namespace)
+	return boundLedger(ask, began), err
+}
+
+func boundLedger(ask zone.HistoryAsk, notBefore int64) stored.Ask {
+	return stored.Ask{From: ask.Continue, Limit: ask.Limit, NotBefore: notBefore,
 		Since: func(x *stored.Item) bool { return ask.Since(&x.Step) }}
 }
 
@@ -76,7 +84,11 @@ func answerHistory(a *stored.Answer, err error) (*zone.HistoryAnswer, error) {
 
 // OfZone reads the ledger.
 func (h Reader) OfZone(ctx context.Context, object *v1alpha1.Zone, ask zone.HistoryAsk) (*zone.HistoryAnswer, error) {
-	return answerHistory(h.Ledger.ZoneHistory(ctx, object, askLedger(ask)))
+	bounded, err := h.askLedger(object.Namespace, ask)
+	if err != nil {
+		return nil, err
+	}
+	return answerHistory(h.Ledger.ZoneHistory(ctx, object, bounded))
 }
 
 // LastChange returns the zone's newest step for users of its namespace, as the end of a sentence, or "".
@@ -91,13 +103,24 @@ func (h Reader) LastChange(ctx context.Context, object *v1alpha1.Zone) string {
 
 // OfRemoved reads the ledger.
 func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.HistoryAsk) (*zone.HistoryAnswer, *v1alpha1.Zone, error) {
-	return answerRemoved(h.Ledger.RemovedHistory(ctx, namespace, name, askLedger(ask)))
+	bounded, err := h.askLedger(namespace, ask)
+	if err != nil {
+		return nil, nil, err
+	}
+	return answerRemoved(h.Ledger.RemovedHistory(ctx, namespace, name, bounded))
 }
 
-// OfRemovedFQDN reads the ledger.
+// OfRemovedFQDN reads the ledger. In all namespaces, it finds also the Zones of namespaces of the past.
 func (h Reader) OfRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask zone.HistoryAsk) (*zone.HistoryAnswer,
 	*v1alpha1.Zone, error) {
-	return answerRemoved(h.Ledger.RemovedHistoryOf(ctx, namespace, fqdn.String(), askLedger(ask)))
+	bounded := boundLedger(ask, 0)
+	if namespace != "" {
+		var err error
+		if bounded, err = h.askLedger(namespace, ask); err != nil {
+			return nil, nil, err
+		}
+	}
+	return answerRemoved(h.Ledger.RemovedHistoryOf(ctx, namespace, fqdn.String(), bounded))
 }
 
 func answerRemoved(a *stored.Answer, of *stored.Header, err error) (*zone.HistoryAnswer, *v1alpha1.Zone, error) {
@@ -118,13 +141,17 @@ func answerRemoved(a *stored.Answer, of *stored.Header, err error) (*zone.Histor
 // OfRecords reads the ledger. The zones of existing Records come from the watch cache.
 func (h Reader) OfRecords(ctx context.Context, namespace, record string, fqdn name.Name, ask zone.HistoryAsk) (*zone.HistoryAnswer,
 	error) {
+	bounded, err := h.askLedger(namespace, ask)
+	if err != nil {
+		return nil, err
+	}
 	zones, err := h.zonesOf(ctx, namespace, record, fqdn)
 	if err != nil {
 		return nil, err
 	}
 	return answerHistory(h.Ledger.RecordHistory(ctx, namespace, zones, func(x *stored.Item) bool {
 		return madeBy(&x.Step, record) && (fqdn.IsZero() || changesName(x, fqdn))
-	}, askLedger(ask)))
+	}, bounded))
 }
 
 func madeBy(step *content.Step, record string) bool {

@@ -36,7 +36,7 @@ const (
 
 // Config configures the history of zones.
 type Config struct {
-	// Retention is that of zones without historyRetention; nil: 168h.
+	// Retention applies to zones without historyRetention; nil: 168h.
 	Retention *time.Duration
 	// To is the file or HTTP receiver of all steps; "": none.
 	To string
@@ -72,7 +72,7 @@ func NewSender(to string) (*Sender, error) {
 	return &Sender{to: to, client: &http.Client{Timeout: sendTimeout}, wake: make(chan struct{}, 1)}, nil
 }
 
-// sentStep is a line.
+// sentStep is the JSON line of a step.
 type sentStep struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`

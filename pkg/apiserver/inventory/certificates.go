@@ -15,7 +15,7 @@ import (
 // Certificates are the sources of the server's certificates, by name. A certificate is read anew each time.
 type Certificates map[string]func() ([]*x509.Certificate, error)
 
-// AddFile adds a file in PEM. Without a path it adds nothing.
+// AddFile adds a file in PEM. Without a path nothing is added.
 func (c Certificates) AddFile(name, path string) {
 	if path != "" {
 		c[name] = func() ([]*x509.Certificate, error) { return certutil.CertsFromFile(path) }
@@ -38,7 +38,7 @@ func (c Certificates) AddServing(serving dynamiccertificates.CertKeyContentProvi
 	}
 }
 
-// EndOf returns the first end of the certificates of a source.
+// EndOf returns the earliest expiry of a source's certificates.
 func (c Certificates) EndOf(name string) (first time.Time, err error) {
 	certs, err := c[name]()
 	for _, one := range certs {

@@ -26,7 +26,7 @@ const processSelf = "apiserver"
 // and Gone are required.
 type Reader struct {
 	Began time.Time
-	// Parts are the other processes that run within this one, and end with it.
+	// Parts are the other processes that run within this process.
 	Parts []string
 	// Processes is nil outside of a pod.
 	Processes *heartbeat.Watcher

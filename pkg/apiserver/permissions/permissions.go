@@ -29,7 +29,7 @@ const (
 	checkPause = time.Minute
 )
 
-// Rule is an RBAC rule of one resource.
+// Rule is an RBAC rule of a single resource.
 type Rule struct {
 	group, resource, subresource string
 	namespace, name              string
@@ -118,25 +118,25 @@ var admissionRules = map[string][]Rule{
 	},
 }
 
-// Checker checks the server's permissions at kube-apiserver (A7).
+// Checker checks the server's permissions at kube-apiserver.
 type Checker struct {
 	Needs []Need
 
 	mutex sync.Mutex
-	// wrong is why the server is not ready. Once it is, a revoked permission is in lacks alone.
+	// wrong is why the server is not ready. A permission revoked after the server was ready is in lacks alone.
 	wrong error
 	asked bool
 	lacks []string
 }
 
-// Need is the rules of the identity of a flag.
+// Need lists the rules for the identity in the kubeconfig of Flag.
 type Need struct {
 	Flag   string
 	Client kubernetes.Interface
 	Rules  []Rule
 }
 
-// Run asks until ctx ends.
+// Run asks repeatedly until ctx ends.
 func (p *Checker) Run(ctx context.Context) {
 	var logged string
 	for {

@@ -44,7 +44,7 @@ func New(codec runtime.Codec) Codec {
 	return Codec{codec, lru.New(sharedObjects), &parts{lru.New(sharedParts), lru.New(sharedParts)}}
 }
 
-// Decoder returns the decoder of the lists with which the watch cache begins.
+// Decoder returns a decoder for the initial lists of the watch cache.
 func (c Codec) Decoder(plain etcd3.Decoder) etcd3.Decoder { return decoder{plain, c.parts} }
 
 // Decode returns a read-only object.

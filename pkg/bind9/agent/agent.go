@@ -45,7 +45,7 @@ type Config struct {
 }
 
 const (
-	// maxRate and maxBurst bound the requests of an address, per second.
+	// maxRate bounds the requests of an address per second, maxBurst its requests at once.
 	maxRate, maxBurst = 50, 200
 	// maxBody is in octets, as in bindcar.
 	maxBody = 2 << 20

@@ -53,7 +53,8 @@ func (c clauses) text() string {
 	return out.String()
 }
 
-// listDifferences ignores file, order and quotes, which named does not keep.
+// listDifferences returns the names of the clauses that differ, without file. Order and quotes do not count, since
+// named does not keep them.
 func (c clauses) listDifferences(other clauses) []string {
 	var names []string
 	plain := func(c clauses, name string) string {

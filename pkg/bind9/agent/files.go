@@ -70,7 +70,7 @@ func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	return stem + zoneKind, nil
 }
 
-// remove also removes the files that named keeps beside, but no keys.
+// remove removes a zone's file, and the files that named keeps beside it, but no keys.
 func (f zoneFiles) remove(path string) error {
 	found := zoneFileName.FindStringSubmatch(filepath.Base(path))
 	if filepath.Dir(path) != filepath.Clean(f.dir) || found == nil {

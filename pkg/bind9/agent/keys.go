@@ -39,7 +39,7 @@ func (f zoneFiles) readKeyOwner(zone name.Name) (string, error) {
 	return string(owner), err
 }
 
-// The replacement is atomic: keys without an owner would sign the zone of any owner.
+// writeKeyOwner replaces the file atomically: keys without an owner would sign the zone of any owner.
 func (f zoneFiles) writeKeyOwner(zone name.Name, owner string) error {
 	path := f.keyOwnerPath(zone)
 	file, err := os.CreateTemp(f.dir, "key-owner-*")
@@ -69,7 +69,7 @@ func (f zoneFiles) leaveKeys(zone name.Name, now time.Time) error {
 	return nil
 }
 
-// listLeftKeys returns the last removed zone first.
+// listLeftKeys lists the removed zones with keys, the last removed zone first.
 func (f zoneFiles) listLeftKeys() ([]leftKeys, error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {

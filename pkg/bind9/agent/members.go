@@ -23,7 +23,7 @@ const (
 )
 
 type memberWatch struct {
-	// state is from before the last full check, at the time looked.
+	// state was read before the last full check of the members, which was at the time looked.
 	state  zonesState
 	looked time.Time
 	// lost members had no zone at the last check. A new member has none for a moment, so a second check follows.

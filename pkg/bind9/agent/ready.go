@@ -84,7 +84,7 @@ const (
 	loadTime  = 2 * time.Minute
 	loadShare = 99
 	// After waitTime, named is ready without the zones that the primary withholds, such as paused zones: a tenant must
-	// not keep a server from the zones of others.
+	// not keep a server with the zones of others unready.
 	waitTime   = 5 * time.Minute
 	askers     = 16
 	answerTime = time.Second

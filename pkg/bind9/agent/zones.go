@@ -116,7 +116,7 @@ func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error
 	return parseClauses(text)
 }
 
-// readOwned returns an error if the zone cannot be changed at run time.
+// readOwned returns the clauses of a zone that can be changed at run time; any other zone is an error.
 func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) {
 	status, err := a.readStatus(ctx, zone)
 	if err != nil {
@@ -239,7 +239,7 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 	var unasked *problem
 	switch {
 	case errors.As(err, &failure):
-		// named refused the command, so it does not use the file. After any other error it may.
+		// named refused the command, so named does not use the file. After any other error named may use the file.
 		if err := a.files.remove(path); err != nil {
 			return 0, nil, err
 		}

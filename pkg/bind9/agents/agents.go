@@ -195,7 +195,7 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 	return c, nil
 }
 
-// The values of keys, except of "", are required. A *delivery.Error describes a missing Secret or value.
+// readSecret requires a value for each of keys, except "". A *delivery.Error describes a missing Secret or value.
 func (t *agentTransport) readSecret(ctx context.Context, namespace, name string, keys ...string) (map[string][]byte, error) {
 	data, err := t.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, class.ErrSecretNotFound) {

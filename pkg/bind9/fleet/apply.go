@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// applyAll stops at the first error, because the workload comes last and must not lack a volume. A waiting take-over
-// does not stop it.
+// applyAll stops at the first error, because the workload comes last and must not lack a volume. After the error of a
+// waiting take-over, applyAll continues.
 func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
 	var first error
 	for _, o := range objects {
@@ -96,7 +96,7 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 }
 
 // mayTake looks up an object that the informer lacks. It returns true for an object of the fleet or prepared by
-// takeOver, false for none, and an error for any other.
+// takeOver, false for no object, and an error for any other object.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
@@ -147,8 +147,8 @@ func (c *children) removeMade(ctx context.Context, surplus []madeObject) error {
 //     former address.
 //   - The ReplicaSets are removed drainTime later, while nodes may still use the former selection.
 //   - Other objects are applied without the foreign labels, ownerReferences, data and ports: by the ownerReferences,
-//     the garbage collector would remove the object with the other manager's custom resources. The annotation goes,
-//     too: an object that the other manager still writes stays with that manager.
+//     the garbage collector would remove the object with the other manager's custom resources. The annotation is
+//     removed, too: an object that the other manager still writes stays with that manager.
 
 const (
 	// annotationIdle is the time at which the Service stopped selecting the pods.

@@ -28,7 +28,8 @@ import (
 
 const (
 	askTimeout, maxAnswer = 5 * time.Second, 1 << 16
-	// A server whose pods take slowAnswer or longer rests: it gets no request for restFactor times that.
+	// A server whose pods take slowAnswer or longer to answer rests: it gets no request for restFactor times that
+	// duration.
 	slowAnswer, restFactor = 250 * time.Millisecond, 20
 )
 
@@ -48,7 +49,7 @@ type slowAnswers struct {
 
 var errNotAsked = errors.New("agents of pods answer late; they are asked again within two minutes")
 
-// find returns the last result of a resting server, or errNotAsked if the last question was another.
+// find returns the last result of a resting server, or errNotAsked if the last question differs.
 func (s *slowPods) find(server cache.ObjectName, question string, now time.Time) (result error, rests bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

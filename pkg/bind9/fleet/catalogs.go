@@ -50,8 +50,8 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 	return nil
 }
 
-// listCatalogs returns the catalogs, without Primaries, of the DNSClasses with the server, and of a cluster in use as a
-// class, by name, with the signer's address.
+// listCatalogs returns the catalogs of the DNSClasses with the server, and of a cluster in use as a class, sorted by
+// name. Each has the address of the signer, if any, but no Primaries.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
 		return nil

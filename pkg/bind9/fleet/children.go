@@ -298,7 +298,7 @@ func (c *children) removeObject(ctx context.Context, resource schema.GroupVersio
 	return nil
 }
 
-// removeAll deletes all live objects of an owner, and returns their number. It only counts pods.
+// removeAll deletes all live objects of an owner, and returns their number. Pods are counted, but not deleted.
 func (c *children) removeAll(ctx context.Context, namespace, owner string) (int, error) {
 	left, wrong := 0, []error(nil)
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: c.installation}.String()

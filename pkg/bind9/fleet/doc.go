@@ -13,7 +13,7 @@
 //	 always has a ready pod.
 //	F3. A key is generated once: an unreadable Secret does not count as missing. Servers accept a new key
 //	 beside the former key until every pod has it.
-//	F4. If a configuration cannot be rendered, servers keep their last.
+//	F4. If a configuration cannot be rendered, servers keep their last configuration.
 //	F5. A deleted instance leaves no objects. Objects whose owner is gone for another reason are removed slowly: after
 //	 two live 404s ten minutes apart, at most a share of the servers per hour, and never objects of another
 //	 installation.

@@ -32,7 +32,7 @@ type Config struct {
 	Client    versioned.Interface
 	Informers externalversions.SharedInformerFactory
 	Cluster   kubernetes.Interface
-	// Namespaces are those of the objects; "" means all.
+	// Namespaces are the namespaces in which the fleet may create objects; "" means all.
 	Namespaces []string
 	Platform   render.Platform
 	// Primaries returns the addresses from which servers transfer catalogs; without addresses, they follow none.

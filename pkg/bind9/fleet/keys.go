@@ -23,8 +23,8 @@ import (
 
 const (
 	askAgain = 5 * time.Second
-	// stepTime is the minimum between two steps of a TSIG key rotation. Within it the hidden primary and the controller
-	// poll the Secret, and named retries a refused transfer.
+	// stepTime is the minimum between two steps of a TSIG key rotation. In this time the hidden primary and the
+	// controller poll the Secret, and named retries a refused transfer.
 	stepTime                         = time.Minute
 	heldInterval                     = time.Minute
 	certificateValidity, renewBefore = 5 * 365 * 24 * time.Hour, 365 * 24 * time.Hour

@@ -34,7 +34,7 @@ func hasFinalizer(object metav1.Object) bool {
 type patcher[T any] = func(ctx context.Context, name string, of types.PatchType, patch []byte, options metav1.PatchOptions,
 	subresources ...string) (T, error)
 
-// An update of the status needs the new resourceVersion of the returned object.
+// addFinalizer returns the patched object: an update of the status needs its new resourceVersion.
 func addFinalizer[T metav1.Object](ctx context.Context, object T, patch patcher[T]) (T, error) {
 	if hasFinalizer(object) {
 		return object, nil

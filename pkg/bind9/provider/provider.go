@@ -58,8 +58,8 @@ func (i Instance) leavingRow() delivery.Server {
 }
 
 type Config struct {
-	// Instances returns the servers of the class in the order of their rows. known names servers that may have the
-	// zone: those that run, but that the class no longer selects, are Leaving.
+	// Instances returns the servers of the class in the order of their rows. known names the rows of servers that may
+	// have the zone: such a server is Leaving if it runs, but the class no longer selects it.
 	Instances func(known []string) ([]Instance, error)
 	// Signed reports whether instances transfer a zone from the signer.
 	Signed func(uid string) bool
@@ -159,7 +159,7 @@ func (f *fleet) listLeaving() []delivery.Server {
 	return rows
 }
 
-// Deliver serves the zone, makes agents create missing zones, and waits briefly for transfers.
+// Deliver makes the zone a member of the class, makes agents create missing zones, and waits briefly for transfers.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	signed := p.config.Signed(plan.UID)
 	f, err := p.readFleet(plan.ServerNames(), signed, p.config.Signing(plan.UID))

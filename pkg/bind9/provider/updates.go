@@ -278,7 +278,8 @@ func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) err
 	return err
 }
 
-// Remove removes our RRsets from every instance, and the zone if no foreign RRset is left.
+// Remove removes our RRsets from every primary, and the zone if no foreign RRset is left there. Agents remove the zone
+// from all other instances.
 func (u *Updater) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	u.forget(plan.UID)
 	targets, err := u.readTargets(plan.ServerNames())

@@ -155,7 +155,7 @@ func (c *Controller) deliveryChanged(object any) {
 	}
 }
 
-// Run signs zones until ctx ends. They stay signed.
+// Run signs zones until ctx ends. Afterwards the zones stay signed.
 func (c *Controller) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, c.queue.ShutDown)()
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
@@ -274,7 +274,8 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 	return err
 }
 
-// serialMargin is the distance to the signer's rising serial: a server with a later serial would wait for a day.
+// serialMargin is added to the servers' serials, since the signer's serial rises meanwhile. A server still ahead of the
+// zone would wait for a day.
 const serialMargin = 100
 
 // raiseSerial requests a serial of the zone past the servers' serials, as for any secondary that is ahead (S6.11). It
@@ -332,7 +333,7 @@ func (m *memory) remove(zone types.UID) {
 }
 
 type remembered struct {
-	// reported has the reports sent to the signer: a repetition would restart its timer.
+	// reported has the reports sent to the signer: a repeated report would restart the signer's timer.
 	reported map[dsReport]bool
 	targets  string
 	reminded time.Time

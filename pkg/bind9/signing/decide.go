@@ -36,7 +36,7 @@ type facts struct {
 	current bool
 	// lacking names a server without the signer's keys, keeping a server that still has some of them.
 	lacking, keeping string
-	// ahead is true if the zone's serial is ahead of all servers that answer.
+	// ahead is true if no server that answers has a serial ahead of the zone's.
 	ahead bool
 	parent
 }
@@ -56,8 +56,8 @@ type parent struct {
 // maxDSTTL bounds the TTL of a DS to wait for, unless the policy has a longer TTL.
 const maxDSTTL = 7 * 24 * time.Hour
 
-// refuseLongTTL sets unknown for a DS whose TTL would keep Expiring from ending, since a parent's servers may send any
-// TTL.
+// refuseLongTTL sets unknown for a DS with a TTL so long that the phase Expiring would hardly end, since a parent's
+// servers may send any TTL.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
 		f.unknown = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
@@ -164,7 +164,7 @@ func (d *decision) decideUnsigned(f *facts, wanted bool) {
 	}
 }
 
-// end begins the return to the unsigned zone. No cache may have a DS.
+// end begins the return to the unsigned zone. The caller makes sure that no cache has a DS.
 func (d *decision) end(f *facts) {
 	d.enter(f, v1alpha1.DNSSECReturning, "the servers go back to the unsigned zone")
 }
@@ -247,8 +247,8 @@ func (d *decision) decideSigned(f *facts) {
 const maxDS, maxWaiting = 16, 3
 
 // wantedDS returns the desired DS at the parent. The DS of a new key joins the old key's DS, which is dropped when no
-// resolver needs it. If the parent never gets the DS, named keeps each replaced key: beyond maxWaiting, old DS are
-// dropped for good.
+// resolver needs it. If the parent never gets the DS, named keeps each replaced key: of more than maxWaiting keys, the
+// old DS are dropped for good.
 func wantedDS(f *facts) []v1alpha1.DelegationSigner {
 	keys := f.signing.Status.Keys
 	has := func(state string) bool {

@@ -13,8 +13,8 @@
 //	G4. A zone with lost keys is not signed with other keys.
 //	G5. Servers get the unsigned zone again only when the DS has left all caches.
 //	G6. A slow agent or server delays only zones of its namespace (places.go).
-//	G7. A zone at a signer is removed for the Zone object signed there, or if there is none, but for no other Zone
-//	 of the name.
+//	G7. A zone at a signer is removed only for the Zone object signed there, or if no Zone object is signed there, but
+//	 never for another Zone with the same name.
 //
 // decide.go chooses the next step and signer.go the signer, both from facts alone. zone.go collects the facts and takes
 // the step.

@@ -25,8 +25,8 @@ type source struct {
 	now   func() time.Time
 }
 
-// measured has the times of a signed zone: when a served signature ends first, zero if unknown, and since when servers
-// of the parent lack a change of the DS, zero if none does.
+// measured has times of a signed zone. expires is the first end of a served signature, zero if unknown. dsSince is the
+// time since which servers of the parent lack a change of the DS, zero if all have the change.
 type measured struct {
 	expires, dsSince time.Time
 }

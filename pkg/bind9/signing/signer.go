@@ -30,7 +30,7 @@ type site struct {
 	agent   *client.Client // nil if nothing signs the zone
 }
 
-// candidates is the input of the choice. Fields after a field without a unique value are zero.
+// candidates is the input of chooseSite. After a field without a unique value, all further fields are zero.
 type candidates struct {
 	classes []string
 	of      *v1alpha1.DNSClass

@@ -44,8 +44,8 @@ type runner interface {
 	Run(ctx context.Context) error
 }
 
-// parseBeside parses the arguments after "--", a "-- NAME FLAGS" for each sub-command, and returns all errors. Their
-// traces are the server's by default.
+// parseBeside parses the arguments after "--", a "-- NAME FLAGS" for each sub-command, and returns all errors. By
+// default the sub-commands have the server's traces.
 func parseBeside(arguments []string, out io.Writer, traces tracing.Options) (all []beside, err error) {
 	var wrong []error
 	for section := range splitSections(arguments) {

@@ -20,7 +20,7 @@ const aloneTimeout = 2 * time.Minute
 // MemberOptions configure an etcd member in this process, alone or as a member of Cluster.
 type MemberOptions struct {
 	DataDir string
-	// QuotaBytes is that of embed.Config.
+	// QuotaBytes is embed.Config.QuotaBytes.
 	QuotaBytes int64
 	Cluster    embed.Cluster
 }

@@ -41,7 +41,7 @@ import (
 )
 
 const (
-	// DefaultPort is the port of kubelets, and so open from the control plane to nodes.
+	// DefaultPort is the port of kubelets, so firewalls open it from the control plane to nodes.
 	DefaultPort = 10250
 
 	// A stopping server answers until Services have removed the endpoint.
@@ -55,7 +55,7 @@ type Options struct {
 	Etcd          *genericoptions.EtcdOptions
 	Member        MemberOptions
 	SecureServing *genericoptions.SecureServingOptionsWithLoopback
-	// ServingSecret is NAMESPACE/NAME of a generated serving certificate.
+	// ServingSecret is NAMESPACE/NAME of the Secret of a generated serving certificate.
 	ServingSecret  string
 	Authentication *genericoptions.DelegatingAuthenticationOptions
 	Authorization  *authorization.Options
@@ -69,7 +69,7 @@ type Options struct {
 	// ACME enables the group acme.kubi.zone.
 	ACME    apiserver.ACME
 	Budgets budget.Limits
-	// HistoryRetention is that of zones without historyRetention.
+	// HistoryRetention applies to zones without historyRetention.
 	HistoryRetention time.Duration
 	// HistoryTo is a file or the URL of a receiver; "": none.
 	HistoryTo string
@@ -307,7 +307,7 @@ primary run in this process too, each with its flags, and with the rights of the
 			}
 			return nil
 		},
-		// Replaces the root command's: a server logs for operators, and --v is upstream's.
+		// This replaces the root command's hook: a server logs for operators, and --v is upstream's.
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
 			flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 			klog.InitFlags(flags)

@@ -39,7 +39,7 @@ type options struct {
 	format         *output.Format
 }
 
-// Results are the results of the command by their kinds.
+// Results returns an empty result of the command for each kind of JSON document.
 func Results() map[string]any { return map[string]any{"AppliedChangeSet": applied{}} }
 
 type applied struct {
@@ -228,7 +228,7 @@ func describeRefusals(all []refusal.Refusal, message string, from []place) strin
 	return "nothing was written: " + strings.Join(texts, "; ")
 }
 
-// ErrRefused is wrapped if the server refused the change set, of which nothing was written.
+// ErrRefused is wrapped if the server refused the change set, and wrote nothing.
 var ErrRefused = program.No("refused")
 
 type refusedError string

@@ -17,7 +17,7 @@ import (
 const (
 	// maxConns bounds the connections of newcomers (peers not yet authenticated), and of clients.
 	maxConns = 256
-	// maxConnsPerAddress bounds both per address.
+	// maxConnsPerAddress bounds newcomers, and clients, of an address.
 	maxConnsPerAddress = 32
 )
 
@@ -31,7 +31,7 @@ func newListener(of net.Listener) *listener {
 	return &listener{of, slots.New(maxConns, maxConnsPerAddress), slots.New(maxConns, maxConnsPerAddress)}
 }
 
-// Accept closes connections beyond the bound of their address.
+// Accept returns the next connection, after closing those beyond the bound of their address.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()

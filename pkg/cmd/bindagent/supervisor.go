@@ -32,8 +32,8 @@ const (
 	namedPause, maxFailures = 2 * time.Second, 2
 )
 
-// supervisor runs the agent as a child: a crash must not end the first process of the container, or Kubernetes would
-// remove the pod from Services.
+// supervisor runs the agent as a child process: a crash must not end the first process of the container, or Kubernetes
+// would remove the pod from Services.
 type supervisor struct {
 	// probe accepts connections while named answers.
 	probe              string

@@ -42,6 +42,7 @@ func newProgram() *program.Program {
 a name, and follow a Record to the name servers. Plan writes, import and export zone files, and verify answers of name servers.`,
 	})
 	p.Name = "error" // as kubectl
+	p.Explain = kubeconfig.Explain
 	p.Root.AddCommand([]*cobra.Command{
 		importer.NewPlanCommand(),
 		applier.NewCommand(),
@@ -63,7 +64,7 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 	return p
 }
 
-// Results are the results of commands that JSON and YAML have, by their kinds.
+// Results returns an empty result for each kind of the commands' JSON documents.
 func Results() map[string]any {
 	all := map[string]any{}
 	for _, of := range []func() map[string]any{applier.Results, doctor.Results, explain.Results, history.Results,
@@ -73,7 +74,7 @@ func Results() map[string]any {
 	return all
 }
 
-// completionName is the name under which kubectl asks for completions of the plugin.
+// completionName is the name by which kubectl starts the plugin for completions.
 const completionName = "kubectl_complete-kubizone"
 
 func complete(started string, arguments []string) []string {

@@ -6,7 +6,7 @@
 // Guarantees: (1) a command asks the API as the user of the kubeconfig, and links neither etcd nor a server; (2) usage
 // and errors name the program as it is typed, kubectl kubizone.
 //
-// Out of scope: servers and store, which package cmd has; errors, exit codes and the log, which package program has.
+// Out of scope: servers and store (package cmd); errors, exit codes and the log (package program).
 //
 // Read client.go.
 package client

@@ -32,7 +32,7 @@ type clientset struct {
 	rbac      *rbacv1.RbacV1Client
 }
 
-// NewForConfig returns the clients of a configuration, without a limit of their rate unless it has one.
+// NewForConfig returns the clients of a configuration, whose rate limit applies to each group by itself.
 func NewForConfig(config *rest.Config) (Interface, error) {
 	config = rest.CopyConfig(config)
 	if config.UserAgent == "" {

@@ -1,12 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cluster has clients of Kubernetes' own API groups for the commands of the client.
+// Package cluster has clients for Kubernetes' own API groups, used by kubectl-kubizone.
 //
-// Guarantees: (1) a Clientset has only the groups of Interface, so that a program with templates, whose linker keeps
-// every method, stays small; (2) a kubernetes.Interface is an Interface.
+// Guarantees: (1) a clientset has only the API groups listed in Interface, to keep the program small: html/template
+// calls methods by name, so the linker keeps all methods of every group; (2) a kubernetes.Interface can be used as an
+// Interface, as tests do.
 //
-// Out of scope: requests, and clients of kubi.zone, which the module api has.
+// Out of scope: clients of the group kubi.zone (module api).
 //
 // Read cluster.go.
 package cluster

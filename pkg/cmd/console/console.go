@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -74,9 +75,12 @@ func (o *options) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if o.file == "" {
-		defer os.Remove(filepath.Dir(file))
-	}
+	defer func() {
+		_ = os.Remove(file)
+		if o.file == "" {
+			_ = os.Remove(filepath.Dir(file))
+		}
+	}()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(o.port))))
 	if err != nil {
 		return fmt.Errorf("--port %d: %w; leave it out to take a free one", o.port, err)
@@ -95,13 +99,28 @@ func (o *options) run(ctx context.Context, in io.Reader, out io.Writer) error {
 
 func (o *options) placeFile() (string, error) {
 	if o.file != "" {
-		return filepath.Abs(o.file)
+		return reserveFile(o.file)
 	}
 	directory, err := os.MkdirTemp("", "kubizone-console-")
 	if err != nil {
 		return "", fmt.Errorf("the file that opens the console: %w; name another by --open-file", err)
 	}
 	return filepath.Join(directory, "open.html"), nil
+}
+
+// reserveFile creates a file, which must not exist: the console replaces and removes it.
+func reserveFile(path string) (string, error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return "", fmt.Errorf("--open-file %s: there is a file, which the console would overwrite: remove it, or name another", path)
+	case err != nil:
+		return "", fmt.Errorf("--open-file: %w; name a new file in a directory that only you may write", err)
+	}
+	if err := file.Close(); err != nil {
+		return "", fmt.Errorf("--open-file %s: %w", path, err)
+	}
+	return filepath.Abs(path)
 }
 
 func (o *options) printAddress(ctx context.Context, say func(format string, args ...any), address, file string) {

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -35,10 +36,15 @@ const hostile = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202e
 // api is an API server whose zone is hostile. Requests are refused while forbidden.
 type api struct {
 	forbidden bool
-	mu        sync.Mutex
-	requests  []string
-	serial    int64
-	changed   chan struct{}
+	// unfollowed has the verbs refused to lists by their namespace, "" for all.
+	unfollowed map[string]string
+	// values are further ones of each step. The user may not read users of all namespaces if masked.
+	values   int
+	masked   bool
+	mu       sync.Mutex
+	requests []string
+	serial   int64
+	changed  chan struct{}
 }
 
 func (a *api) makeZone() *v1alpha1.Zone {
@@ -88,6 +94,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := strings.TrimPrefix(r.URL.Path, "/apis/kubi.zone/v1alpha1"); {
 	case a.forbidden:
 		refuse(http.StatusForbidden, metav1.StatusReasonForbidden)
+	case a.unfollowed != nil && strings.HasSuffix(path, "/zones") && a.unfollowed[between(path, "/namespaces/", "/")] == verbOf(r):
+		refuse(http.StatusForbidden, metav1.StatusReasonForbidden)
 	case r.URL.Query().Get("watch") == "true":
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()
@@ -100,8 +108,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(http.StatusOK, &v1alpha1.ZoneEntries{TypeMeta: metav1.TypeMeta{Kind: "ZoneEntries", APIVersion: "kubi.zone/v1alpha1"},
 			Serial: serial, Entries: []v1alpha1.Entry{entry}})
 	case strings.HasSuffix(path, "/changes"):
-		answer(http.StatusOK, map[string]any{"kind": "ZoneChanges", "changes": []v1alpha1.ZoneChange{{From: 1, To: serial, By: hostile,
-			Record: &entry.Sources[0], Added: []v1alpha1.Entry{entry}}}})
+		a.serveHistory(w, r)
 	case strings.HasSuffix(path, "/zones/zone"):
 		answer(http.StatusOK, a.makeZone())
 	case strings.HasSuffix(path, "/zones"):
@@ -239,6 +246,26 @@ func TestDoor_admitsOnceAndForAMinute(t *testing.T) {
 	if at := regexp.MustCompile(`url=(http://[^"]+)"`).FindStringSubmatch(text); info.Mode().Perm() != 0o600 || at == nil ||
 		open(at[1]) != http.StatusOK {
 		t.Errorf("the file of mode %s:\n%s", info.Mode(), text)
+	}
+}
+
+// The console replaces and removes its file, so that no other file or link may be there.
+func TestOpenFile_isNew(t *testing.T) {
+	dir := t.TempDir()
+	kept, link, fresh := filepath.Join(dir, "kept"), filepath.Join(dir, "link"), filepath.Join(dir, "fresh")
+	must.Succeed(t, errors.Join(os.WriteFile(kept, []byte("precious"), 0o600), os.Symlink(filepath.Join(dir, "nowhere"), link)))
+	for path, want := range map[string]string{kept: "remove it, or name another", link: "remove it, or name another",
+		filepath.Join(dir, "none", "file"): "name a new file in a directory"} {
+		if _, err := (&options{file: path}).placeFile(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+	if text := must.Get(os.ReadFile(kept))(t); string(text) != "precious" {
+		t.Errorf("the file has %q", text)
+	}
+	at := must.Get((&options{file: fresh}).placeFile())(t)
+	if info := must.Get(os.Stat(at))(t); at != fresh || info.Mode().Perm() != 0o600 {
+		t.Errorf("%s of mode %s", at, info.Mode())
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 type dnssecPart struct {
 	Links []link
 	Next  string
-	// Date of the next step, about; nil for an unknown date.
+	// Date of the next step; nil for an unknown date.
 	Date *time.Time
 }
 
@@ -57,7 +57,7 @@ func readDNSSEC(ctx context.Context, r *reading, zone *v1alpha1.Zone) *dnssecPar
 		phase.State.Kind = "ok"
 	}
 	part.Links = append(part.Links, keys, phase)
-	part.Next, part.Date = nextOf(zone, of, part.Links[0].State.Kind == "ok")
+	part.Next, part.Date = nextOf(of, part.Links[0].State.Kind == "ok"), untilOf(of.Message)
 	return part
 }
 
@@ -91,35 +91,35 @@ func (r *reading) parentLink(ctx context.Context, zone *v1alpha1.Zone, digests [
 	return at
 }
 
-func nextOf(zone *v1alpha1.Zone, of *v1alpha1.ZoneDNSSECStatus, trusted bool) (string, *time.Time) {
-	after := func(seconds int32) *time.Time {
-		if of.LastTransitionTime == nil {
-			return nil
-		}
-		at := of.LastTransitionTime.Add(time.Duration(seconds) * time.Second)
+// untilOf returns the end of a phase, which a message has last, or nil.
+func untilOf(message string) *time.Time {
+	_, text, _ := strings.Cut(message, ", until ")
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return &at
 	}
-	ttl := int32(0)
-	if zone.Spec.TTL != nil {
-		ttl = *zone.Spec.TTL
-	}
+	return nil
+}
+
+func nextOf(of *v1alpha1.ZoneDNSSECStatus, trusted bool) string {
 	switch of.Phase {
 	case v1alpha1.DNSSECSigning:
-		return "the signer signs the zone; servers still have it unsigned", nil
+		return "the signer signs the zone; servers still have it unsigned"
 	case v1alpha1.DNSSECMoving:
-		return "every server answers signed", nil
+		return "every server answers signed"
 	case v1alpha1.DNSSECSigned:
 		switch {
 		case len(of.DS) == 0:
-			return "the DS records come when the longest TTL of the zone is over (S12.6)", after(ttl)
+			return "the DS records come when answers without signatures have left the caches (S12.6)"
 		case !trusted:
-			return "the parent takes the DS records: by ds: true in its rule, or by hand", nil
+			return "the parent takes the DS records: by ds: true in its rule, or by hand"
+		case of.Message != "":
+			return "that of the signatures above"
 		}
-		return "none: keys roll over by themselves", nil
+		return "none: keys roll over by themselves"
 	case v1alpha1.DNSSECWithdrawing:
-		return "the parent's servers drop the DS records", nil
+		return "the parent's servers drop the DS records"
 	case v1alpha1.DNSSECExpiring:
-		return "the DS records expire in resolvers; then servers return to the unsigned zone", nil
+		return "the DS records expire in resolvers; then servers return to the unsigned zone"
 	}
-	return "every server answers unsigned", nil
+	return "every server answers unsigned"
 }

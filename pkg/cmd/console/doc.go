@@ -12,7 +12,7 @@
 //	C4. No text of a tenant becomes markup, script, style or the address of another server. Control and format
 //	    characters are escaped as in package terminal.
 //	C5. A missing right is named by verb, resource and namespace, whether or not an object exists.
-//	C6. Pages are complete without scripts. An open page follows watches.
+//	C6. Pages are complete without scripts. An open page follows watches, or names the right that it lacks for that.
 //
 // Out of scope: decisions and state, which the API server has, and their texts, which status, names and plan have.
 //

@@ -25,9 +25,9 @@ type source struct {
 	selector            fields.Selector
 }
 
-// followList calls changed at the beginning, and after each change of the source, until ctx ends or the user may not
-// watch.
-func (s *source) followList(ctx context.Context, r *reading, changed func()) {
+// followList calls changed at the beginning, and after each change of the source, until ctx ends. It returns early with
+// the missing right of a user who may not follow, nil at the end of ctx.
+func (s *source) followList(ctx context.Context, r *reading, changed func()) *lack {
 	options := metav1.ListOptions{Limit: 1}
 	if s.selector != nil {
 		options.FieldSelector = s.selector.String()
@@ -46,20 +46,38 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) {
 		}
 		err := request()
 		if apierrors.IsForbidden(err) {
-			return // the page names the right
+			return lackOf(err, "list", s.resource, s.namespace)
 		}
 		changed()
 		if err == nil {
 			err = s.watchList(ctx, r, options, list.ResourceVersion, changed)
 		}
 		if apierrors.IsForbidden(err) {
-			return
+			return lackOf(err, "watch", s.resource, s.namespace)
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(rewatch):
 		}
 	}
+	return nil
+}
+
+// findUnfollowed returns the right whose lack leaves a page without changes, nil for none. A refused list beside a
+// followed list of the resource is a right that the page names.
+func findUnfollowed(sources []source, lacks []*lack) *lack {
+	listed := map[string]bool{}
+	for i := range sources {
+		if lacks[i] == nil {
+			listed[sources[i].resource] = true
+		}
+	}
+	for i, l := range lacks {
+		if l != nil && (l.Verb == "watch" || !listed[sources[i].resource]) {
+			return l
+		}
+	}
+	return nil
 }
 
 func (s *source) watchList(ctx context.Context, r *reading, options metav1.ListOptions, version string, changed func()) error {

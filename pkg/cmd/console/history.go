@@ -6,22 +6,25 @@ package console
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/url"
-	"slices"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/serial"
+	"kubi.zone/kubizone/pkg/history"
 )
 
 const (
-	maxSteps = 100
-	maxLines = 40
+	maxSteps   = 100
+	maxLines   = 40
+	maxRecords = 3
+	// maxCompared bounds the steps between two serials, and maxValues the values of a page's steps.
+	maxCompared = 5000
+	maxValues   = 50_000
 )
 
 // historyPart is the serials of a zone, and the difference between two.
@@ -30,7 +33,9 @@ type historyPart struct {
 	Compared   bool
 	Difference []diffLine
 	Steps      []*step
-	// Anonymous is true if the user may not read users and Records of the changes.
+	// Older is true if older steps are left out.
+	Older bool
+	// Anonymous is true if the user may not read users and Records of other namespaces' steps.
 	Anonymous bool
 	Problem   string
 	Lack      *lack
@@ -38,9 +43,12 @@ type historyPart struct {
 
 // step is a serial with its change.
 type step struct {
-	v1alpha1.ZoneChange
+	history.Author
+	At *metav1.Time
+	// More is the number of Records beyond maxRecords.
+	More  int
 	Lines []diffLine
-	// Compare is the query of a comparison of the serial before with the newest.
+	// Compare is the query of a comparison of the serial before with the newest, "" for the first serial.
 	Compare string
 }
 
@@ -55,18 +63,21 @@ func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url
 	if from != "" || to != "" {
 		part.compareSerials(ctx, r, zone)
 	}
-	changes, err := r.readNewest(ctx, zone, map[string]string{"sources": "true"})
-	if apierrors.IsForbidden(err) {
-		part.Anonymous = true
-		changes, err = r.readNewest(ctx, zone, map[string]string{})
-	}
+	past, full, err := r.readPast(ctx, zone, maxSteps, nil)
 	if err != nil {
 		part.Lack = lackOf(err, "get", "zones/changes", zone.Namespace)
 		return part
 	}
-	for _, change := range slices.Backward(changes) {
-		query := url.Values{"from": {fmt.Sprint(change.From)}, "to": {fmt.Sprint(zone.Status.Serial)}}
-		part.Steps = append(part.Steps, &step{change, linesOf(netOf([]v1alpha1.ZoneChange{change})), "?" + query.Encode()})
+	part.Anonymous, part.Older = past.Masked, full
+	for i := range past.Steps {
+		x := &past.Steps[i]
+		one := &step{Author: history.AuthorOf(x), At: x.Time, Lines: linesOf(x)}
+		one.More = max(0, len(one.Records)-maxRecords)
+		one.Records = one.Records[:len(one.Records)-one.More]
+		if x.From > 0 {
+			one.Compare = "?" + url.Values{"from": {fmt.Sprint(x.From)}, "to": {fmt.Sprint(past.Newest)}}.Encode()
+		}
+		part.Steps = append(part.Steps, one)
 	}
 	return part
 }
@@ -79,102 +90,60 @@ func (h *historyPart) compareSerials(ctx context.Context, r *reading, zone *v1al
 	if serial.Serial(h.From).Ahead(serial.Serial(h.To)) {
 		h.From, h.To = h.To, h.From
 	}
-	if h.From == h.To {
-		h.Compared = true
-		return
-	}
-	changes, err := r.readChanges(ctx, zone, map[string]string{"since": fmt.Sprint(h.From), "until": fmt.Sprint(h.To)})
+	from, to := history.Moment{Serial: serial.Serial(h.From)}, history.Moment{Serial: serial.Serial(h.To)}
+	past, full, err := r.readPast(ctx, zone, maxCompared, &from)
+	var steps, newer []v1alpha1.HistoryStep
 	switch {
 	case apierrors.IsForbidden(err):
 		h.Lack = lackOf(err, "get", "zones/changes", zone.Namespace)
-	case err != nil:
-		h.Problem = err.Error()
-	default:
-		h.Compared, h.Difference = true, linesOf(netOf(changes))
-	}
-}
-
-// readNewest returns about maxSteps changes, or all if serials are not consecutive.
-func (r *reading) readNewest(ctx context.Context, zone *v1alpha1.Zone, parameters map[string]string) ([]v1alpha1.ZoneChange, error) {
-	if since := zone.Status.Serial - maxSteps; since > 0 && zone.Status.ContentGeneration > maxSteps {
-		parameters["since"] = fmt.Sprint(since)
-		changes, err := r.readChanges(ctx, zone, parameters)
-		if !apierrors.IsResourceExpired(err) {
-			return changes, err
+		return
+	case err == nil && full:
+		err = fmt.Errorf("there are more than %d changes or %d values since serial %d: %s compares them", maxCompared, maxValues, h.From,
+			command("kubectl", "kubizone", "diff", zone.Namespace+"/"+zone.Name, fmt.Sprint(h.From), fmt.Sprint(h.To)))
+	case err == nil:
+		steps, err = past.Since(from)
+		if err == nil {
+			newer, err = past.Since(to)
 		}
-		delete(parameters, "since")
 	}
-	return r.readChanges(ctx, zone, parameters)
-}
-
-// readChanges returns changes, the oldest first; of all only the newest maxSteps.
-func (r *reading) readChanges(ctx context.Context, zone *v1alpha1.Zone, parameters map[string]string) ([]v1alpha1.ZoneChange, error) {
-	request := r.api.RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("changes")
-	for name, value := range parameters {
-		request.Param(name, value)
-	}
-	stream, err := request.Stream(ctx)
 	if err != nil {
-		return nil, err
+		h.Problem = err.Error()
+		return
 	}
-	defer stream.Close()
-	return decodeChanges(stream, parameters["until"] == "")
+	sum := history.Sum(steps[len(newer):])
+	h.Compared, h.Difference = true, linesOf(&sum)
 }
 
-func decodeChanges(stream io.Reader, newest bool) (changes []v1alpha1.ZoneChange, err error) {
-	decoder := json.NewDecoder(stream)
-	for key := json.Token(nil); key != "changes"; {
-		if key, err = decoder.Token(); err != nil {
-			return nil, err
+// readPast reads steps, the newest first, to the moment. full is true if further ones are beyond most, or beyond
+// maxValues.
+func (r *reading) readPast(ctx context.Context, zone *v1alpha1.Zone, most int, to *history.Moment) (past *history.Past, full bool,
+	err error) {
+	reader := &history.Reader{Client: r.api, Page: maxSteps}
+	steps, values := 0, 0
+	past, err = reader.Read(ctx, history.Subject{Zone: zone, Namespace: cmp.Or(r.own, zone.Namespace)}, func(x *v1alpha1.HistoryStep) bool {
+		if to != nil && !to.IsBefore(x) {
+			return true
 		}
-	}
-	if _, err := decoder.Token(); err != nil { // [
-		return nil, err
-	}
-	for decoder.More() {
-		var change v1alpha1.ZoneChange
-		if err := decoder.Decode(&change); err != nil {
-			return nil, err
-		}
-		if changes = append(changes, change); newest && len(changes) == 2*maxSteps {
-			changes = slices.Clone(changes[maxSteps:])
-		}
-	}
-	if newest && len(changes) > maxSteps {
-		changes = changes[len(changes)-maxSteps:]
-	}
-	return changes, nil
-}
-
-// netOf returns the sum of changes without the SOA: above 0 for an added entry, below for a removed one.
-func netOf(changes []v1alpha1.ZoneChange) map[string]int {
-	net := map[string]int{}
-	for _, change := range changes {
-		for by, entries := range map[int][]v1alpha1.Entry{-1: change.Removed, 1: change.Added} {
-			for _, e := range entries {
-				if e.Type != "SOA" {
-					net[fmt.Sprintf("%s %d %s %s", e.FQDN, e.TTL, e.Type, e.RData)] += by
-				}
-			}
-		}
-	}
-	return net
-}
-
-func linesOf(net map[string]int) (lines []diffLine) {
-	for text, n := range net {
-		switch {
-		case n < 0:
-			lines = append(lines, diffLine{"minus", "- " + text})
-		case n > 0:
-			lines = append(lines, diffLine{"plus", "+ " + text})
-		}
-	}
-	slices.SortFunc(lines, func(a, b diffLine) int {
-		return cmp.Or(cmp.Compare(a.Text[2:], b.Text[2:]), cmp.Compare(b.Kind, a.Kind))
+		steps++
+		values += len(x.Removed) + len(x.Added)
+		full = steps > most || values > maxValues
+		return full
 	})
-	if more := len(lines) - maxLines; more > 0 {
-		lines = append(lines[:maxLines], diffLine{"tilde", fmt.Sprintf("and %d more", more)})
+	if full && steps > 1 && err == nil {
+		past.Steps = past.Steps[:steps-1]
+	}
+	return past, full, err
+}
+
+// linesOf returns the first lines of a step.
+func linesOf(x *v1alpha1.HistoryStep) (lines []diffLine) {
+	of := history.Lines(x)
+	for _, line := range of[:min(len(of), maxLines)] {
+		kind := map[byte]string{'-': "minus", '+': "plus"}[line[0]]
+		lines = append(lines, diffLine{cmp.Or(kind, "tilde"), line})
+	}
+	if more := len(of) - maxLines; more > 0 {
+		lines = append(lines, diffLine{"tilde", fmt.Sprintf("and %d more", more)})
 	}
 	return lines
 }

@@ -36,8 +36,8 @@ func loadName(r *reading, request *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	chain, err := why.Ask(request.Context(), why.Clients{API: r.objects, Ask: verify.Ask}, why.Question{Text: page.Text, Type: page.Type,
-		Namespace: r.own, Resolver: resolver})
+	chain, err := why.Ask(request.Context(), why.Clients{API: r.objects, Ask: verify.Ask, Public: true},
+		why.Question{Text: page.Text, Type: page.Type, Namespace: r.own, Resolver: resolver})
 	if err != nil {
 		page.Problem = err.Error()
 		return page, nil

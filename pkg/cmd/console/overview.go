@@ -9,7 +9,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/status"
@@ -17,8 +16,10 @@ import (
 
 const (
 	overviewZones = 50
-	endsSoon      = 14 * 24 * time.Hour
-	backupLate    = 48 * time.Hour
+	// overviewMost bounds the objects of each list but that of zones: more take longer than a reader waits.
+	overviewMost = 200
+	endsSoon     = 14 * 24 * time.Hour
+	backupLate   = 48 * time.Hour
 )
 
 type overview struct {
@@ -29,6 +30,9 @@ type overview struct {
 
 // More is the number of hidden zones.
 func (o *overview) More() int64 { return o.Zones - int64(len(o.First)) }
+
+// Most is the number of objects of a Partial list.
+func (o *overview) Most() int { return overviewMost }
 
 // overviewPart is a list of objects in need of a person, with the command for the next step.
 type overviewPart struct {
@@ -65,9 +69,11 @@ func loadOverview(r *reading, request *http.Request) (any, error) {
 
 // overviewSources leaves the Installation out, which has no watch: zones tell when a process ends (S7.12).
 func overviewSources(r *reading, _ *http.Request) (all []source) {
-	open := fields.OneTermNotEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionTrue))
 	for _, namespace := range r.scope() {
-		all = append(all, source{"zones", namespace, nil}, source{"records", namespace, open}, source{"updatekeys", namespace, nil})
+		all = append(all, source{"zones", namespace, nil}, source{"updatekeys", namespace, nil})
+		for _, open := range status.OpenRecords {
+			all = append(all, source{"records", namespace, open})
+		}
 	}
 	return append(all, source{resource: "dnsclasses"})
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,8 +23,12 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/status"
 )
 
-// pageEntries is the number of entries of a page.
-const pageEntries = 200
+// pageEntries is the number of entries of a page. A search returns the entries found in searchTime.
+const (
+	pageEntries = 200
+	searchTime  = 5 * time.Second
+	searchPause = 50 * time.Millisecond
+)
 
 // reading asks the API with the rights of the user.
 type reading struct {
@@ -47,8 +52,11 @@ func newReading(config *rest.Config, asked, own string) (*reading, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	r := &reading{config: config, objects: objects, api: objects.KubizoneV1alpha1(), namespaces: status.Scope(asked), own: own}
-	r.status, err = status.NewReader(config, r.namespaces, own)
-	return r, err
+	if r.status, err = status.NewReader(config, r.namespaces, own); err != nil {
+		return nil, err
+	}
+	r.status.Most = overviewMost
+	return r, nil
 }
 
 // readOnly refuses requests to change an object (C1).
@@ -71,10 +79,12 @@ func (r *reading) scope() []string {
 	return r.namespaces
 }
 
-// readEntries returns a page of entries, and goes on while a search has found none in time.
+// readEntries returns a page of entries. It goes on where the server ended a search early, for about searchTime.
 func (r *reading) readEntries(ctx context.Context, namespace, zone string, parameters map[string]string) (*v1alpha1.ZoneEntries, error) {
 	all := &v1alpha1.ZoneEntries{}
-	for {
+	within, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	for asking := ctx; ; asking = within {
 		request := r.api.RESTClient().Get().Namespace(namespace).Resource("zones").Name(zone).SubResource("entries").
 			Param("limit", strconv.Itoa(pageEntries-len(all.Entries)))
 		for name, value := range parameters {
@@ -83,14 +93,19 @@ func (r *reading) readEntries(ctx context.Context, namespace, zone string, param
 			}
 		}
 		var page v1alpha1.ZoneEntries
-		if err := request.Do(ctx).Into(&page); err != nil {
+		if err := request.Do(asking).Into(&page); err != nil {
+			if asking == within && within.Err() != nil && ctx.Err() == nil {
+				return all, nil
+			}
 			return nil, err
 		}
 		page.Entries = append(all.Entries, page.Entries...)
 		all = &page
-		if parameters["continue"] = page.Metadata.Continue; page.Metadata.Continue == "" || len(all.Entries) >= pageEntries {
+		parameters["continue"] = page.Metadata.Continue
+		if page.Metadata.Continue == "" || len(all.Entries) >= pageEntries || within.Err() != nil {
 			return all, nil
 		}
+		wait(within, searchPause)
 	}
 }
 

@@ -40,8 +40,14 @@ func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form 
 		default:
 		}
 	}
-	for _, one := range v.sources(s.reading, r) {
-		go one.followList(ctx, s.reading, changed)
+	sources := v.sources(s.reading, r)
+	lacks, lacking := make([]*lack, len(sources)), make(chan func(), len(sources))
+	for i := range sources {
+		go func() {
+			if l := sources[i].followList(ctx, s.reading, changed); l != nil {
+				lacking <- func() { lacks[i] = l }
+			}
+		}()
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
@@ -58,6 +64,11 @@ func (s *site) streamPage(w http.ResponseWriter, r *http.Request, v *view, form 
 		case <-ctx.Done():
 		case <-time.After(heartbeat):
 			err = send([]byte(": open\n\n")) // fails if the browser went away
+		case note := <-lacking:
+			note()
+			if l := findUnfollowed(sources, lacks); l != nil {
+				err = send(append([]byte("event: unfollowed\n"), eventOf([]byte(l.Error()))...))
+			}
 		case <-dirty:
 			wait(ctx, batchTime)
 			select {

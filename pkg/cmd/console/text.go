@@ -79,6 +79,10 @@ func timeOf(at any) time.Time {
 		}
 	case metav1.Time:
 		return at.Time
+	case *time.Time:
+		if at != nil {
+			return *at
+		}
 	case time.Time:
 		return at
 	}

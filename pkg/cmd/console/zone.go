@@ -52,14 +52,14 @@ func (p *zonePage) Unmet() (wrong []metav1.Condition) {
 	return wrong
 }
 
-// Commands are those for what the page shows.
+// Commands print the content of the page.
 func (p *zonePage) Commands() []string {
 	at := p.Zone.Namespace + "/" + p.Zone.Name
 	switch p.Tab {
 	case "":
 		return []string{command("kubectl", "kubizone", "export", at)}
 	case "history":
-		return []string{command("kubectl", "kubizone", "changes", at, "--follow")}
+		return []string{command("kubectl", "kubizone", "log", at, "--follow")}
 	case "delivery":
 		return []string{command("kubectl", "kubizone", "verify", at)}
 	case "rules":
@@ -105,7 +105,9 @@ type entriesPart struct {
 	Entries      []v1alpha1.Entry
 	Sources      bool
 	Next         string
-	Lack         *lack
+	// Searching is true if the search has not ended, and goes on by Next.
+	Searching bool
+	Lack      *lack
 }
 
 func fillEntries(ctx context.Context, r *reading, p *zonePage, asked url.Values) {
@@ -127,6 +129,7 @@ func fillEntries(ctx context.Context, r *reading, p *zonePage, asked url.Values)
 	}
 	part.Entries, part.Serial = list.Entries, list.Serial
 	if list.Metadata.Continue != "" {
+		part.Searching = len(list.Entries) < pageEntries
 		part.Next = p.Path("") + "?" + url.Values{"search": {part.Search}, "type": {part.Type},
 			"continue": {list.Metadata.Continue}}.Encode()
 	}

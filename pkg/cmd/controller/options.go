@@ -20,6 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/cmd/tracing"
 )
 
@@ -83,14 +84,13 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	}
 	c.Traces, err = o.Traces.Complete()
 	wrong = append(wrong, err)
-	c.Client, _, err = o.Client.Client()
+	c.Client, _, err = o.Client.ProcessClient()
 	return c, errors.Join(append(wrong, err)...)
 }
 
 // NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
-	options := NewOptions()
-	command := &cobra.Command{
+	return program.AddRun(&cobra.Command{
 		Use:   "controller",
 		Short: "deliver zones of the API by their DNSClasses",
 		Long: `Deliver the zones of an API by their DNSClasses until SIGTERM: to secondaries, by dynamic update (RFC 2136) and
@@ -99,15 +99,5 @@ kubeconfig, or as its pod's
 ServiceAccount; Secrets are got by the names that DNSClasses have, and not listed. A line that begins with "ready" shows
 that it could work, one that begins with "leading" that it does.`,
 		Example: `  kubizone controller --kubeconfig cluster.kubeconfig --health-listen 127.0.0.1:0`,
-		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			config, err := options.Complete(command.OutOrStdout())
-			if err != nil {
-				return err
-			}
-			return config.Run(command.Context())
-		},
-	}
-	options.AddFlags(command.Flags())
-	return command
+	}, NewOptions())
 }

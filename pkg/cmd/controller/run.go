@@ -51,7 +51,7 @@ type worker struct {
 	recorder   events.EventBroadcaster
 }
 
-// Run works, or waits for the Lease. It returns nil when ctx has ended.
+// Run waits for the Lease, then delivers. It returns nil when ctx has ended.
 func (c *Config) Run(ctx context.Context) error {
 	shell, err := process.Open(c.HealthListen, c.Out)
 	if err != nil {
@@ -163,7 +163,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 		return nil, err
 	}
 	w.Informers = []process.Informers{local, remote, servers}
-	// Members decide whose Zone has a name in a class.
+	// Members, the zones of each class, decide whose Zone has a name in a class.
 	w.Background, w.WaitFirst = []func(context.Context){members.Run}, members.WaitForSync
 	return w, nil
 }

@@ -24,12 +24,13 @@ import (
 )
 
 const (
-	// serversAge is how long a class's list of servers is used, as each zone requests it.
+	// serversAge is the age up to which a class's list of servers is used again, as each zone requests the list.
 	serversAge     = 5 * time.Second
 	serversTimeout = 10 * time.Second
 )
 
-// newBind9 leaves the servers out of the target, as servers change at any time. The rows of a Delivery name them.
+// newBind9 returns a provider whose target lacks the servers, as servers change at any time. The rows of a Delivery
+// name the servers.
 func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delivery.Provider, string, error) {
 	block := of.Spec.Bind9
 	servers := &readServers{of: of, sources: sources}
@@ -96,7 +97,7 @@ type readServers struct {
 	mu       sync.Mutex
 	at       time.Time
 	selected transferclass.Selected
-	// leaving caches servers that left the class; nil if no longer running.
+	// leaving caches the servers that left the class; a value is nil if the server no longer runs.
 	leaving map[string]*provider.Instance
 	letGo   func()
 }

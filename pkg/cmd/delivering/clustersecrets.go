@@ -54,7 +54,7 @@ const (
 
 var _ class.Secrets = (*ClusterSecrets)(nil)
 
-// NewClusterSecrets sends no request before Get.
+// NewClusterSecrets returns an empty cache, and sends no request.
 func NewClusterSecrets(client coreclient.SecretsGetter) *ClusterSecrets {
 	return newClusterSecrets(client, clock.RealClock{})
 }
@@ -94,7 +94,7 @@ func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[s
 	return data, err
 }
 
-// findSecret returns an entry. It watches a new entry, and ends unused watches.
+// findSecret returns the cache entry of a Secret. It watches a new entry, and ends unused watches.
 func (s *ClusterSecrets) findSecret(at types.NamespacedName) *clusterSecret {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -28,10 +28,11 @@ var Providers = map[string]Kind{
 
 // Kind is a kind of provider.
 type Kind struct {
-	// New creates the provider of a class (class.NewProvider). If NameServers is nil, Verify has to work without
-	// sources, except for bind9.
+	// New creates the provider of a class (class.NewProvider). If NameServers is nil, the provider's Verify must work
+	// without sources, except for bind9.
 	New func(of *v1alpha1.DNSClass, secret controller.GetSecret, sources Sources) (provider delivery.Provider, target string, err error)
-	// NameServers returns the servers that kubectl kubizone verify queries by DNS. If nil, the provider compares.
+	// NameServers returns the servers that kubectl kubizone verify queries by DNS. If nil, the provider compares the
+	// zone itself.
 	NameServers func(of *v1alpha1.DNSClass) []NameServer
 }
 
@@ -53,7 +54,7 @@ type Sources struct {
 	Members *transferclass.Members
 	Views   *zoneview.Set
 	Client  versioned.Interface
-	// Servers are those of classes with block bind9, Agents the clients of their agents.
+	// Servers has the BIND servers of classes with block bind9, Agents the clients of their agents.
 	Servers *transferclass.Servers
 	Agents  *agents.Agents
 	// Zones may be nil; then no zone is known to be signed.
@@ -80,7 +81,7 @@ func (s Sources) ListServers(of *v1alpha1.DNSClass) []string {
 	return names
 }
 
-// Constructors returns New of all kinds.
+// Constructors returns Kind.New of each provider by block, with s as the sources.
 func (s Sources) Constructors() map[string]controller.NewProvider {
 	all := make(map[string]controller.NewProvider, len(Providers))
 	for block, kind := range Providers {

@@ -27,7 +27,7 @@ const (
 	clockFails = 5 * time.Minute
 )
 
-// judgeInstallation judges the objects that the manifests make in each cluster.
+// judgeInstallation judges the APIServices of the manifests.
 func (f *facts) judgeInstallation(time.Time) Finding {
 	const check = "installation"
 	if f.standalone() {
@@ -58,7 +58,7 @@ func (f *facts) judgeInstallation(time.Time) Finding {
 	return ok(check, fmt.Sprintf("%s at service %s/%s", strings.Join(names, ", "), namespace, service))
 }
 
-// installAgain names the command that restores deleted objects. helm notes its release in each object.
+// installAgain returns the command to restore deleted objects. helm notes its release in each object.
 func (f *facts) installAgain() string {
 	namespace, _, _ := f.serviceRef()
 	annotated := []map[string]string{}
@@ -115,12 +115,13 @@ func (f *facts) judgeClocks(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d, none more than %s off", len(offsets), max(offsets[worst].Abs(), reference.Abs(), time.Second)))
 }
 
-// formatCheck fails while the servers do not read the format of the store.
+// formatCheck is the server's check that fails while the server cannot read the format of the store.
 const formatCheck = "format"
 
 func isOfEtcd(check string) bool { return strings.HasPrefix(check, "etcd") || check == formatCheck }
 
-// listFailing returns the failed checks by server, etcd's or the others, and the number of servers with none.
+// listFailing returns the failed checks of the servers, only those about etcd or only the others, as texts and as
+// names, and the number of servers without any.
 func (f *facts) listFailing(ofEtcd bool) (texts, names []string, passed int) {
 	for _, a := range f.answers {
 		failed := slices.DeleteFunc(slices.Clone(a.failed), func(name string) bool { return isOfEtcd(name) != ofEtcd })
@@ -138,7 +139,7 @@ func (f *facts) listFailing(ofEtcd bool) (texts, names []string, passed int) {
 // nearQuota is the used part of etcd's quota for a WARN, as in the alert KubizoneEtcdNearQuota.
 const nearQuota = 0.7
 
-// judgeEtcd judges by the servers' checks and by the Installation, which has the alarms, too.
+// judgeEtcd judges etcd by the servers' checks, and by the members and alarms in the Installation.
 func (f *facts) judgeEtcd(time.Time) Finding {
 	const check = "etcd"
 	texts, names, passed := f.listFailing(true)
@@ -239,7 +240,7 @@ func (f *facts) countReady() (ready, all int) {
 	return ready, all
 }
 
-// judgeAvailability judges whether kube-apiserver reaches the servers, a symptom of all before.
+// judgeAvailability judges whether kube-apiserver reaches the servers. A failure of any earlier check may be the cause.
 func (f *facts) judgeAvailability(time.Time) Finding {
 	const check = "apiservices"
 	var away []string
@@ -272,7 +273,7 @@ func (f *facts) nextForAPI(name string) string {
 	return "the servers may run without its flag, such as --acme: repeat the upgrade that adds it, or kubectl delete apiservice " + name
 }
 
-// judgeProcesses judges by the Leases, which the Installation has.
+// judgeProcesses judges the processes by their Leases, listed in the Installation.
 func (f *facts) judgeProcesses(now time.Time) Finding {
 	const check = "processes"
 	i := f.overview.Installation

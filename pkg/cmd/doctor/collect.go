@@ -38,7 +38,7 @@ const (
 	servingSecret    = "kubizone-apiserver-serving"
 	peerSecret       = "kubizone-etcd-peer"
 	etcdClientSecret = "kubizone-etcd-client"
-	// authenticationConfig of kube-system has kube-apiserver's authorities for client certificates.
+	// authenticationConfig is the ConfigMap of kube-system with kube-apiserver's authorities for client certificates.
 	authenticationConfig = "extension-apiserver-authentication"
 
 	groupName              = "kubi.zone"
@@ -48,7 +48,7 @@ const (
 	mainAPI, nameServerAPI = "v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"
 )
 
-// requiredAPIs are in every installation. The first determines Service and caBundle.
+// requiredAPIs are the APIServices of every installation. The first determines Service and caBundle.
 var requiredAPIs = []string{mainAPI, nameServerAPI}
 
 type facts struct {
@@ -94,7 +94,7 @@ func (f *facts) byCertManager() bool {
 	return of != nil && of.Annotations[injectAnnotation] != ""
 }
 
-// standalone reports whether this is kubizone up, without a cluster.
+// standalone reports whether the server is kubizone up, without a cluster.
 func (f *facts) standalone() bool {
 	_, build, _ := strings.Cut(f.version, "+")
 	return strings.HasPrefix(build, version.Component+"-")
@@ -152,7 +152,7 @@ func (c *collector) collectFacts(ctx context.Context) *facts {
 	return f
 }
 
-// listAPIServices keeps the clientset of kube-aggregator out of the client: half a megabyte.
+// listAPIServices does without the clientset of kube-aggregator, half a megabyte in the program.
 func (c *collector) listAPIServices(ctx context.Context) (list apiregistrationv1.APIServiceList, err error) {
 	data, err := c.core.CoreV1().RESTClient().Get().AbsPath("/apis/apiregistration.k8s.io/v1/apiservices").
 		SetHeader("Accept", "application/json").Do(ctx).Raw()

@@ -34,7 +34,7 @@ type Diagnosis struct {
 	Checks []Finding `json:"checks"`
 }
 
-// Results are the results of the command by their kinds.
+// Results returns an empty result of the command for each kind of JSON document.
 func Results() map[string]any { return map[string]any{"Diagnosis": Diagnosis{}} }
 
 // NewCommand returns the sub-command.
@@ -52,7 +52,7 @@ if all zones are current and nothing fails, 1 if a check fails, 2 if kube-apiser
 	}
 	format := output.AddFormat(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		config, _, err := cluster.Client()
+		config, _, err := cluster.ProcessClient()
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ type Finding struct {
 	Next    string `json:"next,omitempty"`
 }
 
-// judgeFacts returns the findings: a failure explains those after it (D4, D6).
+// judgeFacts returns the findings: a failure explains the failures after it (D4, D6).
 func judgeFacts(f *facts, now time.Time) (findings []Finding) {
 	if f.versionErr != nil {
 		return []Finding{fail("kube-apiserver", "no answer: "+f.versionErr.Error(), "check --kubeconfig, --context and firewalls; "+
@@ -61,7 +61,7 @@ func fail(check, message, next string) Finding {
 	return Finding{Check: check, Status: Fail, Message: message, Next: next}
 }
 
-// notRead is the WARN of a fact that could not be read.
+// notRead returns the WARN of a fact that could not be read.
 func notRead(check, what string, err error) Finding {
 	switch {
 	case apierrors.IsForbidden(err):

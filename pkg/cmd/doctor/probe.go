@@ -40,7 +40,7 @@ const (
 	kubeAPIServer = "kube-apiserver"
 )
 
-// answer is that of a server to /readyz and /healthz. A path without an answer is an error.
+// answer is a server's answer to /readyz and /healthz. A path without an answer is an error.
 type answer struct {
 	from   string
 	chain  []*x509.Certificate // of a direct connection
@@ -48,7 +48,7 @@ type answer struct {
 	err    error
 }
 
-// askPaths reads both paths at once, as each may take seconds while etcd hangs.
+// askPaths reads /readyz and /healthz at once, as each may take seconds while etcd hangs.
 func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	var failed [2][]string
 	var errs [2]error
@@ -127,7 +127,7 @@ func (p *prober) wait() []answer {
 	return p.answers
 }
 
-// askDirect accepts any certificate, as it is under test, and no secret is sent.
+// askDirect accepts any certificate, as the certificate is under test, and sends no secret.
 func askDirect(ctx context.Context, address string, seen *clocks) answer {
 	var chain atomic.Pointer[[]*x509.Certificate]
 	transport := &http.Transport{

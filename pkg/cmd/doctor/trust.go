@@ -15,11 +15,11 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// expirySoon is the lifetime below which a renewal was missed, as leaves are renewed when a third is left.
+// expirySoon is the remaining lifetime below which a renewal was missed, as leaves are renewed when a third is left.
 const expirySoon = 14 * 24 * time.Hour
 
-// certificate is a certificate, or a bundle of authorities with the whole period of its members. begin is zero if
-// unknown.
+// certificate is a certificate, or a bundle of authorities, from the first begin to the last end of its members. begin
+// is zero if unknown.
 type certificate struct {
 	name       string
 	begin, end time.Time
@@ -90,7 +90,7 @@ func (f *facts) renewServing() string {
 	return "kubectl delete secret -n " + namespace + " " + servingSecret + ": the servers make a new one"
 }
 
-// judgeCertificates judges dates.
+// judgeCertificates judges the dates of all certificates.
 func (f *facts) judgeCertificates(now time.Time) Finding {
 	const check = "certificates"
 	all := f.listCertificates()

@@ -29,7 +29,7 @@ const (
 	processFleet      = "fleet"
 )
 
-// effects are those of the absence of a process.
+// effects has the effect of the absence of each process.
 var effects = map[string]string{
 	processController: "changes are stored and not delivered",
 	"primary":         "name servers transfer no zone",
@@ -40,7 +40,7 @@ var effects = map[string]string{
 const (
 	// lateAfter is the age of an unconfirmed change for a WARN, as in the alert KubizoneDeliveryLate.
 	lateAfter = 5 * time.Minute
-	// backupLate is that of the last backup, as in the alert KubizoneBackupLate.
+	// backupLate is the age of the last backup for a WARN, as in the alert KubizoneBackupLate.
 	backupLate = 48 * time.Hour
 )
 
@@ -58,7 +58,7 @@ func describeItem(one *status.Item) string {
 	return one.Kind + " " + one.Namespace + "/" + one.Name
 }
 
-// waitsForProcess reports whether a zone waits, and no fault of a class is known.
+// waitsForProcess reports whether a zone waits without a known fault of a class, perhaps for a process.
 func (f *facts) waitsForProcess() bool {
 	return slices.ContainsFunc(f.overview.NotCurrent, func(one status.Item) bool {
 		return one.Reason == v1alpha1.ReasonPending || one.Reason == v1alpha1.ReasonAwaitsClass
@@ -105,7 +105,7 @@ func shortenList(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// ofTheirOwners are reasons that a zone's owners and tenants end, so that they explain no other zone.
+// ofTheirOwners are reasons for a zone's owners and tenants to end. They do not explain why other zones wait.
 var ofTheirOwners = []string{v1alpha1.ReasonTerminating, v1alpha1.ReasonNotDelegatedOrServable, v1alpha1.ReasonMassDeletion}
 
 // judgeZones returns a finding for each reason, with the oldest zone; first the reason of most zones.
@@ -192,7 +192,7 @@ func (f *facts) judgeBackup(now time.Time) Finding {
 }
 
 // judgeNamespaces reports objects of missing namespaces. kube-controller-manager empties a namespace before its end, so
-// they came from a backup, or a forced finalization (S8.5).
+// the objects came from a backup, or a forced finalization (S8.5).
 func (f *facts) judgeNamespaces(time.Time) Finding {
 	i := f.overview.Installation
 	if i == nil || len(i.NamespacesGone) == 0 {

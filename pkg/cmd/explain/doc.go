@@ -6,7 +6,7 @@
 // Guarantees:
 //
 //	X1. Each rule of docs/semantics.md is printed whole, with reason and examples.
-//	X2. An unknown number is an error with the numbers of the section, an unknown reason with similar ones.
+//	X2. An unknown number is an error with the numbers of the section, an unknown reason with similar reasons.
 //	X3. Each reason of the API is explained, as docs/reasons.md does.
 //
 // Out of scope: the meaning of a rule.

@@ -40,7 +40,7 @@ of a whole section (S4), or without an argument the first words of each. Of a re
 	return command
 }
 
-// Results are the results of the command by their kinds.
+// Results returns an empty result of the command for each kind of JSON document.
 func Results() map[string]any { return map[string]any{"Rules": foundRules{}} }
 
 type foundRules struct {
@@ -50,7 +50,7 @@ type foundRules struct {
 
 type foundRule struct {
 	Number string `json:"number"`
-	// Text is plain: the rule, why it is, and its examples.
+	// Text is plain text: the rule with reason and examples.
 	Text string `json:"text"`
 
 	rule    rule
@@ -95,8 +95,8 @@ func listRules(page string) (rules []rule) {
 	return rules
 }
 
-// findAll returns the rules and reasons of the arguments, or without any all rules, of which the text shows the first
-// words.
+// findAll returns the rules and reasons named by the arguments. Without arguments, it returns all rules, and the text
+// shows their first words.
 func findAll(arguments []string) (*foundRules, error) {
 	rules, found := listRules(docs.Semantics), &foundRules{Rules: []foundRule{}}
 	if len(arguments) == 0 {

@@ -54,7 +54,7 @@ type reporter struct {
 	recent    *cache.LRUExpireCache
 }
 
-// readObject drops managed fields and last-applied configuration, which have former values.
+// readObject returns an object without managed fields and last-applied configuration, as they have former values.
 func (t *reporter) readObject(ctx context.Context, r externaldns.Resource) (*unstructured.Unstructured, error) {
 	resource, known := sources[r.Kind]
 	if !known {
@@ -68,7 +68,7 @@ func (t *reporter) readObject(ctx context.Context, r externaldns.Resource) (*uns
 	return object, err
 }
 
-// readTexts returns all texts of a candidate's object, or of a DNSEndpoint's endpoints with the type.
+// readTexts returns all texts in a candidate's object, or in a DNSEndpoint's endpoints of the candidate's type.
 func (t *reporter) readTexts(ctx context.Context, c *externaldns.Candidate) ([]string, error) {
 	object, err := t.readObject(ctx, c.Resource)
 	switch {

@@ -26,6 +26,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/externaldns"
 	"kubi.zone/kubizone/pkg/heartbeat"
 	"kubi.zone/kubizone/pkg/version"
@@ -89,7 +90,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	var noListen, noHealth, noRecords, err error
 	c.Listen, noListen = dnsserving.ListenAddress("--listen", o.Listen, 8888)
 	c.HealthListen, noHealth = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
-	c.Records, _, noRecords = o.Client.Client()
+	c.Records, _, noRecords = o.Client.ProcessClient()
 	require(noListen != nil || c.Listen.Addr().IsLoopback(), "--listen %s: the protocol has no authentication, so it is served on "+
 		"loopback alone; run it in the pod of external-dns", o.Listen)
 	require(isLabel(c.Owner), "--owner %q: it is one DNS label, in small letters", c.Owner)
@@ -107,8 +108,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 
 // NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
-	options := NewOptions()
-	command := &cobra.Command{
+	return program.AddRun(&cobra.Command{
 		Use:   "external-dns",
 		Short: "webhook provider of external-dns: its endpoints become Records",
 		Long: `Serve the webhook protocol of external-dns v0.22 on loopback, beside it in its pod. Each endpoint becomes a Record in the
@@ -116,17 +116,7 @@ namespace of the Service, Ingress, Route or DNSEndpoint that it comes from, if a
 write Records. What is refused is an Event of that object. docs/external-dns.md has the manifests.`,
 		Example: `  kubizone external-dns --owner default
   kubizone external-dns --kubeconfig /etc/central/kubeconfig --cluster paris --namespace-template '{cluster}-{namespace}'`,
-		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			config, err := options.Complete(command.OutOrStdout())
-			if err != nil {
-				return err
-			}
-			return config.Run(command.Context())
-		},
-	}
-	options.AddFlags(command.Flags())
-	return command
+	}, NewOptions())
 }
 
 const requestTimeout = 10 * time.Second

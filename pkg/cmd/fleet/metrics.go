@@ -64,7 +64,8 @@ func (m *Metrics) CollectWithStability(found chan<- metrics.Metric) {
 	}
 }
 
-// readyOf returns the condition Ready, or the creation of a server without it.
+// readyOf returns status and time of the condition Ready, or Unknown since the creation of a server without the
+// condition.
 func readyOf(server *bind9.Bind9Instance) (status metav1.ConditionStatus, since time.Time) {
 	if ready := meta.FindStatusCondition(server.Status.Conditions, bind9.ConditionReady); ready != nil {
 		return ready.Status, ready.LastTransitionTime.Time

@@ -19,6 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
+	"kubi.zone/kubizone/pkg/cmd/program"
 )
 
 // Options are the flags.
@@ -124,7 +125,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 			fault("--primary-service", "%q: %w", o.PrimaryService, err)
 		}
 	}
-	c.Client, _, err = o.Client.Client()
+	c.Client, _, err = o.Client.ProcessClient()
 	return c, errors.Join(append(wrong, err)...)
 }
 
@@ -138,8 +139,7 @@ func parseNamespaced(text string) (types.NamespacedName, error) {
 
 // NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
-	options := NewOptions()
-	command := &cobra.Command{
+	return program.AddRun(&cobra.Command{
 		Use:   "fleet",
 		Short: "run BIND servers for Bind9Clusters and Bind9Instances",
 		Long: `Run BIND servers in the cluster for the objects of bind9.kubi.zone until SIGTERM (docs/fleet.md): it makes
@@ -149,15 +149,5 @@ user of the kubeconfig, or as its pod's ServiceAccount. A line that begins with 
 begins with "leading" that it does.`,
 		Example: `  kubizone fleet --server-namespace dns-system --agent-image registry.example/kubizone:v0.5.0 --primary-service ` +
 			`kubizone-system/kubizone-primary`,
-		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			config, err := options.Complete(command.OutOrStdout())
-			if err != nil {
-				return err
-			}
-			return config.Run(command.Context())
-		},
-	}
-	options.AddFlags(command.Flags())
-	return command
+	}, NewOptions())
 }

@@ -34,7 +34,7 @@ import (
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster, and no server can be run there; " +
 	"name the kubeconfig of the cluster that the API is in")
 
-// Run works, or waits for the Lease. It returns nil when ctx has ended.
+// Run waits for the Lease, then runs the servers. It returns nil when ctx has ended.
 func (c *Config) Run(ctx context.Context) error {
 	shell, err := process.Open(c.HealthListen, c.Out)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/test/standalone"
 )
 
-// The Records of the root zone go, by a revert to the serial of the empty zone, and come back. The units are the times of
-// both, and of the second plan.
+// The Records of the root zone go, by a revert to the serial of the empty zone, and come back. The units are the times
+// of both, and of the second plan.
 func BenchmarkRevert_root(b *testing.B) {
 	const path, sets = "../../../test/testdata/root-2018031200.zone", 10854
 	up := standalone.Start(b)

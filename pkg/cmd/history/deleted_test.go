@@ -57,8 +57,8 @@ func makeDelegated(t *testing.T, domain string) *world {
 	return w
 }
 
-// prune deletes the zone with its Delegation and two of its Records.
-func (w *world) prune(user string) {
+// pruneZone deletes the zone with its Delegation and two of its Records.
+func (w *world) pruneZone(user string) {
 	w.Helper()
 	api := w.makeClient(user, nil)
 	must.Succeed(w.T, api.KubizoneV1alpha1().Records("platform").Delete(w.Context(), "a", metav1.DeleteOptions{}))
@@ -74,7 +74,7 @@ func TestRevert_ofADeletedZone(t *testing.T) {
 	zone.Annotations = map[string]string{"ticket": "16", v1alpha1.AnnotationPublishDeletions: "1"}
 	must.Get(w.up.KubizoneV1alpha1().Zones("platform").Update(t.Context(), zone, metav1.UpdateOptions{}))(t)
 	serial, text := w.readZone().Status.Serial, w.readEntries()
-	w.prune("mallory")
+	w.pruneZone("mallory")
 
 	want := []string{"zone deleted.test. deleted by mallory at ", "+ Zone platform/deleted-test\n", "+ Delegation platform/team\n",
 		"+ a.deleted.test. A 192.0.2.1 (record platform/a; undoes mallory at ", "+ b.deleted.test. A 192.0.2.2 (record team/b; undoes "}
@@ -108,7 +108,7 @@ func TestRevert_ofADeletedZone(t *testing.T) {
 	}
 
 	// Into another namespace: its own Records follow, by the rule for its former namespace.
-	w.prune("mallory")
+	w.pruneZone("mallory")
 	if out, code := w.runLine("dave", "revert platform/deleted-test --deleted -n other --yes"); code != 0 {
 		t.Fatalf("into another namespace: code %d: %s", code, out)
 	}
@@ -132,7 +132,7 @@ func TestRevert_ofADeletedZone(t *testing.T) {
 func TestRevert_ofADeletedZone_inSteps(t *testing.T) {
 	w := makeDelegated(t, "steps.test")
 	text := w.readEntries()
-	w.prune("mallory")
+	w.pruneZone("mallory")
 	// refusing returns a user without the right to create a resource in a namespace.
 	refusing := func(namespace, resource string, dryRun bool) *history.Reader {
 		return &history.Reader{Client: w.makeClient("eve", func(r *http.Request) string {
@@ -178,7 +178,7 @@ func TestRevert_ofADeletedZone_inSteps(t *testing.T) {
 	}
 
 	// Two at once, by plans of the same moment.
-	w.prune("mallory")
+	w.pruneZone("mallory")
 	plans := []*history.Plan{makePlan(r), makePlan(r)}
 	var wait sync.WaitGroup
 	for _, plan := range plans {

@@ -4,7 +4,6 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -136,44 +135,8 @@ func printStep(page *output.Text, x *v1alpha1.HistoryStep) {
 		line += ", audit ID " + by.AuditID
 	}
 	page.Line("%s", line)
-	for _, row := range x.Removed {
-		page.Line("- %s", history.RowLine(row, x.FQDN))
-	}
-	for _, row := range x.Added {
-		page.Line("+ %s", history.RowLine(row, x.FQDN))
-	}
-	for _, change := range x.TTLs {
-		if text := history.TTLLine(change, x.FQDN); text != "" {
-			page.Line("~ %s", text)
-		}
-	}
-	switch {
-	case x.Zone != nil:
-		page.Line("- Zone %s/%s", x.Zone.Namespace, x.Zone.Name)
-	case x.Condensed:
-		page.Line("; its values are no longer kept")
-	case x.HeaderAfter != nil:
-		printHeader(page, x.HeaderBefore, x.HeaderAfter)
-	}
-}
-
-// printHeader prints the fields of the zone's spec that changed.
-func printHeader(page *output.Text, before, after *v1alpha1.ZoneHeader) {
-	fields := func(h *v1alpha1.ZoneHeader) map[string]json.RawMessage {
-		out := map[string]json.RawMessage{}
-		if text, err := json.Marshal(h); h != nil && err == nil {
-			_ = json.Unmarshal(text, &out)
-		}
-		return out
-	}
-	had, has := fields(before), fields(after)
-	for _, field := range []string{"fqdn", "ttl", "refresh", "retry", "expire", "negativeResponseCache", "primaryNameServer", "contact",
-		"nameServers"} {
-		old, now := string(had[field]), string(has[field])
-		if old == now {
-			continue
-		}
-		page.Line("~ Zone %s %s instead of %s", field, cmp.Or(now, "nothing"), cmp.Or(old, "nothing"))
+	for _, line := range history.Lines(x) {
+		page.Line("%s", line)
 	}
 }
 

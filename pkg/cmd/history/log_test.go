@@ -104,6 +104,22 @@ func TestRun_endsQuietlyWhenInterrupted(t *testing.T) {
 	}
 }
 
+// A revert that leaves nothing names no further command.
+func TestDescribeRun(t *testing.T) {
+	left := []history.Left{{Text: "x"}}
+	for want, plan := range map[string]*history.Plan{
+		"1 Record written":  {Serial: 5, Written: 1},
+		"0 Records written": {Serial: 5},
+		"2 Records written; kubectl kubizone diff example.org 5 prints what is left": {Serial: 5, Written: 2, Left: left},
+		"2 Records written; kubectl kubizone diff example.org 2026-11-20T14:00:00Z prints what is left": {
+			Time: "2026-11-20T14:00:00Z", Written: 2, Left: left},
+	} {
+		if got := describeRun("example.org", plan); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestExplainStop_printsTheCommandThatContinues(t *testing.T) {
 	o := &revertOptions{room: &room{client: kubeconfig.NewOptions()}, name: "www", includeManaged: true}
 	plan := &history.Plan{Serial: 5, Written: 1, Changes: make([]history.Reversal, 3)}

@@ -108,7 +108,7 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 		return nil
 	}
 	if !o.yes && writes > 0 {
-		if err := output.Confirm(in, stderr, fmt.Sprintf("Write %d %s?", writes, nounOf(plan))); err != nil {
+		if err := output.Confirm(in, stderr, "Write "+countWrites(plan, writes)+"?"); err != nil {
 			return err
 		}
 	}
@@ -119,10 +119,7 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 		}
 	} else if err == nil {
 		text := output.NewText(out)
-		text.Line("%d %s written", plan.Written, nounOf(plan))
-		if plan.Serial != 0 {
-			text.Line("kubectl kubizone diff %s %d prints the rest", zone, plan.Serial)
-		}
+		text.Line("%s", describeRun(zone, plan))
 		if _, err := text.WriteTo(out); err != nil {
 			return err
 		}
@@ -162,6 +159,23 @@ func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) 
 		return program.No(text)
 	}
 	return errors.New(text)
+}
+
+// describeRun describes a revert without refusals.
+func describeRun(zone string, plan *history.Plan) string {
+	text := countWrites(plan, plan.Written) + " written"
+	if len(plan.Left) > 0 && plan.Deleted == nil {
+		text += fmt.Sprintf("; kubectl kubizone diff %s %s prints what is left", zone, cmp.Or(plan.Time, fmt.Sprint(plan.Serial)))
+	}
+	return text
+}
+
+func countWrites(plan *history.Plan, n int) string {
+	noun := nounOf(plan)
+	if n == 1 {
+		noun = strings.TrimSuffix(noun, "s")
+	}
+	return fmt.Sprint(n, " ", noun)
 }
 
 func firstRefusal(plan *history.Plan) string {

@@ -162,8 +162,13 @@ func TestStory_aBadPruneTakenBackInFourCommands(t *testing.T) {
 		t.Error("a plan wrote")
 	}
 	done, code := w.runLine("dave", fmt.Sprintf("revert example.org --to %d --yes", good))
-	if code != 0 || !strings.Contains(done, "4 Records written") {
+	if code != 0 || !strings.HasSuffix(done, "4 Records written\n") {
 		t.Errorf("revert: code %d\n%s", code, done)
+	}
+	const creation = "\n+ Zone example.org., name servers ns1"
+	if created, code := w.runLine("dave", "log example.org"); code != 0 || strings.Count(created, creation) != 1 ||
+		strings.Contains(created, "instead of nothing") {
+		t.Errorf("log of the creation: code %d\n%s", code, created)
 	}
 	t.Logf("%s\n%s\n%s\n%s", log, diff, plan, done)
 	if got := w.readEntries(); withoutSerial(got) != withoutSerial(text) {

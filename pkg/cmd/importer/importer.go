@@ -223,7 +223,7 @@ func (c *config) showProgress(stderr io.Writer) (end func()) {
 	return bar.End
 }
 
-// After a failed source, importAll counts no Record as missing from all.
+// importAll imports the sources in turn. After a failed source, no Record counts as missing from all sources.
 func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reader) (total load.Result, failed []error) {
 	doubt := ""
 	for _, s := range c.sources {

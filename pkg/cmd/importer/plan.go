@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -36,7 +35,7 @@ type planOptions struct {
 	format                *output.Format
 }
 
-// Results are the results of the commands by their kinds.
+// Results returns an empty result of the commands for each kind of JSON document.
 func Results() map[string]any { return map[string]any{"Plan": Plan{}, "Import": imported{}} }
 
 // Kinds other than plannedKinds do not affect zones.
@@ -84,12 +83,12 @@ func (p *Planner) Files() []string { return p.options.files }
 // Prunes reports whether the plan removes objects that the manifests lack.
 func (p *Planner) Prunes() bool { return p.options.prune }
 
-// Plan asks the server. The plan is incomplete beside an error, or nil.
+// Plan has the server decide the manifests in a dry run. With an error, the plan is incomplete or nil.
 func (p *Planner) Plan(ctx context.Context, in io.Reader, progress io.Writer) (*Plan, error) {
 	return p.options.makePlan(ctx, nil, in, progress)
 }
 
-// makePlan returns an incomplete plan, or nil, with an error.
+// makePlan returns a plan; with an error, the plan is incomplete or nil.
 func (o *planOptions) makePlan(ctx context.Context, arguments []string, in io.Reader, progress io.Writer) (*Plan, error) {
 	manifests := len(o.files)+len(o.kustomizations) > 0
 	switch {
@@ -156,6 +155,7 @@ func (o *planOptions) makePlan(ctx context.Context, arguments []string, in io.Re
 func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in io.Reader, report *Plan) ([]*unstructured.Unstructured,
 	error) {
 	var objects []*unstructured.Unstructured
+	reader := &load.Confined{}
 	read := func(path string, from func() ([]byte, error)) error {
 		text, err := loader.ReadText(ctx, path, from)
 		if err != nil {
@@ -167,7 +167,7 @@ func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in
 	for _, file := range o.files {
 		paths := []string{file}
 		if file != "-" {
-			found, err := load.Source{Path: file}.Files()
+			found, err := reader.ListFiles(file)
 			if err != nil {
 				return nil, err
 			}
@@ -178,9 +178,9 @@ func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in
 			}
 		}
 		for _, path := range paths {
-			from := func() ([]byte, error) { return os.ReadFile(path) }
+			from := func() ([]byte, error) { return reader.ReadFile(file, path) }
 			if path == "-" {
-				from = func() ([]byte, error) { return io.ReadAll(in) }
+				from = func() ([]byte, error) { return reader.ReadAll(path, in) }
 			}
 			if err := read(path, from); err != nil {
 				return nil, err
@@ -188,24 +188,40 @@ func (o *planOptions) readManifests(ctx context.Context, loader *load.Loader, in
 		}
 	}
 	for _, directory := range o.kustomizations {
-		err := read(directory, func() ([]byte, error) {
-			var messages strings.Builder
-			build := exec.CommandContext(ctx, "kubectl", "kustomize", directory)
-			build.Stderr = &messages
-			text, err := build.Output()
-			if err != nil {
-				err = fmt.Errorf("-k %s: kubectl kustomize: %w", directory, err)
-				for line := range strings.Lines(messages.String()) {
-					err = errors.Join(err, errors.New(strings.TrimSuffix(line, "\n")))
-				}
-			}
-			return text, err
-		})
-		if err != nil {
+		if err := load.CheckLinks(directory); err != nil {
+			return nil, err
+		}
+		if err := read(directory, func() ([]byte, error) { return buildKustomization(ctx, directory, reader) }); err != nil {
 			return nil, err
 		}
 	}
 	return objects, nil
+}
+
+func buildKustomization(ctx context.Context, directory string, reader *load.Confined) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var messages strings.Builder
+	build := exec.CommandContext(ctx, "kubectl", "kustomize", directory)
+	build.Stderr = &messages
+	out, err := build.StdoutPipe()
+	if err == nil {
+		err = build.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("-k %s: kubectl kustomize: %w", directory, err)
+	}
+	text, unread := reader.ReadAll(directory, out)
+	if unread != nil {
+		cancel()
+	}
+	if err := build.Wait(); err != nil && unread == nil {
+		unread = fmt.Errorf("-k %s: kubectl kustomize: %w", directory, err)
+		for line := range strings.Lines(messages.String()) {
+			unread = errors.Join(unread, errors.New(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	return text, unread
 }
 
 // pickObjects returns the objects of a manifest that a plan is about, and counts the others.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,6 +53,8 @@ type ZonePlan struct {
 	// Classes deliver the zone. Unknown is the reason if they are unreadable.
 	Classes []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
+	// Left are classes whose servers lose the zone by the plan.
+	Left []string `json:"left,omitempty"`
 	// Unread is true if the Zone may not be read, so that RRsets is not known.
 	Unread bool `json:"-"`
 
@@ -132,43 +135,79 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 	if z.Held, err = z.foreseeHold(ctx, client, zone); err != nil {
 		return err
 	}
+	before := zone.DeepCopy()
 	if z.write != nil && z.write.ZoneAfter != nil {
 		after := z.write.ZoneAfter
 		zone.Spec.DNSClassRefs, zone.Status.View = after.Spec.DNSClassRefs, cmp.Or(after.Status.View, after.Spec.View, zone.Status.View)
 		z.FQDN = cmp.Or(after.Status.FQDN, z.FQDN)
 	}
-	for _, ref := range zone.Spec.DNSClassRefs {
-		z.Classes = append(z.Classes, class.NameOf(namespace, ref))
+	has, err := r.listClasses(ctx, client, zone)
+	if err != nil {
+		return err
 	}
-	if len(z.Classes) > 0 {
+	z.Unknown = has.unknown
+	z.Classes = append(z.Classes, has.sure...)
+	for _, name := range has.perhaps {
+		z.Classes = append(z.Classes, name+" (where the labels of the namespace are those of its selector)")
+	}
+	if equality.Semantic.DeepEqual(before.Spec.DNSClassRefs, zone.Spec.DNSClassRefs) {
 		return nil
 	}
-	classes, err := r.classes, error(nil)
+	had, err := r.listClasses(ctx, client, before)
+	if err != nil {
+		return err
+	}
+	for _, name := range append(had.sure, had.perhaps...) {
+		if !slices.Contains(has.sure, name) {
+			z.Left = append(z.Left, name)
+		}
+	}
+	if had.unknown != "" {
+		z.Left = append(z.Left, had.unknown)
+	}
+	return nil
+}
+
+// classSet has the classes of a Zone. Whether those in perhaps are depends on labels of the namespace. unknown is the
+// reason if default classes are unreadable.
+type classSet struct {
+	sure, perhaps []string
+	unknown       string
+}
+
+func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (of classSet, err error) {
+	for _, ref := range zone.Spec.DNSClassRefs {
+		of.sure = append(of.sure, class.NameOf(zone.Namespace, ref))
+	}
+	if len(of.sure) > 0 {
+		return of, nil
+	}
+	classes := r.classes
 	if classes == nil {
 		classes, err = client.KubizoneV1alpha1().DNSClasses().List(ctx, metav1.ListOptions{})
 	}
 	if apierrors.IsForbidden(err) {
-		z.Unknown = "the default classes, which may not be read: a ClusterRoleBinding to kubizone-class-viewer shows them"
-		return nil
+		of.unknown = "the default classes, which may not be read: a ClusterRoleBinding to kubizone-class-viewer shows them"
+		return of, nil
 	} else if err != nil {
-		return fmt.Errorf("DNSClasses: %w", err)
+		return of, fmt.Errorf("DNSClasses: %w", err)
 	}
 	r.classes = classes
 	for i := range classes.Items {
 		c := &classes.Items[i]
 		switch {
 		case !class.IsDefault(c) || !class.Delivers(c, zone.Status.View):
-		case class.Admits(c, namespace, nil):
-			z.Classes = append(z.Classes, c.Name)
+		case class.Admits(c, zone.Namespace, nil):
+			of.sure = append(of.sure, c.Name)
 		case c.Spec.Namespaces != nil && c.Spec.Namespaces.Selector != nil:
-			z.Classes = append(z.Classes, c.Name+" (where the labels of the namespace are those of its selector)")
+			of.perhaps = append(of.perhaps, c.Name)
 		}
 	}
-	return nil
+	return of, nil
 }
 
-// foreseeHold returns why the zone is or would be held, or "". A name that other Records keep counts as removed, so a
-// hold is predicted too often, never too rarely.
+// foreseeHold returns why the zone is or would be held for a mass deletion, or "". A name that other Records keep
+// counts as removed, so a hold is predicted too often, never too rarely.
 func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -213,9 +252,13 @@ func (z *ZonePlan) countRRsets(of func(namespace string) bool) map[string]int {
 	return counted
 }
 
-// Removed returns the number of RRsets with fewer Records, also if others remain.
+// Removed returns the number of RRsets with fewer values, also if others remain.
 func (z *ZonePlan) Removed() (n int) {
-	for _, by := range z.countRRsets(func(string) bool { return true }) {
+	counted := make(map[string]int)
+	for _, c := range z.Changes {
+		counted[c.FQDN+" "+c.Type] += c.Values
+	}
+	for _, by := range counted {
 		if by < 0 {
 			n++
 		}
@@ -223,7 +266,7 @@ func (z *ZonePlan) Removed() (n int) {
 	return n
 }
 
-// IsRemoved reports whether the Zone itself goes.
+// IsRemoved reports whether the plan removes the Zone itself.
 func (z *ZonePlan) IsRemoved() bool {
 	return z.write != nil && z.write.ZoneBefore != nil && z.write.ZoneAfter == nil
 }
@@ -270,7 +313,7 @@ func (z *ZonePlan) describeClasses() string {
 	return strings.Join(z.Classes, ", ")
 }
 
-// Summary counts the objects.
+// Summary returns the numbers of objects as a text.
 func (r *Plan) Summary() string {
 	text := r.Counts.String()
 	if r.PassedOver > 0 {
@@ -290,6 +333,9 @@ func (r *Plan) printReport(out io.Writer, format *output.Format) error {
 			addLines(text, z.Changes)
 			if z.Held != "" {
 				text.Line("held: %s", z.Held)
+			}
+			if len(z.Left) > 0 {
+				text.Line("leaves: %s", strings.Join(z.Left, ", "))
 			}
 		}
 		if len(r.Others) > 0 {
@@ -323,6 +369,9 @@ func (r *Plan) Markdown() string {
 		b.WriteString("Told: " + output.Code(z.describeClasses()) + ".\n\n")
 		if z.Held != "" {
 			b.WriteString("**Held**: " + output.Code(z.Held) + "\n\n")
+		}
+		if len(z.Left) > 0 {
+			b.WriteString("**Leaves**: " + output.Code(strings.Join(z.Left, ", ")) + "\n\n")
 		}
 	}
 	if len(r.Others) > 0 {

@@ -25,14 +25,15 @@ type Text struct {
 // Section is a part of a plan as a pull request shows it.
 type Section struct {
 	Title string
-	// Language is that of the lines: diff or text.
+	// Language is the language of the lines: diff or text.
 	Language string
 	Lines    []string
-	// Classes are those of a zone, and Held the reason why it would be held; "" where the section is of no zone.
+	// Classes names the classes of the section's zone, Held the reason why the zone would be held; "" if the section is
+	// of no zone.
 	Classes, Held string
 }
 
-// Sections are the zones, the changes of no zone, and the notes.
+// Sections returns a section for each zone, for the changes of no zone, and for the notes.
 func (r *Plan) Sections() (sections []Section) {
 	plain := func(text string) string { return text }
 	for _, z := range r.Zones {
@@ -55,7 +56,7 @@ func linesOf[T fmt.Stringer](all []T) (lines []string) {
 }
 
 // PlanTexts returns the effect of manifests on zones, or of zone files on the zone NAMESPACE/NAME, and writes nothing.
-// The Plan is incomplete beside an error, or nil.
+// With an error, the Plan is incomplete or nil.
 func PlanTexts(ctx context.Context, client *rest.Config, namespace, zone string, texts []Text) (*Plan, error) {
 	report := newReport()
 	c := load.Config{Client: client, Namespace: namespace, FieldManager: FieldManager, DryRun: true, Plan: report.addChange,

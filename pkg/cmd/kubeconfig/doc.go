@@ -9,6 +9,7 @@
 //	K1. Precedence as in kubectl: flags, then --kubeconfig, then $KUBECONFIG, then ~/.kube/config, then the
 //	    ServiceAccount of the pod.
 //	K2. The namespace of -n is distinguished from that of the context.
+//	K3. A command reports within seconds that the API does not answer, and its reads then end with the next step.
 //
 // Out of scope: requests.
 //

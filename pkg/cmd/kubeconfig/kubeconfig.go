@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -41,7 +42,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.addFlags(flags, clientcmd.RecommendedConfigOverrideFlags(""))
 }
 
-// AddFlagsWithoutCluster leaves --cluster to a sub-command with another meaning.
+// AddFlagsWithoutCluster is AddFlags for a sub-command whose own flag --cluster has another meaning.
 func (o *Options) AddFlagsWithoutCluster(flags *pflag.FlagSet) {
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	names.ContextOverrideFlags.ClusterName = clientcmd.FlagInfo{}
@@ -147,8 +148,22 @@ func (o *Options) ZonesNamed(ctx context.Context, client versioned.Interface, fq
 	return list.Items, nil
 }
 
-// Client returns the client configuration, and the namespace of -n or else the context.
+// Client returns the client configuration of a command, whose reads fail if the API does not answer within seconds or
+// --request-timeout, and the namespace of -n or else the context.
 func (o *Options) Client() (config *rest.Config, namespace string, err error) {
+	if config, namespace, err = o.ProcessClient(); err == nil {
+		waits := commandTimeouts
+		if config.Timeout > 0 {
+			waits.limit, waits.after, waits.always = config.Timeout, config.Timeout, true
+			config.Timeout = 0 // an error of http.Client would hide the cause
+		}
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &answers{RoundTripper: next, timeouts: waits} })
+	}
+	return config, namespace, err
+}
+
+// ProcessClient returns the client configuration of a process with bounds of its own, and the namespace like Client.
+func (o *Options) ProcessClient() (config *rest.Config, namespace string, err error) {
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules, &o.overrides)
 	if config, err = loading.ClientConfig(); err == nil {
 		namespace, _, err = loading.Namespace()

@@ -6,7 +6,6 @@ package lint
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -126,10 +125,11 @@ func JudgeFiles(files []string, in io.Reader) (*Report, error) {
 	info, _ := runtime.SerializerInfoForMediaType(registry.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	decoders := decoding.Serializer{NegotiatedSerializer: registry.Codecs, Creater: registry.Scheme}
 	l := &linter{decoder: decoders.DecoderToVersion(info.StrictSerializer, install.InternalGroupVersion)}
+	reader := &load.Confined{}
 	for _, file := range files {
 		paths := []string{file}
 		if file != "-" {
-			found, err := load.Source{Path: file}.Files()
+			found, err := reader.ListFiles(file)
 			if err != nil {
 				return nil, err
 			}
@@ -138,9 +138,15 @@ func JudgeFiles(files []string, in io.Reader) (*Report, error) {
 			}
 		}
 		for _, path := range paths {
-			if err := l.readFile(path, in); err != nil {
+			read := func() ([]byte, error) { return reader.ReadFile(file, path) }
+			if path == "-" {
+				read = func() ([]byte, error) { return reader.ReadAll(path, in) }
+			}
+			text, err := read()
+			if err != nil {
 				return nil, err
 			}
+			l.addObjects(path, text)
 		}
 	}
 	judgeSet(l.judged)
@@ -148,15 +154,7 @@ func JudgeFiles(files []string, in io.Reader) (*Report, error) {
 	return &l.Report, nil
 }
 
-func (l *linter) readFile(path string, in io.Reader) error {
-	read := func() ([]byte, error) { return os.ReadFile(path) }
-	if path == "-" {
-		read = func() ([]byte, error) { return io.ReadAll(in) }
-	}
-	text, err := read()
-	if err != nil {
-		return err
-	}
+func (l *linter) addObjects(path string, text []byte) {
 	objects, wrong := load.ReadObjects(path, text)
 	for _, refusal := range wrong {
 		l.judged = append(l.judged, &judged{verdict: verdict{errs: []string{refusal.String()}}})
@@ -169,7 +167,6 @@ func (l *linter) readFile(path string, in io.Reader) error {
 		}
 		l.judged = append(l.judged, l.judgeAlone(path, object, judge))
 	}
-	return nil
 }
 
 // judgeAlone validates an object as in a creation, in namespace default if it has none. An object that does not decode

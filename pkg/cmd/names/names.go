@@ -55,7 +55,7 @@ func (a *answer) printTo(out io.Writer, format *output.Format) error {
 	return nil
 }
 
-// Results are the results of the commands by their kinds.
+// Results returns an empty result of the commands for each kind of JSON document.
 func Results() map[string]any {
 	return map[string]any{"NameAnswer": nameAnswer{}, "Names": namesAnswer{}, "Records": foundRecords{}, "ZoneTree": zoneTree{}}
 }

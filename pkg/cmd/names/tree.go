@@ -48,7 +48,7 @@ type node struct {
 	records map[string]int // by namespace
 	rules   []*v1alpha1.Delegation
 	below   []types.NamespacedName
-	within  bool // it has a parent
+	within  bool // the zone has a parent
 }
 
 type tree struct {
@@ -115,7 +115,7 @@ type zoneTree struct {
 	Zones []*shownZone `json:"zones"`
 	// WithoutZone are the Records of no zone, by namespace.
 	WithoutZone map[string]int `json:"withoutZone,omitempty"`
-	// Namespace is the only one that was searched, or "".
+	// Namespace is the only namespace searched, or "".
 	Namespace string `json:"namespace,omitempty"`
 }
 

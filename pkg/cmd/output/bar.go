@@ -19,7 +19,7 @@ const (
 	barLength = 30
 )
 
-// Bar shows on a terminal how far a work is.
+// Bar shows the progress of a work on a terminal.
 type Bar struct {
 	mu       sync.Mutex
 	label    string
@@ -39,7 +39,7 @@ func StartBar(stderr io.Writer, label string) *Bar {
 	return b
 }
 
-// Write counts the octets of a text.
+// Write adds the octets of a text to the progress.
 func (b *Bar) Write(octets []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,7 +47,7 @@ func (b *Bar) Write(octets []byte) (int, error) {
 	return len(octets), nil
 }
 
-// Set says that done of so many parts are done. of is 0 if the number of parts is unknown.
+// Set sets the number of parts done, and of all parts; of is 0 if the number is unknown.
 func (b *Bar) Set(done, of int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

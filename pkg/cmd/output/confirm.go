@@ -28,7 +28,8 @@ func (c *Consent) AddFlag(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.yes, "yes", false, fmt.Sprintf("delete more than %d objects without a question", maxUnasked))
 }
 
-// Ask returns nil if so many objects may be deleted. It asks a person at a terminal.
+// Ask returns nil if the command may delete number objects: with --yes, for few objects, or if a person at a terminal
+// agrees.
 func (c *Consent) Ask(in io.Reader, stderr io.Writer, number int, what string) error {
 	if c.yes || number <= maxUnasked {
 		return nil
@@ -43,7 +44,7 @@ func (c *Consent) Ask(in io.Reader, stderr io.Writer, number int, what string) e
 	return err
 }
 
-// Confirm returns nil if a person at a terminal agrees to what a question says.
+// Confirm returns nil if a person at a terminal answers yes to a question.
 func Confirm(in io.Reader, stderr io.Writer, question string) error {
 	if !canAsk(in, stderr) {
 		return errors.New("there is no terminal to ask at, and nothing was written: --yes does not ask")

@@ -10,7 +10,7 @@
 //	T3. A JSON document has apiVersion and kind, and a schema in the release.
 //	T4. A progress bar appears after two seconds, on a terminal only.
 //
-// Out of scope: the content of a result, which the package of its command has.
+// Out of scope: the content of a result (the package of its command).
 //
 // Read first: format.go, text.go, screen.go, bar.go.
 package output

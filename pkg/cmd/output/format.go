@@ -27,7 +27,8 @@ const (
 	Markdown = "markdown"
 )
 
-// Version is the apiVersion of JSON and YAML documents. A field that programs read goes with a new version only.
+// Version is the apiVersion of JSON and YAML documents. A field is removed only with a new version, as programs read
+// it.
 const Version = "client.kubi.zone/v1alpha1"
 
 // Format is the flag -o.
@@ -36,8 +37,8 @@ type Format struct {
 	forms []string
 }
 
-// AddFormat adds the flag -o to a command. forms are those of the command besides text, wide, json and yaml; the first
-// of all is the default.
+// AddFormat adds the flag -o to a command. further are the command's forms besides text, the default, wide, json and
+// yaml.
 func AddFormat(command *cobra.Command, further ...string) *Format {
 	f := &Format{form: Plain, forms: append([]string{Plain, Wide, JSON, YAML}, further...)}
 	command.Flags().StringVarP(&f.form, "output", "o", f.form, strings.Join(f.forms[:len(f.forms)-1], ", ")+" or "+f.forms[len(f.forms)-1])
@@ -70,8 +71,8 @@ func (f *Format) Print(out io.Writer, kind string, result any, text func(*Text))
 	return err
 }
 
-// PrintOver writes a result as Print, on a terminal over the screen before. Lines that the terminal has no room for are
-// left out.
+// PrintOver writes a result as Print does. On a terminal it overwrites the screen, and leaves out lines beyond the
+// terminal's height.
 func (f *Format) PrintOver(out io.Writer, kind string, result any, text func(*Text)) error {
 	to, ok := out.(*Writer)
 	if !ok || f.IsDocument() || to.refreshScreen().Width == 0 {

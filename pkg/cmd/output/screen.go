@@ -64,5 +64,5 @@ func (w *Writer) refreshScreen() Screen {
 	return w.screen
 }
 
-// IsTerminal reports whether a person reads what is written.
+// IsTerminal reports whether a writer is a terminal.
 func IsTerminal(to io.Writer) bool { return screenOf(to).Width > 0 }

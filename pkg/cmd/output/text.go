@@ -41,7 +41,7 @@ const (
 	plain  = "\x1b[0m"
 )
 
-// colors are those of words at the begin of a line or alone in a cell.
+// colors are the colours of words at the begin of a line or alone in a cell.
 var colors = map[string]string{
 	"+": green, "-": red, "~": yellow,
 	"ok": green, "OK": green, "yes": green, "Current": green, "True": green,
@@ -83,7 +83,7 @@ func (t *Text) Bullet(format string, args ...any) {
 	t.built.WriteString("- " + Code(line.String()) + "\n")
 }
 
-// Code returns any text as code in a line of Markdown, which makes no mention, link or HTML of it.
+// Code returns any text as code in a line of Markdown, so no mention, link or HTML.
 func Code(text string) string {
 	text = terminal.Escape(text)
 	fence := "`"
@@ -121,7 +121,7 @@ func (t *Text) Markdown(header []string, rows [][]string) {
 	t.built.WriteString("\n")
 }
 
-// helpWidth bounds paragraphs, which are harder to read in longer lines.
+// helpWidth bounds paragraphs, as longer lines are harder to read.
 const helpWidth = 100
 
 // Paragraph adds a text of one line, wrapped in a pipe too. The lines after the first begin with indent.
@@ -195,7 +195,7 @@ func (t *Text) addRow(row []string, widths []int) {
 // leastColumn is the width below which a column is not wrapped.
 const leastColumn = 8
 
-// fitColumns returns the widths of the columns, of which the widest shrink until a row fits.
+// fitColumns returns the widths of the columns. The widest columns shrink until a row fits.
 func fitColumns(rows [][]string, width int) (widths []int) {
 	for _, row := range rows {
 		for i, cell := range row {

@@ -18,6 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/cmd/program"
 	"kubi.zone/kubizone/pkg/cmd/tracing"
 )
 
@@ -73,7 +74,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	var namespace string
 	c.Config, c.Warnings, dns = o.Options.Complete()
 	c.HealthListen, health = dnsserving.ListenAddress("--health-listen", o.HealthListen, 8080)
-	c.Client, namespace, client = o.Client.Client()
+	c.Client, namespace, client = o.Client.ProcessClient()
 	c.Spans, spans = o.Traces.Complete()
 	if o.Service != "" {
 		c.Service, service = o.Client.Object(o.Service, namespace)
@@ -86,8 +87,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 
 // NewCommand returns the sub-command.
 func NewCommand() *cobra.Command {
-	options := NewOptions()
-	command := &cobra.Command{
+	return program.AddRun(&cobra.Command{
 		Use:   "primary",
 		Short: "serve zones of the API to secondaries",
 		Long: `Serve the zones of an API to secondaries until SIGTERM: a hidden primary that answers SOA, AXFR and IXFR and sends NOTIFY.
@@ -98,15 +98,5 @@ the Secrets that DNSClasses name, and with --service list of endpointslices in i
 says when it serves.`,
 		Example: `  kubizone primary --dns-listen :53 --transfer-allow 192.0.2.0/24 --transfer-to 192.0.2.53
   kubizone primary --kubeconfig ./data/kubeconfig --dns-listen 127.0.0.1:5301 --health-listen 127.0.0.1:0`,
-		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			config, err := options.Complete(command.OutOrStdout())
-			if err != nil {
-				return err
-			}
-			return config.Run(command.Context())
-		},
-	}
-	options.AddFlags(command.Flags())
-	return command
+	}, NewOptions())
 }

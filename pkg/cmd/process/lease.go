@@ -47,8 +47,8 @@ type Lease struct {
 	Client         coordinationclient.LeasesGetter
 }
 
-// WorkWithLease calls work while it holds the Lease. It releases the Lease after work has ended, as the next holder
-// must not begin while calls are in flight.
+// WorkWithLease waits for the Lease, and calls work while the process holds the Lease. It releases the Lease after work
+// has ended, as the next holder must not begin while calls are in flight.
 func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease, work func(context.Context) error) error {
 	electing, release := context.WithCancel(outlasting)
 	defer release()

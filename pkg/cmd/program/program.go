@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
-	// The image has no file but the programs: these roots are for systems without roots.
+	// The image has no file but the programs: the package has roots for systems without roots.
 	_ "golang.org/x/crypto/x509roots/fallback"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
@@ -34,13 +34,14 @@ type Program struct {
 	// Name begins each error.
 	Name string
 	Root *cobra.Command
+	// Explain adds the next step to an error, if set.
+	Explain func(error) error
 	// verbosity and format of the log.
 	verbosity int
 	format    string
 }
 
-// New returns a program with the command version alone, which names the versions of modules. Programs share only the
-// log.
+// New returns a program with a single command, version, for the versions of modules. Programs share only the log.
 func New(root *cobra.Command, modules ...string) *Program {
 	p := &Program{Name: root.Use, Root: root, format: logText}
 	text := describeBuild(root.Use, modules)
@@ -69,7 +70,7 @@ func New(root *cobra.Command, modules ...string) *Program {
 	return p
 }
 
-// Verbosity is that of the log, once flags are parsed.
+// Verbosity points to the log's verbosity, valid once flags are parsed.
 func (p *Program) Verbosity() *int { return &p.verbosity }
 
 // AddLoggingFormat adds the flag --logging-format, for programs whose log a collector reads.
@@ -162,10 +163,10 @@ var exitCodes = [][]string{
 	{"", "2", "could not"},
 }
 
-// optionsCommand is the command that lists the flags of every command, if a program has it.
+// optionsCommand is an optional command of a program that lists the flags of every command.
 const optionsCommand = "options"
 
-// Shared marks flags that the command options lists, in the place of the help of each command.
+// Shared marks flags for the command options, so that the help of each command leaves them out.
 func Shared(flags *pflag.FlagSet) {
 	flags.VisitAll(Share)
 }
@@ -248,7 +249,7 @@ func addUsage(text *output.Text, command *cobra.Command) {
 	}
 }
 
-// addFlags adds the flags of a command, the shared ones only if all is true.
+// addFlags adds the flags of a command, the shared flags only if all is true.
 func addFlags(text *output.Text, flags *pflag.FlagSet, all bool) {
 	var rows [][]string
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -271,7 +272,7 @@ func addFlags(text *output.Text, flags *pflag.FlagSet, all bool) {
 	text.Table(nil, rows)
 }
 
-// No returns an error for the answer no. The text "" prints nothing.
+// No returns an error for the answer no, exit code 1. The text "" prints nothing.
 func No(text string) error { return &noError{text} }
 
 type noError struct{ text string }
@@ -291,7 +292,7 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	out, stderr = output.NewWriter(out), output.NewWriter(stderr)
 	p.Root.SetOut(out)
 	p.Root.SetErr(stderr)
-	command, err := p.Root.ExecuteContextC(ctx)
+	command, err := p.Root.ExecuteContextC(context.WithValue(ctx, noteKey{}, stderr))
 	if err == nil {
 		return 0
 	}
@@ -299,6 +300,9 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	isNo := errors.As(err, &no)
 	if isNo && err.Error() == "" {
 		return exitNo
+	}
+	if p.Explain != nil && !isNo {
+		err = p.Explain(err)
 	}
 	if command == p.Root && !strings.Contains(err.Error(), "--help") {
 		err = p.explainUnknown(err)
@@ -314,8 +318,17 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	return exitFailed
 }
 
-// explainUnknown adds similar commands to an error of the root, which has no function of its own: the command is
-// unknown.
+type noteKey struct{}
+
+// Note prints a line to the standard error of the command with this context, if there is one.
+func Note(ctx context.Context, line string) {
+	if to, ok := ctx.Value(noteKey{}).(io.Writer); ok {
+		_, _ = terminal.Fprintf(to, "%s\n", line)
+	}
+}
+
+// explainUnknown adds similar commands to an error of the root command. As the root has no function, the error means an
+// unknown command.
 func (p *Program) explainUnknown(err error) error {
 	var typed string
 	var commands []string
@@ -325,4 +338,23 @@ func (p *Program) explainUnknown(err error) error {
 		}
 	}
 	return fmt.Errorf("%w;%s %s --help lists the commands", err, didYouMean("", similarWords(typed, commands)), p.Root.CommandPath())
+}
+
+// AddRun gives a command the flags of options. It takes no arguments, and runs the configuration that options makes.
+func AddRun[C interface {
+	Run(ctx context.Context) error
+}](command *cobra.Command, options interface {
+	AddFlags(flags *pflag.FlagSet)
+	Complete(out io.Writer) (C, error)
+}) *cobra.Command {
+	options.AddFlags(command.Flags())
+	command.Args = cobra.NoArgs
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		config, err := options.Complete(command.OutOrStdout())
+		if err != nil {
+			return err
+		}
+		return config.Run(command.Context())
+	}
+	return command
 }

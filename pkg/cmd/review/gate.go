@@ -5,6 +5,7 @@ package review
 
 import (
 	"fmt"
+	"strings"
 
 	"kubi.zone/kubizone/pkg/cmd/importer"
 )
@@ -32,17 +33,21 @@ func (g *gate) judgePlan(plan *importer.Plan) (reasons []string) {
 	}
 	for _, z := range plan.Zones {
 		removed := int64(z.Removed())
+		if len(z.Left) > 0 && !g.allowZones {
+			reasons = append(reasons, fmt.Sprintf("the Zone %s leaves %s, whose servers remove it; --allow-zone-removal lets that through",
+				z.Zone, strings.Join(z.Left, ", ")))
+		}
 		switch {
 		case z.Unread && removed > 0 && g.maxRemoved < 100:
-			reasons = append(reasons, fmt.Sprintf("%s loses %d RRsets of an unknown number: you lack the right to get the Zone; give it "+
-				"to the user of the job", z.Zone, removed))
+			reasons = append(reasons, fmt.Sprintf("%s loses values in %d RRsets of an unknown number: you lack the right to get the "+
+				"Zone; give it to the user of the job", z.Zone, removed))
 		case z.IsRemoved():
 			if !g.allowZones {
 				reasons = append(reasons, fmt.Sprintf("the Zone %s goes; --allow-zone-removal lets that through", z.Zone))
 			}
 		case z.RRsets >= minRRsets && removed*100 > z.RRsets*int64(g.maxRemoved):
-			reasons = append(reasons, fmt.Sprintf("%s loses %d of %d RRsets, more than %d %%; --max-removed sets another share", z.Zone,
-				removed, z.RRsets, g.maxRemoved))
+			reasons = append(reasons, fmt.Sprintf("%s loses values in %d of %d RRsets, more than %d %%; --max-removed sets another share",
+				z.Zone, removed, z.RRsets, g.maxRemoved))
 		}
 	}
 	return reasons

@@ -23,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/up"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/test/must"
@@ -40,7 +41,7 @@ type job struct {
 	releases           string
 }
 
-var expression = regexp.MustCompile(`\$\{\{ *([a-z.-]+) *\}\}`)
+var expression = regexp.MustCompile(`\$\{\{ *([a-z0-9.-]+) *\}\}`)
 
 type step struct {
 	Shell string            `json:"shell"`
@@ -190,8 +191,11 @@ func TestJobs(t *testing.T) {
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	present := write("present.yaml", before+makeRecords("platform", "w", 1, 12)+strings.ReplaceAll(makeRecords("team-a", "x.a", 1, 1),
-		"x.a1", "x1.a"))
+	present := write("present.yaml", "apiVersion: kubi.zone/v1alpha1\nkind: DNSClass\nmetadata: {name: edge, annotations: {"+
+		v1alpha1.AnnotationDefaultClass+": \"true\"}}\nspec: {namespaces: {names: [platform]}, "+
+		"webhook: {server: \"https://192.0.2.1\"}}\n---"+before+makeRecords("platform", "w", 1, 12)+
+		strings.ReplaceAll(makeRecords("team-a", "x.a", 1, 1),
+			"x.a1", "x1.a"))
 	server := standalone.Start(t, func(o *up.Options) { o.Load = []string{present} })
 	records := must.Get(server.KubizoneV1alpha1().Records("").List(t.Context(), metav1.ListOptions{}))(t)
 	if len(records.Items) != 13 {
@@ -199,6 +203,8 @@ func TestJobs(t *testing.T) {
 	}
 	same := write("same.yaml", before+makeRecords("platform", "w", 1, 12))
 	added := write("added.yaml", before+makeRecords("platform", "w", 1, 13))
+	away := write("away.yaml", strings.Replace(before, "  delegations:", "  dnsClassRefs: [{name: nowhere}]\n  delegations:", 1)+
+		makeRecords("platform", "w", 1, 12))
 	fewer := write("fewer.yaml", before+makeRecords("platform", "w", 6, 12))
 	wrong := write("wrong.yaml", strings.Replace(before+makeRecords("platform", "w", 1, 12), "192.0.2.7}", "192.0.2.700}", 1))
 	taken := write("taken.yaml", strings.Replace(before, `  - {namespace: team-a, records: [{pattern: "*.a"}]}`, "", 1))
@@ -220,12 +226,17 @@ func TestJobs(t *testing.T) {
 			{"nothing", map[string]string{"FILES": same}, userToken, false, 0, []string{"0 written, 13 unchanged"}},
 			{"two files", map[string]string{"FILES": same + " " + added}, userToken, false, 0, []string{"27 objects judged"}},
 			{"too many removals", map[string]string{"FILES": fewer, "SELECTOR": "set=dns"}, userToken, false, 1,
-				[]string{"**Refused.**", "platform/example-org loses 6 of 13 RRsets, more than 30 %", "- w1.example.org. A 192.0.2.1"}},
+				[]string{"**Refused.**", "platform/example-org loses values in 6 of 13 RRsets, more than 30 %",
+					"- w1.example.org. A 192.0.2.1"}},
 			{"allowed removals", map[string]string{"FILES": fewer, "SELECTOR": "set=dns", "MAX_REMOVED": "60"}, userToken, false, 0,
 				[]string{"this would hold the zone"}},
 			{"a name of another namespace", map[string]string{"FILES": taken}, userToken, false, 1, []string{"other namespaces lose names",
 				"releases: "}},
 			{"allowed", map[string]string{"FILES": taken, "ALLOW_RELEASES": "true"}, userToken, false, 0, []string{"releases: "}},
+			{"another class", map[string]string{"FILES": away}, userToken, false, 1, []string{"leaves edge, whose servers remove it",
+				"**Leaves**: `edge`"}},
+			{"an allowed class", map[string]string{"FILES": away, "ALLOW_ZONE_REMOVAL": "true"}, userToken, false, 0,
+				[]string{"**Leaves**: `edge`"}},
 			{"a wrong file", map[string]string{"FILES": wrong}, userToken, false, 1, []string{"**Refused.**", "### Files", "192.0.2.700"}},
 			{"texts of tenants", map[string]string{"FILES": hostile}, userToken, false, 0, []string{"````diff\n", "@everyone", "Removals are not judged"}},
 			{"settings that a shell would run", map[string]string{"FILES": "$(touch " + touched + ");`touch " + touched + "`", "NAME": "x"},
@@ -269,7 +280,8 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// The steps install the client of a release, if its checksum is right.
+// The steps install the client of a release, if its checksum is that of the job, or of the release, which cosign
+// verifies if it is there.
 func TestJobs_installTheClient(t *testing.T) {
 	dir := t.TempDir()
 	program := must.Get(os.ReadFile(must.Get(rig.Client(t.Context(), dir))(t)))(t)
@@ -286,6 +298,8 @@ func TestJobs_installTheClient(t *testing.T) {
 		switch r.URL.Path {
 		case "/v0.5.0/" + name:
 			_, _ = w.Write(archive.Bytes())
+		case "/v0.5.0/SHA256SUMS.sigstore.json":
+			_, _ = w.Write([]byte("{}"))
 		case "/v0.5.0/SHA256SUMS":
 			fmt.Fprintf(w, "%s  %s\n%s  other\n", sum, name, strings.Repeat("0", 64))
 		default:
@@ -306,7 +320,25 @@ func TestJobs_installTheClient(t *testing.T) {
 		if out, code := j.runJob(t, userToken, false, settings); code == 0 || len(s.writes) != 1 {
 			t.Errorf("a wrong checksum: %d\n%s", code, out)
 		}
-		sum = right
+		settings["SHA256"] = right
+		if out, code := j.runJob(t, userToken, false, settings); code != 0 || strings.Contains(out, "signature") {
+			t.Errorf("the checksum of the job: %d\n%s", code, out)
+		}
+		sum, settings["SHA256"] = right, sum
+		if out, code := j.runJob(t, userToken, false, settings); code == 0 {
+			t.Errorf("another checksum than that of the job: %d\n%s", code, out)
+		}
+		delete(settings, "SHA256")
+		for verdict, want := range map[string]int{"true": 0, "false": 1} {
+			tools := t.TempDir()
+			must.Succeed(t, os.WriteFile(filepath.Join(tools, "cosign"), []byte("#!/bin/sh\necho cosign \"$@\"\n"+verdict+"\n"), 0o700))
+			j.client = tools
+			out, code := j.runJob(t, userToken, false, settings)
+			if code != want || !strings.Contains(out, "--certificate-identity https://github.com/kubi-zone/kubizone/.github/workflows/"+
+				"release.yml@refs/tags/v0.5.0 --certificate-oidc-issuer https://token.actions.githubusercontent.com") {
+				t.Errorf("cosign says %s: %d\n%s", verdict, code, out)
+			}
+		}
 	})
 }
 

@@ -40,8 +40,9 @@ func NewCommand() *cobra.Command {
 		Long: `Judge the files as kubectl kubizone lint does, plan them as kubectl kubizone plan does, and print both as Markdown. In a job
 of GitHub Actions or GitLab CI for a pull request, the text is there in one comment, which later runs change.
 
-The exit code is 1 if a file is wrong, the server refuses a write, or the gate does: a Zone goes, other namespaces lose names, or a zone of
-ten RRsets or more loses more than a share of them. Of a fork, whose token may not comment, the text is in the summary of the job alone.
+The exit code is 1 if a file is wrong, the server refuses a write, or the gate does: a Zone goes or leaves a class, other
+namespaces lose names, or more than a share of a zone's RRsets, of ten or more, have fewer values. Of a fork, whose token may
+not comment, the text is in the summary of the job alone.
 
 KUBIZONE_REVIEW_TOKEN has the token, in GitHub Actions GITHUB_TOKEN too. It needs the right to write comments of pull requests. Use
 artifacts/ci, which calls this command.`,
@@ -59,9 +60,10 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	o.planner.AddFlags(flags)
 	flags.StringVar(&o.name, "name", o.name, "name of the comment, if several reviews of a pull request have one each")
 	flags.BoolVar(&o.withoutServer, "without-server", false, "judge the files only, as in a job without a kubeconfig")
-	flags.IntVar(&o.gate.maxRemoved, "max-removed", o.gate.maxRemoved, "percentage of a zone's RRsets that the branch may remove")
+	flags.IntVar(&o.gate.maxRemoved, "max-removed", o.gate.maxRemoved,
+		"percentage of a zone's RRsets of which the branch may remove values")
 	flags.BoolVar(&o.gate.allowReleases, "allow-releases", false, "let other namespaces lose names")
-	flags.BoolVar(&o.gate.allowZones, "allow-zone-removal", false, "let a Zone be removed")
+	flags.BoolVar(&o.gate.allowZones, "allow-zone-removal", false, "let a Zone be removed, or leave a class")
 }
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)

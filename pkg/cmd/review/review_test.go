@@ -79,7 +79,8 @@ func dropCode(line string) (plain string) {
 func TestGate(t *testing.T) {
 	changes := func(op string, names ...string) (all []load.Change) {
 		for _, n := range names {
-			all = append(all, load.Change{Op: op, FQDN: n + ".example.org.", Type: "A", Namespace: "a"})
+			all = append(all, load.Change{Op: op, FQDN: n + ".example.org.", Type: "A", Namespace: "a",
+				Values: map[string]int{"+": 1, "-": -1, "~": -1}[op]})
 		}
 		return all
 	}
@@ -88,6 +89,8 @@ func TestGate(t *testing.T) {
 	}
 	unread := zone(0, changes("-", "a")...)
 	unread.Zones[0].Unread = true
+	leaving := zone(10)
+	leaving.Zones[0].Left = []string{"public", "edge"}
 	releases := &importer.Plan{Notes: []importer.Note{{Kind: "warning"}, {Kind: "releases"}}}
 	for _, test := range []struct {
 		what string
@@ -97,11 +100,15 @@ func TestGate(t *testing.T) {
 	}{
 		{"nothing", gate{maxRemoved: 0}, zone(10), ""},
 		{"a share", gate{maxRemoved: 30}, zone(10, changes("-", "a", "b", "c")...), ""},
-		{"above a share", gate{maxRemoved: 30}, zone(10, changes("-", "a", "b", "c", "d")...), "a/z loses 4 of 10 RRsets, more than 30 %"},
+		{"above a share", gate{maxRemoved: 30}, zone(10, changes("-", "a", "b", "c", "d")...),
+			"a/z loses values in 4 of 10 RRsets, more than 30 %"},
 		{"a small zone", gate{maxRemoved: 30}, zone(9, changes("-", "a", "b", "c", "d")...), ""},
 		{"any", gate{maxRemoved: 0}, zone(100, changes("-", "a")...), "more than 0 %"},
 		{"all", gate{maxRemoved: 100}, zone(10, changes("-", "a", "b", "c", "d")...), ""},
 		{"another Record of the name", gate{maxRemoved: 0}, zone(10, append(changes("-", "a"), changes("+", "a")...)...), ""},
+		{"fewer values", gate{maxRemoved: 30}, zone(10, changes("~", "a", "b", "c", "d")...), "loses values in 4 of 10 RRsets"},
+		{"a class", gate{maxRemoved: 100}, leaving, "the Zone a/z leaves public, edge, whose servers remove it"},
+		{"an allowed class", gate{maxRemoved: 100, allowZones: true}, leaving, ""},
 		{"of a zone that may not be read", gate{maxRemoved: 30}, unread, "you lack the right to get the Zone"},
 		{"all of it", gate{maxRemoved: 100}, unread, ""},
 		{"releases", gate{maxRemoved: 100}, releases, "other namespaces lose names"},

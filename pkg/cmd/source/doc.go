@@ -6,7 +6,7 @@
 // Guarantees:
 //
 //	S1. No data directory is created.
-//	S2. A data directory in use is reached through the process that has it open.
+//	S2. A data directory in use is reached through the process using it.
 //
 // Out of scope: the use of the store.
 //

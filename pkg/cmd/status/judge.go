@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// lately is the age of refusals that are shown.
+// lately is the age up to which refusals are shown.
 const lately = time.Hour
 
 // knownTime returns nil for an unknown time.
@@ -81,7 +81,7 @@ func (o *Overview) addUnconfirmed(item Item) {
 	}
 }
 
-// addOpenRecord counts a Record by the reason for its refusal, or else by that of Ready.
+// addOpenRecord counts a Record by the reason for its refusal, or else by the reason of Ready.
 func (o *Overview) addOpenRecord(record *v1alpha1.Record, byReason map[string]*RecordCount) {
 	item := Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name, FQDN: record.Status.FQDN, View: record.Status.View,
 		Reason: v1alpha1.ReasonPending, Since: knownTime(record.CreationTimestamp)}
@@ -123,7 +123,7 @@ func (o *Overview) addEvent(event *eventsv1.Event) {
 		Reason: event.Reason, Message: event.Note, Since: &at})
 }
 
-// challenge has the fields of cert-manager's Challenge that tell of a refusal.
+// challenge has the fields of cert-manager's Challenge about a refusal.
 type challenge struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -143,7 +143,7 @@ type challenge struct {
 	} `json:"status"`
 }
 
-// addChallenge adds a challenge that waits for its record. cert-manager tells no time of a refusal.
+// addChallenge adds a challenge that waits for its record, since its creation: cert-manager tells no time of a refusal.
 func (o *Overview) addChallenge(one *challenge) {
 	if one.Status.Presented || one.Status.Reason == "" {
 		return
@@ -152,7 +152,7 @@ func (o *Overview) addChallenge(one *challenge) {
 		Message: one.Status.Reason, Since: knownTime(one.CreationTimestamp)})
 }
 
-// sortItems puts the oldest first, and of withdrawn objects the next to end.
+// sortItems sorts the oldest items first; withdrawn objects, the next to end first.
 func (o *Overview) sortItems() {
 	nanos := func(at *metav1.Time) int64 {
 		if at == nil {
@@ -186,7 +186,7 @@ func (o *Overview) Verdict() string {
 	return "error"
 }
 
-// Summary tells the verdict in a sentence.
+// Summary returns the verdict as a sentence.
 func (o *Overview) Summary() string {
 	scope := "all namespaces"
 	if len(o.Namespaces) > 0 {

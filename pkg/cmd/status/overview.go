@@ -16,37 +16,39 @@ var (
 	// ErrBehind is returned if a zone is not current.
 	ErrBehind = program.No("not all zones are current; kubectl kubizone why ZONE names the cause")
 	// ErrUnread is returned if no zone could be read.
-	ErrUnread = errors.New("no zone could be read; kubectl kubizone doctor names the cause")
+	ErrUnread = errors.New("no zone could be read; kubectl kubizone doctor finds the cause")
 )
 
 // Overview is the state of an installation, or of some namespaces.
 type Overview struct {
-	// Time is that of the reading.
+	// Time is the time of the reading.
 	Time metav1.Time `json:"time"`
-	// Namespaces are those that were read; empty for all.
+	// Namespaces are the namespaces read; empty for all.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// Zones is the number of zones that were read.
+	// Zones is the number of zones read.
 	Zones int64 `json:"zones"`
-	// NotCurrent are the zones that are not Ready in their present generation, the oldest first.
+	// NotCurrent are the zones not Ready in their present generation, the oldest first.
 	NotCurrent []Item `json:"notCurrent"`
-	// OldestUnconfirmed is the zone or Record with content that waits longest to be confirmed by its classes.
+	// OldestUnconfirmed is the zone or Record whose content waits longest for the confirmation of its classes.
 	OldestUnconfirmed *Item  `json:"oldestUnconfirmed,omitempty"`
 	Held              []Item `json:"held,omitempty"`
 	Paused            []Item `json:"paused,omitempty"`
 	Withdrawn         []Item `json:"withdrawn,omitempty"`
-	// Refused are updates, challenges and names of external-dns that were refused in the last hour.
+	// Refused are updates, challenges and names of external-dns refused in the last hour.
 	Refused []Item `json:"refused,omitempty"`
-	// Records counts those that are not Ready, by reason.
+	// Records counts the Records not Ready, by reason.
 	Records []RecordCount `json:"records,omitempty"`
 	// Installation is absent without the right to get it.
 	Installation *v1alpha1.InstallationStatus `json:"installation,omitempty"`
+	// Partial are lists of which only the first objects by name were read, those of Reader.Most.
+	Partial []string `json:"partial,omitempty"`
 	// Unread are lists and objects that could not be read.
 	Unread []Unread `json:"unread,omitempty"`
 	// ZonesRead is true if the zones of a namespace were read.
 	ZonesRead bool `json:"-"`
 }
 
-// Item is an object that a person may have to look at.
+// Item is an object for a person to look at.
 type Item struct {
 	Kind      string       `json:"kind"`
 	Namespace string       `json:"namespace,omitempty"`
@@ -61,7 +63,7 @@ type Item struct {
 	LastChange string `json:"lastChange,omitempty"`
 }
 
-// RecordCount is the number of Records that are not Ready for a reason.
+// RecordCount is the number of Records not Ready for a reason.
 type RecordCount struct {
 	Reason string `json:"reason"`
 	Count  int64  `json:"count"`

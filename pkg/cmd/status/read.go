@@ -13,6 +13,7 @@ import (
 
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -34,6 +35,14 @@ type Reader struct {
 	namespaces []string // metav1.NamespaceAll alone: all
 	// fallback is read if the user may not list zones in all namespaces; "" for none.
 	fallback string
+	// Most bounds the objects of each list but that of zones; 0 for none.
+	Most int64
+}
+
+// OpenRecords selects the Records that are not Ready, in lists that a server answers from an index.
+var OpenRecords = []fields.Selector{
+	fields.OneTermEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionFalse)),
+	fields.OneTermEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionUnknown)),
 }
 
 // reading is a Reader with its result, which mu guards.
@@ -45,7 +54,7 @@ type reading struct {
 	mu         sync.Mutex
 }
 
-// ReadAll returns the state of all namespaces: the part that was answered when ctx ended.
+// ReadAll returns the state of all namespaces, or the part received when ctx ended.
 func ReadAll(ctx context.Context, objects versioned.Interface, core cluster.Interface) *Overview {
 	return (&Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: []string{metav1.NamespaceAll}}).Read(ctx, nil)
 }
@@ -110,21 +119,30 @@ func (f *reading) addUnread(verb, resource, namespace string, err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.Unread = append(f.Unread, u)
+	if !slices.ContainsFunc(f.Unread, func(x Unread) bool { return x.Resource == resource && x.Namespace == namespace && x.Verb == verb }) {
+		f.Unread = append(f.Unread, u)
+	}
 }
 
-// eachObject calls do, under mu, for the objects of a list in each namespace. The error is nil if a namespace was read.
-// An API that the cluster lacks has no objects.
+// eachObject calls do, under mu, for the objects of a list in each namespace: the first most, or all if most is 0. The
+// error is nil if a namespace was read. An API that the cluster lacks has no objects.
 func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces []string, resource string, selector fields.Selector,
-	list func(namespace string) func(context.Context, metav1.ListOptions) (L, error), do func(T)) (err error) {
-	options, read := metav1.ListOptions{FieldSelector: selector.String()}, false
+	most int64, list func(namespace string) func(context.Context, metav1.ListOptions) (L, error), do func(T)) (err error) {
+	options, read := metav1.ListOptions{FieldSelector: selector.String(), Limit: most}, false
+	each := func(o T) error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		do(o)
+		return nil
+	}
 	for _, namespace := range namespaces {
-		failed := load.EachItem(ctx, list(namespace), options, func(o T) error {
-			f.mu.Lock()
-			defer f.mu.Unlock()
-			do(o)
-			return nil
-		})
+		var failed error
+		if most > 0 {
+			failed = f.readFirst(resource, func() (runtime.Object, error) { return list(namespace)(ctx, options) },
+				func(o runtime.Object) error { return each(o.(T)) })
+		} else {
+			failed = load.EachItem(ctx, list(namespace), options, each)
+		}
 		switch {
 		case failed == nil:
 			read = true
@@ -139,9 +157,31 @@ func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces
 	return err
 }
 
+// readFirst calls do for the objects of a page, and notes if it is not the last.
+func (f *reading) readFirst(resource string, read func() (runtime.Object, error), do func(runtime.Object) error) error {
+	page, err := read()
+	if err != nil {
+		return err
+	}
+	list, err := meta.ListAccessor(page)
+	if err != nil {
+		return err
+	}
+	f.notePartial(resource, list.GetContinue())
+	return meta.EachListItem(page, do)
+}
+
+func (f *reading) notePartial(resource, next string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if next != "" && !slices.Contains(f.Partial, resource) {
+		f.Partial = append(f.Partial, resource)
+	}
+}
+
 func (f *reading) readZones(ctx context.Context) {
 	read := func() error {
-		return eachObject(ctx, f, f.namespaces, "zones.kubi.zone", fields.Everything(),
+		return eachObject(ctx, f, f.namespaces, "zones.kubi.zone", fields.Everything(), 0,
 			func(namespace string) func(context.Context, metav1.ListOptions) (*v1alpha1.ZoneList, error) {
 				return f.api.Zones(namespace).List
 			}, func(zone *v1alpha1.Zone) {
@@ -170,7 +210,7 @@ func (f *reading) readInstallation(ctx context.Context) {
 }
 
 func (f *reading) readClasses(ctx context.Context) {
-	_ = eachObject(ctx, f, []string{metav1.NamespaceAll}, "dnsclasses.kubi.zone", fields.Everything(),
+	_ = eachObject(ctx, f, []string{metav1.NamespaceAll}, "dnsclasses.kubi.zone", fields.Everything(), f.Most,
 		func(string) func(context.Context, metav1.ListOptions) (*v1alpha1.DNSClassList, error) {
 			return f.api.DNSClasses().List
 		},
@@ -186,15 +226,17 @@ func (f *reading) readRecords(ctx context.Context) {
 		return f.api.Records(namespace).List
 	}
 	byReason := map[string]*RecordCount{}
-	open := fields.OneTermNotEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionTrue))
-	if eachObject(ctx, f, f.namespaces, "records.kubi.zone", open, list,
-		func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) }) != nil {
-		return // the other list would fail, too
+	for _, open := range OpenRecords {
+		if eachObject(ctx, f, f.namespaces, "records.kubi.zone", open, f.Most, list,
+			func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) }) != nil {
+			return // the other lists would fail, too
+		}
 	}
 	for _, count := range byReason {
 		f.Records = append(f.Records, *count)
 	}
-	_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, "true"), list,
+	_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, "true"), f.Most,
+		list,
 		func(record *v1alpha1.Record) {
 			if ends := record.Status.EndsAt; ends != nil {
 				f.Withdrawn = append(f.Withdrawn, Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name,
@@ -204,14 +246,14 @@ func (f *reading) readRecords(ctx context.Context) {
 }
 
 func (f *reading) readUpdateKeys(ctx context.Context) {
-	_ = eachObject(ctx, f, f.namespaces, "updatekeys.kubi.zone", fields.Everything(),
+	_ = eachObject(ctx, f, f.namespaces, "updatekeys.kubi.zone", fields.Everything(), f.Most,
 		func(namespace string) func(context.Context, metav1.ListOptions) (*v1alpha1.UpdateKeyList, error) {
 			return f.api.UpdateKeys(namespace).List
 		}, f.addUpdateKey)
 }
 
 func (f *reading) readEvents(ctx context.Context) {
-	_ = eachObject(ctx, f, f.namespaces, "events.events.k8s.io", fields.OneTermEqualSelector("reason", "NameRefused"),
+	_ = eachObject(ctx, f, f.namespaces, "events.events.k8s.io", fields.OneTermEqualSelector("reason", "NameRefused"), f.Most,
 		func(namespace string) func(context.Context, metav1.ListOptions) (*eventsv1.EventList, error) {
 			return f.core.EventsV1().Events(namespace).List
 		}, f.addEvent)
@@ -252,6 +294,10 @@ func (f *reading) readChallengesIn(ctx context.Context, namespace string) error 
 			}
 		}
 		if next = page.Continue; next == "" {
+			return nil
+		}
+		if f.Most > 0 {
+			f.notePartial("challenges.acme.cert-manager.io", next)
 			return nil
 		}
 	}

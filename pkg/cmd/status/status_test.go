@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,9 +91,14 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			items = append(items, one)
 		}
 	}
+	next := metav1.ListMeta{}
+	if limit, _ := strconv.Atoi(r.URL.Query().Get("limit")); limit > 0 && limit < len(items) {
+		items, next.Continue = items[:limit], "more"
+	}
 	kind := map[string]string{"zones": "ZoneList", "records": "RecordList", "dnsclasses": "DNSClassList", "updatekeys": "UpdateKeyList",
 		"events": "EventList"}[resource]
-	_ = answer.Encode(map[string]any{"kind": kind, "apiVersion": strings.Join(strings.Split(r.URL.Path, "/")[2:4], "/"), "items": items})
+	_ = answer.Encode(map[string]any{"kind": kind, "apiVersion": strings.Join(strings.Split(r.URL.Path, "/")[2:4], "/"), "items": items,
+		"metadata": next})
 }
 
 func (a *api) newReader(t *testing.T, namespaces ...string) *Reader {
@@ -148,7 +154,8 @@ func makeWorld() *api {
 	return &api{objects: map[string][]any{
 		"zones": {makeCurrent("team-a", "good"), paused, held, edited, leaving, makeZone("team-b", "late",
 			makeCondition(v1alpha1.ConditionReady, "Unknown", v1alpha1.ReasonNoController, 5*time.Minute)), makeZone("team-b", "new")},
-		"records" + v1alpha1.FieldRecordReady + "!=True": {waiting,
+		"records" + v1alpha1.FieldRecordReady + "=Unknown": {waiting},
+		"records" + v1alpha1.FieldRecordReady + "=False": {
 			makeRecord("refused", makeCondition(v1alpha1.ConditionAdopted, "False", v1alpha1.ReasonNoEnclosingZone, 3*time.Hour)),
 			makeRecord("younger", makeCondition(v1alpha1.ConditionAdopted, "False", v1alpha1.ReasonNoEnclosingZone, time.Hour))},
 		"records" + v1alpha1.FieldRecordWithdrawn + "=true": {withdrawn},
@@ -319,6 +326,24 @@ func TestStatus_isOneScreen(t *testing.T) {
 	}
 	if got := printOverview(t, o, output.Screen{Width: 80}, "wide"); strings.Count(got, "team-a/") != 25 {
 		t.Error(got)
+	}
+}
+
+// A page of each list is read, and the lists with further objects are named.
+func TestRead_readsTheFirstObjects(t *testing.T) {
+	served := makeWorld()
+	r := served.newReader(t)
+	r.Most = 1
+	o := r.Read(t.Context(), nil)
+	if o.Zones != 7 || len(o.Records) != 2 || o.Records[0].Count != 1 || o.Records[1].Count != 1 {
+		t.Errorf("%d zones, Records %+v", o.Zones, o.Records)
+	}
+	slices.Sort(o.Partial)
+	if want := []string{"dnsclasses.kubi.zone", "records.kubi.zone", "updatekeys.kubi.zone"}; !slices.Equal(o.Partial, want) {
+		t.Errorf("partial %q, want %q", o.Partial, want)
+	}
+	if r.Most = 3; len(r.Read(t.Context(), nil).Partial) != 0 {
+		t.Errorf("partial of whole lists: %q", o.Partial)
 	}
 }
 

@@ -70,7 +70,7 @@ func (o *Overview) printSummary(text *output.Text) {
 	}
 }
 
-// shortenMessage leaves the next step of a message to wide.
+// shortenMessage cuts the next step off a message, except in the form wide.
 func shortenMessage(text *output.Text, message string) string {
 	if !text.IsWide() {
 		message, _, _ = strings.Cut(message, "; ")

@@ -6,7 +6,9 @@ package up
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,7 +40,7 @@ func clientProgram() string {
 }
 
 // startConsole runs the client's console until the parts stop, and prints its lines. Its standard input ends with this
-// process, so it never stays behind. The failure of a console ends no other part.
+// process, so the console never stays behind. The failure of a console ends no other part.
 func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfig string) {
 	if client == "" {
 		return
@@ -53,8 +55,11 @@ func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfi
 }
 
 func (c *Config) runConsole(ctx context.Context, client, kubeconfig string) error {
-	command := exec.CommandContext(ctx, client, "console", "--no-browser", "--with-parent", "--kubeconfig", kubeconfig, "--open-file",
-		filepath.Join(c.DataDir, "console.html"))
+	file := filepath.Join(c.DataDir, "console.html")
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
+		return err
+	}
+	command := exec.CommandContext(ctx, client, "console", "--no-browser", "--with-parent", "--kubeconfig", kubeconfig, "--open-file", file)
 	stdin, err := command.StdinPipe()
 	if err != nil {
 		return err

@@ -25,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/controller/updatekey"
 	"kubi.zone/kubizone/pkg/primary"
+	"kubi.zone/kubizone/pkg/traces"
 	"kubi.zone/kubizone/pkg/version"
 	"kubi.zone/kubizone/pkg/zoneview"
 )
@@ -38,14 +39,18 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	reach.QPS = -1 // the server limits the rate
 	// Decoding a million Records from JSON would delay the start.
 	reach.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	client, err := versioned.NewForConfig(class.WithoutWaiting(reach))
+	own := class.WithoutWaiting(reach)
+	if c.Traces != nil {
+		own.Wrap(traces.Transport)
+	}
+	client, err := versioned.NewForConfig(own)
 	if err != nil {
 		return err
 	}
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	secrets := delivering.DirectorySecrets(c.SecretsDir)
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
-	// Nothing waits for these informers.
+	// Nothing waits for the informers of this factory.
 	fleet := externalversions.NewSharedInformerFactory(client, 0)
 	servers := transferclass.NewServers(fleet)
 	known := agents.New(secrets)
@@ -58,7 +63,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		Identity: "up_" + string(uuid.NewUUID()), Client: client, Informers: informers, Views: zones, Frozen: server.Frozen,
 		Providers: sources.Constructors(), Servers: sources.ListServers, Secrets: secrets, Registry: server.Registry(),
 		Clusters:       fleet.Bind9().V1alpha1().Bind9Clusters(),
-		HealthInterval: c.Retries.HealthInterval, Backoff: c.Retries.Backoff,
+		HealthInterval: c.Retries.HealthInterval, Backoff: c.Retries.Backoff, Traces: c.Traces,
 	})
 	if err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/signing"
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
+	"kubi.zone/kubizone/pkg/cmd/tracing"
 	"kubi.zone/kubizone/pkg/load"
 )
 
@@ -35,6 +36,7 @@ type Options struct {
 	AllowInlineSecrets bool
 	ACME               bool
 	SecretsDir         string
+	Traces             tracing.Options
 	// Verbosity is the level of -v; above 3 etcd logs.
 	Verbosity int
 }
@@ -61,6 +63,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"and of manifests that name none")
 	flags.BoolVar(&o.AllowInlineSecrets, "allow-inline-secrets", o.AllowInlineSecrets, "admit DNSClasses with a secret in the class, "+
 		"which every user who may read classes sees: for tests")
+	o.Traces.AddFlags(flags)
 	flags.BoolVar(&o.ACME, "acme", o.ACME, "serve the group acme.kubi.zone, a DNS-01 webhook solver for cert-manager")
 	flags.StringVar(&o.SecretsDir, "secrets-dir", o.SecretsDir, "directory of the Secrets that DNSClasses name, "+
 		"as files NAMESPACE/NAME/KEY; a change is seen within seconds (default: secrets in --data-dir, if it exists)")
@@ -78,6 +81,7 @@ type Config struct {
 	SecretsDir         string
 	Retries            delivering.Retries
 	ParentServers      signing.ParentServers
+	Spans              *tracing.Config // nil: no traces
 	Warnings           []string
 	Verbosity          int
 	Out                io.Writer
@@ -99,6 +103,8 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	retries, err := delivering.ReadRetries()
 	fault(err)
 	c.Retries = retries
+	spans, err := o.Traces.Complete()
+	fault(err)
 	if o.SecretsDir == "" {
 		c.SecretsDir = filepath.Join(o.DataDir, "secrets")
 	} else {
@@ -111,6 +117,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	var warnings []string
 	c.Config, warnings, err = o.Options.Complete()
 	fault(err)
+	c.Spans = spans
 	c.Warnings = append(c.Warnings, warnings...)
 	for _, text := range o.Load {
 		source, err := load.ParseSource(text)

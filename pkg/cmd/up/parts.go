@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// parts are in the order of their start (U4).
+// parts has the running parts of the process in the order of their start (U4).
 type parts struct {
 	running []*part
 	// failed receives the first error of a part that was not stopped by stop.
@@ -63,7 +63,7 @@ func (p *parts) stop() error {
 	return errors.Join(wrong...)
 }
 
-// runDuring returns the error of do, unless a part fails or ctx ends first: then the failure or the cause.
+// runDuring returns the error of do, unless a part fails or ctx ends first: then it returns the failure or the cause.
 func (p *parts) runDuring(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -17,6 +17,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
+	basetracing "k8s.io/component-base/tracing"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
@@ -24,6 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/apiserver"
 	"kubi.zone/kubizone/pkg/cmd/dnsserving"
 	"kubi.zone/kubizone/pkg/cmd/process"
+	"kubi.zone/kubizone/pkg/cmd/tracing"
 	"kubi.zone/kubizone/pkg/controller/updatekey"
 	"kubi.zone/kubizone/pkg/dns/serial"
 	"kubi.zone/kubizone/pkg/etcd/embed"
@@ -38,7 +40,7 @@ import (
 
 const shownZones = 12
 
-// Run stops the parts in order when ctx has ended (U4). It returns nil if only ctx ended the run.
+// Run runs all parts, and stops them in order when ctx has ended (U4). It returns nil if only ctx ended the run.
 func (c *Config) Run(ctx context.Context) error {
 	for _, warning := range c.Warnings {
 		c.printf("warning: %s", warning)
@@ -55,6 +57,12 @@ func (c *Config) Run(ctx context.Context) error {
 		return err
 	}
 	defer listener.Close()
+	spans, err := tracing.Open(ctx, c.Spans, "up")
+	if err != nil {
+		return err
+	}
+	defer tracing.Close(spans)
+	c.Traces = spans
 	zones := zoneview.NewSet(zoneview.Within(memory.Total()))
 	updates := &updatekey.Poster{}
 	dns, err := c.Primary(zones, updates)
@@ -69,7 +77,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 
 	all := newParts()
-	err = c.serveAll(ctx, all, dir, listener, zones, dns, updates, credentials, kubeconfig)
+	err = c.serveAll(ctx, all, dir, listener, zones, dns, updates, credentials, kubeconfig, spans)
 	if ctx.Err() != nil {
 		c.printf("stopping")
 	} else {
@@ -86,7 +94,7 @@ func (c *Config) Run(ctx context.Context) error {
 }
 
 func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, listener net.Listener, zones *zoneview.Set, dns *primary.Primary,
-	updates *updatekey.Poster, credentials *pki.Bundle, kubeconfig string) error {
+	updates *updatekey.Poster, credentials *pki.Bundle, kubeconfig string, spans basetracing.TracerProvider) error {
 	member, err := c.startEtcd(ctx, all, dir)
 	if err != nil {
 		return err
@@ -103,6 +111,7 @@ func (c *Config) serveAll(ctx context.Context, all *parts, dir *embed.Dir, liste
 		ACME:               apiserver.ACME{Serve: c.ACME},
 		Fleet:              validation.FleetRules{Repositories: validation.DefaultImageRepositories},
 		Parts:              []string{heartbeat.Controller, heartbeat.Primary},
+		Traces:             spans,
 	})
 	if err != nil {
 		return fmt.Errorf("data-dir %s: %w", dir.Path(), err)
@@ -270,7 +279,7 @@ func (c *Config) reportServed(zones *zoneview.Set, kubeconfig string, dns netip.
 		c.printf("try: kubectl --kubeconfig %s get zones -A", kubeconfig)
 	} else {
 		one := all[0]
-		// A single zone is enough: all may be thousands.
+		// Print a single zone: there may be thousands.
 		c.printf("try: kubectl --kubeconfig %s get records -n %s", kubeconfig, one.Zone().Namespace)
 		c.printf("try: kubectl --kubeconfig %s get zone -n %s %s --subresource=entries", kubeconfig, one.Zone().Namespace, one.Zone().Name)
 		c.printf("try: dig @%s -p %d %s AXFR", dns.Addr(), dns.Port(), one.FQDN())

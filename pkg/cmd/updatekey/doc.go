@@ -12,7 +12,7 @@
 //	K2. The command show prints the configuration in each client's format, with the algorithm, since most clients'
 //	    default is refused.
 //
-// Out of scope: the scope of a key, which the API server enforces.
+// Out of scope: the scope of a key, enforced by the API server.
 //
 // Read updatekey.go.
 package updatekey

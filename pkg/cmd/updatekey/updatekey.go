@@ -184,7 +184,7 @@ func listFormats() (names []string) {
 	return names
 }
 
-// Results are the results of the command show by their kinds.
+// Results returns an empty result of the command show for each kind of JSON document.
 func Results() map[string]any { return map[string]any{"ShownUpdateKey": shown{}} }
 
 // shown has the settings of a client.

@@ -27,7 +27,8 @@ import (
 
 const byDelivery = "delivery"
 
-// rows has the controller's results for servers that cannot be queried. None is Current.
+// addDelivered adds the servers of the zone's Deliveries to r. rows has the controller's results for servers not
+// queried here; none is Current.
 func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []verify.Report, err error) {
 	all, err := r.listDeliveries(ctx, zone)
 	for _, object := range all {
@@ -36,7 +37,7 @@ func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []ver
 	return rows, err
 }
 
-// listDeliveries leaves out Deliveries of a former Zone of the name.
+// listDeliveries returns the Deliveries of the zone, not of a former Zone with the same name.
 func (r *run) listDeliveries(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.Delivery, error) {
 	list, err := r.client.KubizoneV1alpha1().Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -220,7 +221,7 @@ func toReport(set delivery.RRset) verify.RRset {
 	return verify.RRset{Name: set.Name.String(), Type: set.Type.String(), TTL: set.TTL, Data: set.Data}
 }
 
-// keyOf returns the key of a class's server if the user may read it, else that of --tsig-key-file.
+// keyOf returns the key of a class's server if the user may read it, else the key of --tsig-key-file.
 func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretReference) *transfer.Key {
 	if ref == nil {
 		return nil
@@ -274,6 +275,6 @@ type asked struct {
 	address, label string
 	class          string
 	key            *transfer.Key
-	// guest is true for another SOA, signed for another serial, and signatures.
+	// guest is true if SOA and apex NS are the server's own, signed if serial and signatures are.
 	guest, signed bool
 }

@@ -63,7 +63,7 @@ func NewOptions() *Options {
 // AddFlags binds the options to flags.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.Client.AddFlagsWithNamespace(flags)
-	// kubectl's --server is that of the API.
+	// kubectl's flag --server is the API server.
 	flags.StringSliceVar(&o.Servers, "name-server", o.Servers, "name server to ask, ADDRESS[:PORT] or NAME[:PORT]; repeatable")
 	flags.StringVar(&o.TSIGKeyFile, "tsig-key-file", o.TSIGKeyFile, "file of TSIG keys as tsig-keygen writes them; "+
 		"the first one signs questions to a --name-server, and to servers of classes whose key cannot be read, "+
@@ -82,7 +82,7 @@ type Result struct {
 	View   string `json:"view,omitempty"`
 	Serial uint32 `json:"serial"`
 	RRsets int    `json:"rrsets"`
-	// Newest is the serial of an unsettled zone, NotDelivered the reason of the condition Settled.
+	// Newest is the newest serial of an unsettled zone, NotDelivered the reason of the condition Settled.
 	Newest       uint32 `json:"newest,omitempty"`
 	NotDelivered string `json:"notDelivered,omitempty"`
 
@@ -255,7 +255,7 @@ type delivered struct {
 	why    string
 }
 
-// readDelivered reads the current content, or that at settledSerial of an unsettled zone (S7.2, S7.5).
+// readDelivered reads the current content, or of an unsettled zone the content at settledSerial (S7.2, S7.5).
 func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	text, err := load.OpenEntries(ctx, r.client, r.id)
 	if err != nil {
@@ -336,7 +336,7 @@ func (r *Result) listServers() (header []string, rows [][]string) {
 	return []string{"SERVER", "STATE", "SERIAL", "MISSING", "FOREIGN", "DIFFERING", "BY"}, rows
 }
 
-// printMarkdown has the text in a block.
+// printMarkdown writes a table of the servers, then their faults as a list.
 func (r *Result) printMarkdown(out io.Writer) error {
 	text := output.NewText(nil)
 	header, rows := r.listServers()

@@ -14,9 +14,10 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// sighting is the last answer of a secondary ahead of a zone, or with other data at its serial.
+// sighting is the last answer of a secondary with a serial ahead of the zone's, or with other data at the zone's
+// serial.
 type sighting struct {
-	// serial is the serial to pass; for differs, the next serial of the zone.
+	// serial is the secondary's serial; for differs, the next serial of the zone.
 	serial  serial.Serial
 	differs bool
 	at      time.Time
@@ -51,8 +52,8 @@ func furthestAhead(f *ready.Facts) (sighting, bool) {
 	return furthest, furthest.serial != 0
 }
 
-// findDifferent returns the last comparison that found other data at the zone's serial, unless the secondary has
-// transferred the zone whole since, when another serial would not help.
+// findDifferent returns the last comparison that found other data at the zone's serial. again is true if each such
+// secondary has transferred the zone whole since: another serial would not help.
 func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	for _, of := range f.Classes {
 		for _, server := range of.State.Servers {
@@ -69,11 +70,11 @@ func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	return seen, again && seen.serial == 0
 }
 
-// A refused serial is asked for again after askAgain, since data are compared again each minute.
+// askAgain is the delay before a refused serial is requested again, since data are compared again each minute.
 const askAgain = 10 * time.Minute
 
-// describeOutlook returns the next step, for the message: the serial follows, waits (refused is true), or needs a
-// person. The API server chooses.
+// describeOutlook returns the next step, for the message: the API server raises the zone's serial, or raises the serial
+// later (refused is true), or a person has to act.
 func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
 	switch {

@@ -60,7 +60,7 @@ type knownClass struct {
 	asking    bool
 	// checked is the time of the last health check, proven that of the last delivery that showed health.
 	checked, proven time.Time
-	// asked is true once a check has a result: health, nil if good, of the time found.
+	// asked is true once a check has a result: health, nil if good, as of the time found.
 	asked  bool
 	health error
 	found  metav1.Time
@@ -68,8 +68,8 @@ type knownClass struct {
 	// before that write: the informer may lag behind.
 	written        metav1.Condition
 	writtenVersion string
-	// claims maps the names of this class's keys to meanings that differ for different keys. lost is the class with
-	// another key of such a name; "" means none. stale is true if lost changed since the last SetClass.
+	// claims maps the names of this class's keys to texts that identify the keys. lost is the class that has another
+	// key of the same name; "" means none. stale is true if lost changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool
@@ -109,7 +109,7 @@ func (c *classSync) setMissing(name string) {
 	}})
 }
 
-// The Loop gets only a Bind9Cluster that a zone names or has a Delivery of.
+// enqueueCluster adds a Bind9Cluster that a zone names or has a Delivery of; the Loop gets no other clusters.
 func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
 		c.setMissing(name)
@@ -541,8 +541,8 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	return c.status.writeClass(ctx, of, condition, stalled, health)
 }
 
-// syncDelivering writes a changed condition Delivering of a Bind9Cluster, and removes it when the cluster is no longer
-// a class.
+// syncDelivering writes a changed condition Delivering of a Bind9Cluster, and removes the condition when the cluster is
+// no longer a class.
 func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	cluster := c.index.ClusterByName(name)
 	if cluster == nil {

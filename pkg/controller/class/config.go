@@ -57,7 +57,7 @@ type Config struct {
 	Views *zoneview.Set
 	// Frozen returns the zones whose content the Views cannot prove.
 	Frozen func() []cache.ObjectName
-	// Providers are by their block in the spec of a DNSClass.
+	// Providers maps the name of a block in the spec of a DNSClass to the block's provider.
 	Providers map[string]NewProvider
 	Secrets   Secrets
 	// Servers returns the sorted names of servers that come and go without a change of the class; nil for other
@@ -67,7 +67,7 @@ type Config struct {
 	Namespaces coreinformers.NamespaceInformer
 	// Clusters are classes of their namespaces. The caller starts the informer; Run does not wait for it.
 	Clusters bind9informers.Bind9ClusterInformer
-	// Leases returns a Watcher of processes, which calls changed; nil if all are of this process.
+	// Leases returns a Watcher of the Leases of processes, which calls changed; nil if all work is in this process.
 	Leases func(changed func()) *heartbeat.Watcher
 	// Events are logged if nil.
 	Events events.EventRecorder

@@ -17,7 +17,8 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Events of the Loop in this process win over Deliveries from an informer, which lag behind; so does a removal.
+// Events of the Loop in this process win over Deliveries from an informer, which lag behind; so does a removal. Another
+// worker that confirms a later serial was faster: this Loop then has nothing to deliver, and reports no event.
 func TestReports_goByTheLoopOfThisProcess(t *testing.T) {
 	r := &reports{all: map[delivery.Key]report{}}
 	of := func(at delivery.State) *v1alpha1.Delivery {
@@ -34,6 +35,16 @@ func TestReports_goByTheLoopOfThisProcess(t *testing.T) {
 	r.takeDelivery(key, of(older))
 	if got := r.get(key); !got.Known || !got.Observed || got.State.Serial != 7 {
 		t.Errorf("of the Loop: %+v", got)
+	}
+	foreign := newer
+	foreign.Holder, foreign.Serial = "another", 8
+	r.takeDelivery(key, of(foreign))
+	if got := r.get(key); !got.Known || !got.Observed || got.State.Serial != 8 {
+		t.Errorf("of another worker: %+v", got)
+	}
+	r.takeDelivery(key, of(newer))
+	if got := r.get(key); got.State.Serial != 8 {
+		t.Errorf("late, after another worker: %+v", got)
 	}
 	r.takeEvent(delivery.Event{Key: key, Outcome: delivery.OutcomeRemoved, Remains: name.Name{}})
 	r.takeDelivery(key, of(older))

@@ -31,7 +31,7 @@ func (r *reports) get(key delivery.Key) ready.Report {
 	return r.all[key].Report
 }
 
-// takeEvent returns the new or changed refusals.
+// takeEvent stores the state of an event, and returns the new or changed refusals.
 func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,19 +64,24 @@ func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delive
 	return fresh
 }
 
-// takeDelivery stores the state in a Delivery, or removes it if nil, unless the Loop has reported that delivery.
+// takeDelivery stores the state in a Delivery, or removes it if nil. If the Loop has reported the delivery, only
+// another worker's confirmation of a later serial counts: that worker was faster.
 func (r *reports) takeDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.all[key].Observed {
-		return
+	is := r.all[key]
+	if !is.Observed {
+		delete(r.all, key)
+		is = report{}
 	}
-	delete(r.all, key)
 	if one == nil {
 		return
 	}
-	if state, err := ready.StateOf(one); err == nil {
-		r.all[key] = report{Report: ready.Report{State: state, Known: true}}
+	state, err := ready.StateOf(one)
+	faster := is.Known && is.State.Serial != 0 && state.Holder != is.State.Holder && state.Serial.Ahead(is.State.Serial)
+	if err == nil && (!is.Observed || faster) {
+		is.State, is.Known = state, true
+		r.all[key] = is
 	}
 }
 

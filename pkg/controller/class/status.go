@@ -33,7 +33,7 @@ type readyPatch struct {
 	stalled   *metav1.Condition
 }
 
-// A zero Judgement leaves Ready.
+// A zero Judgement leaves the condition Ready unchanged.
 func (p *readyPatch) encode(fields map[string]any) map[string]any {
 	conditions := stallPatch(p.before, p.stalled)
 	if p.judgement.Status != "" {

@@ -43,7 +43,7 @@ type store struct {
 }
 
 // logFailure logs the provider's words, which the Delivery lacks, once until they change. A running attempt has no
-// error yet, so only a delivered zone resets them.
+// error yet, so only a delivered zone resets the words.
 func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *delivery.State) {
 	failure := state.Error
 	if failure == nil && state.Ready.Status != delivery.True {
@@ -97,7 +97,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return ready.StateOf(one)
 }
 
-// Save writes a state. Before delivery begins, the Delivery has no finalizer, and may go with its zone.
+// Save writes a state. Before delivery begins, the Delivery has no finalizer, and may be deleted with its zone.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -155,7 +155,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	return written.ResourceVersion, nil
 }
 
-// Delete removes the Delivery, and the zone's finalizer if this was the last.
+// Delete removes the Delivery, and the zone's finalizer if this was the zone's last Delivery.
 func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 	zone := s.zone(key.UID)
 	if zone == nil {

@@ -136,8 +136,8 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 	}
 }
 
-// holdNames passes the names held by a Delivery to the Loop. Of two Deliveries the earlier has a name, as at primaries
-// (transferclass). The caller checks that the Zone exists; a missing Zone holds no name.
+// holdNames passes the names held by a Delivery to the Loop. Of two Deliveries with a name, the earlier has the right
+// to the name, as at primaries (transferclass). The caller checks that the Zone exists; a missing Zone holds no name.
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	if state, err := ready.StateOf(one); err == nil {
 		z.loop.Hold(ready.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state)
@@ -188,13 +188,13 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	}
 	stalled := z.judgeStalled(task{zoneTask, zone.Namespace, zone.Name}, &zone.ObjectMeta, zone.Status.Conditions, waits)
 	now := written{zone.ResourceVersion, j, stalled != nil}
-	// The event of a write from this version of the object is still to come.
+	// If written is the same, the last write was made from this version of the object, and its event is still to come.
 	if ahead.serial == 0 && (m.written == now || hasJudgement(zone, j, stalled)) {
 		return nil
 	}
 	of := zone.Status.Serial
 	if ahead.serial != 0 {
-		of = int64(ahead.serial) // the API server passes it if S6.11 allows
+		of = int64(ahead.serial) // the API server raises the zone's serial past of if S6.11 allows
 	}
 	err := z.status.writeZone(ctx, readyPatch{of: zone.ObjectMeta, serial: of, before: zone.Status.Conditions, judgement: j,
 		stalled: stalled})

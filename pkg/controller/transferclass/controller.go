@@ -32,7 +32,7 @@ import (
 )
 
 const (
-	// A watch of Secrets would need the right to list.
+	// secretInterval is the interval of reads of Secrets, since a watch would need the right to list Secrets.
 	secretInterval = 5 * time.Second
 	// remindInterval is the interval of NOTIFYs for unconfirmed zones. An earlier NOTIFY may have been lost, or too
 	// early.
@@ -71,8 +71,8 @@ type Controller struct {
 	keys    Keys
 }
 
-// task syncs the members of a class, or with peers its settings and Secrets. With remind, it sends NOTIFY for the
-// unconfirmed zones of all classes.
+// task syncs the members of a class, or if peers is true, its settings and Secrets. If remind is true, the task sends
+// NOTIFY for the unconfirmed zones of all classes.
 type task struct {
 	class         string
 	peers, remind bool
@@ -201,7 +201,7 @@ func (c *Controller) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Run serves the classes until ctx ends. Served zones stay.
+// Run serves the classes until ctx ends. The Primary keeps the served zones.
 func (c *Controller) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, c.queue.ShutDown)()
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) || c.Members.WaitForSync(ctx) != nil {
@@ -369,9 +369,10 @@ func (c *Controller) endClass(name string) {
 	}
 }
 
-// decideKeys assigns a key name to the class with the name in status (S11.18), or else to the oldest, whatever the
-// order of events. It ends a class that loses a name, and returns an error if the given class does. Only classes that
-// name keys themselves compete; the key of a server in a class with bind9 yields to theirs (Keys).
+// decideKeys assigns a key name to the class with the name in status (S11.18), or else to the oldest class with the
+// name, whatever the order of events. A class that loses a name is no longer served. If the given class loses a name,
+// the result is an error. Only classes that name keys themselves compete. A server's key (block bind9) yields to their
+// keys (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others

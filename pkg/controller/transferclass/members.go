@@ -29,7 +29,7 @@ import (
 )
 
 // Members are the zones of every class, from Deliveries in revision order. An informer would apply a listing object by
-// object, with states that the store never had.
+// object, and show states that the store never had.
 type Members struct {
 	reflector *cache.Reflector
 	synced    chan struct{}
@@ -47,8 +47,8 @@ type row struct {
 	zone       name.Name
 	of         cache.ObjectName // the Zone
 	rank       precedence.Rank
-	// confirmed is true if every secondary has confirmed the wanted serial, once if every secondary has confirmed some
-	// serial.
+	// confirmed is true if every secondary has confirmed the wanted serial, once if every secondary has ever confirmed
+	// a serial.
 	confirmed, once bool
 }
 
@@ -83,8 +83,9 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Of returns the members of a class, created at a time, in order of precedence. If ofServers is true (block bind9), the
-// catalog marks members that some server never had, and its serial grows with a change of marks.
+// Of returns the members of a class, in order of precedence. created is the creation of the class, for the catalog's
+// serial. If ofServers is true (block bind9), the catalog marks members that some server never had, and the serial
+// grows with a change of marks.
 func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -322,7 +323,7 @@ func (s store) notifyChanged(classes map[string]bool) {
 // versions is the number of resourceVersions in an etcd revision (subrev.Objects).
 const versions = 128
 
-// No transaction writes two Deliveries.
+// revisionOf returns the etcd revision of a resourceVersion. No transaction writes two Deliveries.
 func revisionOf(version string) (uint64, error) {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil || n < versions {

@@ -73,8 +73,8 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	return server, runs, nil
 }
 
-// ListSigners returns the running signers of all fleets; none before the Bind9Instances are listed. External signers
-// are left out, because they may have zones of others.
+// ListSigners returns the running signers of all fleets. It returns nil until the informer of Bind9Instances has
+// synced. External signers are omitted, because they may serve zones of other operators.
 func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return nil
@@ -214,7 +214,7 @@ func ReadServers(of *v1alpha1.DNSClass, servers []apiclass.Server, held *Keys, s
 	return s, s.markSigners(secret)
 }
 
-// The signer's key admits to the unsigned zone, so no other server may have it.
+// hasOwnKey reports whether no other server has the signer's key, which admits to the unsigned zone.
 func hasOwnKey(signer apiclass.Server, read []keyed) bool {
 	at := slices.IndexFunc(read, func(one keyed) bool { return RowName(one.Server) == RowName(signer) })
 	return at >= 0 && !slices.ContainsFunc(read, func(other keyed) bool {

@@ -130,7 +130,7 @@ func refuseName(format string, arguments ...any) verdict {
 	return verdict{v1alpha1.ReasonKeyNameTaken, fmt.Sprintf(format, arguments...)}
 }
 
-// key comes from the Secret, and is nil if none may be served.
+// candidate is an UpdateKey with the verdict on its key. key comes from the Secret; nil if no key may be served.
 type candidate struct {
 	of  *v1alpha1.UpdateKey
 	key *updates.Key

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// Any writer of the Zone can send Zone.Requests, so two accepted ones are at least requestInterval apart.
+// Any writer of the Zone can send Zone.Requests, so they are accepted at most once in requestInterval.
 const requestInterval = 10 * time.Second
 
 const compareWithin = 10 * time.Second // bounds the delay after a change of the class's servers
@@ -50,7 +50,7 @@ func (m *Memory) BeginAttempt(f *Facts) {
 	}
 }
 
-// Next returns the next action and the updated memory, without side effects, in this order:
+// Next returns the next action and the updated memory, without side effects. It checks in this order:
 //
 //	a failed delivery waits for its retry;
 //	a removed or paused delivery waits for a change;
@@ -129,7 +129,7 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	}
 	if f.View == nil {
 		if m.viewed {
-			// Loop.Run sends the last content of a zone after the view is gone, so this attempt may precede it.
+			// Loop.Run sends the last content of a zone after the view is gone. This attempt may precede the content.
 			if m.awaitsView(f) {
 				return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone has just been removed, and its last content " +
 					"has not been reported yet"}

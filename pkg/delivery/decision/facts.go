@@ -31,9 +31,9 @@ const (
 type Action struct {
 	Do  Do
 	Why string
-	// Until ends DoWait; zero means that only a change does.
+	// Until is the end of DoWait; zero means that only a change ends the wait.
 	Until time.Time
-	// Repeat makes DoDeliver write a taken-over intent once more. Quiet means for DoTakeOver that no call of the other
+	// Repeat of DoDeliver writes a taken-over intent once more. Quiet of DoTakeOver means that no call of the other
 	// worker is in flight.
 	Repeat, Quiet bool
 	Err           *delivery.Error
@@ -75,7 +75,7 @@ type Facts struct {
 	Woken    bool
 	Changed  time.Time
 	Removed  bool
-	// Lost is when a server was found to have lost a zone. Zones confirmed before are compared.
+	// Lost is the time at which a server was found to have lost a zone. Zones confirmed before are compared.
 	Lost   time.Time
 	View   *View // nil if the zone has no settled content in this process
 	Claims Claims
@@ -83,7 +83,7 @@ type Facts struct {
 	// Results of this attempt:
 	//   - Inherited: the states of other classes were searched
 	//   - Taken: another zone has the name
-	//   - LookedUp: Left has the RRsets of a zone without a view; nil if unknown
+	//   - LookedUp: the RRsets of a zone without a view were looked up, in Left; nil if unknown
 	//   - unconfirmed: RRsets unconfirmed before the comparison
 	Inherited, Claimed, Taken bool
 	LookedUp                  bool
@@ -95,7 +95,7 @@ type Facts struct {
 	//   - Settled: nothing is left to deliver
 	//   - Worked: the provider made a change or comparison
 	//   - Again: another attempt follows at once
-	//   - Pause: all zones of the class wait
+	//   - Pause: the error that pauses all zones of the class
 	Settled, Worked, Again     bool
 	Pause                      *delivery.Error
 	Missing, Differing, Others int

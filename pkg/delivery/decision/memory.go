@@ -12,7 +12,7 @@ import (
 
 // Memory is the stored state of a delivery, with findings of this process. Only one worker at a time uses it.
 type Memory struct {
-	// Loaded is true if Stored is the state in the Store, and State that state with the changes of this process. Known
+	// Loaded is true if Stored equals the state in the Store. State is Stored with the changes of this process. Known
 	// is true after the first load.
 	Loaded, Known bool
 	Stored, State delivery.State
@@ -60,8 +60,8 @@ type takeover struct {
 	taken delivery.Intent
 	// idleHolder is the last State.Holder seen with nothing to deliver.
 	idleHolder string
-	// oneSerial is true if all calls of the other worker were of one serial, whole if the takeover wrote the whole
-	// zone, so that the repeat does, too.
+	// whole is true if the takeover wrote the whole zone, so that the repeat does, too. oneSerial is true if all calls
+	// of the other worker had the content of a single serial.
 	whole, oneSerial bool
 }
 
@@ -127,8 +127,8 @@ func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent
 	return &free
 }
 
-// Wake returns the time of the next attempt if nothing changes before; zero means none. Causes due before began do not
-// count.
+// Wake returns the time of the next attempt if nothing changes before; zero means none. If a retry is set, its time is
+// the result. Other causes do not count if due before began.
 func (m *Memory) Wake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

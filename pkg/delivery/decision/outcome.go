@@ -19,8 +19,8 @@ import (
 type Result struct {
 	State delivery.State
 	Event delivery.Event
-	// Unsaved results are not stored, Untold results neither stored nor reported, and IfNew results both only for a
-	// changed State.
+	// Unsaved: the result is not stored. Untold: the result is neither stored nor reported. IfNew: the result is stored
+	// and reported only if State changed.
 	Unsaved, Untold, IfNew bool
 }
 
@@ -99,7 +99,7 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	return Result{State: next, Event: event}
 }
 
-// scheduleRetry returns zero for a permanent error without RetryAfter, which waits for a change.
+// scheduleRetry returns the time of the retry. A permanent error without RetryAfter blocks until a change: zero.
 func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at serial.Serial) time.Time {
 	if e.Permanent && e.RetryAfter <= 0 {
 		m.blocked, m.blockedAt = true, at
@@ -209,14 +209,14 @@ func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan del
 	}
 	e := newRefusal(report.Failed)
 	describeFailure(next, e, f.Now)
-	// Refused RRsets do not delay a change of the zone, and its delivery does not move their retry. Only a newly
-	// refused RRset resets the retry.
+	// Refused RRsets do not delay a change of the zone, nor does the delivery of the change move their retry. Only a
+	// newly refused RRset resets the retry.
 	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.unconfirmed[failure.Key()] }) {
 		m.refused.times = 0
 		m.due.clear(dueRefused)
 	}
 	if len(m.refused.remaining) > 0 {
-		f.Again = true // the last attempt of the round schedules the next
+		f.Again = true // the last attempt of the round schedules the next round
 	} else if e.RetryAfter > 0 || e.Permanent || !m.due.waits(dueRefused, f.Began) {
 		m.refused.times++
 		m.due[dueRefused] = m.scheduleRetry(f, e, m.refused.times-1, plan.Serial)
@@ -248,7 +248,7 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 		kept := *intent
 		kept.Holder, kept.Time = f.Identity, f.Now
 		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.oneSerial
-		var unconfirmed []delivery.RRsetKey // after the repeat too; unlisted if the fence was not called
+		var unconfirmed []delivery.RRsetKey // stay so after the repeat; not in the intent if no fence was called
 		for _, failure := range failed {
 			unconfirmed = append(unconfirmed, failure.Key())
 		}
@@ -267,8 +267,8 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 	}
 }
 
-// loseZone makes the next plan write the whole zone, because a recreated zone is empty. The intent keeps the earliest
-// serial, in case the old zone comes back.
+// loseZone makes the next plan write the whole zone, because a zone recreated at the provider is empty. The intent
+// keeps the earliest serial, in case the old zone comes back.
 func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state := &m.State
 	if state.Serial == 0 {
@@ -450,7 +450,7 @@ func (m *Memory) RetryStore(f *Facts, fenced bool) {
 func (m *Memory) AwaitClass(f *Facts) { m.due[dueRetry] = f.Began.Add(f.jitter(time.Second)) }
 
 func (m *Memory) InheritState(f *Facts, inherited delivery.State) {
-	// Unrecorded changes of the other class are among those of the zone since inherited.Serial.
+	// RRsets that the other class wrote without an intent are among the zone's changes since inherited.Serial.
 	intent := delivery.Intent{Serial: inherited.Serial, From: inherited.Serial, Time: f.Began, Unlisted: true}
 	if inherited.Intent != nil {
 		if intent = *inherited.Intent; intent.Holder != "" {

@@ -13,9 +13,9 @@ import (
 
 // A provider may refuse more RRsets of a zone than an Intent lists (attack 8). The rest of the zone is confirmed
 // nevertheless. If the provider may have earlier data in place of each unlisted RRset, those RRsets are among the
-// changes since From (Unlisted). Otherwise From is 0, and a worker that loads the state writes the whole zone once. The
-// worker with all refused RRsets in memory retries at most maxPerAttempt of them in an attempt, so that a change of the
-// zone need not wait for all.
+// changes since From (Unlisted). Otherwise From is 0, and a worker that loads the state writes the whole zone once. A
+// worker that still has all refused RRsets in memory retries at most maxPerAttempt of them in an attempt, so that a
+// change of the zone need not wait for all.
 
 // maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256

@@ -28,8 +28,8 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns the intent of another worker; nil means none. A worker that confirmed the last serial records
-// no intent. Then the result is an intent from State.Serial on, and TakeOver adds the RRsets.
+// foreignIntent returns the intent of another worker; nil means none. If the other worker confirmed the last serial,
+// and so records no intent, foreignIntent makes one from State.Serial on, and TakeOver adds the RRsets.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {
@@ -55,8 +55,9 @@ func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet boo
 		intent.RRsets, intent.Unlisted = touched, false
 	}
 	if !quiet && !intent.Same(&m.takeover.taken) {
-		// The repeat is scheduled once: frequent failures would otherwise postpone it forever. If the other worker
-		// began from intent.Serial, its calls have the content of that serial, and only later changes are overwritten.
+		// The other worker may still be calling the server. If its delivery began and ends at the same serial, its late
+		// calls can write only the content of this serial, so only the changes after this serial need a repeat. The
+		// repeat is scheduled only once, because frequent failures would otherwise postpone it forever.
 		m.takeover.whole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)

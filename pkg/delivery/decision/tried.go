@@ -65,8 +65,8 @@ func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covere
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// keepUnlisted returns the intent of the refused RRsets. It keeps From if the provider may still have earlier data in
-// place of a refused RRset.
+// keepUnlisted stores the refused RRsets in m, and returns their intent. It keeps From if the provider may still have
+// earlier data in place of a refused RRset.
 func (m *Memory) keepUnlisted(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refused.unlisted = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
@@ -88,8 +88,8 @@ func (m *Memory) keepUnlisted(t Tried, at serial.Serial, failed []delivery.Failu
 	return intent
 }
 
-// splitFailed divides refused RRsets: in place of an earlier RRset the provider may have data known from the history,
-// in place of a fresh RRset none.
+// splitFailed divides refused RRsets. In place of an earlier RRset the provider may have data known from the history.
+// In place of a fresh RRset the provider has none.
 func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil

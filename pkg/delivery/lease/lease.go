@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/decision"
 )
 
-// stall bounds the time without a call of the fence.
+// An attempt is stopped if its fence is not called for stall.
 const stall = 5 * time.Minute
 
 // ErrConflict means that the state has changed since the load. The store is unchanged.
@@ -38,14 +38,14 @@ type Lease struct {
 	Store  Store
 	Memory *decision.Memory
 	Grace  time.Duration
-	// Current fails if the class or zone of the attempt is outdated.
+	// Current returns an error if the class or zone of the attempt is outdated.
 	Current func() error
 	Limiter *rate.Limiter
 
 	mu       sync.Mutex
 	next     delivery.State
 	recorded bool
-	// covered is true if the stored state permits only this worker to begin; begun if the fence has confirmed that.
+	// covered is true if the stored state permits only this worker to begin, begun if the fence has confirmed so.
 	covered, begun bool
 	err            error
 	watch          *time.Timer
@@ -57,8 +57,9 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
 }
 
-// PassFence is the delivery.Fence of an attempt. The first call records the intent; further calls check it. A covered
-// worker only checks its own confirmation (State.Holder). The check comes last, directly before the provider's call.
+// PassFence is the delivery.Fence of an attempt. The first call records the intent; further calls check the intent. A
+// covered worker only checks its own confirmation (State.Holder). The check comes last, directly before the provider's
+// call.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,8 +4,8 @@
 // Package plan computes the plans for a provider: the writes that lead from the state of a delivery to the zone's
 // content, or that remove a zone.
 //
-// Guarantees: (1) A plan without changes covers the whole zone. A plan with changes names all differences, or is marked
-// Plan.Forgotten. (2) After a partial write, the plan names all RRsets to remove, as far as the history reaches.
+// Guarantees: (1) A plan without Plan.Changes covers the whole zone. A plan with Changes names all differences, or is
+// marked Plan.Forgotten. (2) After a partial write, the plan names all RRsets to remove, as far as the history reaches.
 //
 // Out of scope: writes, and the memory and schedule of deliveries.
 //

@@ -104,7 +104,7 @@ func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *z
 	}
 	touched, known := maps.Clone(former), err == nil
 	if state.Serial != 0 && state.Serial != state.Earliest() && !intent.Unlisted {
-		// Only the listed RRsets may still be as at From.
+		// Only the listed RRsets may still have the content of serial From.
 		changes, err := s.readChanges(ctx, plan.UID, state.Serial, plan.Serial)
 		if err != nil && !errors.Is(err, zoneview.ErrTrimmed) {
 			return nil, err
@@ -174,9 +174,9 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 	return touched
 }
 
-// FindTouched returns the RRsets changed since a worker confirmed state without an intent; nil after an intent, or if
-// unknown. once is true if no RRset was changed more than once. That worker writes differences from the state's serial,
-// so its write of an RRset changed once is the present content.
+// FindTouched returns the RRsets changed since a worker confirmed state without an intent; nil if the state has an
+// intent, or the changes are unknown. once is true if no RRset was changed more than once. Then each late write of the
+// worker, a difference from the confirmed serial, has the present content.
 func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
 	if state.Intent != nil {
@@ -221,7 +221,7 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 }
 
 // PlanRemoval returns the plan to remove the zone in the state. Without a snapshot of that name the plan has only the
-// RRsets in left and in the intent; the provider adds RRsets known to be ours.
+// RRsets in left and in the intent; the provider adds the RRsets known to be ours.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone

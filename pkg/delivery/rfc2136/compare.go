@@ -30,7 +30,7 @@ type contents struct {
 	names map[name.Name][]rdata.Type
 }
 
-// The result lacks records outside the zone and those made by a signing server.
+// fetchZone transfers the zone, and drops records outside the zone and those made by a signing server.
 func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
 		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Most: maxTransfer,

@@ -72,7 +72,7 @@ func New(config Config) (*Provider, error) {
 	return &Provider{config: config, foreign: map[string]map[delivery.RRsetKey][]delivery.RRset{}}, nil
 }
 
-// Deliver writes the plan's changes, or if unknown, the differences found by a transfer.
+// Deliver writes the plan's changes. If they are unknown, it writes the differences found by a transfer.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
@@ -173,8 +173,9 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 		"SOA of %s, and does not serve the zone", p.config.Server, code, zone)}
 }
 
-// Health asks for the SOA of the last delivered zone, or of the root before the first delivery. A signed answer of a
-// working server proves the key.
+// Health asks the server for the SOA of the last delivered zone, in a question signed with the TSIG key. A signed
+// answer proves that the server accepts the key. Before the first delivery, Health asks for the SOA of the root. The
+// server may refuse that question before it checks the key; the result is then ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.last

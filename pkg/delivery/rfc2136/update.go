@@ -23,8 +23,8 @@ const (
 	maxUpdate = 1<<16 - 1 - 12 - 260 - 700
 	// maxReviews bounds the transfers of a zone that another client keeps changing.
 	maxReviews = 3
-	// maxIsolating bounds the updates in search of refused records: for records not refused before, and again for the
-	// others.
+	// maxIsolating bounds the updates in search of refused records: once for records not refused before, and once for
+	// the others.
 	maxIsolating = 64
 	// soon is the delay before the search continues.
 	soon = 5 * time.Second

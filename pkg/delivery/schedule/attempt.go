@@ -67,7 +67,7 @@ func (a *attempt) runAttempt(ctx context.Context) {
 func (a *attempt) findSnapshot() {
 	a.snapshot = a.config.FindDeliverable(a.facts.Zone)
 	if a.snapshot == nil && !a.facts.Wanted() {
-		// The frozen content would be better: the remaining content names fewer RRsets.
+		// The frozen content would be better, since the remaining content names fewer RRsets.
 		if a.snapshot = a.last; a.snapshot == nil {
 			a.snapshot, _ = a.config.Views.Settled(a.key.UID)
 		}
@@ -317,8 +317,8 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	a.storeOutcome(ctx, done)
 }
 
-// inheritState continues from the state of a class with the same target. It returns false to end the attempt: that
-// class is at work, or the Store failed.
+// inheritState continues from the state of a class with the same target. It returns false if the attempt must end,
+// because that class is at work or the Store failed.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.Claims.Leaving {

@@ -24,8 +24,8 @@ type Config struct {
 	Observer Observer
 	Metrics  Metrics
 	Logger   *slog.Logger
-	// Lease is how long a process may act on a lost lease. When Run stops, a call in flight ends within half of Lease.
-	// 0 means 15 s.
+	// Lease is how long a process may act before noticing the loss of its lease. When Run stops, a call in flight ends
+	// within half of Lease. 0 means 15 s.
 	Lease time.Duration
 	// CallTimeout of 0 means half of Lease.
 	CallTimeout time.Duration
@@ -48,7 +48,7 @@ func (c Config) withDefaults() Config {
 // grace bounds a call in flight when Run stops. The next holder of the lease relies on the bound.
 func (c Config) grace() time.Duration { return c.Lease / 2 }
 
-// repeatAfter is the time after which no call of a worker that lost its intent can arrive: a lease, and the timeout of
+// repeatAfter is the time until the last call of a worker that lost its intent has arrived: a lease, and the timeout of
 // a call begun at its end.
 func (c Config) repeatAfter() time.Duration { return c.Lease + c.CallTimeout }
 
@@ -60,7 +60,7 @@ type Observer interface {
 // Metrics counts the work of the Loop. Implementations must be safe for concurrent use.
 type Metrics interface {
 	Called(call Call)
-	// Delivered records a confirmed serial, and the time since the Loop saw its first change.
+	// Delivered counts a confirmed serial. lag is the time since the Loop saw the oldest change in the delivery.
 	Delivered(class string, lag time.Duration)
 	// Drifted counts each missing and differing RRset once until the repair, and new foreign RRsets.
 	Drifted(class string, missing, differing, foreign int)

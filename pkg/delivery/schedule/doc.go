@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package schedule runs the deliveries of zones: the Loop keeps the desired zones and classes, and starts attempts at
-// each delivery (one zone in one class). A class has a queue of jobs, and delivers at most one zone of a name
+// each delivery (one zone in one class). Each class has a queue of jobs, and of zones with the same name delivers one
 // (names.go).
 //
 // Guarantees: (1) Attempts at a delivery do not overlap. (2) A tenant has a share of a class's workers, never

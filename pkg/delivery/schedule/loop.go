@@ -171,7 +171,7 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class. It returns false while the class has a zone, or removes a zone.
+// RemoveClass forgets a class. It returns false, without effect, while the class has a zone or removes a zone.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -222,7 +222,7 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 	l.enqueueZone(z)
 }
 
-// RemoveZone forgets a zone whose object was deleted. Providers keep the rest of its data.
+// RemoveZone forgets a zone whose object was deleted. Data left at providers stays there.
 func (l *Loop) RemoveZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -349,8 +349,8 @@ func (l *Loop) Status() []ClassStatus {
 	return statuses
 }
 
-// readProgress returns the confirmed serial and the servers behind. For a paused delivery they are those of Hold, since
-// no attempt loads its state.
+// readProgress returns the confirmed serial and the servers behind. Until an attempt loads the state, which a paused
+// delivery never does, both come from Hold.
 func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) {
 	if held := l.names.rights[i.key]; !i.Loaded && held != nil {
 		return held.confirmed, held.behind
@@ -387,7 +387,7 @@ func (l *Loop) ensureClass(name string) *knownClass {
 	return c
 }
 
-// closing ends the use by the Loop itself. mu is held.
+// releaseProvider ends the use by an attempt, or if closing, by the Loop. The last use closes the provider. mu is held.
 func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	if provider == nil {
 		return

@@ -14,8 +14,9 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names records the deliveries with a right to each name in a class: the name in the state, and the claimed name. Two
-// deliveries of a name, of different views, would mix their records at the provider. Guarded by Loop.mu.
+// names records the deliveries with a right to a zone name in a class: the name in their state, or the name they
+// claimed. Two zones with the same name, of different views, would mix their records at the provider. Guarded by
+// Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
 	// holders are in order of precedence: the first may deliver. The others had the name before this process began.
@@ -108,8 +109,8 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames sets the names of a delivery of this Loop from states and claim, and returns the same as setNames. A
-// leaving delivery claims and awaits no name; if over is true, the delivery has none.
+// updateNames sets the names of a delivery of this Loop from states and claim, and returns the deliveries that waited
+// for a name now free. A leaving delivery claims and awaits no name. If over is true, the delivery has no name at all.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.owned = true

@@ -13,9 +13,10 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// Hold adds a stored delivery, or removes it if the State is zero: before Run for each stored delivery, later for the
-// writes of other workers. The delivery keeps its names until the Loop itself works on it. Of two deliveries of a name,
-// the earlier has precedence; id decides between equal times.
+// Hold reserves the zone name of a stored delivery in its class, or with a zero State frees the name. Call Hold before
+// Run for each stored delivery, and later after each write of another worker. Once the Loop itself works on the
+// delivery, Hold has no effect. Of two deliveries with a name, the earlier has precedence; id decides between equal
+// times.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +46,7 @@ func (l *Loop) wakeAll(keys []delivery.Key) {
 	}
 }
 
-// mu is held. Only the worker of the item calls updateNames, while there is one.
+// While the item has a worker, only that worker calls updateNames. mu is held.
 func (l *Loop) updateNames(i *item) {
 	over := i.gone || i.withdrawn
 	if !i.Known && !over {
@@ -75,8 +76,8 @@ func (o othersOf) readClaims() decision.Claims {
 	return c
 }
 
-// claimName returns false if another delivery has the name. It wakes that delivery, and retries this delivery when the
-// name is free.
+// claimName returns false if another delivery has the name. Then it wakes the other delivery, and retries this delivery
+// when the name is free.
 func (o othersOf) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()

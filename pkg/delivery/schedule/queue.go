@@ -172,7 +172,8 @@ func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool)
 	}
 }
 
-// scheduleNext runs an ended job again at once, or at a time; never at the zero time.
+// scheduleNext runs an ended job again: at once if enqueued meanwhile or if again is true, otherwise at the time,
+// unless zero.
 func (q *queue) scheduleNext(j *job, again bool, at time.Time) {
 	j.stop()
 	switch {

@@ -23,7 +23,7 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 type Served struct {
 	Keys   map[string]bool
 	Serial uint32
-	// Expires is the first end of a signature of the keys or the SOA; zero without signatures.
+	// Expires is the earliest expiry of a signature of the DNSKEY records or the SOA; zero without signatures.
 	Expires time.Time
 }
 
@@ -62,7 +62,7 @@ func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name
 }
 
 type ServedDS struct {
-	// Data has the DS records, TTL the longest among them.
+	// Data has the DS records, TTL the longest TTL among them.
 	Data []string
 	TTL  time.Duration
 	// NoName is true if the name does not exist. A parent may remove the delegation with the DS.
@@ -112,7 +112,7 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	return answer, nil
 }
 
-// The local port differs each time, so a status with the addresses would be written each time.
+// withoutPorts drops the addresses: the local port differs each time, and would change the status each time.
 func withoutPorts(err error) error {
 	var failed *net.OpError
 	if errors.As(err, &failed) {

@@ -34,7 +34,8 @@ const (
 
 var errOtherSerial = errors.New("it has another serial now")
 
-// difference is the data that a server has at the zone's serial in place of the zone's. Each list ends after maxFound.
+// difference lists the RRsets that a server has differently at the zone's serial: ours are RRsets of the zone, foreign
+// are not. Each list ends after maxFound.
 type difference struct {
 	ours, foreign []delivery.RRsetKey
 }
@@ -55,7 +56,7 @@ func (d *difference) String() string {
 type measured struct {
 	entries, octets int
 	digest          digest
-	// some are random RRsets.
+	// some is a random sample of the RRsets.
 	some []delivery.RRset
 }
 
@@ -76,16 +77,17 @@ func measureZone(plan delivery.Plan) (m measured) {
 	return m
 }
 
-// naming has a place for each comparison that may name RRsets, which needs memory for each of them. Other comparisons
-// find the same differences without names.
+// naming limits the comparisons that collect names of RRsets, which needs memory for every RRset of the zone. Other
+// comparisons find a difference without naming RRsets.
 var naming = make(chan struct{}, 4)
 
-// comparison has the digest of the zone, less those of the server's records. Records made by signers do not count.
+// comparison has the digest of the zone minus the digests of the server's records; zero means equal. Records made by
+// signers do not count.
 type comparison struct {
 	plan   delivery.Plan
 	digest digest
-	soa    bool // another
-	// sets has the RRsets that differ so far, most of them at once; nil without names.
+	soa    bool // true if the server's SOA differs
+	// sets has the RRsets that differ so far, at most the number most; nil if names are not collected.
 	sets map[delivery.RRsetKey]digest
 	most int
 }

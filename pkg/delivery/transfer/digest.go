@@ -89,7 +89,7 @@ func hashTransferred(rr mdns.RR) digest {
 	return hashRecord("", t, header.Ttl, rr.String())
 }
 
-// The library formats some types differently.
+// readData uses the generic form (RFC 3597), because the library formats some types differently.
 func readData(rr mdns.RR) (string, error) {
 	var generic mdns.RFC3597
 	if err := generic.ToRFC3597(rr); err != nil {

@@ -8,8 +8,8 @@
 // has a key, signed. (2) A secondary with a later serial than the stored zone is SerialBehind, with the code TSIG after
 // two signed answers: only then may the zone's serial be raised (S6.11). (3) A silent secondary delays no other, and
 // has its own row. (4) Serials of a signing secondary, and of its own secondaries, are never taken for the zone's:
-// their content is compared by transfers, bounded in octets and time for each zone and for the class (S6.14). (5) Of
-// other secondaries, the data of each zone are compared once a day, a zone a second, bounded in octets, time and
+// their content is compared by transfers, bounded in octets and time for each zone and for the class (S6.14). (5) The
+// zone data of other secondaries are compared once a day, at most one zone a second, bounded in octets, time and
 // memory. A secondary with other data at the zone's serial confirms nothing until its data are the zone's (S6.11).
 //
 // Out of scope: primaries, and the content of zones.

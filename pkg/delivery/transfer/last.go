@@ -29,8 +29,8 @@ type confirmation struct {
 	at     time.Time
 }
 
-// A secondary without a confirmation is asked until confirmationKept after its next comparison is due. Later it may
-// have left the class.
+// confirmationKept is how long a secondary is asked beyond the due time of a comparison that would confirm again. Later
+// the secondary may have left the class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {

@@ -43,8 +43,8 @@ type Config struct {
 	// Changes returns the changes of each serial after since up to until, to recognise a signer's content, or an error
 	// if they are not kept. May be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Raised reports whether a server with since transferred the zone whole to have until (zoneview.Set). Nil means
-	// always.
+	// Raised reports whether a server must transfer the zone whole to get from the serial since to until
+	// (zoneview.Set). Nil means always.
 	Raised func(uid string, since, until serial.Serial) bool
 	// SampleInterval of 0 means a day.
 	SampleInterval time.Duration
@@ -147,8 +147,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, nil
 }
 
-// Remove calls the fence. The zone leaves the class when its Delivery is deleted; then secondaries that follow the
-// catalog remove it.
+// Remove passes the fence and forgets the zone's answers. The zone leaves the class when its Delivery is deleted; then
+// secondaries that follow the catalog remove it.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		return delivery.Report{}, ctx.Err()
@@ -225,8 +225,8 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	all.Wait()
 }
 
-// If wait is true, each secondary is asked until followTimeout is over or it has the serial. A transfer from a signer
-// may take longer.
+// askSecondaries asks each secondary for its serial; if wait is true, until the secondary has the plan's serial or
+// followTimeout is over. A transfer from a signer may take longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout
 	if plan.CallTimeout != 0 {
@@ -240,7 +240,7 @@ func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait 
 	rows := make([]delivery.Server, len(p.config.Secondaries))
 	observed := make([]serial.Serial, len(rows)) // of secondaries with own serials
 	p.eachSecondary(func(i int, s Secondary) {
-		var before seen // ahead, seen once
+		var before seen // an answer with a later serial, seen once
 		for pause := firstPause; ; pause = min(2*pause, lastPause) {
 			now := p.probeSOA(asking, s, plan.Zone, packetTimeout)
 			answered := now.serial

@@ -22,7 +22,7 @@ const (
 	// sampleInterval is the time between two comparisons of a zone with the data of a server, recheckInterval the least
 	// such time of a zone that differs or is asked for.
 	sampleInterval, recheckInterval = 24 * time.Hour, time.Minute
-	// A server is sampled once in samplePause at most, for a fifth of the time, with zonePace octets a second.
+	// A server is sampled at most once in samplePause, a fifth of the time, and zonePace octets a second.
 	samplePause   = time.Second
 	sampleTimeout = 20 * time.Second
 )
@@ -36,7 +36,7 @@ type samples struct {
 type sampled struct {
 	busy bool
 	pace pace
-	// zones are by UID. Above sweepAt, those removed by other processes are dropped.
+	// zones are by UID. Above sweepAt entries, zones removed by other processes are dropped.
 	zones   map[string]sample
 	sweepAt int
 }
@@ -49,8 +49,8 @@ type sample struct {
 	failed bool
 }
 
-// isDue reports whether to compare a zone at this serial: routinely after the interval, and for a server that had other
-// data before a later serial of it counts.
+// isDue reports whether to compare the server's data with a zone now: routinely after the interval, and if the server
+// had other data (differs), before another serial is confirmed.
 func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, interval time.Duration) bool {
 	age := now.Sub(s.at)
 	switch {
@@ -62,7 +62,7 @@ func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, 
 	return routine && age >= interval
 }
 
-// beginSample returns the last sample, and whether to take the next one. Then the caller calls endSample.
+// beginSample returns the last sample, and whether the next is due. If due, the caller must call endSample.
 func (a *samples) beginSample(server string, plan delivery.Plan, differs, routine bool, interval time.Duration) (last sample, due bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,8 +108,8 @@ func (a *samples) forgetZone(uid string) {
 	}
 }
 
-// compareContent completes the rows of servers at the plan's serial by the comparison of their data. Without routine,
-// only servers that had other data are compared. A zone signed there is compared by S6.14 instead.
+// compareContent compares the data of servers at the plan's serial, and adds the results to their rows. Without
+// routine, only servers that had other data are compared. A zone signed by the server is compared by S6.14 instead.
 func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
 	found := make([]*difference, len(rows))
 	of := sync.OnceValue(func() measured { return measureZone(plan) })

@@ -42,8 +42,8 @@ type answer struct {
 	secrets []string
 }
 
-// callServer sends a signed request, and if the server knows the nonce already, once more. before, if not nil, precedes
-// each attempt; its error is returned unchanged. Other errors are *delivery.Error and mean no answer.
+// callServer sends a signed request, and once more if the server has seen the nonce before. before, if not nil,
+// precedes each attempt; its error is returned unchanged. Other errors are *delivery.Error and mean no answer.
 func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer,
 	error) {
 	for again := false; ; again = true {

@@ -47,7 +47,7 @@ type writer struct {
 	// streak counts failures in a row since a success or a good GET /health.
 	streak, failed, silent int
 	timeout, slowest       time.Duration
-	full                   *delivery.Error // the used-up quota: new RRsets are not written
+	full                   *delivery.Error // the quota is used up: new RRsets are not written
 	// last is true if only RRsets that failed earlier are left, spent if too many of them failed again, and the rest is
 	// skipped.
 	last, spent bool

@@ -30,7 +30,7 @@ var valueFaults = map[rdata.Type]func(owner, text string) string{
 	rdata.MX: exchangeFault, rdata.SRV: serviceFault,
 }
 
-// OfValues returns the mistake in the values of an RRset beside each other, and the index of the value that has it.
+// OfValues returns the mistake in the values of an RRset beside each other, and the index of the value.
 func OfValues(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
 		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// maxLookups is the number of queries that a receiver makes for an SPF policy (RFC 7208 §4.6.4).
+// maxLookups bounds the queries of a receiver for an SPF policy (RFC 7208 §4.6.4).
 const maxLookups = 10
 
 // authorityFault returns the fault of a CAA value: its flags, tag, or the value of the tag.
@@ -101,8 +101,8 @@ func isDMARCOwner(owner string) bool {
 	return first == "_dmarc"
 }
 
-// hasLabel reports whether a label of owner, but for the first, is one of these: a provider keeps its customers'
-// policies at such names, to which their CNAMEs lead.
+// hasLabel reports whether a label of owner after the first is in labels: a provider keeps policies of customers at
+// such names, to which the customers' CNAMEs lead.
 func hasLabel(owner string, labels ...string) bool {
 	all := strings.Split(strings.ToLower(owner), ".")
 	return slices.ContainsFunc(all[1:], func(label string) bool { return slices.Contains(labels, label) })
@@ -132,7 +132,7 @@ func reportFault(owner, text string) string {
 
 var dmarcPolicies = []string{"none", "quarantine", "reject"}
 
-// keyFault returns the fault of a DKIM key in lower case, which base64 has too.
+// keyFault returns the fault of a DKIM key. The text is in lower case, which keeps base64 valid.
 func keyFault(owner, text string) string {
 	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
 	if first != "*" && !hasLabel(owner, "_domainkey", "domainkey", "dkim") {

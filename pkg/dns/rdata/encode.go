@@ -63,7 +63,7 @@ func appendOctets(wire []byte, text string) []byte {
 	return wire
 }
 
-// appendOneString appends text as a single character-string, since the position of a string is its meaning.
+// appendOneString appends text as a single character-string, as the meaning of a string depends on its position.
 func appendOneString(wire []byte, text string) ([]byte, error) {
 	start := len(wire)
 	if wire = appendStrings(wire, text); len(wire)-start > 256 {

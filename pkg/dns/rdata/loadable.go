@@ -61,7 +61,7 @@ func CheckLoadable(t Type, wire []byte) error {
 			}
 		}
 	case IPSECKEY:
-		// PowerDNS does not read these from a file.
+		// PowerDNS does not read an IPSECKEY without a gateway from a file.
 		if wire[1] == 0 || wire[1] == 3 && wire[3] == 0 { // NSD refuses the root
 			return errors.New("an IPSECKEY without a gateway is read by not every server; name the gateway, " +
 				"as in \"10 3 2 gw.example.org. AQNR...\"")
@@ -94,7 +94,7 @@ var (
 	fingerprints      = map[int]int{1: 20, 2: 32}
 )
 
-// checkDigest checks the length of a digest, but of listed algorithms alone.
+// checkDigest checks the length of a digest of a listed algorithm. Digests of other algorithms pass.
 func checkDigest(what string, algorithm, octets int, lengths map[int]int) error {
 	if want, ok := lengths[algorithm]; ok && octets != want {
 		return fmt.Errorf("%s %d has digests of %d octets, this one has %d; write all %d hexadecimal digits", what, algorithm, want, octets,

@@ -100,7 +100,7 @@ func typeInList(text string) string {
 	return text
 }
 
-// writeParam writes the number if servers lack the name, "=" even without a value, and an unquoted port.
+// writeParam writes the key's number if servers lack its name, "=" even without a value, and an unquoted port.
 func writeParam(out *strings.Builder, text string) {
 	key, value, _ := strings.Cut(text, "=")
 	switch {

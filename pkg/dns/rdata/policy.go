@@ -5,7 +5,8 @@ package rdata
 
 import "strings"
 
-// IsSPF reports whether a TXT's text, quoted or not, is an SPF policy, unique at a name (RFC 7208 §4.5).
+// IsSPF reports whether a TXT's text, quoted or not, is an SPF policy. A name has at most a single policy (RFC 7208
+// §4.5).
 func IsSPF(text string) bool {
 	policy, _, _ := strings.Cut(beginning(text), " ")
 	return policy == "v=spf1"

@@ -11,7 +11,8 @@ type Serial uint32
 // KeptSeconds is how long the last serial of a name without a zone is kept (S6.10).
 const KeptSeconds = 60 * 24 * 60 * 60
 
-// RestoreStep divides the difference between any two first serials of zones in a restored store (S6.8), and 2^32.
+// RestoreStep is the unit of the differences between first serials of zones in a restored store (S6.8). It divides
+// 2^32.
 const RestoreStep = 1 << 28
 
 // MaxRepair is the largest distance over which a zone's serial follows a secondary without annotation (S6.11): a wrong

@@ -27,8 +27,8 @@ type RR struct {
 }
 
 type ReadOptions struct {
-	// Origin is for relative names before the first $ORIGIN. If zero, the SOA's owner takes its place, and earlier
-	// names must be absolute.
+	// Origin is for relative names before the first $ORIGIN. If zero, the SOA's owner is the origin, and earlier names
+	// must be absolute.
 	Origin name.Name
 	// Guess is called at most once, for the origin of a relative name before any Origin, $ORIGIN, or SOA with an
 	// absolute owner. If Guess is nil or returns zero, the name is rejected.
@@ -112,7 +112,7 @@ func lineError(line int, text string, err error) *LineError {
 type file struct {
 	origin name.Name
 	guess  func() name.Name // nil after the call, or if not allowed
-	// lostOrigin is the line of a rejected $ORIGIN, until the next.
+	// lostOrigin is the line of a rejected $ORIGIN, until the next $ORIGIN.
 	lostOrigin int
 
 	ttl       uint32

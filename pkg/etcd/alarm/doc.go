@@ -3,9 +3,9 @@
 
 // Package alarm names the health checks of /healthz that fail while etcd has an alarm, for servers and for commands.
 //
-// Guarantees: (1) a name does not change, since monitoring of users knows it.
+// Guarantees: (1) A name never changes, since the monitoring of users contains the names.
 //
-// Out of scope: the checks, which package maintenance has.
+// Out of scope: the checks (package maintenance).
 //
 // Read alarm.go.
 package alarm

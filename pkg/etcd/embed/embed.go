@@ -208,8 +208,8 @@ func Running(path string) (endpoint string, ok bool) {
 	return "unix://" + path, true
 }
 
-// Reach returns the endpoints of a data directory's etcd: the running one, or a sole member that runs until release is
-// called. log is as in Config.
+// Reach returns the endpoints of the etcd that uses a data directory. If no etcd runs there, Reach starts one with a
+// single member; release stops this member, but never an etcd that ran before. log is as in Config.
 func Reach(ctx context.Context, path string, log func(line string)) (endpoints []string, release func(), err error) {
 	dir, err := OpenDir(path, 0)
 	var inUse *InUseError

@@ -11,8 +11,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// lastBackup returns the key with the time of the last backup, in RFC 3339. The backup itself has the time of the
-// backup before: the key is written when its files are complete.
+// lastBackup returns the key with the time of the last backup, in RFC 3339. A backup contains the time of the previous
+// backup, since the key is written when all files are complete.
 func lastBackup(prefix string) string { return prefix + "/maintenance/last-backup" }
 
 // NoteBackup writes the time of a complete backup.

@@ -6,7 +6,7 @@
 //
 // Guarantees:
 //
-//	M1. Members are defragmented, one at a time, if more than half of the file is free.
+//	M1. Members are defragmented, one at a time, if the file exceeds half of the quota and is more than half free.
 //	M2. If etcd rejects a write for lack of space, the client gets an error with the next step, and reads go on.
 //	    History is compacted, members are defragmented and the alarm is disarmed without a command. If live data
 //	    exceed the quota, the log says so.

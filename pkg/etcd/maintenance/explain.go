@@ -55,7 +55,8 @@ func noSpace(err error) error {
 			"try again in a minute. If it stays full, an administrator has to raise its quota (docs/operations.md, NOSPACE)")
 }
 
-// unknown returns the API error for an unknown outcome, or err. The client must decide whether to repeat the write.
+// unknown returns an API error if the outcome is unknown, otherwise err. The client must decide whether to repeat the
+// write.
 func unknown(ctx context.Context, err error) error {
 	if !lost(err) && !(err != nil && errors.Is(context.Cause(ctx), errUnanswered)) {
 		return err

@@ -46,7 +46,7 @@ const (
 	turnSeconds = 15
 )
 
-// Keeper maintains an etcd. Several Keepers may share it.
+// Keeper maintains an etcd. Several Keepers may share an etcd.
 type Keeper struct {
 	client                 *clientv3.Client
 	lockKey, backupKey     string
@@ -223,8 +223,8 @@ type sight struct {
 // compactHistory compacts in two cases, as a compaction every five minutes is too slow for a tenant who fills the
 // quota:
 //
-//   - after growth by an eighth of the quota since the last time, all but keepHistory
-//   - at 0.7 of the quota and after growth by a 64th, all but the history since the last check
+//   - after growth by an eighth of the quota since the last compaction: all history but keepHistory
+//   - at 0.7 of the quota and after growth by a 64th: all history but the changes since the last check
 func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	now, quota := sight{m.Header.Revision, time.Now()}, m.quota()
 	last := len(k.seen)

@@ -23,7 +23,7 @@ type Bar struct {
 	Unread bool
 }
 
-// FindNamed returns the deepest name at or above base reserved for others alone (S4.20).
+// FindNamed returns the bar at the deepest name at or above base that is reserved for others alone (S4.20).
 func (c *Claimant) FindNamed(base name.Rel) Bar {
 	if c.Namespace == c.Zone.Namespace {
 		return Bar{}
@@ -103,7 +103,7 @@ func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel
 	return name.Rel{}, false
 }
 
-// isOwn reports whether n is an own name (S4.10), given that the tenant has no claim there. hosts are those in apex
+// isOwn reports whether n is an own name (S4.10), given that the tenant has no claim there. hosts are the hosts in apex
 // records.
 func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 	z, o := c.Zone, c.OwnerAt(n)

@@ -35,8 +35,8 @@ func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
-// joins reports whether the claim x admits the Claimant: x is of the same namespace, or made only by shared rules, of a
-// namespace to which Rule gives the name, too (S4.13).
+// joins reports whether the Claimant may have a name beside the claim x: if x is of the same namespace, or if only
+// shared rules made x, and Rule gives the name to the namespace of x, too (S4.13).
 func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
 		return true
@@ -156,8 +156,8 @@ func (c *Claimant) NameOf(n name.Rel) name.Name {
 	return at
 }
 
-// RefuseGlue refuses a name at or below NS records, unless the tenant alone claims their name (S4.11). An address there
-// would answer for all names below.
+// RefuseGlue refuses a name at or below NS records, unless the tenant alone claims the name of these records (S4.11).
+// An address there would answer for all names below.
 func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
@@ -207,7 +207,8 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 }
 
 // FindAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips names where the
-// Claimant shares every claim, if no rule names them; above those, others' claims by literal rules do not count.
+// Claimant shares every claim, if no rule names them. Above a skipped name, claims of others by literal rules do not
+// count.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {

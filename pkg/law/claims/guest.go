@@ -18,8 +18,8 @@ import (
 // Answer describes the wildcard that answers for a name without data.
 type Answer struct {
 	Wildcard name.Rel
-	// Top is the ancestor of the name, or the name, right below the wildcard's parent. The wildcard answers while Top
-	// and all names below are empty.
+	// Top is the name, or its ancestor, right below the wildcard's parent. The wildcard answers while Top and all names
+	// below are empty.
 	Top name.Rel
 }
 

@@ -61,8 +61,8 @@ func (h Header) nameBelow(label string) string {
 	return h.FQDN.String()
 }
 
-// Resolve returns the entries of an RRset: names absolute, rdata without repetition in canonical order (RFC 4034 §6.3),
-// without those of nameServers. The error lists every value without an entry, beside the other entries.
+// Resolve returns the entries of an RRset: names absolute, rdata without repetition in canonical order (RFC 4034 §6.3).
+// Entries of nameServers are not added. The error lists every value without an entry, beside the other entries.
 func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	owner, err := set.Owner.In(h.FQDN)
 	if err != nil {

@@ -98,7 +98,7 @@ type TTLChange struct {
 
 // Step is the change from a definition to that at the next serial (I3), and back.
 type Step struct {
-	// N numbers the steps of a zone from 1, without gaps. A condensed step has the N of its last.
+	// N numbers the steps of a zone from 1, without gaps. A condensed step has the N of the last merged step.
 	N uint64 `json:"n"`
 	// From is the serial before the step; 0 if the step creates the zone.
 	From   serial.Serial `json:"f,omitzero"`

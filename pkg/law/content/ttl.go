@@ -14,7 +14,7 @@ import (
 // TTL is the TTL of an RRset as defined: explicit seconds, inherited from the zone, or the smaller of these if Records
 // differ (S5.2). Since it stays symbolic, a change of the zone's ttl is a single step. No RRset has the zero value.
 type TTL struct {
-	// Inherit is true if a value takes the zone's ttl.
+	// Inherit is true if a value has no ttl, so that the zone's ttl applies.
 	Inherit bool
 	// Explicit is true if a value has a ttl. Seconds is then the smallest.
 	Explicit bool

@@ -22,7 +22,7 @@ type Pattern struct {
 	text string
 	// absolute is true if labels count from the root, not from the zone's name.
 	absolute bool
-	// many is true if a leading "*" takes at least one label.
+	// many is true if a leading "*" matches a label or more.
 	many bool
 	// star is true with "*". Such a pattern never matches the apex (S4.6).
 	star bool
@@ -81,8 +81,8 @@ func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 	return ok && underscore == named
 }
 
-// SpeaksForMany reports whether p has a literal underscore label and a "*" after it. Records by such a rule claim
-// nothing (S4.14).
+// SpeaksForMany reports whether p begins with a literal underscore label and has a "*" after it. Records by such a rule
+// claim nothing (S4.14).
 func (p Pattern) SpeaksForMany() bool {
 	return p.star && !p.many && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
 }
@@ -100,8 +100,8 @@ func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 
 func (p Pattern) IsLiteral() bool { return !p.star && !p.IsZero() }
 
-// Tail returns the number of labels after the last label with "*" (S4.20), or of all without "*". Labels of the zone's
-// name do not count.
+// Tail returns the number of labels after the last label with "*" (S4.20), such as 1 for "*.apps", or of all labels
+// without "*". Labels of the zone's name do not count.
 func (p Pattern) Tail(zone name.Name) (labels int) {
 	for i := len(p.labels) - 1; i >= 0 && p.labels[i].literal(); i-- {
 		labels++
@@ -159,7 +159,7 @@ func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	return p.many && err == nil && p.Match(child, zone)
 }
 
-// NamesAbove returns the names that are below the zone's name and above every match.
+// NamesAbove returns the names below the zone's name and above every match: for "*.a.b" the names b and a.b.
 func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	labels := p.labels
 	if p.absolute {
@@ -181,7 +181,7 @@ type underscores int
 const (
 	none    underscores = iota // no such labels
 	named                      // all compared with literal labels
-	unnamed                    // a "*" takes some
+	unnamed                    // a "*" matches some
 )
 
 func (u underscores) and(label string, literal bool) underscores {

@@ -15,7 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// admitRecord checks S4, S5.6 and S5.9 for added. It sets admission and rule, or awaits if tenants must give way first.
+// admitRecord refuses added if rules, claims, other data or a limit forbid it (S4, S5.6, S5.9). It sets admission and
+// rule, or awaits if tenants must give way first.
 func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal

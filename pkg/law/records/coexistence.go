@@ -227,8 +227,8 @@ func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 	return spellings[i], true
 }
 
-// checkLimits applies S5.8. A name above a limit may stay and shrink, except above the limit of types, where servers
-// refuse the zone.
+// checkLimits refuses data above the limits of a name or RRset (S5.8). A name above a limit may stay and shrink, except
+// above the limit of types, where servers refuse the zone.
 func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	z, added := x.zone, x.added
 	t := added.Type

@@ -23,8 +23,8 @@ type CutAsk struct {
 	DS      []string
 	Now     time.Time
 	By      string
-	// Work is the id of the cascade of moves to the child, which unsettles the parent (S7.2). WorkBy is the namespace
-	// that caused the cascade.
+	// Work is the id of the cascade that moves records to the child and so unsettles the parent (S7.2). WorkBy is the
+	// namespace that caused the cascade.
 	Work, WorkBy string
 	Own          bool
 }

@@ -29,7 +29,7 @@ type delta struct {
 	records   int64
 	admission rules.Admission
 	rule      string
-	// others is the owner of added without the record, until admitAdded adds the data.
+	// others has the data at the name of added without the record, until admitAdded adds the record's data.
 	others *law.Owner
 	// yielding are tenants that give way to added at and below yieldsAt (S2.13). If awaits is true, added waits for
 	// this.
@@ -165,10 +165,10 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 }
 
 // refuseLocked refuses data at, above or below a locked name (S2.10), except:
-//   - data above it without effect below (speaksAbove), such as own data other than a DNAME
+//   - data above the name without effect below (not speaksAbove), such as own data other than a DNAME
 //   - data that no rule allows, which is to get 403
-//   - a cascade's: Records of its lock, Records that left their zone for this zone, and waiting Records if the lock is
-//     for them (S2.14)
+//   - data of a cascade: Records of its lock, Records that left their zone for this zone, and waiting Records if the
+//     lock is for them (S2.14)
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	own := x.holding.IsLockedBy(x.ask.Work)

@@ -24,7 +24,8 @@ func (x *delta) countGuest(a rules.Admission) int {
 
 func (x *delta) keepsName() bool { return x.removed != nil && x.removed.Owner == x.added.Owner }
 
-// refuseGuest applies S4.23 and S4.24 to a guest's record, unless the record keeps name and type.
+// refuseGuest refuses a guest's record that hides a name from another's wildcard (S4.23), or excludes the data of the
+// name's holder (S4.24), unless the record keeps name and type.
 func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	t, owner, c := x.added.Type, x.added.Owner, x.claimant(rules.AdmittedPlain, nil)
 	if !literal && slices.Contains(excluding, t) && !(x.keepsName() && x.removed.Type == t) {
@@ -38,7 +39,7 @@ func (x *delta) refuseGuest(literal bool) *law.Refusal {
 	return c.RefuseHiding(t.String(), owner)
 }
 
-// refuseFull applies S4.24. Data above half of the limits may shrink.
+// refuseFull refuses guests' data above half of the limits of a name (S4.24). Such data may shrink.
 func (x *delta) refuseFull(after, before *law.Owner) *law.Refusal {
 	if x.countGuest(x.admission) == 0 {
 		return nil

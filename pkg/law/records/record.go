@@ -262,7 +262,8 @@ func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
 
-// withdrawRecord applies S2.5 and S2.13 to a record that its zone's rules no longer allow.
+// withdrawRecord begins the grace period of a record that its zone's rules no longer allow (S2.5). It releases the
+// record if the period is over, or another namespace's record is to have the name (S2.13).
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.currentZone, &d.ask
 	plan.Warnings = nil

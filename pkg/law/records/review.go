@@ -24,7 +24,7 @@ type Review struct {
 	Warnings     []law.Warning
 }
 
-// Claimed says whose claim a name has; "" if the namespace must not know.
+// Claimed is the claim on a name: the namespace's, another's, or none; "" if the namespace must not know.
 type Claimed string
 
 const (
@@ -65,8 +65,8 @@ func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) 
 	return review, out
 }
 
-// findClaim returns whose claim has the record's base name. It returns "" without a rule for the base name, since an
-// underscore rule must not reveal it (S4.14). The namespace's claim above is Mine (S4.8).
+// findClaim returns who claims the record's base name. It returns "" without a rule for the base name, since an
+// underscore rule must not reveal the claim (S4.14). The namespace's claim above is Mine (S4.8).
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Claimed {
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())

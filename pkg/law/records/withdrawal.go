@@ -45,7 +45,7 @@ func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withd
 	}
 	next := *was
 	if was.Since == 0 || x.Taken && was.Cause != x.Cause || x.Newly && was.IsCancelled(z, x.Namespace) {
-		// A shorter period leaves the rest of an earlier one (S3.6).
+		// The new period is at least the rest of the earlier period (S3.6).
 		next.Since, next.Grace, next.Passed, next.Cause = x.Now.Unix(), max(x.Grace, was.Grace-was.Passed), 0, x.Cause
 	}
 	if met := z.DigestRules(x.Namespace, x.Child); x.Child {
@@ -94,9 +94,9 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 // MaxReleases bounds the withdrawals ended in a transaction.
 const MaxReleases = 16
 
-// findYielding returns the tenants that give way to a new record at and below the name "at" (S2.13). A rule must name
-// it without "*", so that neighbours do not get names whose rule was lost by accident. refused is true if claims refuse
-// the record, and below if claims below are in the way, too.
+// findYielding returns the tenants that give way to a new record at and below the name "at" (S2.13). A rule must give
+// that name without "*", so that neighbours do not get names whose rule was lost by accident. refused is true if claims
+// refuse the record, and below if claims below are in the way, too.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.MadeNames, base) {
@@ -146,7 +146,7 @@ func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.
 	return w
 }
 
-// A transaction changes one record (I1), so added waits.
+// awaitEviction lets added wait until the yielding records are released, as a transaction changes one record (I1).
 func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	ask, p := &x.ask, x.place
 	plan.Orphan = ask.waitingAt(p)

@@ -9,7 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Base returns the base name of an owner (S4.7): the labels after the last label that is "*" or begins with "_".
+// Base returns the base name of an owner (S4.7): the labels after the last label "*" or "_…".
 func Base(owner name.Rel) name.Rel {
 	labels := owner.Labels()
 	for i := len(labels) - 1; i >= 0; i-- {

@@ -12,12 +12,13 @@ import (
 )
 
 // A rule whose pattern has no "*" reserves its name (S4.20). There and below, another tenant's pattern with "*" needs a
-// tail (the labels behind the last "*") of as many labels or more.
+// tail (the labels behind the last "*") of as many labels or more. For example, "*.pay" reaches below a reserved name
+// pay, and "*" does not.
 
 // provesOnly are types that prove or pin something: a rule for these alone reserves nothing (S4.21).
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// reaches reports whether a tenant's pattern reaches a name of this many labels that is reserved for others.
+// reaches reports whether a tenant's pattern reaches a name of this many labels, reserved for others.
 func reaches(p pattern.Pattern, labels int, zone name.Name) bool {
 	return p.IsLiteral() || p.Tail(zone) >= labels
 }

@@ -27,7 +27,7 @@ type Rule struct {
 type RecordRule struct {
 	Pattern pattern.Pattern
 	Text    string
-	// Types are those allowed; if empty, see S4.5.
+	// Types are the allowed types; if empty, all types for which MustName is false (S4.5).
 	Types  []rdata.Type
 	Shared bool
 }
@@ -76,14 +76,15 @@ func (r *Rule) SharesBelow(owner name.Rel, zone name.Name) bool {
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
 }
 
-// IsElsewhere reports whether a zones pattern has no effect, because all its names lie in a zone below (isZone), whose
-// own rules decide (S2.1).
+// IsElsewhere reports whether a zones pattern has no effect, because every matching name lies in another zone below
+// (isZone), whose own rules decide (S2.1).
 func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool) bool {
 	return slices.ContainsFunc(p.NamesAbove(zone), isZone)
 }
 
-// IsElsewhere reports whether a records pattern has no effect, because all its names are at or below a zone below. At
-// that zone's name, the upper zone keeps DS alone. own is true for a rule of the zone's own namespace.
+// IsElsewhere reports whether a records pattern has no effect, because every matching name is at or below the name of
+// another zone below. At the name itself, the upper zone keeps only DS. own is true for a rule of the zone's own
+// namespace.
 func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Name) bool) bool {
 	only, literal := rr.Pattern.Only(zone)
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)

@@ -82,12 +82,12 @@ func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	return err == nil && s.AllowsName(at, namespace) || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
 }
 
-// ListsShared reports whether a shared rule names owner, which makes it own (S4.10).
+// ListsShared reports whether a shared rule names owner without "*", which makes owner an own name (S4.10).
 func (s *Set) ListsShared(owner name.Rel) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.NamesShared(owner, s.Zone) })
 }
 
-// ListSharedNames returns the names made own by shared rules (S4.10).
+// ListSharedNames returns the names made own by a shared rule without "*" (S4.10).
 func (s *Set) ListSharedNames() []name.Rel {
 	var out []name.Rel
 	for i := range s.Lists[0] {
@@ -120,13 +120,14 @@ func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
 }
 
-// AllowsZone is DelegatesZone except for names reserved for others.
+// AllowsZone is DelegatesZone, but false if n is at or below a name reserved for others that no allowing pattern
+// reaches (S4.20).
 func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	return ok && s.Reaching(s.LeastLabels(owner, namespace)).DelegatesZone(n, namespace)
 }
 
-// DelegatesDS reports whether a rule that delegates the zone n puts its DS into the parent (S6.16).
+// DelegatesDS reports whether a rule delegates the zone n and puts its DS into the parent (S6.16).
 func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {

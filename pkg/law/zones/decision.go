@@ -34,7 +34,7 @@ type ZoneAsk struct {
 	Before *law.Zone
 	Waits  *law.Waiting
 	After  *ZoneSpec
-	// Renames is the path of a changed field behind the name, as "spec.domainName".
+	// Renames is the path of a changed field that determines the name, as "spec.domainName".
 	Renames string
 	// MayEstablish is the result of the review for zones/establish (S3.3).
 	MayEstablish bool

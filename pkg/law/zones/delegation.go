@@ -42,7 +42,7 @@ type DelegationAsk struct {
 	In     string
 	Waits  *law.Waiting
 	After  *DelegationSpec
-	// Terminating is true if the namespace is being deleted. Records then stay until the zone goes (S8.2).
+	// Terminating is true if the namespace is being deleted. Records then stay until the zone is removed (S8.2).
 	Terminating bool
 	// Cascade is true without a client. A refusal is then the reason to wait. Covered is true if the cascade decides
 	// all affected records again.
@@ -256,13 +256,15 @@ func sameRules(x, y []law.DelegatedRule) bool {
 	})
 }
 
-// maxNamespaces and maxScans bound the outbox item. A Delegation that changes faster than the cascade runs gets Later.
+// maxNamespaces and maxScans bound the outbox item. A Delegation that changes faster than the cascade runs is refused
+// with Later.
 const (
 	maxNamespaces = 128
 	maxScans      = 8 * 2 * MaxNames
 )
 
-// enqueueScans plans the cascade of S2.5. The zone stays settled (S7.2): no delivery waits for a tenant's records.
+// enqueueScans plans the cascade that decides the concerned records and zones again (S2.5). The zone stays settled
+// (S7.2): no delivery waits for a tenant's records.
 func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask

@@ -86,8 +86,8 @@ func hostsNamed(z *law.Zone) *law.Refusal {
 	return nil
 }
 
-// nameServersFree refuses a new spec.nameServers host that a tenant claims, with a CNAME, or below a DNAME (S6.2, S5.6,
-// S5.7).
+// nameServersFree refuses a new host in spec.nameServers that a tenant claims, that has a CNAME, or that is below a
+// DNAME (S6.2, S5.6, S5.7).
 func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	for _, host := range z.MadeNames {
 		if before != nil && slices.Contains(before.MadeNames, host) {
@@ -116,7 +116,7 @@ func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law
 	return d.nameServersFit(z, before, h)
 }
 
-// nameServersFit applies S5.8. An RRset above a limit may shrink.
+// nameServersFit applies the limits of S5.8 to spec.nameServers. An RRset above a limit may shrink.
 func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	if before == nil || !before.Header.Equal(z.Header) {
 		if r := hostsNamed(z); r != nil {

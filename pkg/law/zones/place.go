@@ -215,7 +215,8 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 	return c.RefuseGlue(up)
 }
 
-// refuseGuest applies S4.23 and S4.24 to a zone at an underscore name.
+// refuseGuest refuses a zone at an underscore name that hides a name from another's wildcard (S4.23), or excludes the
+// data of the name's holder (S4.24).
 func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	if rules.Base(s.owner) == s.owner {
 		return nil
@@ -276,8 +277,8 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 }
 
 // refuseLocked refuses a new zone at, above or below a locked name. A zone at exactly that name joins the move
-// (joinMove) if it is of the parent's namespace or the name's last, since rules of others would apply to others'
-// Records (S4.15).
+// (joinMove) if its namespace is the parent's, or had the last zone of the name: rules of another namespace would apply
+// to Records of others (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
 		return nil

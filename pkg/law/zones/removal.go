@@ -92,7 +92,8 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	return plan, nil
 }
 
-// The cut is counted again, since addresses of name servers may now be another zone's (S6.1).
+// recountParent lets the parent count the cut of h's zone again, since addresses of its name servers may now be another
+// zone's (S6.1).
 func recountParent(plan *law.Plan, view string, fqdn name.Name, h *law.Holding) {
 	if h != nil && h.Parent != nil {
 		plan.AddPendingCut(h.Parent, h.Ref, view, fqdn)

@@ -16,8 +16,8 @@ import (
 // the serials.
 const repairInterval = 24 * time.Hour
 
-// Behind is a listed secondary, reported by a controller that may write zones' status (S6.11): ahead of a zone by two
-// signed answers, or with other data at its serial.
+// Behind describes a listed secondary that is ahead of a zone, by two signed answers, or has other data at the zone's
+// serial (S6.11). A controller that may write zones' status reports it.
 type Behind struct {
 	// Serial of the secondary; if Differs, the next serial of the zone.
 	Serial  serial.Serial
@@ -26,7 +26,8 @@ type Behind struct {
 	Accepted serial.Serial
 }
 
-// Repair returns the serial after that of a secondary ahead of last, or after last for other data (S6.11), and false if
+// Repair returns the serial by which a zone overtakes a secondary (S6.11): the serial after the secondary's, or after
+// last for other data. It returns false if
 //   - the secondary or the new serial is not ahead of last, or for other data not the next serial
 //   - the secondary is beyond serial.MaxRepair without annotation
 //   - the last repair (repaired, unix seconds; 0 for never) was less than repairInterval ago

@@ -157,7 +157,7 @@ func (d *zoneDecision) wantedZone(s *zonePlace) *law.Zone {
 	return z
 }
 
-// setParent also returns the condition Delegated (S6.12).
+// setParent sets the relation to the zone above in h, and returns the condition Delegated (S6.12).
 func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
 	h.Established, h.Withdrawn, h.Enclosed, h.DS = s.parent == nil, "", "", false
 	if s.parent == nil {

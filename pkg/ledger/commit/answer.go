@@ -222,8 +222,9 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	return again
 }
 
-// locksFor returns the zones to lock for a group's next try: locked zones, and strange zones (not locked by the batch)
-// read by the group; none in the first two tries of a batch of several groups.
+// locksFor returns the zones to lock before a group's next try: all zones locked now, and each zone in strange
+// (changed, and not locked by the batch) that the group has read. It returns nil if there is no such zone, for a
+// preview, and in the first two tries of a batch of several groups.
 func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	if len(b.groups) > 1 && b.try <= 1 || g.preview {
 		return nil
@@ -244,7 +245,7 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	return needs
 }
 
-// strange are the changed zones that the batch has not locked.
+// reloadMoved reloads the zones that have changed. strange are the changed zones that the batch has not locked.
 func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
 	mem := b.com.mem
 	for i, z := range b.zones {
@@ -274,7 +275,7 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 	return moved, strange, nil
 }
 
-// shrinkNext returns the groups to decide again for smaller transactions. A group too large by itself gets the error.
+// shrinkNext returns the groups to decide again, for smaller transactions. A group too large by itself gets the error.
 func (b *batch) shrinkNext(err error) (again []*group) {
 	g, most, many := b.groups[0], max(len(b.cmps), len(b.then)), errors.Is(err, rpctypes.ErrTooManyOps)
 	switch {

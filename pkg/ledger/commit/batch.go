@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// decideGroups decides groups in order, and returns those that do not fit. If memory lacks facts for a group, its
-// missing facts and those of later groups are read together.
+// decideGroups decides groups in order, and returns the groups that do not fit into the batch. If memory lacks facts
+// for a group, its missing facts and those of later groups are read together.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.takeZone(ctx)
 	for pass := 0; err == nil; pass++ {
@@ -65,7 +65,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 	return nil, err
 }
 
-// The zone comes from memory, or from etcd if memory lacks it or another server writes to it, too.
+// takeZone takes the zone from memory, or from etcd if memory lacks the zone or another server writes to it, too.
 func (b *batch) takeZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
@@ -168,10 +168,11 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 	return taken, nil
 }
 
-// errBoundary means that the write depends on puts of this batch, or that the batch has read enough.
+// errBoundary means that the write must begin a batch: it depends on puts of this batch, or the batch has read enough.
 var errBoundary = errors.New("the write begins a batch")
 
-// Refused writes are decided again, as others of the group may have made room, until a round admits none.
+// decideMembers decides a group's writes in rounds. Each round decides the refused writes again, as other writes of the
+// group may have made room, until a round admits no write.
 func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
 	pending := g.members
 	if t := g.set; t != nil {
@@ -204,7 +205,7 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 	return d, nil
 }
 
-// A set without a zone is refused anyway.
+// A change set without a zone is not judged, as it is refused anyway.
 func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d *decisions) error {
 	t := g.set
 	if len(t.Requires) == 0 || t.opening == nil {
@@ -319,7 +320,7 @@ func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (ou
 			return out, nil, false
 		}
 		for _, k := range cold {
-			if k.Kind != law.KindHolding && k.Kind != law.KindZone &&
+			if k.Kind != law.KindHolding && k.Kind != law.KindZone && k.Kind != law.KindZonesBelow &&
 				(b.Zone == nil || k.Zone != b.Zone.UID && k.Kind != law.KindWithdrawal) {
 				return out, nil, false
 			}
@@ -347,7 +348,11 @@ func (b *batch) takeRead(s *facts.Session) {
 }
 
 func (b *batch) warmFacts(ctx context.Context, keys []law.Key) error {
+	if b.Empty == nil {
+		b.Empty = map[law.Key]facts.Emptiness{}
+	}
 	s := b.com.mem.Session(false)
+	s.Empty = b.Empty
 	b.com.mem.Mu.Lock()
 	if b.Zone != nil {
 		s.SawZone(law.ZoneKey(b.Zone.Namespace, b.Zone.Name), b.head.Head)
@@ -399,8 +404,8 @@ func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *dr
 }
 
 // answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again.
-// Otherwise a change set is decided again, maxStrange times, as its zone may have changed; then the error reports
-// damage.
+// Otherwise a change set is decided again, at most maxStrange times, as its zone may have changed. After that, and for
+// a single write, the error reports damage.
 func (b *batch) answerMoved(ctx context.Context, g *group) verdict {
 	if g.preview {
 		g.reply(Answer{Err: facts.ErrMoved})

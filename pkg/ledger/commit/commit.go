@@ -45,12 +45,13 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// A group delayed by a cascade waits outside the queue, so that the cascade can proceed. The returned group is that of
-// the last try.
+// commitGroup submits a group until it is decided. A group delayed by a cascade waits outside the queue, so that the
+// cascade can proceed. last is the group of the last try.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last *group) {
 	ctx, span := traces.Start(ctx, "Commit")
 	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic
 	g.commit = span
+	com.packStates(g.firstWrite().Hint, g)
 	for postponed := time.Duration(0); ; g = g.renew() {
 		a := com.submitGroup(ctx, g)
 		switch {
@@ -99,6 +100,7 @@ func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*
 		groups[i] = newGroup(w)
 		groups[i].order = in
 	}
+	com.packStates(zone, groups...)
 	if zone != "" {
 		return com.queueGroups(ctx, zone, groups...)
 	}

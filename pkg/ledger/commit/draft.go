@@ -31,7 +31,7 @@ func (b *batch) restoreDraft(before draft) {
 	b.draft = before
 }
 
-// moveOn keeps the notices, conditions, hold and end of earlier plans.
+// moveOn applies a plan to the draft. Notices, conditions, hold and end of earlier plans stay.
 func (b *batch) moveOn(m *member) {
 	for _, x := range m.plan.Writes {
 		if !m.session.Holds(x) {
@@ -104,7 +104,7 @@ func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *cont
 	return step
 }
 
-// nameAuthors names the Records and the first request of a change set.
+// nameAuthors sets the authors of a change set's step: user and origin of the first write, and the Records of all.
 func nameAuthors(all *content.Step, steps []content.Step) {
 	all.By, all.Origin, all.Record = steps[0].By, steps[0].Origin, steps[0].Record
 	for _, step := range steps[1:] {
@@ -147,7 +147,7 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 			b.object = object
 		}
 		if m.plan != nil {
-			b.putPending(m)
+			b.putPending(g, m)
 		}
 		if m.writesObject() {
 			b.octets += len(m.op.ValueBytes()) + 2*len(m.Key) + etcd.KeyOctets
@@ -157,7 +157,7 @@ func (b *batch) placeMembers(ctx context.Context, g *group) error {
 	return nil
 }
 
-func (b *batch) putPending(m *member) {
+func (b *batch) putPending(g *group, m *member) {
 	p, layouts, count := m.plan, b.com.mem.Layout, len(b.Puts)
 	if p.OrphanBefore != nil {
 		for _, key := range layouts.Waiting(p.OrphanBefore, m.Resource, m.Namespace, m.Name) {
@@ -170,7 +170,7 @@ func (b *batch) putPending(m *member) {
 		}
 	}
 	if p.Work != nil {
-		b.Puts.Set(layouts.Outbox(p.Work.ID), p.Work)
+		b.Puts.Set(layouts.Outbox(p.Work.ID), g.traceWork(p.Work))
 	}
 	for _, d := range p.PendingCuts {
 		b.Puts.Set(layouts.PendingCut(d.Parent.UID, d.Child.UID), d)
@@ -209,8 +209,8 @@ func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// addStep returns false if the group must begin the next batch: the group is too long, the transaction would be too
-// large, or the group unsettles a zone that earlier groups settled.
+// addStep adds a group's step to the batch, or returns false if the group must begin the next batch: the group is too
+// long, the transaction would be too large, or the group unsettles a zone that earlier groups settled.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
 	long := b.octets-before.octets > 4*maxEntry

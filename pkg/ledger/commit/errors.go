@@ -77,7 +77,7 @@ func (g *group) less() string {
 	return "change fewer values at once, or shorter ones"
 }
 
-// tooManyFacts blames the name servers of a Zone, as the labels of a name need few compares (facts.FlatName).
+// tooManyFacts names spec.nameServers for a Zone, as the labels of a name need few compares (facts.FlatName).
 func tooManyFacts(w *Write, count, most int) error {
 	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
 	if w.Resource == "zones" {
@@ -203,8 +203,8 @@ func Warn(ctx context.Context, warnings ...law.Warning) {
 	}
 }
 
-// WarnOfDeletions warns the client of ctx if the change begins the hold of a mass deletion, or would if the removed
-// RRsets were a period old (S7.5, S7.6).
+// WarnOfDeletions warns the client of ctx if the change removes so much that delivery of the zone stops (S7.5), or
+// would stop if the removed RRsets were older (S7.6).
 func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	switch {
 	case c == nil:

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/klog/v2"
 
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/law"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
@@ -61,7 +62,32 @@ func CauseOf(item *Item) content.Origin {
 	return content.Origin{Cause: item.Work.Reason, CausedBy: item.Work.By}
 }
 
-// addStates adds the Records before a group's step. A state that cannot be packed is missing.
+// keepsStates returns true if Records before the steps of a zone are kept or sent. A nil zone is unknown.
+func (com *Committer) keepsStates(z *v1alpha1.Zone) bool {
+	return z == nil || com.Committed != nil || history.RetentionOf(z, com.Retention) > 0
+}
+
+// packStates packs Records outside the queue, where other writes would wait.
+func (com *Committer) packStates(zone string, groups ...*group) {
+	if zone != "" {
+		com.mem.Mu.Lock()
+		z := com.queueAt(zone).Object
+		com.mem.Mu.Unlock()
+		if !com.keepsStates(z) {
+			return
+		}
+	}
+	for _, g := range groups {
+		for _, m := range g.members {
+			if m.Before != nil && m.Before.Status.ZoneRef != nil {
+				m.state, _ = history.Pack(m.Before, &m.Before.Spec, history.MaxState) // addStates tries again, and logs
+			}
+		}
+	}
+}
+
+// addStates adds the changed Records, as before a group's step, to the batch. A Record that cannot be packed is
+// omitted.
 func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 	if step == nil {
 		return
@@ -72,7 +98,11 @@ func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 			!m.plan.Zone.Step.Record.Was {
 			continue
 		}
-		if m.state.Text == nil {
+		// The first write of a batch without a zone has another Base, or none.
+		if z := b.Base; z != nil && string(z.UID) == m.plan.Zone.Zone.UID && !b.com.keepsStates(z) {
+			return
+		}
+		if m.state.Text == nil || m.state.Counts > left {
 			var err error
 			if m.state, err = history.Pack(m.Before, &m.Before.Spec, min(left, history.MaxState)); err != nil {
 				klog.FromContext(ctx).Error(err, "The history lacks a Record's state", "record", klog.KObj(m.Before))
@@ -117,7 +147,7 @@ func (b *batch) listStates() map[uint64]map[string]json.RawMessage {
 	return out
 }
 
-// removalOf returns the end of a zone. The state of a deleted object is kept.
+// removalOf describes the end of a zone for the journal. For a deleted Zone it includes the spec.
 func (b *batch) removalOf(z *law.Zone, deleted bool) *content.Removal {
 	w := b.writing[0]
 	x := &content.Removal{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, FQDN: z.FQDN(), Serial: z.Serial,

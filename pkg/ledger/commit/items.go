@@ -56,7 +56,7 @@ var (
 	ErrElsewhere = errors.New("another server carries the cascade out")
 )
 
-// Refresh reads the item again after a lost race. It returns ErrThrough or ErrElsewhere if this server must not
+// Refresh reads the outbox item again after a lost race. It returns ErrThrough or ErrElsewhere if this server must not
 // continue.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))

@@ -80,8 +80,8 @@ func (com *Committer) releaseAll(w *Write) {
 	w.Locks = nil
 }
 
-// Release releases locks; at a zone to which another server writes, too, only after queue.yield, so that the other can
-// commit.
+// Release releases locks. If another server writes to the zone, too, the lock is released only after queue.yield, so
+// that the other server can commit.
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()
@@ -154,8 +154,9 @@ func (com *Committer) isContended(h *queue) bool {
 	return time.Since(h.met) < contention
 }
 
-// For the time contention after a conflict with another server at a zone, or its request (askFor), this server leaves
-// the zone to the other for yieldTrips round trips after each commit. Each request adds a trip, up to maxYield.
+// After a conflict with another server at a zone, or a request of that server (askFor), this server pauses for
+// yieldTrips round trips after each commit there, during the time contention. Each request adds a round trip, up to
+// maxYield.
 const (
 	contention = time.Second
 	yieldTrips = 2

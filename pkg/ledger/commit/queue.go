@@ -152,8 +152,9 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 }
 
 const (
-	// SlowCommit is the commit latency from which the queue pauses after a batch of largeBatch or more, up to maxPause,
-	// for the next writes of its callers. Otherwise half of them would miss the transaction.
+	// SlowCommit is the commit latency from which the queue pauses after a batch of largeBatch groups or more. It
+	// waits, up to maxPause, for the next writes of the batch's callers: otherwise half of these would miss the
+	// transaction.
 	SlowCommit = 4 * time.Millisecond
 	largeBatch = 4
 	maxPause   = 10 * time.Millisecond

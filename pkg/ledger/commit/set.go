@@ -23,7 +23,7 @@ import (
 
 func (t *Set) newGroup() *group {
 	g := &group{set: t, answer: make(chan Answer, 1)}
-	// A new DHCP lease usually has a new name, so creations are decided on guesses.
+	// A new DHCP lease usually has a new name, so creations are decided on guesses: the name is assumed absent, unread.
 	guess := len(t.Writes)+len(t.Requires) <= maxGuessed &&
 		!slices.ContainsFunc(t.Writes, func(w *SetWrite) bool { return w.Before != nil })
 	hint := ""
@@ -130,8 +130,8 @@ func (t *Set) thatIs() string {
 
 const noZone = "no zone adopts it, and a change set has Records of one zone: write it by itself, or create the zone first"
 
-// refuseOtherZone refuses a write outside the set's zone. lock is the anchor write's zone, if its hint was another:
-// that zone must be locked first.
+// refuseOtherZone refuses a write outside the set's zone. If the anchor write's zone is not the hint, lock is the key
+// of that zone, which must be locked first.
 func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refusal error) {
 	at, p := field.NewPath("spec", "domainName"), m.plan
 	switch {

@@ -32,11 +32,26 @@ func (s *spans) endWait() {
 	}
 }
 
-func (s *spans) traceparent() string {
-	if !s.isRecorded() {
-		return ""
+// traceparent returns that of the request, or else of the cascade, whose steps have no spans, since they may be 40,000.
+func (g *group) traceparent() string {
+	if g.isRecorded() {
+		return traces.Parent(g.commit)
 	}
-	return traces.Parent(s.commit)
+	if item := g.firstWrite().OutboxItem; item != nil {
+		return item.Trace
+	}
+	return ""
+}
+
+// traceWork returns the work with the traceparent of the group that causes or extends it.
+func (g *group) traceWork(work *law.Work) *law.Work {
+	parent := g.traceparent()
+	if parent == "" {
+		return work
+	}
+	traced := *work
+	traced.Trace = parent
+	return &traced
 }
 
 // causeOf returns ctx with the span of the first recorded group: ctx may be an earlier caller's.
@@ -50,7 +65,7 @@ func causeOf(ctx context.Context, groups []*group) context.Context {
 	return traces.Within(ctx, cause)
 }
 
-// startBatch starts a child of the first recorded group, with a link to each. The others get a link to the span.
+// startBatch starts a span below the first recorded group's, and links it with the span of each recorded group.
 func (b *batch) startBatch(ctx context.Context) (context.Context, trace.Span) {
 	b.span = traces.None
 	for _, g := range b.groups {
@@ -74,7 +89,7 @@ func (b *batch) startBatch(ctx context.Context) (context.Context, trace.Span) {
 	return ctx, b.span
 }
 
-// startTransaction does the same for the batches of a transaction: b, and those in others.
+// startTransaction does the same for the batches of a transaction: b, and the batches in others.
 func (b *batch) startTransaction(ctx context.Context, others []*parked) (context.Context, trace.Span) {
 	span := traces.None
 	join := func(of *batch) {
@@ -95,7 +110,7 @@ func (b *batch) startTransaction(ctx context.Context, others []*parked) (context
 	return ctx, span
 }
 
-// endTransaction adds the size and the outcome.
+// endTransaction ends the span, with the transaction's size and outcome.
 func (o *outcome) endTransaction(span trace.Span, compares, puts int) {
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Int("kubizone.compares", compares), attribute.Int("kubizone.puts", puts),

@@ -22,7 +22,7 @@ import (
 // is decided again and commits alone.
 
 const (
-	// places is the number of shared transactions in flight while etcd commits without delay. Each placeEach of commit
+	// places is the limit of shared transactions in flight while etcd commits without delay. Each placeEach of commit
 	// latency adds a place.
 	places    = 2
 	placeEach = time.Millisecond
@@ -71,7 +71,8 @@ func (b *batch) keepApart() {
 	}
 }
 
-// sendShared parks the batch, if all places are taken, until a sender takes it along.
+// sendShared sends the batch with all parked batches that fit. If all places are taken, the batch is parked until it
+// gets a place, or a sender takes it along.
 func (b *batch) sendShared(ctx context.Context) outcome {
 	g, p := &b.com.gate, &parked{b: b, turn: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {

@@ -150,8 +150,8 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 	return o
 }
 
-// payerOf returns the namespace charged for a queued write: Payer, or the namespace behind the cascade, or the
-// object's.
+// payerOf returns the namespace charged for a queued write: Payer, or the namespace whose write began the cascade, or
+// the object's.
 func (w *Write) payerOf() etcd.Payer {
 	if w.Payer != "" {
 		return etcd.Payer{Namespace: w.Payer, Weight: etcd.KeyOctets}

@@ -32,10 +32,10 @@ type Committer struct {
 	notify     func(*v1alpha1.Zone, []law.Notice) // Config.Notify
 	slowCommit time.Duration
 	latency    latencies
-	// Committed is called with the steps of a commit, and the states before them by step and uid; nil for none. It must
-	// not block.
+	// Committed is called with the steps of a commit, and the changed Records as before each step, by the step's number
+	// and their uid; nil for no call. It must not block.
 	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	// Retention is that of zones without historyRetention.
+	// Retention applies to zones without historyRetention.
 	Retention time.Duration
 	Clients   atomic.Int64 // time of the last client write of content, in Unix nanoseconds
 	Usage     usage
@@ -117,7 +117,7 @@ type draft struct {
 	states  []stateBefore
 }
 
-// stateBefore is a Record before a step of the batch.
+// stateBefore is a Record as before a step of the batch.
 type stateBefore struct {
 	namespace string
 	history.BeforeStep
@@ -227,7 +227,8 @@ func (t *latencies) note(trip time.Duration) {
 	t.n++
 }
 
-// Longer latencies than the shortest include CPU time, which pauses of the queue do not reduce. 0 means unknown.
+// least returns the shortest of the last latencies, 0 if unknown. Longer latencies include CPU time, which pauses of
+// the queue do not reduce.
 func (t *latencies) least() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -246,6 +247,8 @@ type usage struct {
 type Item struct {
 	Work law.Work
 	Mod  int64
+	// Trace is the traceparent of the cascade's recorded span, or "".
+	Trace string
 }
 
 // FreedName is a name at which a client removed a value, and its base name (S4.7).
@@ -255,5 +258,5 @@ type FreedName struct {
 	Apex       bool
 }
 
-// maxFreed bounds the channel of freed names. Records at a dropped name wait for the next round.
+// maxFreed bounds the channel of freed names. Records that wait at a dropped name are tried in the next round.
 const maxFreed = 256

@@ -47,7 +47,7 @@ type Write struct {
 	Before *v1alpha1.Record
 	// OutboxItem is the outbox item behind the write; nil for a client's write.
 	OutboxItem *Item
-	// Payer is the charged namespace; "" as in payerOf.
+	// Payer is the charged namespace; "" leaves the choice to payerOf.
 	Payer string
 	// Hint is the key of the zone that probably changes; "" if unknown.
 	Hint string
@@ -59,7 +59,7 @@ type Write struct {
 	Plan  *law.Plan
 }
 
-// WriteOf returns a write of an object at its revision; 0 for a creation.
+// WriteOf returns a write of an object whose revision is expected; 0 for a creation.
 func (com *Committer) WriteOf(resource string, o metav1.Object, expected int64) *Write {
 	return &Write{Expected: expected, Object: Object{Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName(),
 		Key: com.mem.Layout.Object(resource, o.GetNamespace(), o.GetName()),
@@ -85,15 +85,16 @@ type Set struct {
 
 	// Run sets the rest. Unmet is the refusal of a requirement, or nil.
 	Unmet error
-	// PendingCuts must be counted without the set's locks: a write of a child and its parent takes the parent's lock
-	// first.
+	// PendingCuts must be counted without the set's locks: counting waits for the parent's lock, which a write of both
+	// zones may have while it waits for the child's.
 	PendingCuts []law.PendingCut
 	// Sent is true if the set may be written.
 	Sent bool
 
 	// anchor is the write whose zone becomes the set's.
 	anchor *SetWrite
-	// Each decision resets the rest. opening is the zone before the set, change its change; both may be nil.
+	// Each decision resets the rest. opening is the zone before the set, and change the set's change of it; both may be
+	// nil.
 	opening  *law.Zone
 	change   *law.ZoneChange
 	required *member
@@ -103,7 +104,8 @@ type SetWrite struct {
 	Ctx      context.Context
 	Index    int
 	Expected int64
-	// Before is nil for a creation, After for a deletion. Hint is as in Write. Unread is the reason for a missing Ask.
+	// Before is nil for a creation, After for a deletion. Hint is as in Write. Unread is the error that left Ask
+	// incomplete.
 	Before, After *v1alpha1.Record
 	Origin        content.Origin
 	Ask           records.RecordAsk
@@ -161,7 +163,7 @@ type member struct {
 	plan    *law.Plan
 	refusal error
 	op      clientv3.Op
-	// state is Before, packed; zero until a plan needs it.
+	// state is Before, packed; zero if unpacked.
 	state history.Packed
 	// moved is true if the object has changed since the caller read it.
 	out   Outcome
@@ -191,7 +193,7 @@ func (g *group) renew() *group {
 	next := &group{set: g.set, order: g.order, insists: g.insists, strange: g.strange, answer: make(chan Answer, 1),
 		spans: spans{commit: g.commit}}
 	for _, m := range g.members {
-		next.members = append(next.members, &member{Write: m.Write, setWrite: m.setWrite, flat: m.flat})
+		next.members = append(next.members, &member{Write: m.Write, setWrite: m.setWrite, flat: m.flat, state: m.state})
 	}
 	return next
 }
@@ -204,8 +206,8 @@ func (g *group) goesAlone() bool {
 	return g.alone || g.set != nil && len(g.members) > maxJoined || g.firstWrite().Resource != "records" || g.firstWrite().Keep
 }
 
-// A small group is first decided on guesses. Each guess costs a compare, while the zone's revision covers facts that
-// were read.
+// isSmall reports whether the group is first decided on guesses. Each guess costs a compare, while the zone's revision
+// covers facts that were read.
 func (g *group) isSmall() bool {
 	return g.set == nil || len(g.members)+len(g.set.Requires) <= maxGuessed
 }

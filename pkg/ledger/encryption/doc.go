@@ -11,7 +11,7 @@
 //     ciphertexts.
 //  2. An undecryptable value is an error naming the key. So is a plaintext value, unless the store was created without
 //     encryption.
-//  3. Everything else is as without encryption.
+//  3. Everything else behaves as without encryption.
 //
 // Keys of etcd remain visible, and so the names of zones, records, views and namespaces, lengths of values, and keys
 // that change together.

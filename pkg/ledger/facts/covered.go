@@ -36,6 +36,7 @@ func (s *Session) CheckCovered(ctx context.Context) {
 		}
 	}
 	fresh := mem.Session(false)
+	fresh.Over = s.Over
 	if len(keys) == 0 || fresh.Read(ctx, keys) != nil {
 		return
 	}

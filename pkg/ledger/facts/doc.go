@@ -9,7 +9,8 @@
 //
 //  1. Stale memory does no harm: every fact of a decision is compared in its transaction (I5), so a stale fact costs a
 //     round trip.
-//  2. The facts of a zone are cached at the revision of its Zone object, and dropped when the revision changes.
+//  2. The facts of a zone are cached at the revision of its Zone object. A write of this server moves them to the new
+//     revision, and a write of another server drops them.
 //  3. The cached zones, and the facts of each, are bounded in number. A zone's facts are dropped a minute after the
 //     last was added.
 //

@@ -31,7 +31,7 @@ const (
 	narrowOps = 120
 )
 
-// Narrow lowers Ops after etcd refused a transaction of so many operations, and returns false if Ops was as low.
+// Narrow lowers Ops after etcd refused a transaction of so many operations. It returns false if Ops was already as low.
 func (mem *Memory) Narrow(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
@@ -100,7 +100,7 @@ type Memory struct {
 	Mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
 	heads map[string]*Head // by key of the Zone
-	// unsettled has the zones changed by cascades, stopped those held by mass deletions (S7.5).
+	// unsettled has the zones with a cascade in progress, stopped the zones held by mass deletions (S7.5).
 	unsettled map[law.Key]*law.Holding
 	stopped   map[law.Key]bool
 	byUID     map[string]*Head
@@ -386,7 +386,8 @@ func (h *Head) Note(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// Forget drops the facts of zones without a new fact since a time, or a client of many zones would fill the memory.
+// Forget drops the facts of zones without a new fact since a time. Otherwise a client of many zones would fill the
+// memory.
 func (mem *Memory) Forget(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

@@ -40,7 +40,7 @@ type Session struct {
 	Seen *law.Seen
 	// Single has the revisions of single keys that no zone's revision proves.
 	Single []proof
-	// proven indexes Single beyond law.FewKeys proofs.
+	// proven has the index of each proof in Single, if there are more than law.FewKeys.
 	proven map[law.Key]int
 	// ranges has the revisions of range reads. A later write in a range fails the compare.
 	ranges []proof
@@ -54,6 +54,14 @@ type Session struct {
 	Depth int
 	// Over has the changes of earlier decisions in the transaction, or nil.
 	Over *Overlay
+	// If Empty is not nil, Read puts the emptiness of ranges there, instead of their facts.
+	Empty map[law.Key]Emptiness
+}
+
+// Emptiness reports whether a range is empty. mod is the zone's revision that proves this, or 0.
+type Emptiness struct {
+	empty bool
+	mod   int64
 }
 
 // Overlay is a zone with its facts after earlier writes of the same transaction.
@@ -66,6 +74,8 @@ type Overlay struct {
 	Puts  etcd.Puts // outside the zone's keys
 	// Read caches facts under keys that belong to no zone. They may be stale, as each write compares the facts in use.
 	Read map[law.Key]Read
+	// Empty has the ranges read for all groups together.
+	Empty map[law.Key]Emptiness
 }
 
 // StandAt sets the stored Zone on which the overlay is based.
@@ -270,6 +280,10 @@ func (s *Session) lookUp(k law.Key) bool {
 		}
 		s.Seen.Put(k, &law.Awaited{Any: true})
 	case layout.IsRange(k):
+		if b := s.Over; b != nil && b.Empty[k].empty {
+			mod := b.Empty[k].mod
+			return (mod == 0 || mod == b.Mod && s.Zone(b.Key) != nil) && s.seeEmpty(k, mod > 0)
+		}
 		return (s.Guess || s.guessesAbsent(k)) && s.guessEmpty(k)
 	case k.Kind == law.KindHolding:
 		if mem.doubt[k] || k.Name.NumLabels() > s.Depth {
@@ -352,13 +366,30 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	if k.Kind == law.KindOwnersBelow && len(s.listWrittenBelow(k)) > 0 {
 		return false
 	}
+	return s.seeEmpty(k, false)
+}
+
+// seeEmpty puts the fact of a range without stored keys. Unless the zone's revision covers the fact, the transaction
+// compares the range.
+func (s *Session) seeEmpty(k law.Key, covered bool) bool {
 	nothing, err := s.decodeRange(k, nil)
 	if err != nil {
 		return false
 	}
-	s.Seen.Put(k, nothing)
-	s.ranges = append(s.ranges, proof{Key: k})
+	if s.Seen.Put(k, nothing); !covered {
+		s.ranges = append(s.ranges, proof{Key: k})
+	}
 	return true
+}
+
+// readsTogether reports whether a range can be read together with those of other groups: it is unread or empty. At most
+// two keys of a range are read then, so that large ranges do not add up.
+func (s *Session) readsTogether(k law.Key) bool {
+	if s.Over == nil || k.Kind != law.KindZonesBelow && k.Kind != law.KindOwnersBelow {
+		return false
+	}
+	e, read := s.Over.Empty[k]
+	return !read || e.empty
 }
 
 func (s *Session) decodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
@@ -391,9 +422,8 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	if s.Over == nil {
 		return nil
 	}
-	prefix := s.mem.Layout.Key(k)
 	for at := range s.Over.Facts {
-		if at.Kind == law.KindOwner && at.Owner != k.Owner && strings.HasPrefix(s.mem.Layout.Key(at), prefix) {
+		if at.Kind == law.KindOwner && at.Zone == k.Zone && at.Owner != k.Owner && k.Owner.Encloses(at.Owner) {
 			written = append(written, at.Owner)
 		}
 	}
@@ -408,7 +438,8 @@ func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	defer s.mem.Mu.Unlock()
 	for _, k := range need {
 		_, known := s.Seen.Get(k)
-		if known || layout.IsRange(k) && !s.guessesAbsent(k) || k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth {
+		if known || layout.IsRange(k) && !s.guessesAbsent(k) && !s.readsTogether(k) ||
+			k.Kind == law.KindHolding && k.Name.NumLabels() > s.Depth {
 			return nil, false
 		}
 		if !s.lookUp(k) {
@@ -495,7 +526,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	mem := s.mem
 	var ops []clientv3.Op
 	for _, k := range keys {
-		ops = append(ops, mem.getOperation(k))
+		ops = append(ops, s.getOperation(k))
 	}
 	zones := s.headsOf(keys)
 	for _, z := range zones {
@@ -558,6 +589,13 @@ func (s *Session) ReadOf(k law.Key) (Read, bool) {
 func (s *Session) takeAnswer(ctx context.Context, k law.Key, r *etcdserverpb.ResponseOp, rev, covered int64) error {
 	mem := s.mem
 	kvs := r.GetResponseRange().Kvs
+	if layout.IsRange(k) && s.Empty != nil {
+		if k.Kind == law.KindOwnersBelow && covered > 0 && len(kvs) > 0 && string(kvs[0].Key) == mem.Layout.Key(k) {
+			kvs = kvs[1:] // the name itself
+		}
+		s.Empty[k] = Emptiness{len(kvs) == 0, covered}
+		return nil
+	}
 	if layout.IsRange(k) {
 		v, err := s.decodeRange(k, kvs)
 		if err != nil {
@@ -620,12 +658,15 @@ func (s *Session) headsOf(keys []law.Key) []*Head {
 	return out
 }
 
-func (mem *Memory) getOperation(k law.Key) clientv3.Op {
-	key := mem.Layout.Key(k)
-	if layout.IsRange(k) {
-		return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(layout.MostKeys(k)))
+func (s *Session) getOperation(k law.Key) clientv3.Op {
+	key := s.mem.Layout.Key(k)
+	switch {
+	case !layout.IsRange(k):
+		return clientv3.OpGet(key)
+	case s.Empty != nil:
+		return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(2), clientv3.WithKeysOnly())
 	}
-	return clientv3.OpGet(key)
+	return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(layout.MostKeys(k)))
 }
 
 // Reload sets a head to its zone as read at revision rev; kv is nil if absent. A newer head stays, so that a slow read

@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger"
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 	"kubi.zone/kubizone/pkg/ledger/history"
-	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/pkg/ledger/journal"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )

@@ -9,8 +9,8 @@
 //  1. A check only reads.
 //  2. All reads are at the same revision, so writers need not stop.
 //  3. Values determined by the objects are recomputed from the text of the semantics, independently of the ledger and
-//     the law. Other values (a record's admission, a cascade's begin) are compared with their surroundings. The law
-//     only decides whether a zone would adopt a waiting object.
+//     the law. Other values (a record's admission, a cascade's begin) are compared with related values. The law is
+//     asked only whether a zone would adopt a waiting object.
 //  4. A difference that pending work will remove is listed as Pending, never as Damage. A difference explained by
 //     former rules is a note.
 //  5. A check needs a few hundred octets of memory for each record. Objects, keys and journals are read in pages.

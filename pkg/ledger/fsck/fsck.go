@@ -40,14 +40,14 @@ type Config struct {
 	Revision int64
 }
 
-// Rule is the broken invariant (I1 to I5 of package ledger) or rule of docs/semantics.md (S6.7).
+// Rule is the broken invariant (I1 to I5 of package ledger) or rule of docs/semantics.md, for example S6.7.
 type Rule string
 
 // Finding is a difference between the store and its recomputation.
 type Finding struct {
 	Key  string
 	Rule Rule
-	// Have is the stored value, and Want the value by the objects, or descriptions.
+	// Have is the stored value, and Want the value that follows from the objects. Each may be a description.
 	Have, Want string
 }
 

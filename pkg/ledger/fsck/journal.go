@@ -287,8 +287,8 @@ type segmentRange struct {
 	key         string
 }
 
-// historyCheck compares segments with archives and shares. Steps are in one place: a segment ends where its zone's
-// archive does, or before, and the states before later steps are in before/.
+// historyCheck compares segments with archives and shares. A step is either archived or not: no segment goes beyond the
+// end of its zone's archive, and before/ has only the Records before later steps.
 type historyCheck struct {
 	*check
 	archives map[string]*archive
@@ -316,8 +316,9 @@ func (h *historyCheck) readArchived() error {
 		case uid == layout.RemovedZones || uid == layout.RemovedFQDNs:
 			var of history.Header
 			if h.parseValue(key, kv, &of) {
-				h.require(key == h.layout.ArchivedName(of.Namespace, of.Name) || key == h.layout.ArchivedFQDN(of.FQDN, of.Namespace, of.View),
-					key, "S7.13", fmt.Sprintf("zone %s/%s, %s", of.Namespace, of.Name, of.FQDN), "the zone of this key")
+				h.require(key == h.layout.ArchivedName(of.Namespace, of.Name) ||
+					key == h.layout.ArchivedFQDN(of.FQDN, of.Namespace, of.View), key, "S7.13",
+					fmt.Sprintf("zone %s/%s, %s", of.Namespace, of.Name, of.FQDN), "the zone of this key")
 			}
 			return
 		case strings.HasPrefix(ns, layout.LeftDelegations):

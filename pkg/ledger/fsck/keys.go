@@ -148,8 +148,8 @@ func (c *check) checkOrphans() error {
 	return err
 }
 
-// checkWaiting asks the law whether a zone would adopt waiting objects in the next round (S2.7). An object may wait too
-// long without damage, as nothing wrong is served.
+// checkWaiting asks the law whether a zone would adopt waiting objects in the next round (S2.7). An object that waits
+// too long is no damage, as nothing wrong is served.
 func (c *check) checkWaiting() error {
 	for _, r := range c.records {
 		if r.adopted == nil && c.ctx.Err() == nil {

@@ -23,7 +23,7 @@ import (
 type model struct {
 	zones       map[string]*zone // by uid, also pending
 	objects     map[law.Ref]*zone
-	names       map[place]*zone // established zones
+	names       map[place]*zone // zones with a name, so not pending
 	below       []place         // sorted by view and key
 	works       map[string]*law.Work
 	purging     map[string]bool // uids
@@ -48,7 +48,7 @@ func newModel() model {
 		cuts: map[edge]*law.CountedCut{}}
 }
 
-// unread has the unreadable zones. Their keys are no damage, or an operator might delete them.
+// unread has the unreadable zones. Their keys are not reported as damage, or an operator might delete them.
 type unread struct {
 	named  map[law.Ref]string // their keys
 	uids   map[string]string  // their keys, if another key or object has the uid

@@ -96,7 +96,7 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 	return given
 }
 
-// proves has types for proofs: a rule that lists no others reserves no name (S4.21).
+// proves has types for proofs: a rule that lists only such types reserves no name (S4.21).
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
 // namesOf returns the names that a rule gives literally to its namespaces (S4.20).

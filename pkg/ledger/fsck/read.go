@@ -200,7 +200,8 @@ func (c *check) readCuts() error {
 	})
 }
 
-// existingZone returns a key's established zone, or nil. A missing zone is damage, unless a work purges its keys.
+// existingZone returns a key's zone, or nil if pending or missing. A missing zone is damage, unless a work purges its
+// keys.
 func (c *check) existingZone(key, uid string) *zone {
 	z := c.zones[uid]
 	if z != nil && !z.Pending {

@@ -36,8 +36,11 @@ type Archive struct {
 	Now   func() time.Time
 	Fault func(point string)
 
-	level  atomic.Int64
-	recent recent
+	level atomic.Int64
+	// added counts the octets archived since the level was set, and levelled is the time of that, in Unix seconds.
+	added, levelled atomic.Int64
+	levelling       sync.Mutex
+	recent          recent
 }
 
 const (
@@ -342,7 +345,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 	}
 	key := a.Layout.Archived(p.of.Zone)
 	cmps = append(slices.Clone(cmps), etcd.RevisionIs(key, p.mod))
-	ops, values := []clientv3.Op{etcd.OpPut(key, layout.Encode(&next))}, map[int]any{0: next}
+	ops, values, octets := []clientv3.Op{etcd.OpPut(key, layout.Encode(&next))}, map[int]any{0: next}, 0
 	for ns, lines := range p.steps {
 		if p.states[ns] {
 			ops = append(ops, clientv3.OpDelete(a.Layout.BeforeOf(ns, p.of.Zone),
@@ -368,6 +371,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 			share.Whole = max(share.Whole, last.at+1)
 		}
 		if cmps = append(cmps, etcd.RevisionIs(a.Layout.Share(ns), mod)); fits && value != nil {
+			octets += len(at) + len(value)
 			share.Octets += int64(len(at) + len(value))
 			ops = append(ops, etcd.OpPut(at, value), etcd.OpPut(a.Layout.ArchivedFor(p.of.Zone, ns), []byte("{}")))
 		}
@@ -388,46 +392,34 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 			a.recent.note(string(op.KeyBytes()), v, etcd.VersionAt(r, i))
 		}
 	}
+	a.keepLevel(ctx, int64(octets))
 	return true, nil
 }
 
-// recent caches the last values written by this process, with their revisions. Each transaction compares the revisions
-// of its values, so an outdated value only fails a transaction.
-type recent struct {
-	mu sync.Mutex
-	of map[string]written
-}
-
-type written struct {
-	value any
-	mod   int64
-}
-
-const maxRecent = 4096
-
-func findRecent[T any](c *recent, key string) (v T, mod int64, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	w, ok := c.of[key]
-	if ok {
-		v, mod = w.value.(T), w.mod
+// FindRemoved returns the header of the last removed zone of an object's name, or nil, and the time of the removal in
+// Unix seconds.
+func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (of *Header, gone int64, err error) {
+	r, err := a.Client.Get(ctx, a.Layout.ArchivedName(namespace, object))
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, 0, err
 	}
-	return v, mod, ok
+	return a.readRemoved(ctx, r.Kvs[0])
 }
 
-func (c *recent) note(key string, value any, mod int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.of == nil || len(c.of) >= maxRecent {
-		c.of = map[string]written{}
+// FindRemovedFQDN is FindRemoved for a DNS name. "" searches all namespaces.
+func (a *Archive) FindRemovedFQDN(ctx context.Context, namespace, fqdn string) (of *Header, gone int64, err error) {
+	r, err := a.Client.Get(ctx, a.Layout.ArchivedFQDNs(fqdn, namespace), clientv3.WithPrefix(), clientv3.WithLimit(maxRemoved))
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, 0, err
 	}
-	c.of[key] = written{value, mod}
+	return a.readRemoved(ctx, slices.MaxFunc(r.Kvs, func(x, y *mvccpb.KeyValue) int { return cmp.Compare(x.ModRevision, y.ModRevision) }))
 }
 
-func (c *recent) forget(ops []clientv3.Op) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range ops {
-		delete(c.of, string(ops[i].KeyBytes()))
+func (a *Archive) readRemoved(ctx context.Context, kv *mvccpb.KeyValue) (of *Header, gone int64, err error) {
+	of = &Header{}
+	if err := layout.Decode(kv.Value, of); err != nil {
+		return nil, 0, layout.Unreadable(string(kv.Key), err)
 	}
+	archived, _, err := a.readArchived(ctx, of.Zone, 0)
+	return of, archived.Gone, err
 }

@@ -46,6 +46,8 @@ type Ask struct {
 	Limit int
 	// Since ends the answer at an item that is too old.
 	Since func(*Item) bool
+	// NotBefore is the time, in Unix seconds, of the first item, and at least Whole.
+	NotBefore int64
 }
 
 // OfZone returns the steps of a zone. exists is false for a zone without a name now.
@@ -338,7 +340,7 @@ func (a *Archive) OfNamespace(ctx context.Context, namespace string, zones []str
 	if len(r.Kvs) > 0 && layout.Decode(r.Kvs[0].Value, &share) == nil {
 		out.Whole = share.Whole
 	}
-	before := layout.SegmentKey{Time: 1 << 40}
+	before := layout.SegmentKey{Time: maxTime}
 	inTime := func(x *Item) bool { return ask.Since == nil || ask.Since(x) }
 	octets := 0
 	if ask.From == "" {
@@ -351,20 +353,25 @@ func (a *Archive) OfNamespace(ctx context.Context, namespace string, zones []str
 	} else if before, err = parsePlace(ask.From); err != nil {
 		return nil, err
 	}
-	keys, err := a.listSegments(ctx, namespace, rev, func(k layout.SegmentKey) bool {
-		return cmp.Or(cmp.Compare(k.Time, before.Time), cmp.Compare(k.Zone, before.Zone), cmp.Compare(k.Last, before.Last)) < 0
-	})
+	before.Namespace = namespace
+	older, err := a.descendFrom(ctx, before, rev)
 	if err != nil {
 		return nil, err
 	}
-	read := 0
-	for _, k := range slices.Backward(keys) {
-		if read++; len(out.Items) >= ask.Limit || octets > maxAnswer || read > segmentsAtOnce {
+	for read := 1; ; read++ {
+		k, err := older.nextKey(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if k == nil {
+			break
+		}
+		if len(out.Items) >= ask.Limit || octets > maxAnswer || read > segmentsAtOnce {
 			out.Next = formatPlace(before)
 			break
 		}
-		before = k
-		items, err := a.readSegment(ctx, k, out, rev)
+		before = *k
+		items, err := a.readSegment(ctx, *k, out, rev)
 		if err != nil {
 			return nil, err
 		}
@@ -439,6 +446,9 @@ func (a *Archive) recentOf(ctx context.Context, namespace string, zones []string
 	return nil
 }
 
+// maxTime is beyond the times of segments, which have ten hexadecimal digits.
+const maxTime = 1<<40 - 1
+
 // A place in a zone's answer is a number, in a namespace's a segment.
 func formatNumber(n uint64) string { return strconv.FormatUint(n, 36) }
 
@@ -465,7 +475,7 @@ func parsePlace(text string) (k layout.SegmentKey, err error) {
 	}
 	at, err := strconv.ParseInt(parts[0], 16, 64)
 	last, err2 := strconv.ParseUint(parts[2], 16, 64)
-	if err != nil || err2 != nil {
+	if err != nil || err2 != nil || at < 0 || at > maxTime {
 		return k, ErrPlace
 	}
 	return layout.SegmentKey{Time: at, Zone: parts[1], Last: last}, nil

@@ -4,7 +4,6 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -42,7 +41,7 @@ type Left struct {
 }
 
 // LeftOp returns the put of a Delegation that leaves a zone. at is the number of Delegations then in the zone, -1 for a
-// removed zone: so a zone keeps at most as many as it had at once.
+// removed zone: so a zone keeps at most as many as were there at once.
 func (a *Archive) LeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
 	packed, err := Pack(o, spec, maxZoneState)
 	if err != nil {
@@ -107,37 +106,4 @@ func (a *Archive) nameOps(of *Header) []clientv3.Op {
 	value := layout.Encode(of)
 	return []clientv3.Op{etcd.OpPut(a.Layout.ArchivedName(of.Namespace, of.Name), value),
 		etcd.OpPut(a.Layout.ArchivedFQDN(of.FQDN, of.Namespace, of.View), value)}
-}
-
-// FindRemoved returns the header of the last removed zone of an object's name, or nil.
-func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (*Header, error) {
-	key := a.Layout.ArchivedName(namespace, object)
-	r, err := a.Client.Get(ctx, key)
-	if err != nil || len(r.Kvs) == 0 {
-		return nil, err
-	}
-	of := &Header{}
-	if err := layout.Decode(r.Kvs[0].Value, of); err != nil {
-		return nil, layout.Unreadable(key, err)
-	}
-	return of, nil
-}
-
-// FindRemovedFQDN returns the header of the last removed zone of a DNS name, or nil. "" searches all namespaces.
-func (a *Archive) FindRemovedFQDN(ctx context.Context, namespace, fqdn string) (*Header, error) {
-	r, err := a.Client.Get(ctx, a.Layout.ArchivedFQDNs(fqdn, namespace), clientv3.WithPrefix(), clientv3.WithLimit(maxRemoved))
-	if err != nil {
-		return nil, err
-	}
-	newest := slices.MaxFunc(append(r.Kvs, &mvccpb.KeyValue{}), func(x, y *mvccpb.KeyValue) int {
-		return cmp.Compare(x.ModRevision, y.ModRevision)
-	})
-	if newest.ModRevision == 0 {
-		return nil, nil
-	}
-	of := &Header{}
-	if err := layout.Decode(newest.Value, of); err != nil {
-		return nil, layout.Unreadable(string(newest.Key), err)
-	}
-	return of, nil
 }

@@ -5,9 +5,14 @@ package history
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
+	"sync"
 
+	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger/etcd"
@@ -76,6 +81,58 @@ func levelOf(octets []int64, most int64) int64 {
 		left -= o
 	}
 	return 0
+}
+
+const (
+	// The level is set anew after ofLevel-th parts of the history, or levelEvery seconds of archiving, by this process.
+	ofLevel    = 8
+	levelEvery = 30
+)
+
+// keepLevel counts archived octets, and sets the level if it is due.
+func (a *Archive) keepLevel(ctx context.Context, octets int64) {
+	if a.added.Add(octets) < a.all()/ofLevel && a.Now().Unix() < a.levelled.Load()+levelEvery || !a.levelling.TryLock() {
+		return
+	}
+	defer a.levelling.Unlock()
+	if err := a.setLevel(ctx); err != nil && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(err, "The level of the history's shares is not known; it is tried again")
+	}
+}
+
+// setLevel sets the level of the shares, and has namespaces above it give way.
+func (a *Archive) setLevel(ctx context.Context) error {
+	a.added.Store(0)
+	a.levelled.Store(a.Now().Unix())
+	shares, err := a.readShares(ctx)
+	if err != nil {
+		return err
+	}
+	a.level.Store(levelOf(slices.Collect(maps.Values(shares)), a.all()))
+	for ns, octets := range shares {
+		if octets <= a.each() {
+			continue
+		}
+		if _, _, _, err := a.makeRoom(ctx, ns, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readShares returns the octets of each namespace. Damaged shares are missing.
+func (a *Archive) readShares(ctx context.Context) (map[string]int64, error) {
+	shares, room := map[string]int64{}, a.Layout.Room("shares")
+	_, err := etcd.Scan(ctx, a.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
+		var s Share
+		if err := layout.Decode(kv.Value, &s); err != nil {
+			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "A share of the history is damaged")
+		} else if ns := strings.TrimPrefix(string(kv.Key), room); ns != layout.EveryNamespace {
+			shares[ns] = s.Octets
+		}
+		return nil
+	})
+	return shares, err
 }
 
 // Began returns the begin of the store's history in Unix seconds: after an upgrade or a restore; 0 for
@@ -168,6 +225,7 @@ func (a *Archive) condenseOldest(ctx context.Context, namespace string, s Share,
 	ops = append(ops, etcd.OpPut(a.Layout.Share(namespace), layout.Encode(&s)))
 	a.Fault("condense-history")
 	_, err = a.Client.Txn(ctx).If(etcd.RevisionIs(a.Layout.Share(namespace), mod)).Then(ops...).Commit()
+	a.recent.forget(ops)
 	return err
 }
 
@@ -195,4 +253,45 @@ func stripSegment(value []byte) []byte {
 func bareStep(step *content.Step) content.Step {
 	return content.Step{N: step.N, From: step.From, Serial: step.Serial, Record: step.Record, Others: step.Others, By: step.By,
 		Origin: step.Origin, Time: step.Time}
+}
+
+// recent caches the last values written by this process, with their revisions. Each transaction compares the revisions
+// of its values, so an outdated value only fails a transaction.
+type recent struct {
+	mu sync.Mutex
+	of map[string]written
+}
+
+type written struct {
+	value any
+	mod   int64
+}
+
+const maxRecent = 4096
+
+func findRecent[T any](c *recent, key string) (v T, mod int64, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w, ok := c.of[key]
+	if ok {
+		v, mod = w.value.(T), w.mod
+	}
+	return v, mod, ok
+}
+
+func (c *recent) note(key string, value any, mod int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of == nil || len(c.of) >= maxRecent {
+		c.of = map[string]written{}
+	}
+	c.of[key] = written{value, mod}
+}
+
+func (c *recent) forget(ops []clientv3.Op) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range ops {
+		delete(c.of, string(ops[i].KeyBytes()))
+	}
 }

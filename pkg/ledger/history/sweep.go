@@ -10,57 +10,37 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Sweep removes segments beyond their zones' retention, and has namespaces above the level give way. retentions has the
-// retention in seconds of each zone that exists, by uid.
-func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64) error {
-	began := a.Now().Unix()
-	gone, err := a.sweepArchived(ctx, retentions)
+// Sweep removes segments beyond their zones' retention, and sets the level of the shares. retentions has the retention
+// in seconds of each zone that exists, by uid. If it is incomplete, the history of zones not in retentions stays.
+func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, complete bool) error {
+	began, gone := a.Now().Unix(), map[string]int64{}
+	if complete {
+		var err error
+		if gone, err = a.sweepArchived(ctx, retentions); err != nil {
+			return err
+		}
+	}
+	shares, err := a.readShares(ctx)
 	if err != nil {
 		return err
 	}
-	shares := map[string]Share{}
-	room := a.Layout.Room("shares")
-	if _, err := etcd.Scan(ctx, a.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
-		var s Share
-		ns := strings.TrimPrefix(string(kv.Key), room)
-		if err := layout.Decode(kv.Value, &s); err != nil {
-			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "A share of the history is damaged")
-			return nil
-		}
-		if ns != layout.EveryNamespace {
-			shares[ns] = s
-		}
-		return nil
-	}); err != nil {
-		return err
-	}
-	octets := make([]int64, 0, len(shares))
 	for ns := range shares {
-		left, err := a.expireSegments(ctx, ns, func(k layout.SegmentKey) bool {
+		if err := a.expireSegments(ctx, ns, func(k layout.SegmentKey) bool {
 			retention, exists := retentions[k.Zone]
 			if !exists {
 				retention = max(gone[k.Zone], newZone) // the zone may be newer than retentions
 			}
-			return k.Time < began-retention
-		})
-		if err != nil {
-			return err
-		}
-		octets = append(octets, left)
-	}
-	a.level.Store(levelOf(octets, a.all()))
-	for ns := range shares {
-		if _, _, _, err := a.makeRoom(ctx, ns, 0); err != nil {
+			return (exists || complete) && k.Time < began-retention
+		}); err != nil {
 			return err
 		}
 	}
-	return nil
+	return a.setLevel(ctx)
 }
 
 // newZone is the age in seconds up to which segments of an unknown zone stay.
@@ -134,27 +114,27 @@ func (a *Archive) sweepLeft(ctx context.Context, old []string) error {
 // expiredAtOnce is the number of segments or Delegations deleted in a transaction.
 const expiredAtOnce = 32
 
-// expireSegments deletes a namespace's old segments, raises Whole of their zones, and returns the octets left.
-func (a *Archive) expireSegments(ctx context.Context, namespace string, isOld func(layout.SegmentKey) bool) (int64, error) {
+// expireSegments deletes a namespace's old segments, and raises Whole of their zones.
+func (a *Archive) expireSegments(ctx context.Context, namespace string, isOld func(layout.SegmentKey) bool) error {
 	old, err := a.listSegments(ctx, namespace, 0, isOld)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	for {
+	for len(old) > 0 {
 		s, mod, err := a.readShare(ctx, namespace)
-		if err != nil || len(old) == 0 {
-			return s.Octets, err
+		if err != nil {
+			return err
 		}
 		some := old[:min(len(old), expiredAtOnce)]
 		cmps, ops, err := a.raiseWhole(ctx, some)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		for _, k := range some {
 			key := a.Layout.Segment(k)
 			r, err := a.Client.Get(ctx, key)
 			if err != nil {
-				return 0, err
+				return err
 			}
 			for _, kv := range r.Kvs {
 				octets := int64(len(kv.Key) + len(kv.Value))
@@ -170,12 +150,13 @@ func (a *Archive) expireSegments(ctx context.Context, namespace string, isOld fu
 		cmps = append(cmps, etcd.RevisionIs(key, mod))
 		r, err := a.Client.Txn(ctx).If(cmps...).Then(append(ops, etcd.OpPut(key, layout.Encode(&s)))...).Commit()
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if r.Succeeded {
 			old = old[len(some):]
 		}
 	}
+	return nil
 }
 
 // raiseWhole returns the puts of Archived of the segments' zones, whose steps are missing after them.

@@ -20,14 +20,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// An unsettled zone is delivered with an earlier content, in a mass deletion for days (S7.5). A starting server finds
-// the delivered content by undoing the steps since, but the journal is bounded. So the oldest of these steps are
+// Name servers have an earlier content of an unsettled zone, after a mass deletion for days (S7.5). A starting server
+// finds this delivered content by undoing the steps since, but the journal is bounded. So the oldest of these steps are
 // condensed into one before they are trimmed. The last included step stays in the journal, as the link to the next.
 //
 // The condensed step is stored in parts, valid only through their header. Writes compare the header's key: if two
 // servers condense at once, the second fails. All servers make the same parts up to the same step.
 
-// condensedPart is in estimated octets.
+// condensedPart bounds a part, in estimated octets.
 const condensedPart = 256 << 10
 
 // Condensed is the header of a zone's condensed step: all steps since the delivered serial.
@@ -84,7 +84,7 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 }
 
 // Condense adds the journal steps of z up to n to the condensed step. It returns the step before which the journal may
-// be trimmed, or 0 if another server was faster, or z has left its name since revision "at".
+// be trimmed, or 0 if another server was faster, or z has lost its name since revision "at".
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
@@ -150,9 +150,9 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// stillNamed returns a compare that holds while z has its name, or nil if z has left the name since revision at. After
-// z has left, the purge may have passed its keys, so nothing may be written (I4). After z is back, nothing read before
-// may decide a deletion.
+// stillNamed returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at, even
+// if z has the name again. After the loss, the purge may have passed z's keys, so nothing may be written (I4). After
+// the return, nothing read before may decide a deletion.
 func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

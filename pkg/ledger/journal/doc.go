@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package journal reads and trims the journals of zones. A journal has the changes of a zone's content as steps
-// (journal.go). The package also condenses the oldest steps of a zone held by a mass deletion into one (condense.go),
+// (journal.go). The package also condenses (merges) the oldest steps of a zone held by a mass deletion (condense.go),
 // lists the RRsets of a zone that has lost its name (ended.go), and caches the journal values written by this server
 // (made.go).
 //

@@ -19,9 +19,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// While an ended zone has the finalizer of Delivery, its keys of owners/ and journal/ stay, and the purge's outbox item
-// has the header. Together they list every RRset that a provider may have. No tenant writes them, and the zone is not
-// created again before the purge.
+// While an ended zone, which has lost its name, has the finalizer of Delivery, its keys of owners/ and journal/ stay,
+// and the purge's outbox item has the header. Together they list every RRset that a provider may have. No tenant writes
+// these keys, and the zone is not created again before the purge.
 
 // ErrDelivered means that a purge waits until Delivery has withdrawn the zone.
 var ErrDelivered = errors.New("the zone is not withdrawn yet")
@@ -30,8 +30,8 @@ var ErrDelivered = errors.New("the zone is not withdrawn yet")
 type Left struct {
 	Header content.Header
 	Serial serial.Serial
-	// Rows has owners and types, without data, of the zone's last RRsets and of RRsets changed by steps, but not those
-	// of the header.
+	// Rows has owners and types, without data, of the zone's last RRsets and of RRsets changed by steps, but not of
+	// RRsets made by the header.
 	Rows []content.Row
 }
 

@@ -44,7 +44,7 @@ const (
 	// keptOctets has entryOctets for each entry of the zone. S9.1 counts more, so a tenant's quotas bound its journals
 	// too.
 	entryOctets = 64
-	// maxStates is the octets of states before steps after which a zone's steps are archived.
+	// maxStates bounds the Records before steps, in octets. Beyond, a zone's steps are archived.
 	maxStates = 64 << 10
 )
 
@@ -79,21 +79,24 @@ type Journal struct {
 // Trimming is the state of a zone's trims in this process.
 type Trimming struct {
 	mu sync.Mutex
+	// zone is that of the last write, at revision rev, while a trim runs; else nil.
+	zone *v1alpha1.Zone
+	rev  int64
 	// condensed is the octets of the condensed step at the last trim.
 	condensed int
 	// written counts the steps since the last trim. octets, and long for long steps, count since the last weighSteps.
 	written, octets, long int
-	// states is the octets of states before steps since the last archive.
+	// states is the octets of Records before steps since the last archive.
 	states int
-	// done is set by the first trim. All keys before the key "to" were deleted since the name was created at revision
-	// named: a zone that is back (S3.7) has the same uid, but counts its steps from the beginning.
-	running, done bool
-	to            string
-	named         int64
+	// done is set by the first trim. All journal keys before the key "to" are deleted, if the zone's name still is of
+	// revision named: a zone whose name is back (S3.7) has the same uid, but counts steps from the beginning.
+	done  bool
+	to    string
+	named int64
 }
 
-// Wrote counts a journal value that the transaction at rev wrote for z, with states before its steps, and starts a trim
-// when due. name is for the log.
+// Wrote counts a journal value that the transaction at rev wrote for z, and the octets of the Records before its steps
+// (states), and starts a trim when due. name is for the log.
 func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets, states int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,41 +105,64 @@ func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, 
 		t.long += octets
 	}
 	t.written, t.octets = t.written+steps, t.octets+octets
+	if _, _, due := jr.isDue(t, z); !due && t.zone == nil {
+		return
+	}
+	running := t.zone != nil
+	if t.zone, t.rev = z, rev; !running {
+		jr.Spawn(func() { jr.trimWhileDue(t, name) })
+	}
+}
+
+func (jr *Journal) isDue(t *Trimming, z *v1alpha1.Zone) (weigh, archives, due bool) {
 	newest, most := uint64(z.Status.ContentGeneration), jr.KeptSteps
 	// a process's first write trims the journal of a server with other bounds
 	first := !t.done && newest > uint64(most)
-	weigh := first || t.long >= jr.Octets || (jr.Holds(z) || Unsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensed)/4
-	archives := t.states >= maxStates
-	if t.running || !weigh && !archives && (t.written < max(1, most/2) || newest <= uint64(most)) {
-		return
-	}
-	t.states = 0
-	if weigh {
-		t.long, t.octets = 0, 0
-	}
-	t.written, t.running = 0, true
-	jr.Spawn(func() {
-		served := jr.Client.Ctx()
-		ctx, cancel := context.WithTimeout(served, trimTimeout)
-		defer cancel()
-		condensed, err := jr.trimJournal(ctx, t, z, rev, weigh, archives)
-		t.mu.Lock()
-		t.running, t.done, t.condensed = false, true, condensed
-		if err != nil { // the next step retries
-			t.long += jr.Octets
-		}
-		t.mu.Unlock()
-		if err != nil && served.Err() == nil {
-			klog.FromContext(ctx).Error(err, "the journal of a zone is not trimmed; it is tried again", "zone", name)
-		}
-	})
+	weigh = first || t.long >= jr.Octets || (jr.Holds(z) || Unsettled(z)) && t.octets >= max(jr.keptOctets(z), t.condensed)/4
+	archives = t.states >= maxStates
+	return weigh, archives, weigh || archives || t.written >= max(1, most/2) && newest > uint64(most)
 }
 
-// trimJournal deletes the steps before the last KeptSteps, counted back from z, and before those needed by a Delivery.
-// If weigh is true, a bound of octets limits the kept steps too. Needed steps of an unsettled zone are first condensed;
-// condensed is the size of the condensed step before. If the zone has left its name since rev, nothing is deleted. Two
-// servers may trim at once, as a new Delivery needs no step from before its creation, and existing Deliveries need ever
-// fewer. Deleted steps are archived first, all steps if archives is true.
+// trimWhileDue trims again if the writes during a trim make another due, as no later write may follow. After an error
+// the next write retries.
+func (jr *Journal) trimWhileDue(t *Trimming, name string) {
+	ctx := jr.Client.Ctx()
+	for {
+		t.mu.Lock()
+		z, rev := t.zone, t.rev
+		weigh, archives, due := jr.isDue(t, z)
+		if !due || ctx.Err() != nil {
+			t.zone = nil
+			t.mu.Unlock()
+			return
+		}
+		t.written, t.states = 0, 0
+		if weigh {
+			t.long, t.octets = 0, 0
+		}
+		t.mu.Unlock()
+		within, cancel := context.WithTimeout(ctx, trimTimeout)
+		condensed, err := jr.trimJournal(within, t, z, rev, weigh, archives)
+		cancel()
+		if err != nil && ctx.Err() == nil && !errors.Is(err, errArchived) {
+			klog.FromContext(ctx).Error(err, "the journal of a zone is not trimmed; it is tried again", "zone", name)
+		}
+		t.mu.Lock()
+		if t.done, t.condensed = true, condensed; err != nil {
+			t.long += jr.Octets
+			t.zone = nil
+			t.mu.Unlock()
+			return
+		}
+		t.mu.Unlock()
+	}
+}
+
+// trimJournal deletes steps. The last KeptSteps of z stay, and all steps from the first that a Delivery or the
+// delivered content needs. If weigh is true, a bound of octets limits the kept steps too. Needed steps of an unsettled
+// zone are first condensed; condensed is the size of the condensed step before. If the zone has lost its name since
+// rev, nothing is deleted. Two servers may trim at once, as a new Delivery needs no step from before its creation, and
+// existing Deliveries need ever fewer. Deleted steps are archived first, all steps if archives is true.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
@@ -187,7 +213,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	if _, last, ok := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00")); ok {
 		archived = max(archived, last)
 	}
-	if kept, err := jr.archive(ctx, z, archived, *named); err != nil || !kept {
+	if err := jr.archiveSteps(ctx, z, archived, *named); err != nil {
 		return condensed, err
 	}
 	if Unsettled(z) && end > jr.Layout.Step(zone, oldest) {
@@ -215,22 +241,31 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 	if err != nil || named == nil {
 		return err
 	}
-	_, err = jr.archive(ctx, z, uint64(z.Status.ContentGeneration), *named)
+	if err = jr.archiveSteps(ctx, z, uint64(z.Status.ContentGeneration), *named); errors.Is(err, errArchived) {
+		return nil
+	}
 	return err
 }
 
-// archive returns false if the steps must stay, as another server archives them. The error is that of ctx alone: a
-// damaged archive must not fill etcd with journals.
-func (jr *Journal) archive(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) (kept bool, err error) {
+// errArchived means that steps must stay: other servers archive them, or the zone has lost its name.
+var errArchived = errors.New("other servers archive its steps")
+
+// archiveSteps returns an error if the steps must stay: that of ctx, or errArchived. A damaged archive must
+// not fill etcd with journals.
+func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
 	if jr.Archive == nil {
-		return true, nil
+		return nil
 	}
-	kept, err = jr.Archive.Keep(ctx, jr.Archive.HeaderOf(z), upTo, named)
-	if err != nil && ctx.Err() == nil {
+	kept, err := jr.Archive.Keep(ctx, jr.Archive.HeaderOf(z), upTo, named)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
 		klog.FromContext(ctx).Error(err, "Steps of a zone are not archived, and its history has a gap", "zone", klog.KObj(z))
-		return true, nil
+	case !kept:
+		return errArchived
 	}
-	return kept, ctx.Err()
+	return nil
 }
 
 // startKey returns the key before which this process has deleted the journal. No earlier step is written.

@@ -56,7 +56,8 @@ func (k Keys) ParseArchived(key string) (zone, namespace string, ok bool) {
 	return strings.Cut(rest, "/")
 }
 
-// Before returns the key of the states before the steps up to n, and BeforeOf the prefix of a namespace's in a zone.
+// Before returns the key of the Records before the steps up to n, and BeforeOf the prefix of a namespace's keys in a
+// zone.
 func (k Keys) Before(namespace, zone string, n uint64) string {
 	return k.BeforeOf(namespace, zone) + fmt.Sprintf("%016x", n)
 }
@@ -83,7 +84,8 @@ const EveryNamespace = "@"
 func (k Keys) Share(namespace string) string { return k.Room("shares") + namespace }
 
 // SegmentKey is a key of history/. Time is that of the last step, in Unix seconds, so that the oldest segments of a
-// namespace come first. Last is the number of that step in the zone's archive, which goes on when the zone comes back.
+// namespace come first. Last is the number of that step in the zone's archive, which continues when the zone comes
+// back.
 type SegmentKey struct {
 	Namespace, Zone string
 	Time            int64

@@ -21,7 +21,7 @@ type JournalValue struct {
 	Steps   []content.Step
 }
 
-// Add appends a step and returns its octets. ok is false if they are more than most.
+// Add appends a step and returns its octets. If they are more than most, nothing is appended and ok is false.
 func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 	if j.encoder == nil {
 		j.encoder = json.NewEncoder(&j.buf)

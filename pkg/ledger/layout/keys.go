@@ -66,7 +66,7 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 // is written.
 var Resources = append([]string{"zones", "records", "delegations", "deliveries", "dnsclasses", "updatekeys"}, FleetResources...)
 
-// FleetResources are those of the BIND fleets.
+// FleetResources are the resources of BIND fleets.
 var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone", "clusterbind9providers.bind9.kubi.zone"}
 
 // Internal returns the prefix of internal keys.
@@ -165,7 +165,7 @@ var Rooms = []string{"archived", "before", "condensed", "counts", "cuts", "debts
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
-// OwnRooms is the number of the first ZoneRooms, purged while an ended zone is still delivered.
+// OwnRooms is the number of ZoneRooms, from the first on, that are purged while an ended zone is still delivered.
 const OwnRooms = 6
 
 // Journal returns the prefix of a zone's journal, and Step a transaction's key by the last step.

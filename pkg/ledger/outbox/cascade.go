@@ -84,6 +84,7 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 			if found[0].letter == layout.WaitingZone {
 				ob.mem.Fault("cascade-step")
 				ob.mem.Stats.CascadeSteps.Add(1)
+				s.decided++
 				err = ob.decideZone(ctx, &s.Item, found[0].Ref, ob.askPending)
 			} else {
 				n = min(len(found), ob.stepsAtOnce(&s.Work))
@@ -168,7 +169,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 	return last, nil
 }
 
-// No decision reads these keys any more, as no zone has the work's mark.
+// purgeKeys deletes a zone's keys. No decision reads them any more, as no zone has the work's mark.
 func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	if len(s.Work.Scans) > 0 { // no second scan after an interruption
 		next := s.Work
@@ -210,7 +211,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	return nil
 }
 
-// keepGone archives the purged zone's steps, while the item is there.
+// keepGone archives the purged zone's steps. If another server has changed the item meanwhile, it tries again.
 func (ob *Outbox) keepGone(ctx context.Context, s *workState) error {
 	for before := int64(0); s.Mod != before; {
 		before = s.Mod

@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// CountCuts counts the pending cuts of a write before the answer, so that the client sees new name servers in the
-// parent. After an error sweepCuts counts them later (I4).
+// CountCuts counts the pending cuts of a write in the parent zone before the answer, so that the client sees new name
+// servers there. After an error sweepCuts counts them later (I4).
 func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := ob.countCut(ctx, d); err != nil {

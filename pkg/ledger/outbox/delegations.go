@@ -79,8 +79,8 @@ func (ob *Outbox) leftOps(ask *zones.DelegationAsk, before *v1alpha1.Delegation,
 
 const takenAtOnce = 8
 
-// decideDelegations decides Delegations of a removed zone, waiting for a zone, or for which a zone had no room.
-// Candidates are collected afterwards, as the new rules decide them.
+// decideDelegations decides the Delegations in a removed zone, and those that wait for a zone, or for room in a zone.
+// The other objects of the work are collected afterwards, as the new rules decide them.
 func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]
@@ -149,7 +149,7 @@ func (ob *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (na
 	return slices.Compact(names), err
 }
 
-// covered is true if the names under the rules are decided later anyway.
+// covered is true if the work later decides all names under the rules.
 func (ob *Outbox) reconsiderDelegation(ctx context.Context, namespace, name string, covered bool) error {
 	for {
 		o, mod, err := ob.readDelegation(ctx, namespace, name)

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package outbox processes the pending work of writes on other objects (I4): cascades, which decide many objects again
-// (cascade.go, window.go, steps.go, zones.go, delegations.go), cuts to be counted by a parent (cuts.go), ends of
-// withdrawn zones (withdrawal.go), and sweeps of obsolete keys (forget.go).
+// (cascade.go, window.go, steps.go, zones.go, delegations.go), cuts (NS, glue and DS of a child zone) to be counted by
+// the parent (cuts.go), the ends of grace periods (withdrawal.go), and sweeps of obsolete keys (forget.go).
 //
 // Guarantees:
 //

@@ -85,8 +85,8 @@ func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool)
 	return &last, d >= KeepsFor
 }
 
-// SweepCondensed deletes the condensed steps of settled zones, also parts without a header. The purge deletes those of
-// removed zones.
+// SweepCondensed deletes the condensed steps of settled zones, also parts without a header. The purge deletes the
+// condensed steps of removed zones.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{} // last revision by uid
 	room := ob.mem.Layout.Room("condensed")

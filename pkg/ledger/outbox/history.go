@@ -23,17 +23,19 @@ const historyEvery = 10 * time.Minute
 
 // SweepHistory removes steps beyond their retention, and adjusts the namespaces' shares.
 func (ob *Outbox) SweepHistory(ctx context.Context) error {
-	retentions, rev := map[string]int64{}, int64(0)
+	retentions, rev, complete := map[string]int64{}, int64(0), true
 	err := etcd.Each(ctx, ob.mem.Client, ob.mem.Layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
 		var z v1alpha1.Zone
 		if err := ob.mem.Zones.Decode(ctx, key, data, mod, &z); err != nil {
-			return err // the history of a zone whose object is damaged stays
+			klog.FromContext(ctx).Error(err, "The history of removed zones stays until the Zone is repaired", "key", key)
+			complete = false
+			return ctx.Err()
 		}
 		retentions[string(z.UID)] = int64(history.RetentionOf(&z, ob.jr.Archive.Retention).Seconds())
 		return nil
 	})
 	if err == nil {
-		err = ob.jr.Archive.Sweep(ctx, retentions)
+		err = ob.jr.Archive.Sweep(ctx, retentions, complete)
 	}
 	if err != nil && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(err, "The history is not swept; the next sweep tries again")
@@ -41,8 +43,8 @@ func (ob *Outbox) SweepHistory(ctx context.Context) error {
 	return err
 }
 
-// SweepStates archives zones whose oldest state before a step is beyond the retention: a zone that changes rarely keeps
-// its steps in the journal, and the states beside them.
+// SweepStates archives the steps of each zone whose oldest stored Record before a step is older than the retention: a
+// zone that changes rarely keeps its steps in the journal, and such Records beside them.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
 	oldest := map[string]string{} // key by zone
 	room := ob.mem.Layout.Room("before")

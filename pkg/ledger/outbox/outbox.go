@@ -10,6 +10,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.opentelemetry.io/otel/trace"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -37,6 +38,7 @@ type Outbox struct {
 	items                              items
 	lanes                              *lanes
 	failed                             sync.Map // retry by work ID
+	traces                             trace.TracerProvider
 }
 
 // Announce is called for each Record and Zone that a cascade finds no longer allowed, with the end of the grace period,
@@ -45,12 +47,12 @@ type Announce func(o metav1.Object, endsAt int64, message string)
 
 // New returns an Outbox. terminating reports whether a namespace is being deleted; terminating and announce may be nil.
 func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool,
-	announce Announce, serialsEvery, usageEvery, tryEvery time.Duration, maxLeftBy int) *Outbox {
+	announce Announce, serialsEvery, usageEvery, tryEvery time.Duration, maxLeftBy int, traces trace.TracerProvider) *Outbox {
 	if announce == nil {
 		announce = func(metav1.Object, int64, string) {}
 	}
 	return &Outbox{mem: mem, jr: jr, com: com, placer: placer, terminating: terminating, announce: announce, maxLeftBy: maxLeftBy,
-		serialsEvery: serialsEvery, usageEvery: usageEvery, tryEvery: tryEvery,
+		traces: traces, serialsEvery: serialsEvery, usageEvery: usageEvery, tryEvery: tryEvery,
 		lanes: newLanes(maxLanes, laneSlice), items: items{by: map[string]*listed{}}}
 }
 

@@ -138,6 +138,7 @@ func (ob *Outbox) takeUp(ctx context.Context, s *workState) {
 		if err := s.Refresh(ctx, ob.mem); err != nil {
 			return err
 		}
+		defer ob.startSpan(ctx, s)(&err)
 		return ob.processWork(ctx, s)
 	}()
 	switch {

@@ -27,14 +27,15 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A cascade decides records in order, each on the result of the last, but submits many at once to the zone's queue. All
-// moving Records leave their zones before the first comes in (S2.8, S2.9), so that their former zones do not matter.
+// A cascade decides records in order, each on the result of the previous record, but submits many at once to the zone's
+// queue. All moving Records leave their zones before a zone adopts the first (S2.8, S2.9), so that their former zones
+// do not matter.
 
 const (
 	// About maxSteps records fit into a transaction.
 	maxSteps = 16
 	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for queued steps.
-	// Each stepsGrow since the cascade's begin raises the bound by 1, since names stay locked.
+	// Each stepsGrow since the cascade's begin raises the bound by 1, since names stay locked until the end.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
@@ -121,6 +122,7 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidate) error {
 	ob.mem.Fault("cascade-step")
 	ob.mem.Stats.CascadeSteps.Add(int64(len(cs)))
+	s.decided += len(cs)
 	steps, err := ob.readSteps(ctx, s, cs)
 	if err != nil {
 		return err
@@ -143,9 +145,8 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	return err
 }
 
-// commitSteps commits the steps of each zone together, and decides the first step that is not committed alone. If
-// inside is true, a leaving Record is not yet adopted by another zone. leaves has the decided Records by uid, true if
-// leaving.
+// commitSteps commits the steps of each zone together. The first step that fails is decided again, alone. If inside is
+// true, a leaving Record is not yet adopted by another zone. leaves has the decided Records by uid, true if leaving.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {

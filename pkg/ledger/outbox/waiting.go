@@ -34,7 +34,8 @@ const (
 	TryEvery = time.Minute
 	// maxTried bounds a namespace's objects in a round, chosen by lot, so that they do not delay other namespaces.
 	maxTried = 100
-	// maxListed bounds the keys read by a round; the next continues there. maxBelow bounds those at a freed name.
+	// maxListed bounds the keys read by a round; the next round continues there. maxBelow bounds the keys at and below
+	// a freed name.
 	maxListed = 100_000
 	maxBelow  = 2_000
 	// A round pauses idleShare times its working time, for clients.
@@ -78,7 +79,8 @@ func (ob *Outbox) logUntried(ctx context.Context, err error) {
 }
 
 // tryRange tries the waiting objects under a prefix from a key on, and creates cascades for those that a zone would
-// adopt. next is the key to continue with, "" at the end. Pauses last rest times the work.
+// adopt. next is the key to continue with, "" at the end. After each object it pauses for rest times the time that the
+// object took.
 func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
 	chosen, next, err := ob.drawWaiting(ctx, prefix, from, most)
 	if err != nil {
@@ -103,7 +105,7 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 
 // hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Rounds
 // leave the names to that cascade: Records restored by a rule count as an act of the zone's own namespace and end a
-// hold (S7.5), Records adopted in a round as the tenant's.
+// hold (S7.5), while Records adopted in a round count as the tenant's.
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))

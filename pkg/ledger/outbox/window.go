@@ -34,8 +34,8 @@ type candidate struct {
 // maxWindow bounds a cascade's candidates in memory, to about 5 MB. Each further window scans again.
 const maxWindow = 1 << 14
 
-// window is the next part of a work's candidates (the objects to decide), in this order (S2.8, S2.14), older ones first
-// within each:
+// window is the next part of a work's candidates (the objects to decide), in this order (S2.8, S2.14), and older before
+// younger within each item:
 //
 //   - moving Records of the gaining zone's own namespace, then others
 //   - zones, since they adopt records
@@ -107,8 +107,8 @@ func (w *window) cutToSize() []candidate {
 	return w.found
 }
 
-// Waiting objects are searched for moving Records only if the work may have been interrupted, which leaves Records
-// between two zones: other namespaces may have many waiting objects there (S2.11).
+// findWindow looks for moving Records among waiting objects only if the work may have been interrupted, which leaves
+// Records between two zones. Otherwise the many waiting objects of other namespaces would prolong the lock (S2.11).
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {

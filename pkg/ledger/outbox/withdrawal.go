@@ -31,7 +31,7 @@ func countEvery(period time.Duration) time.Duration { return max(minCount, min(c
 
 // sweepWithdrawals counts the running time of servers since a withdrawal, and starts the release at the end of the
 // grace period (S3.6). No clock counts: each server counts from its first sight of the withdrawal's revision, and the
-// first that is due writes.
+// first server whose count is due writes it.
 func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
 	written := 0
 	var zones map[string]law.Place

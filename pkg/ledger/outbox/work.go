@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"k8s.io/klog/v2"
 
 	"kubi.zone/kubizone/pkg/law"
@@ -16,6 +17,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 	"kubi.zone/kubizone/pkg/ledger/facts"
 	"kubi.zone/kubizone/pkg/ledger/layout"
+	"kubi.zone/kubizone/pkg/traces"
 )
 
 type workState struct {
@@ -29,6 +31,21 @@ type workState struct {
 	// since is the creation revision of the item, beaten the time of the last renewal.
 	since  int64
 	beaten time.Time
+	// decided counts the objects decided by this run.
+	decided int
+}
+
+// startSpan starts the span of a run, if the span of the write that caused the work is recorded.
+func (ob *Outbox) startSpan(ctx context.Context, s *workState) (end func(*error)) {
+	if s.Work.Trace == "" {
+		return func(*error) {}
+	}
+	_, span := traces.StartCaused(ctx, ob.traces, "Cascade", []string{s.Work.Trace})
+	s.Trace = traces.Parent(span)
+	return func(err *error) {
+		span.SetAttributes(attribute.String("kubizone.cause", s.Work.Reason), attribute.Int("kubizone.decided", s.decided))
+		traces.End(span, *err != nil, "interrupted")
+	}
 }
 
 func (s *workState) beginWork() {
@@ -113,7 +130,7 @@ func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time
 }
 
 // A cascade notes a damaged record in the item, and ends as if the record had been decided. The item then stays until a
-// server can read them again or finds them gone. A trial drops them, as the next round tries again.
+// server can read the noted records again or finds them gone. A trial drops them, as the next round tries again.
 
 // With more damaged records in an item, the store is damaged or the encryption configuration wrong, and the cascade
 // waits for a repair.

@@ -57,7 +57,7 @@ func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 	return nil
 }
 
-// findZones returns the established zones of a scan, parents first.
+// findZones returns the zones of a scan that have a name, parents first.
 func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.Holding, err error) {
 	if scan.Kind == law.ScanReferring {
 		return ob.mem.ZonesReferring(scan), nil

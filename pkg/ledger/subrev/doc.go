@@ -8,14 +8,15 @@
 //
 //  1. The version of a write is revision·128 + sub-revision. The last object of a resource in a transaction has
 //     sub-revision 127, the object before 126, and so on; a key that is no object has 127. So no two objects of a
-//     resource have the same version, and a lone write has its header's.
+//     resource have the same version, and a lone write has the version of its response header.
 //  2. A put below 127 stores its sub-revision as an octet, 0x80|sub-revision, before the value. No octet means 127, so
 //     values written without this package stay readable.
 //  3. A deletion stores nothing. Its sub-revision is that of the resource's next write minus one, so a watch asks etcd
 //     for whole resources.
-//  4. A header has the version of the revision's last write, the response to each write in a transaction the write's.
-//  5. A read at a version returns all writes up to the version, and a watch all from it on, also inside a revision. If
-//     etcd has compacted the necessary revisions, the result is ErrCompacted, never less.
+//  4. A response header has the version of the revision's last write. In a transaction, the response to each write has
+//     the version of that write.
+//  5. A read at a version returns all writes up to the version, and a watch from a version delivers all writes from it
+//     on, also inside a revision. If etcd has compacted needed revisions, the result is ErrCompacted, never less.
 //  6. A revision whose writes cannot be numbered ends the watch with ErrCompacted, so that its caller lists again.
 //  7. Requests that would make versions wrong are refused unsent: more than 128 objects of a resource, a deletion of a
 //     possibly absent key beside other writes, an order against a version inside a revision.

@@ -21,7 +21,7 @@ func (m *Mapping) Wrap(c *clientv3.Client) {
 	c.KV, c.Watcher = k, w
 }
 
-// Compactor maps the revisions that an unwrapped client's compactor reads.
+// Compactor returns a compactor that reports versions, for an unwrapped client's compactor, which reads revisions.
 func Compactor(inner etcd3.Compactor) etcd3.Compactor { return compactor{inner} }
 
 type compactor struct{ etcd3.Compactor }
@@ -250,8 +250,8 @@ func (t *txn) mapTxn() (err error) {
 	return err
 }
 
-// mapCompares preserves equality, as a key has a single version in a revision. It preserves an order only at the end of
-// a revision.
+// mapCompares returns the compares with revisions for versions. Equality survives, as a key has a single version in a
+// revision. An order survives only at the end of a revision; any other order is an error.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {

@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Handler executes messages: that of package controller/updatekey posts them to the API server. A Handler must be safe
-// for concurrent use.
+// Handler executes messages: the Handler of package controller/updatekey posts messages to the API server. A Handler
+// must be safe for concurrent use.
 type Handler interface {
 	// Update returns the RCODE of a message, 0 if all changes are stored in the zone. A message without updates asks
 	// whether the zone has rules for the key's tenant; with a prerequisite, whether the tenant may write that name. If

@@ -56,7 +56,7 @@ const (
 
 // Queue passes messages to the Handler, and answers a repeated message with the first answer. A client without an
 // answer repeats its message, whose first copy may have invalidated the prerequisites (RFC 2136 §2.4), and an attacker
-// could replay it.
+// could replay the message.
 type Queue struct {
 	handler          Handler
 	log              klog.Logger

@@ -43,32 +43,24 @@ type Writer interface {
 type Config struct {
 	Writer     Writer
 	Authorizer authorizer.UnconditionalAuthorizer
-	// ClusterIssuers are namespaces of solvers that may solve for ClusterIssuers.
+	// ClusterIssuers lists the namespaces of cert-managers that may solve challenges of their ClusterIssuers.
 	ClusterIssuers []string
 }
 
 // REST is the create-only storage.
-type REST struct{ Config }
+type REST struct {
+	kind.Resource
+	Config
+}
 
-var (
-	_ rest.Creater              = (*REST)(nil)
-	_ rest.Scoper               = (*REST)(nil)
-	_ rest.SingularNameProvider = (*REST)(nil)
-)
+var _ rest.Creater = (*REST)(nil)
 
-// New returns an empty ChallengePayload.
-func (*REST) New() runtime.Object { return &acme.ChallengePayload{} }
+// NewREST returns the storage. It is not namespaced, as cert-manager posts to no namespace.
+func NewREST(config Config) *REST {
+	return &REST{kind.NewResource(&acme.ChallengePayload{}, acme.Resource, false), config}
+}
 
-// Destroy does nothing.
-func (*REST) Destroy() {}
-
-// NamespaceScoped is false: cert-manager posts to no namespace.
-func (*REST) NamespaceScoped() bool { return false }
-
-// GetSingularName returns the name of the resource.
-func (*REST) GetSingularName() string { return acme.Resource }
-
-// Create solves the challenge. The response has a zone's refusal, or a fault of the payload. The error is a missing
+// Create solves the challenge. A zone's refusal or a fault of the payload is in the response. An error means a missing
 // right, or a failure that cert-manager retries.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
@@ -124,13 +116,14 @@ func (r *REST) authorizeCaller(ctx context.Context, namespace string) error {
 	return err
 }
 
-// response is the only text written: a SHA-256 digest in base64url without padding (RFC 8555 §8.4).
+// response matches the only text that a challenge writes: a SHA-256 digest in base64url without padding (RFC 8555
+// §8.4).
 var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
 const ttl = 60
 
-// solveChallenge returns the reason of a refusal, or "". Cleanup of an absent challenge succeeds even with an invalid
-// payload or without the right (denied). Otherwise the Challenge and its namespace could not be deleted.
+// solveChallenge returns the reason of a refusal, or "". Cleanup of an absent challenge succeeds with an invalid
+// payload or a missing right (denied): else the Challenge and its namespace could not be deleted.
 func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
 	switch request.Action {
@@ -176,8 +169,8 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	return status.Message, nil
 }
 
-// isLater reports whether err asks for a wait of over a second, which then goes into the response: only this Challenge
-// waits. On an error, cert-manager's client would wait itself, and block a worker of all namespaces.
+// isLater reports whether err asks for a wait of over a second. It then goes into the response: on an error,
+// cert-manager's client would wait, and block a worker of all namespaces.
 func isLater(err error) bool {
 	seconds, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)
@@ -227,7 +220,7 @@ func readView(raw *runtime.RawExtension) (view, refusal string) {
 	return config.View, ""
 }
 
-// User returns the user that writes challenges of a namespace. Requests from outside have no rights by this name.
+// User returns the user that writes challenges of a namespace. A request from outside has no rights under this name.
 func User(ctx context.Context, namespace string) user.Info {
 	from := ""
 	if caller, ok := genericapirequest.UserFrom(ctx); ok {

@@ -143,7 +143,7 @@ func TestREST_solves_S13_10(t *testing.T) {
 			w.status.RCode = "NOERROR"
 		}
 		ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: test.by})
-		r := &REST{Config{Writer: w, Authorizer: solverOf("team-a")}}
+		r := NewREST(Config{Writer: w, Authorizer: solverOf("team-a")})
 		got, err := r.Create(ctx, &acme.ChallengePayload{Request: test.ask}, nil, &metav1.CreateOptions{})
 		if w.message != test.message {
 			t.Errorf("%s: writes %q, want %q", what, w.message, test.message)
@@ -167,7 +167,7 @@ func TestREST_solves_S13_10(t *testing.T) {
 	// A ClusterIssuer that the platform permits.
 	w := &scripted{t: t, status: v1alpha1.UpdateRequestStatus{RCode: "NOERROR"}}
 	ctx := genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: "system:serviceaccount:team-a:cert-manager"})
-	r := &REST{Config{Writer: w, Authorizer: solverOf("team-a"), ClusterIssuers: []string{"team-a"}}}
+	r := NewREST(Config{Writer: w, Authorizer: solverOf("team-a"), ClusterIssuers: []string{"team-a"}})
 	if _, err := r.Create(ctx, &acme.ChallengePayload{Request: ask()}, nil, &metav1.CreateOptions{}); err != nil || w.message != written {
 		t.Errorf("a ClusterIssuer that is let in: %v", err)
 	}
@@ -176,7 +176,7 @@ func TestREST_solves_S13_10(t *testing.T) {
 		return apierrors.NewForbidden(acme.SchemeGroupVersion.WithResource(acme.Resource).GroupResource(), "", nil)
 	}
 	w = &scripted{t: t, status: v1alpha1.UpdateRequestStatus{RCode: "NOERROR"}}
-	r = &REST{Config{Writer: w, Authorizer: solverOf("team-a")}}
+	r = NewREST(Config{Writer: w, Authorizer: solverOf("team-a")})
 	ctx = genericapirequest.WithUser(t.Context(), &user.DefaultInfo{})
 	if _, err := r.Create(ctx, &acme.ChallengePayload{Request: ask()}, refuse, &metav1.CreateOptions{}); !apierrors.IsForbidden(err) ||
 		w.message != "" {

@@ -21,11 +21,15 @@ import (
 
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// ScaleREST is the subresource scale of bind9clusters: the number of secondaries (S11.7). Scaling needs no right to run
-// servers (S11.6).
-type ScaleREST struct{ clusters *genericregistry.Store }
+// ScaleREST is the subresource scale of bind9clusters: the number of secondaries (S11.7). It needs no right to run
+// servers.
+type ScaleREST struct {
+	kind.Endpoint
+	clusters *genericregistry.Store
+}
 
 var (
 	_ rest.Patcher                  = (*ScaleREST)(nil)
@@ -37,16 +41,14 @@ var replicasPath = managedfields.ResourcePathMappings{
 	bind9.SchemeGroupVersion.String(): fieldpath.MakePathOrDie("spec", "secondary", "replicas"),
 }
 
+func newScale(clusters *genericregistry.Store) *ScaleREST {
+	return &ScaleREST{kind.Endpoint{Object: &autoscalingv1.Scale{}}, clusters}
+}
+
 // GroupVersionKind returns the type Scale.
 func (*ScaleREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 }
-
-// New returns an empty Scale.
-func (*ScaleREST) New() runtime.Object { return &autoscalingv1.Scale{} }
-
-// Destroy does nothing.
-func (*ScaleREST) Destroy() {}
 
 // Get returns the Scale of a cluster.
 func (s *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {

@@ -25,10 +25,10 @@ type Config struct {
 	Rules       validation.FleetRules
 }
 
-// NewStorage returns the storage by path. create of bind9instances/external is the right to an external instance.
+// NewStorage returns the storage by path. The right to create bind9instances/external permits spec.external.
 func NewStorage(config Config) (map[string]rest.Storage, *kind.REST[*bind9.Bind9Cluster], error) {
 	paths := map[string]rest.Storage{
-		"bind9instances/external": kind.Permission{Of: bind9.Resource("bind9instances/external"), Object: &bind9.Bind9Instance{}},
+		"bind9instances/external": kind.NewPermission(&bind9.Bind9Instance{}, bind9.Resource("bind9instances/external")),
 	}
 	if _, err := completeKind(newProviders(config.Rules), config).AddStorage(paths, config.Scheme, config.RESTOptions, nil); err != nil {
 		return nil, nil, err
@@ -40,7 +40,7 @@ func NewStorage(config Config) (map[string]rest.Storage, *kind.REST[*bind9.Bind9
 	if err != nil {
 		return nil, nil, err
 	}
-	paths["bind9clusters/scale"] = &ScaleREST{clusters.Store}
+	paths["bind9clusters/scale"] = newScale(clusters.Store)
 	return paths, clusters, nil
 }
 

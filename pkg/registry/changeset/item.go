@@ -54,7 +54,7 @@ func (x *item) member() string {
 
 type requestKey struct{}
 
-// WithRequest keeps a change set's request for the audit events of items.
+// WithRequest stores a change set's HTTP request for the audit events of items.
 func WithRequest(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if info, ok := genericapirequest.RequestInfoFrom(r.Context()); ok && (info.APIGroup == acme.GroupName ||
@@ -67,13 +67,13 @@ func WithRequest(handler http.Handler) http.Handler {
 
 type actingKey struct{}
 
-// ActFor lets change sets created under ctx write Records of a namespace without rights. The caller must have checked
-// the writes.
+// ActFor returns a context in which change sets write Records of a namespace without rights. The caller must have
+// checked the writes.
 func ActFor(ctx context.Context, namespace string) context.Context {
 	return context.WithValue(ctx, actingKey{}, namespace)
 }
 
-// ActsFor returns the namespace of ActFor.
+// ActsFor returns the namespace that ActFor has set.
 func ActsFor(ctx context.Context) (namespace string, ok bool) {
 	namespace, ok = ctx.Value(actingKey{}).(string)
 	return namespace, ok
@@ -84,7 +84,7 @@ func sentBy(ctx context.Context) *http.Request {
 	return from
 }
 
-// Invalid text is refused when the item is served.
+// The handler refuses invalid text when it serves the item.
 func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, options *metav1.CreateOptions) *item {
 	w := &direct.Write{Verb: "patch", Namespace: set.Namespace, From: sentBy(ctx), Options: metav1.PatchOptions{DryRun: options.DryRun}}
 	x := &item{index: i, of: set, write: w}

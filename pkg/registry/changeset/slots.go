@@ -12,8 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Before a set sends an item, it acquires slots of its namespace and of the server for all items, so that sets cannot
-// deadlock. The namespace's slots come first, so that its waiting sets do not block others.
+// A set acquires slots for all its items before it sends the first, so that sets cannot deadlock. The namespace's slots
+// come first: a set waiting for them does not block other namespaces.
 type slots struct {
 	all *semaphore.Weighted
 

@@ -28,7 +28,7 @@ import (
 // Set joins the writes of items in one transaction.
 type Set interface {
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
-	// Context marks a write under the returned context as write i.
+	// Context returns a context that marks a write as write i.
 	Context(ctx context.Context, i int) context.Context
 	// Leave announces the end of write i, refused or not.
 	Leave(i int, refused bool)
@@ -48,7 +48,7 @@ type Set interface {
 // Config configures the storage.
 type Config struct {
 	NewSet func(n int) Set
-	// GiveBack returns unused quota of Records. Optional.
+	// GiveBack returns a failed set's quota of Records. Optional.
 	GiveBack func(ctx context.Context, namespace string, records int)
 }
 
@@ -66,36 +66,21 @@ const (
 
 // REST is the storage of change sets.
 type REST struct {
+	kind.Resource
 	config  Config
 	slots   slots
 	handler Handler
 }
 
-var (
-	_ rest.Creater              = (*REST)(nil)
-	_ rest.Scoper               = (*REST)(nil)
-	_ rest.SingularNameProvider = (*REST)(nil)
-)
+var _ rest.Creater = (*REST)(nil)
 
 // NewREST returns a storage without a handler.
 func NewREST(config Config) *REST {
-	return &REST{config: config, slots: newSlots()}
+	return &REST{Resource: kind.NewResource(&v1alpha1.ChangeSet{}, "changeset", true), config: config, slots: newSlots()}
 }
 
 // SetHandler must be called once, before the first request.
 func (r *REST) SetHandler(handler Handler) { r.handler = handler }
-
-// New returns an empty ChangeSet.
-func (*REST) New() runtime.Object { return &v1alpha1.ChangeSet{} }
-
-// Destroy does nothing.
-func (*REST) Destroy() {}
-
-// NamespaceScoped is true.
-func (*REST) NamespaceScoped() bool { return true }
-
-// GetSingularName returns the name of the resource.
-func (*REST) GetSingularName() string { return "changeset" }
 
 // Create writes all items or none.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (

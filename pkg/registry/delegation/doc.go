@@ -7,7 +7,7 @@
 // makes all refusals that need no other object; (3) a dry run has the commit's answer (S7.3); (4) only the server
 // writes the status: there is no subresource status.
 //
-// Out of scope: the effect of a rule, which the ledger decides.
+// Out of scope: the effect of a rule, decided by the ledger.
 //
 // Read storage.go.
 package delegation

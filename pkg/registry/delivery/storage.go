@@ -46,7 +46,7 @@ func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Deliver
 	if ref.Kind == v1alpha1.KindBind9Cluster {
 		of = bind9.Resource("bind9clusters")
 	}
-	// Without a namespace, so that a Role does not give the right.
+	// Without a namespace, so that a Role cannot give the right.
 	allowed, err := kind.IsAllowed(ctx, c.Authorizer, authorizer.AttributesRecord{Verb: "confirm", APIGroup: of.Group, APIVersion: "*",
 		Resource: of.Resource, Name: ref.Name})
 	if err != nil {
@@ -88,7 +88,7 @@ var Kind = kind.Kind[*v1alpha1.Delivery]{
 	New:     func() *v1alpha1.Delivery { return &v1alpha1.Delivery{} },
 	NewList: func() runtime.Object { return &v1alpha1.DeliveryList{} },
 
-	Conditional: true, // a PUT without resourceVersion would overwrite another worker's intent
+	Conditional: true, // a PUT without resourceVersion would overwrite another worker's serial
 	Validate:    validation.Delivery, ValidateUpdate: validation.DeliveryUpdate,
 	Subresources: map[string]kind.Subresource[*v1alpha1.Delivery]{"status": kind.Status(validation.DeliveryStatusUpdate)},
 

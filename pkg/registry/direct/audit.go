@@ -25,7 +25,7 @@ const (
 	reasonKey   = "authorization.k8s.io/reason"
 )
 
-// auditWrite follows filters.WithAudit.
+// auditWrite calls serve, with the audit events of filters.WithAudit.
 func (h *Handler) auditWrite(ctx context.Context, w *Write, asked authorizer.AttributesRecord,
 	serve func(ctx context.Context) (int, runtime.Object)) (int, runtime.Object) {
 	if h.AuditSink == nil || h.AuditPolicy == nil {

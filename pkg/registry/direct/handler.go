@@ -52,7 +52,7 @@ type Config struct {
 	Admission   admission.Interface
 	AuditSink   audit.Sink
 	AuditPolicy audit.PolicyRuleEvaluator
-	// CheckText rejects text that a request body may not have.
+	// CheckText returns an error for text that is refused in a request body.
 	CheckText func(text []byte) error
 }
 
@@ -124,7 +124,7 @@ func (h *Handler) Decode(w *Write, text []byte) {
 			w.fault = apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", w.fault))
 			return
 		}
-		if len(w.strict) > 0 { // the words of the patch decoder
+		if len(w.strict) > 0 { // for the error text of the patch decoder
 			if err := yaml.UnmarshalStrict(text, &map[string]any{}); err != nil {
 				w.strict = []error{err}
 			}

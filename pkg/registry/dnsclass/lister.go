@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Lister reads named DNSClasses from etcd. Default classes and HaveNameServers use a watch.
+// Lister reads DNSClasses by name from etcd. Default classes and HaveNameServers use a watch.
 type Lister struct {
 	store    *kind.REST[*v1alpha1.DNSClass]
 	labelsOf func(namespace string) map[string]string
@@ -30,7 +30,7 @@ type Lister struct {
 
 const byDefault = "default"
 
-// NewLister returns a Lister. Run provides default classes.
+// NewLister returns a Lister, without default classes until Run lists them.
 func NewLister(store *kind.REST[*v1alpha1.DNSClass], labelsOf func(namespace string) map[string]string) *Lister {
 	return &Lister{store, labelsOf, store.NewInformer(cache.Indexers{byDefault: func(obj any) ([]string, error) {
 		if class.IsDefault(obj.(*v1alpha1.DNSClass)) {
@@ -54,7 +54,7 @@ func (l *Lister) Check() error {
 	return nil
 }
 
-// Admits reports whether a class may deliver zones of a namespace, and of a view. An absent class admits all, with a
+// Admits reports whether a class may deliver zones of a namespace, and of a view. An absent class admits both, with a
 // Warning: zones may precede classes.
 func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNamespace, ofView bool, err error) {
 	named, err := l.get(ctx, name)
@@ -77,8 +77,8 @@ func (l *Lister) get(ctx context.Context, name string) (*v1alpha1.DNSClass, erro
 	return obj.(*v1alpha1.DNSClass), nil
 }
 
-// First returns the zone's first named class, else the first default class by name, or nil. The class must not be
-// modified.
+// First returns the first class that the zone names, or if it names none, the first default class by name; else nil.
+// The class must not be modified.
 func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
 	refs := zone.Spec.DNSClassRefs
 	if len(refs) == 0 {
@@ -97,7 +97,8 @@ func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSC
 	return named, err
 }
 
-// Withdrawing returns the existing classes of the zone that forbid Retain, as a Bind9Cluster always does (S11.30).
+// Withdrawing returns the zone's existing classes that forbid the deletionPolicy Retain, as each Bind9Cluster does
+// (S11.30).
 func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error) {
 	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/storage"
 )
 
-// Metrics count errOutdated as a conflict.
+// errOutdated starts the deletion again; metrics count a conflict.
 var errOutdated error = apierrors.NewConflict(schema.GroupResource{}, "", errors.New("the object was changed while it was deleted; "+
 	"delete it again"))
 
@@ -31,7 +31,7 @@ type beginning struct {
 
 type contextKey struct{}
 
-// Delete deletes from a store whose storage is wrapped by Storage.
+// Delete deletes an object from a store whose storage is wrapped by Storage.
 func Delete(ctx context.Context, store rest.GracefulDeleter, name string, validation rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (out runtime.Object, immediately bool, err error) {
 	for attempt := range attempts {
@@ -64,8 +64,8 @@ func (b *beginning) checkUnchanged(validation rest.ValidateObjectFunc) rest.Vali
 	}
 }
 
-// Storage wraps a storage with a watch cache, for stores passed to Delete. It does not delete an object with finalizers
-// and without deletion mark: the generic store tries this only if it read no finalizers.
+// Storage wraps a storage with a watch cache, for stores passed to Delete. Its Delete refuses an object with finalizers
+// and no deletionTimestamp: the generic store tries this only if it read no finalizers.
 func Storage(cached storage.Interface) storage.Interface { return &reader{cached} }
 
 type reader struct {

@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package installation is the read-only REST storage of the Installation named kubizone, which no object has:
-// processes, etcd, certificates and the last backup.
+// Package installation is the read-only REST storage of the Installation named kubizone: processes, etcd, certificates
+// and the last backup. No object is stored.
 //
-// Guarantees: (1) Get reads what the server knows already, and sends no request. (2) Any other name is not found. (3)
-// Nothing of a tenant is in an Installation.
+// Guarantees: (1) Get reads memory only, and sends no request; (2) any other name is not found; (3) an Installation has
+// no data of tenants.
 //
-// Out of scope: zones and Records, whose objects tell how they are, and the right to get, which RBAC gives.
+// Out of scope: the state of zones and Records, in their own objects, and the right to get (RBAC).
 //
 // Read storage.go.
 package installation

@@ -12,36 +12,23 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
 // REST is the storage.
 type REST struct {
+	kind.Resource
 	rest.TableConvertor
 	read func() v1alpha1.InstallationStatus
 }
 
-var (
-	_ rest.Getter               = (*REST)(nil)
-	_ rest.Scoper               = (*REST)(nil)
-	_ rest.SingularNameProvider = (*REST)(nil)
-)
+var _ rest.Getter = (*REST)(nil)
 
 // NewREST returns the storage. read must not block.
 func NewREST(read func() v1alpha1.InstallationStatus) *REST {
-	return &REST{rest.NewDefaultTableConvertor(v1alpha1.Resource("installations")), read}
+	return &REST{kind.NewResource(&v1alpha1.Installation{}, "installation", false),
+		rest.NewDefaultTableConvertor(v1alpha1.Resource("installations")), read}
 }
-
-// New returns an empty Installation.
-func (*REST) New() runtime.Object { return &v1alpha1.Installation{} }
-
-// Destroy does nothing.
-func (*REST) Destroy() {}
-
-// NamespaceScoped is false.
-func (*REST) NamespaceScoped() bool { return false }
-
-// GetSingularName returns the name of the resource.
-func (*REST) GetSingularName() string { return "installation" }
 
 // Get returns the present state.
 func (r *REST) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {

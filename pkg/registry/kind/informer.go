@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// NewInformer returns an informer of the watch cache.
+// NewInformer returns an informer that reads the server's own watch cache.
 func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer {
 	return cache.NewSharedIndexInformer(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -38,8 +38,8 @@ func (r *REST[T]) NewInformer(indexers cache.Indexers) cache.SharedIndexInformer
 	}, r.New(), 0, indexers)
 }
 
-// WatchAll watches the watch cache after a resourceVersion. Without any, the present objects come first, as Added, then
-// a bookmark with metav1.InitialEventsAnnotationKey. The events have copies of the objects.
+// WatchAll watches the watch cache from the resourceVersion since. If since is "", the present objects come first, as
+// Added, then a bookmark with metav1.InitialEventsAnnotationKey. The events have copies of the objects.
 func (r *REST[T]) WatchAll(ctx context.Context, since string) (watch.Interface, error) {
 	options := &internalversion.ListOptions{ResourceVersion: since, AllowWatchBookmarks: true}
 	if since == "" {

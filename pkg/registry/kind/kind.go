@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -19,8 +20,10 @@ import (
 	"k8s.io/apiserver/pkg/registry/generic"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage"
 	"k8s.io/apiserver/pkg/storage/names"
 	"k8s.io/apiserver/pkg/util/dryrun"
+	"k8s.io/client-go/tools/cache"
 
 	"kubi.zone/kubizone/pkg/registry/fromcache"
 )
@@ -44,13 +47,13 @@ type Kind[T Object] struct {
 
 	// Adopted is true if the server owns the label of the adopting zone (S6.12).
 	Adopted bool
-	// Keep sets other server-set fields. before is empty for a new object.
+	// Keep adjusts server-set fields of after. before is empty for a new object.
 	Keep func(ctx context.Context, after, before T)
 	// Conditional is true if a PUT without resourceVersion is refused.
 	Conditional    bool
 	Validate       func(T) field.ErrorList
 	ValidateUpdate func(after, before T) field.ErrorList
-	// Warn is for a new or changed spec; WarnUpdate, if set, for all updates.
+	// Warn returns warnings about a new or changed spec. WarnUpdate, if set, replaces Warn for all updates.
 	Warn       func(T) []string
 	WarnUpdate func(ctx context.Context, after, before T) []string
 	// Check checks other objects and rights, after admission. before is empty for a new object.
@@ -62,9 +65,20 @@ type Kind[T Object] struct {
 	Subresources  map[string]Subresource[T]
 
 	Fields func(T) fields.Set
+	// Indexed makes lists by values of Fields cheap.
+	Indexed []Index[T]
 	// Columns and Row are the output of `kubectl get`. Required.
 	Columns []metav1.TableColumnDefinition
 	Row     func(T) []any
+}
+
+// Index keeps the objects with some values of a field, so that a list by such a value reads no other objects.
+type Index[T Object] struct {
+	Field string
+	// Values are those that few objects have, since each takes memory.
+	Values []string
+	// Of returns the value as Kind.Fields does.
+	Of func(T) string
 }
 
 // REST is the storage of a kind.
@@ -95,8 +109,10 @@ func (k *Kind[T]) AddStorage(paths map[string]rest.Storage, scheme *runtime.Sche
 		DeleteStrategy:            strategy,
 		ResetFieldsStrategy:       strategy,
 		TableConvertor:            k,
+		PredicateFunc:             k.selectObjects,
 	}
-	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options, AttrFunc: k.AttributesOf}); err != nil {
+	if err := store.CompleteWithOptions(&generic.StoreOptions{RESTOptions: options, AttrFunc: k.AttributesOf,
+		Indexers: k.makeIndexers()}); err != nil {
 		return nil, fmt.Errorf("storage of %s: %w", k.Resource, err)
 	}
 	r := &REST[T]{store, k, decide}
@@ -109,6 +125,32 @@ func (k *Kind[T]) AddStorage(paths map[string]rest.Storage, scheme *runtime.Sche
 
 func (k *Kind[T]) resource() schema.GroupResource {
 	return schema.GroupResource{Group: k.GroupVersion.Group, Resource: k.Resource}
+}
+
+func (k *Kind[T]) makeIndexers() *cache.Indexers {
+	all := cache.Indexers{}
+	for i := range k.Indexed {
+		of := &k.Indexed[i]
+		all[storage.FieldIndex(of.Field)] = func(obj any) ([]string, error) {
+			if value := of.Of(obj.(T)); slices.Contains(of.Values, value) {
+				return []string{value}, nil
+			}
+			return nil, nil
+		}
+	}
+	return &all
+}
+
+// selectObjects names an index only for its Values: it lacks the objects with others.
+func (k *Kind[T]) selectObjects(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
+	selection := storage.SelectionPredicate{Label: label, Field: field, GetAttrs: k.AttributesOf}
+	for i := range k.Indexed {
+		of := &k.Indexed[i]
+		if value, exact := field.RequiresExactMatch(of.Field); exact && slices.Contains(of.Values, value) {
+			selection.IndexFields = append(selection.IndexFields, of.Field)
+		}
+	}
+	return selection
 }
 
 // AttributesOf returns labels and fields for selectors.
@@ -135,7 +177,7 @@ func (r *REST[T]) ShortNames() []string { return r.of.ShortNames }
 // Categories are those of the Kind.
 func (r *REST[T]) Categories() []string { return r.of.Categories }
 
-// Create creates an object. It also decides a dry run.
+// Create creates an object. In a dry run it calls Decide.
 func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	ctx, errs := withErrors(ctx)
@@ -151,7 +193,7 @@ func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.V
 	return out, nil
 }
 
-// Update updates an object, or creates it for a server-side apply. It also decides a dry run.
+// Update updates an object, or creates it for a server-side apply. In a dry run it calls Decide.
 func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	info = explained{info}
@@ -172,7 +214,7 @@ func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObje
 	return out, created, nil
 }
 
-// Delete deletes an object, or marks it for deletion. It also decides a dry run.
+// Delete deletes an object, or marks it for deletion. In a dry run it calls Decide.
 func (r *REST[T]) Delete(ctx context.Context, name string, further rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object,
 	bool, error) {
 	further = r.checkDeletion(further, options)
@@ -197,7 +239,7 @@ func (r *REST[T]) DeleteCollection(ctx context.Context, further rest.ValidateObj
 	return r.Store.DeleteCollection(ctx, r.checkDeletion(further, options), options, list)
 }
 
-// ValidateObject has admission validate an object that is not stored. validate may be nil.
+// ValidateObject calls validate (admission), which may be nil, for an object that is not stored.
 func ValidateObject(ctx context.Context, object runtime.Object, validate rest.ValidateObjectFunc) error {
 	if validate == nil {
 		return nil

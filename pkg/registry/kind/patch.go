@@ -36,7 +36,7 @@ type patch struct {
 
 type patchKey struct{}
 
-// KeepPatch keeps the body of a patch for the storage.
+// KeepPatch returns a request whose context gets the patch body, for the storage.
 func KeepPatch(r *http.Request, media types.PatchType) *http.Request {
 	strict := media == types.ApplyYAMLPatchType || r.URL.Query().Get("fieldValidation") == metav1.FieldValidationStrict
 	p := &patch{media: media, strict: strict}
@@ -48,13 +48,13 @@ func KeepPatch(r *http.Request, media types.PatchType) *http.Request {
 	return r
 }
 
-// WithApplied returns a context for a server-side apply of JSON text.
+// WithApplied returns a context with the JSON text of a server-side apply.
 func WithApplied(ctx context.Context, text []byte) context.Context {
 	return context.WithValue(ctx, patchKey{}, &patch{media: types.ApplyYAMLPatchType, strict: true, text: *bytes.NewBuffer(text)})
 }
 
-// explained explains why an update does not decode (S5.13). The generic server answers some faults with 500 or the
-// whole object, and truncates too large numbers of strategic merge patches and applies.
+// explained explains why an update does not decode (S5.13). The generic server answers some faults with 500, or quotes
+// the whole object, and truncates too large numbers of strategic merge patches and applies.
 type explained struct{ rest.UpdatedObjectInfo }
 
 func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (runtime.Object, error) {
@@ -97,5 +97,5 @@ func (p *patch) checkTypes(text []byte, of reflect.Type) error {
 	if faults := decoding.Explain(decoding.Read(text), of, "", p.strict); len(faults) > 0 {
 		return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: %v", of.Name(), utilerrors.NewAggregate(faults)))
 	}
-	return nil // a directive, or invalid JSON, which the generic server reports
+	return nil // a patch directive, or invalid JSON, which the generic server reports
 }

@@ -18,22 +18,46 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// Permission is a subresource whose create is only a permission. Discovery lists it for kubectl; requests get 405.
-type Permission struct {
-	Of     schema.GroupResource
-	Object runtime.Object
-}
+// Endpoint is embedded by the storage of a path that discovery lists with an object.
+type Endpoint struct{ Object runtime.Object }
 
-var (
-	_ rest.Storage   = Permission{}
-	_ rest.Connecter = Permission{}
-)
-
-// New is for discovery.
-func (p Permission) New() runtime.Object { return p.Object.DeepCopyObject() }
+// New returns an empty object.
+func (e Endpoint) New() runtime.Object { return e.Object.DeepCopyObject() }
 
 // Destroy does nothing.
-func (Permission) Destroy() {}
+func (Endpoint) Destroy() {}
+
+// Resource is an Endpoint that is no subresource.
+type Resource struct {
+	Endpoint
+	singular   string
+	namespaced bool
+}
+
+// NewResource returns a Resource of empty objects.
+func NewResource(empty runtime.Object, singular string, namespaced bool) Resource {
+	return Resource{Endpoint{empty}, singular, namespaced}
+}
+
+// NamespaceScoped reports whether the objects are in namespaces.
+func (r Resource) NamespaceScoped() bool { return r.namespaced }
+
+// GetSingularName returns the name of an object's resource.
+func (r Resource) GetSingularName() string { return r.singular }
+
+// Permission is a subresource that exists only for the RBAC right to create it. Discovery lists it for kubectl;
+// requests get 405.
+type Permission struct {
+	Endpoint
+	Of schema.GroupResource
+}
+
+var _ rest.Connecter = Permission{}
+
+// NewPermission returns a Permission that discovery lists with empty.
+func NewPermission(empty runtime.Object, of schema.GroupResource) Permission {
+	return Permission{Endpoint{empty}, of}
+}
 
 // ConnectMethods returns POST, the verb create.
 func (Permission) ConnectMethods() []string { return []string{http.MethodPost} }
@@ -46,7 +70,7 @@ func (p Permission) Connect(context.Context, string, runtime.Object, rest.Respon
 	return nil, apierrors.NewMethodNotSupported(p.Of, "create")
 }
 
-// IsAllowed reports whether the user of ctx has a right.
+// IsAllowed reports whether the user of ctx has the asked right.
 func IsAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, asked authorizer.AttributesRecord) (bool, error) {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

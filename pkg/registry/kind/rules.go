@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// validationErrors keeps errors with their rules, which the generic store's answer lacks.
+// validationErrors keeps errors, because the generic store's answer lacks their rules.
 type validationErrors struct{ list field.ErrorList }
 
 type errorsKey struct{}

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Strategy is the strategy of a kind.
+// Strategy implements the generic store's strategies for a kind.
 type Strategy[T Object] struct {
 	runtime.ObjectTyper
 	names.NameGenerator
@@ -43,7 +43,7 @@ func (s Strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	statusOf(of).FieldByName("Conditions").Set(reflect.ValueOf(Unjudged(of)))
 }
 
-// Unjudged returns the conditions of a new object: tools take an object without conditions as ready (S7.11).
+// Unjudged returns Ready=Unknown for a new object: tools take an object without conditions as ready (S7.11).
 func Unjudged(of metav1.Object) []metav1.Condition {
 	return []metav1.Condition{{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending,

@@ -30,13 +30,13 @@ type Subresource[T Object] struct {
 	Written func(after, before T)
 }
 
-// Status returns the subresource status, if the controller sets the whole status.
+// Status returns the subresource status for a kind whose controller sets the whole status.
 func Status[T Object](validate func(after, before T) field.ErrorList) Subresource[T] {
 	return Subresource[T]{Take: func(after, written T) { statusOf(after).Set(statusOf(written)) }, Validate: validate,
 		NotOwned: NotOwnedOfStatus(nil, nil)}
 }
 
-// NotOwnedOfStatus returns NotOwned for a status with server-set fields and conditions.
+// NotOwnedOfStatus returns NotOwned for a status whose given fields and conditions the server sets.
 func NotOwnedOfStatus(fields, conditions []string) []fieldpath.Path {
 	paths := []fieldpath.Path{fieldpath.MakePathOrDie("metadata", "finalizers")}
 	for _, name := range fields {
@@ -70,7 +70,7 @@ type SubStrategy[T Object] struct {
 	sub Subresource[T]
 }
 
-// PrepareForUpdate restores all other fields. The generic server handles managed fields.
+// PrepareForUpdate restores all fields outside the part. The generic server handles managed fields.
 func (s SubStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before, written := obj.(T), old.(T), obj.DeepCopyObject().(T)
 	specOf(after).Set(specOf(before))
@@ -89,7 +89,7 @@ func (SubStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.
 	return nil
 }
 
-// GetResetFields returns all other fields.
+// GetResetFields returns all fields outside the part.
 func (s SubStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet(s.sub.NotOwned...)
 	set.Insert(fieldpath.MakePathOrDie("spec"))

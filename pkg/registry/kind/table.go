@@ -34,7 +34,7 @@ func Ready(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// Message returns reason and message of the first condition, in the order of types, that is not True or is
+// Message returns reason and message of the first condition, in the order of types, that is not True, or has the reason
 // DelegationWithdrawn.
 func Message(conditions []metav1.Condition, types ...string) string {
 	for _, kind := range types {
@@ -50,7 +50,7 @@ func Message(conditions []metav1.Condition, types ...string) string {
 	return None
 }
 
-// Class returns the name of a class, after its kind unless that is DNSClass.
+// Class returns NAME for a DNSClass, else KIND/NAME.
 func Class(ref v1alpha1.DNSClassReference) string {
 	if ref.Kind == v1alpha1.KindDNSClass {
 		return ref.Name

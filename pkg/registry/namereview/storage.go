@@ -23,7 +23,7 @@ import (
 // Config configures the storage. All fields are required.
 type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Admit checks the question against the namespace's budgets.
+	// Admit checks the review against the namespace's budgets.
 	Admit func(ctx context.Context, asked *v1alpha1.Record) error
 	// Review decides about a Record without data.
 	Review             func(ctx context.Context, asked *v1alpha1.Record) (v1alpha1.NameReviewStatus, error)
@@ -32,32 +32,18 @@ type Config struct {
 
 // REST is the storage of NameReviews.
 type REST struct {
+	kind.Resource
 	config Config
 	rules  *ruleReader
 }
 
-var (
-	_ rest.Creater              = (*REST)(nil)
-	_ rest.Scoper               = (*REST)(nil)
-	_ rest.SingularNameProvider = (*REST)(nil)
-)
+var _ rest.Creater = (*REST)(nil)
 
 // NewREST returns the storage.
 func NewREST(config Config) *REST {
-	return &REST{config, &ruleReader{zones: config.Zones, delegations: config.Delegations}}
+	return &REST{kind.NewResource(&v1alpha1.NameReview{}, "namereview", true), config,
+		&ruleReader{zones: config.Zones, delegations: config.Delegations}}
 }
-
-// New returns an empty NameReview.
-func (*REST) New() runtime.Object { return &v1alpha1.NameReview{} }
-
-// Destroy does nothing.
-func (*REST) Destroy() {}
-
-// NamespaceScoped is true.
-func (*REST) NamespaceScoped() bool { return true }
-
-// GetSingularName returns the name of the resource.
-func (*REST) GetSingularName() string { return "namereview" }
 
 // Create answers a review.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
@@ -102,7 +88,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	return review, nil
 }
 
-// ListRules returns the rules in force for a namespace in all views; ok is false if some are unknown (S14.3).
+// ListRules returns the rules in force for a namespace in all views; ok is false if the list is incomplete (S14.3).
 func (r *REST) ListRules(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool) {
 	table, err := r.rules.readRules(ctx)
 	if err != nil {

@@ -7,7 +7,7 @@
 // makes all refusals that need no other object; (3) a dry run has the commit's answer (S7.3); (4) columns and field
 // selectors suit kubectl get and watches of a zone.
 //
-// Out of scope: the adopting zone, which the ledger decides.
+// Out of scope: the adopting zone, decided by the ledger.
 //
 // Read storage.go.
 package record

@@ -130,6 +130,11 @@ func TestAttributes(t *testing.T) {
 		if err != nil || set["status.ready"] != test.ready || set["status.withdrawn"] != test.withdrawn {
 			t.Errorf("%+v: %v, %v", test, set, err)
 		}
+		for _, index := range Kind.Indexed {
+			if index.Of(record) != set[index.Field] {
+				t.Errorf("%+v: the index has %s=%s", test, index.Field, index.Of(record))
+			}
+		}
 	}
 	if _, _, err := Kind.AttributesOf(&v1alpha1.Zone{}); err == nil {
 		t.Error("a Zone is no Record")

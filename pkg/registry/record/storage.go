@@ -32,6 +32,10 @@ var Kind = kind.Kind[*v1alpha1.Record]{
 	}},
 
 	Fields: fieldsOf, Columns: columns, Row: recordRow,
+	Indexed: []kind.Index[*v1alpha1.Record]{
+		{Field: v1alpha1.FieldRecordReady, Values: []string{string(metav1.ConditionFalse), string(metav1.ConditionUnknown)}, Of: readyOf},
+		{Field: v1alpha1.FieldRecordWithdrawn, Values: []string{"true"}, Of: withdrawnOf},
+	},
 }
 
 var (
@@ -39,7 +43,7 @@ var (
 	serverConditions = []string{v1alpha1.ConditionAdopted, v1alpha1.ConditionReady, v1alpha1.ConditionStalled}
 )
 
-// takeStatus takes only the conditions of other controllers from written (S7.4).
+// takeStatus copies only other controllers' conditions from written (S7.4).
 func takeStatus(after, written *v1alpha1.Record) {
 	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, false, serverConditions...)
 }
@@ -51,12 +55,8 @@ func fieldsOf(record *v1alpha1.Record) fields.Set {
 		v1alpha1.FieldRecordFQDN:        record.Status.FQDN,
 		v1alpha1.FieldRecordZone:        "",
 		v1alpha1.FieldRecordAdopted:     strconv.FormatBool(record.Status.ZoneRef != nil),
-		v1alpha1.FieldRecordReady:       string(metav1.ConditionUnknown),
-		v1alpha1.FieldRecordWithdrawn:   strconv.FormatBool(record.Status.EndsAt != nil),
-	}
-	ready := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady)
-	if ready != nil && ready.ObservedGeneration >= record.Generation {
-		set[v1alpha1.FieldRecordReady] = string(ready.Status)
+		v1alpha1.FieldRecordReady:       readyOf(record),
+		v1alpha1.FieldRecordWithdrawn:   withdrawnOf(record),
 	}
 	if ref := record.Spec.ZoneRef; ref != nil {
 		set[v1alpha1.FieldRecordZoneRefName] = ref.Name
@@ -65,6 +65,18 @@ func fieldsOf(record *v1alpha1.Record) fields.Set {
 		set[v1alpha1.FieldRecordZone] = zoneKey(ref)
 	}
 	return set
+}
+
+func readyOf(record *v1alpha1.Record) string {
+	ready := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionReady)
+	if ready != nil && ready.ObservedGeneration >= record.Generation {
+		return string(ready.Status)
+	}
+	return string(metav1.ConditionUnknown)
+}
+
+func withdrawnOf(record *v1alpha1.Record) string {
+	return strconv.FormatBool(record.Status.EndsAt != nil)
 }
 
 func zoneKey(ref *v1alpha1.AdoptingZone) string { return ref.Namespace + "/" + ref.Name }

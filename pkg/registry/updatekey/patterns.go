@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 )
 
-// maxRulesTime bounds the reading of rules. After it there is no Warning.
+// maxRulesTime bounds the reading of rules. A longer reading gives no Warning.
 const maxRulesTime = time.Second
 
 // warnOfPatterns warns of each pattern of an UpdateKey that no rule for the key's namespace matches: every zone refuses

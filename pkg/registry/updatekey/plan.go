@@ -82,8 +82,8 @@ const fieldManager = "dynamic-update"
 
 type share map[rdata.Type]*v1alpha1.Record
 
-// divideRecords divides the Records at a name: p has those that no update made, made those that updates made and the
-// key covers.
+// divideRecords divides the Records at a name: p.Records has those not made by updates; p.Share and made, those made by
+// updates and covered by the key.
 func divideRecords(s update.Scope, in zone, fqdn name.Name, records []*v1alpha1.Record) (p update.Present, made share, err error) {
 	made = share{}
 	for _, r := range records {
@@ -137,7 +137,7 @@ func readSet(apex name.Name, r *v1alpha1.Record) (update.RRset, error) {
 	return set, nil
 }
 
-// resolveSet returns an RRset with TTL 0.
+// resolveSet returns an RRset with absolute names and TTL 0.
 func resolveSet(apex name.Name, t rdata.Type, texts []string) (update.RRset, error) {
 	set := update.RRset{Type: t}
 	for _, text := range texts {

@@ -5,7 +5,6 @@ package updatekey
 
 import (
 	"context"
-	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -23,6 +22,7 @@ import (
 
 // ShareREST is the subresource share: the records of a zone that an UpdateKey may transfer (spec.transfer: Own).
 type ShareREST struct {
+	kind.Endpoint
 	keys    rest.Getter
 	records rest.Lister
 	zones   Zones
@@ -32,30 +32,16 @@ var _ rest.NamedCreater = (*ShareREST)(nil)
 
 // NewShareREST returns a ShareREST.
 func NewShareREST(keys rest.Getter, records rest.Lister, zones Zones) *ShareREST {
-	return &ShareREST{keys, records, zones}
+	return &ShareREST{kind.Endpoint{Object: &v1alpha1.UpdateRequest{}}, keys, records, zones}
 }
-
-// New returns an empty object, for discovery.
-func (*ShareREST) New() runtime.Object { return &v1alpha1.UpdateRequest{} }
-
-// Destroy does nothing.
-func (*ShareREST) Destroy() {}
 
 // Create returns the Records that updates made in the zone for the namespace, at names covered by the key.
 func (r *ShareREST) Create(ctx context.Context, object string, obj runtime.Object, validate rest.ValidateObjectFunc,
 	_ *metav1.CreateOptions) (runtime.Object, error) {
-	request, ok := obj.(*v1alpha1.UpdateRequest)
-	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("not an UpdateRequest: %T", obj))
-	}
-	if err := kind.ValidateObject(ctx, request, validate); err != nil {
-		return nil, err
-	}
-	got, err := r.keys.Get(ctx, object, &metav1.GetOptions{})
+	request, key, err := readRequest(ctx, r.keys, object, obj, validate)
 	if err != nil {
 		return nil, err
 	}
-	key := got.(*v1alpha1.UpdateKey)
 	apex, err := name.Parse(request.Spec.Zone)
 	if err != nil {
 		return nil, apierrors.NewBadRequest("spec.zone: " + err.Error())

@@ -20,11 +20,11 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// ListRules returns the rules in force for a namespace in all views; ok is false if some are unknown.
+// ListRules returns the rules in force for a namespace in all views; ok is false if the list is incomplete.
 type ListRules func(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool)
 
-// NewKind returns the kind of UpdateKeys. Patterns without a match in rules get a Warning. taken is called when an
-// UpdateKey gets the reason KeyNameTaken, with the condition's message (S13.3).
+// NewKind returns the kind of UpdateKeys. Patterns without a matching rule get a Warning. taken is called with the
+// condition's message when a write of status sets the reason KeyNameTaken (S13.3).
 func NewKind(by authorizer.UnconditionalAuthorizer, rules ListRules,
 	taken func(key *v1alpha1.UpdateKey, why string)) *kind.Kind[*v1alpha1.UpdateKey] {
 	status := kind.Status(validation.UpdateKeyStatusUpdate)

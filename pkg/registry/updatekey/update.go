@@ -48,19 +48,20 @@ type Zones interface {
 		map[name.Name][]*v1alpha1.Record, error)
 	// ApexOf returns the RRsets made by the zone's spec, and the NS values of all namespaces at the apex, as written.
 	ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error)
-	// MayMake reports whether the spec of a zone may make RRsets at one of the names, without a read.
+	// MayMake reports, without a read, whether the spec of a zone may make RRsets at one of the names.
 	MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool
 	// Judge checks prerequisites as a change set does. The error has the cause ZoneNotFound if the zone has no rule for
 	// the namespace.
 	Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string, prerequisites []v1alpha1.ChangeSetPrerequisite) error
 }
 
-// ErrTooManyRecords means more Records than a message may concern.
+// ErrTooManyRecords means that the namespace has too many Records at a message's names.
 var ErrTooManyRecords = errors.New("the namespace has more Records at the names of the message than one message may be about; send " +
 	"several messages")
 
 // UpdateREST is the subresource update, to which primaries post messages.
 type UpdateREST struct {
+	kind.Endpoint
 	keys   rest.Getter
 	writer *Writer
 	report ReportRefused
@@ -73,34 +74,19 @@ var _ rest.NamedCreater = (*UpdateREST)(nil)
 
 // NewUpdateREST returns an UpdateREST.
 func NewUpdateREST(keys rest.Getter, writer *Writer, report ReportRefused) *UpdateREST {
-	return &UpdateREST{keys, writer, report}
+	return &UpdateREST{kind.Endpoint{Object: &v1alpha1.UpdateRequest{}}, keys, writer, report}
 }
 
-// New returns an empty object, for discovery.
-func (*UpdateREST) New() runtime.Object { return &v1alpha1.UpdateRequest{} }
-
-// Destroy does nothing.
-func (*UpdateREST) Destroy() {}
-
-// Create calls Writer.Apply for a message, and reports a refusal. The status has the RCODE; an error means an unknown
-// outcome, or a retry.
+// Create calls Writer.Apply for a message, and reports a refusal to the owner of the key.
 func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Object, validate rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
-	request, ok := obj.(*v1alpha1.UpdateRequest)
-	if !ok {
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("not an UpdateRequest: %T", obj))
-	}
 	if len(options.DryRun) > 0 {
 		return nil, apierrors.NewBadRequest("an update has no dry run; a dry run of a ChangeSet shows the changes")
 	}
-	if err := kind.ValidateObject(ctx, request, validate); err != nil {
-		return nil, err
-	}
-	got, err := r.keys.Get(ctx, object, &metav1.GetOptions{})
+	request, key, err := readRequest(ctx, r.keys, object, obj, validate)
 	if err != nil {
 		return nil, err
 	}
-	key := got.(*v1alpha1.UpdateKey)
 	m, errs := readMessage(&request.Spec)
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.Kind("UpdateRequest"), "", errs)
@@ -113,6 +99,22 @@ func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Obje
 		r.report(key, request.Status.RCode, request.Status.Message)
 	}
 	return request, nil
+}
+
+func readRequest(ctx context.Context, keys rest.Getter, object string, obj runtime.Object, validate rest.ValidateObjectFunc) (
+	*v1alpha1.UpdateRequest, *v1alpha1.UpdateKey, error) {
+	request, ok := obj.(*v1alpha1.UpdateRequest)
+	if !ok {
+		return nil, nil, apierrors.NewBadRequest(fmt.Sprintf("not an UpdateRequest: %T", obj))
+	}
+	if err := kind.ValidateObject(ctx, request, validate); err != nil {
+		return nil, nil, err
+	}
+	key, err := keys.Get(ctx, object, &metav1.GetOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return request, key.(*v1alpha1.UpdateKey), nil
 }
 
 // Writer writes the changes of messages, as change sets of Records.
@@ -133,7 +135,7 @@ func (w *Writer) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 const maxTries = 10
 
 // Apply makes the changes of a message for a key's namespace, as the user, and annotates the Records with the key. The
-// status has the RCODE; an error means an unknown outcome, or a retry.
+// status has the RCODE. An error means an unknown outcome, or a request to retry.
 func (w *Writer) Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (
 	v1alpha1.UpdateRequestStatus, error) {
 	p := &plan{w: w, key: key, message: m, as: as}
@@ -170,7 +172,7 @@ type plan struct {
 	in      zone
 	at      v1alpha1.AdoptingZone
 	status  v1alpha1.UpdateRequestStatus
-	// doubted is true after a second read for an unmet prerequisite.
+	// doubted is true once an unmet prerequisite has led to a second read.
 	doubted bool
 	taken   int
 }
@@ -294,8 +296,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// findWritten returns a Record that an earlier attempt wrote, or nil. An attempt is a transaction, so the Record proves
-// that all are written, even if the prerequisites no longer hold.
+// findWritten returns a Record that an earlier attempt wrote, or nil. An attempt is a transaction, so a single Record
+// proves the whole attempt, even if the prerequisites no longer hold.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -332,8 +334,8 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// addApex adds the RRsets of the zone's spec if the namespace owns the zone. If NS at the apex are updated, it adds
-// whether others have NS there.
+// addApex adds the RRsets of the zone's spec if the namespace owns the zone. If the message updates NS at the apex,
+// addApex sets ForeignNS if the apex has NS values besides those in present.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })

@@ -47,7 +47,7 @@ func listNamespaces(zone *v1alpha1.Zone) (names []string) {
 	return slices.Compact(names)
 }
 
-// An update checks only added classes: narrowing a class must not block other changes.
+// An update checks only added classes: a class that no longer admits the zone must not block other changes.
 func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if err := r.checkClassRefs(ctx, zone, before.Spec.DNSClassRefs); err != nil || !kind.SpecChanged(zone, before) {
 		return err
@@ -55,8 +55,8 @@ func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) er
 	return r.checkRetain(ctx, zone, before)
 }
 
-// checkRetain refuses Retain if a class of the zone forbids it: data left at a provider would be in the next owner's
-// zone of the name (S8.4). A class that forbids Retain later gives a Warning, and the zone is withdrawn.
+// checkRetain refuses the deletionPolicy Retain if a class of the zone forbids it: retained data would mix with the
+// zone of the name's next owner (S8.4). If a class forbids it later, updates get a Warning, and the zone is withdrawn.
 func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		return nil
@@ -110,8 +110,7 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 					"of that DNSClass, or label it so that spec.namespaces.selector selects it",
 				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Namespace))
 		}
-		// A zone with a zoneRef and without a view gets the view at the decision; the controller checks the class
-		// (S1.9).
+		// A zone with a zoneRef and without a view gets the view at the commit; the controller checks the class (S1.9).
 		if !ofView && (zone.Spec.View != "" || zone.Spec.ZoneRef == nil) {
 			return refusal.ByRule("S1.9", apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
 				"%s: DNSClass %q does not deliver zones of view %q (S1.9); a cluster admin can add the view to spec.views of that "+
@@ -122,8 +121,8 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 	return nil
 }
 
-// setClassDefaults sets absent fields from the first class: the ttl (S6.5), and in a new Zone the name servers, unless
-// the list is empty (S6.2).
+// setClassDefaults sets absent fields from the first class: the ttl (S6.5), and in a new Zone the name servers; an
+// empty list stays (S6.2).
 func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
 	if zone.Spec.TTL != nil && !lacks {
@@ -145,7 +144,7 @@ func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made b
 	return nil
 }
 
-// completed keeps the ttl of a Zone if the new spec has none (S6.5), regardless of classes.
+// completed keeps the stored ttl of a Zone if an update has none (S6.5), regardless of classes.
 type completed struct {
 	rest.UpdatedObjectInfo
 	r *REST

@@ -283,13 +283,14 @@ func TestEntries_searchedByAddress(t *testing.T) {
 // A search that finds nothing costs an answer no more than its bound, and goes on by continue.
 func TestEntries_searchIsBounded(t *testing.T) {
 	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, maxExamined+10)}}, nil)
-	first := d.getEntries(t, "search=nowhere&limit=10")
-	if len(first.Entries) != 0 || first.Metadata.Continue == "" {
-		t.Fatalf("after %d entries: %d found, continue %q", maxExamined, len(first.Entries), first.Metadata.Continue)
-	}
-	if rest := d.getEntries(t, "search=nowhere&limit=10&continue="+first.Metadata.Continue); len(rest.Entries) != 0 ||
-		rest.Metadata.Continue != "" {
-		t.Errorf("the rest: %d found, continue %q", len(rest.Entries), rest.Metadata.Continue)
+	for _, query := range []string{"search=nowhere&limit=10", "search=nowhere", "search=nowhere&type=A", "search=host&type=CAA"} {
+		first := d.getEntries(t, query)
+		if len(first.Entries) != 0 || first.Metadata.Continue == "" {
+			t.Fatalf("%s: after %d entries: %d found, continue %q", query, maxExamined, len(first.Entries), first.Metadata.Continue)
+		}
+		if rest := d.getEntries(t, query+"&continue="+first.Metadata.Continue); len(rest.Entries) != 0 || rest.Metadata.Continue != "" {
+			t.Errorf("%s: the rest: %d found, continue %q", query, len(rest.Entries), rest.Metadata.Continue)
+		}
 	}
 	pages, next := 0, ""
 	var found []v1alpha1.Entry
@@ -386,7 +387,7 @@ func TestEntries_refused(t *testing.T) {
 
 func TestEntries_concurrencyIsBounded(t *testing.T) {
 	views := &held{block: true}
-	d := openDoor(t, views, func(s *streams) { s.readSlots, s.viewTimeout = newSlots(1), time.Minute })
+	d := openDoor(t, views, func(s *streams) { s.readSlots, s.viewTimeout = newSlots(1, 1), time.Minute })
 	ctx, cancel := context.WithCancel(context.Background())
 	req := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, d.URL+"/example-org/entries", nil))(t)
 	done := make(chan struct{})
@@ -412,7 +413,7 @@ func TestEntries_concurrencyIsBounded(t *testing.T) {
 
 // Attack 89: while tenants use all their slots, readers of all zones, such as the primary, are served.
 func TestEntries_tenantsLeaveSlotsForThePrimary(t *testing.T) {
-	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, func(s *streams) { s.readSlots = newSlots(4) })
+	d := openDoor(t, &held{snapshots: []*fixed{makeExample(7, 1)}}, func(s *streams) { s.readSlots = newSlots(4, 4) })
 	for _, path := range []string{"/example-org/entries", "/example-org/changes?watch=true"} {
 		slots := d.streams.readSlots
 		if strings.Contains(path, "watch") {

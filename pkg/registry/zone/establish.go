@@ -28,7 +28,7 @@ const subresourceEstablish = "establish"
 const maxReviews = 3
 
 // resourceName returns the resourceNames entry of a zone in a Role: the fqdn without trailing dot ("." for the root),
-// after "VIEW:" outside of the default view. It returns false for a relative or invalid name.
+// with the prefix "VIEW:" unless in the default view. It returns false for a relative or invalid name.
 func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	if !name.IsAbsolute(spec.DomainName) {
 		return "", false
@@ -79,8 +79,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 	return r.REST.Create(ctx, obj, validation, options)
 }
 
-// Update starts again after a check of the permission: the zone's name is known only after patch and admission, perhaps
-// under a lock, where no check is made.
+// Update checks the permission, then starts again: the zone's name is known only after patch and admission, perhaps
+// under a lock, where no check may run.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt, asked, needs := ctx, "", ""

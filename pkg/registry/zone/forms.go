@@ -15,6 +15,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
+func serialsOf(query *v1alpha1.ZoneChangesOptions) (since, until serial.Serial, err error) {
+	if since, err = serialOf("since", query.Since); err == nil {
+		until, err = serialOf("until", query.Until)
+	}
+	return since, until, err
+}
+
 func serialOf(parameter string, value int64) (serial.Serial, error) {
 	if value < 0 || value > int64(^uint32(0)) {
 		return 0, apierrors.NewBadRequest(fmt.Sprintf("query parameter %s: %d is not a serial, which is from 1 to 4294967295", parameter,

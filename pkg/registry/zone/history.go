@@ -24,25 +24,25 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// History has the steps of zones, also those that views no longer hold.
+// History reads the steps of zones (changes of serial), also those that Views no longer has.
 type History interface {
 	// OfZone returns the steps of a zone, newest first.
 	OfZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryAsk) (*HistoryAnswer, error)
-	// OfRemoved returns the steps of the last removed Zone of a name, with its uid, FQDN and view in zone, or
+	// OfRemoved returns the steps of the Zone last removed with this name, and in zone its uid, FQDN and view; or
 	// ErrNotHeld.
 	OfRemoved(ctx context.Context, namespace, name string, ask HistoryAsk) (answer *HistoryAnswer, zone *v1alpha1.Zone, err error)
 	// OfRemovedFQDN is OfRemoved for a DNS name in a namespace, or in all if namespace is "".
 	OfRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask HistoryAsk) (*HistoryAnswer, *v1alpha1.Zone, error)
 	// OfRecords returns the steps made by the Record of a name, or by all Records of the namespace if record is "",
-	// newest first. If fqdn is not zero, steps with values or TTLs at fqdn.
+	// newest first. If fqdn is not zero, only steps that change values or TTLs at fqdn.
 	OfRecords(ctx context.Context, namespace, record string, fqdn name.Name, ask HistoryAsk) (*HistoryAnswer, error)
 }
 
-// HistoryAsk bounds an answer.
+// HistoryAsk limits the steps of an answer.
 type HistoryAsk struct {
 	Limit    int
 	Continue string
-	// Since returns false for a step that is too old, as are all before it.
+	// Since reports whether a step is recent enough. If not, neither is any older step.
 	Since func(step *content.Step) bool
 }
 
@@ -54,16 +54,17 @@ type HistoryAnswer struct {
 	Continue string
 }
 
-// HistoryItem is a step with the Records before it.
+// HistoryItem is a step with the earlier states of its Records.
 type HistoryItem struct {
 	// FQDN, View and Namespace are those of the zone at the step.
 	FQDN, View, Namespace, Name string
 	Step                        content.Step
-	// Was are JSON of v1alpha1.HistoryState by uid.
+	// Was has the earlier states by uid: JSON of v1alpha1.HistoryState.
 	Was map[string]json.RawMessage
 	// Condensed is true for a step without values and states.
 	Condensed bool
-	// Removed is true for the zone's removal, and Zone the state of a deleted object, nil if the object stayed.
+	// Removed is true if the step removed the zone. Zone then has the state of the deleted object; nil if the object
+	// stayed.
 	Removed bool
 	UID     string
 	Zone    json.RawMessage
@@ -78,7 +79,7 @@ type HistoryDelegation struct {
 	State json.RawMessage
 }
 
-// ErrContinue means that HistoryAsk.Continue is of no answer.
+// ErrContinue means that HistoryAsk.Continue is not from an earlier answer.
 var ErrContinue = errors.New("it is not the token of an answer")
 
 func (s *streams) askHistory(limit int64, token, sinceTime string, since serial.Serial) (HistoryAsk, error) {
@@ -129,11 +130,7 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 			return nil, err
 		}
 	}
-	since, err := serialOf("since", query.Since)
-	if err != nil {
-		return nil, err
-	}
-	until, err := serialOf("until", query.Until)
+	since, until, err := serialsOf(query)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +255,7 @@ func writeHistory(w http.ResponseWriter, object any, meta v1alpha1.ZoneViewMeta,
 	return list.finishList(meta)
 }
 
-// reader may know the users and Records of its namespace, or of all (S1.8).
+// reader is the namespace, or all, whose users and Records an answer may show (S1.8).
 type reader struct {
 	namespace string
 	all       bool
@@ -311,7 +308,7 @@ func (by reader) showItem(x *HistoryItem) v1alpha1.HistoryStep {
 	return out
 }
 
-// withoutObject leaves the name of a Delegation out of a cause: names of zones alone may be told (S1.8).
+// withoutObject removes the name of a Delegation from a cause: other namespaces may see only names of zones (S1.8).
 func withoutObject(cause string) string {
 	if rest, ok := strings.CutPrefix(cause, "Delegation "); ok {
 		_, rest, _ = strings.Cut(rest, " ")

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// continuation is a continue token: zone, serial, owner, and the number of the owner's entries listed.
+// continuation is a continue token: zone, serial, owner, and the number of the owner's entries already listed.
 type continuation struct {
 	UID    string        `json:"u"`
 	Serial serial.Serial `json:"s"`
@@ -77,7 +77,7 @@ func parseSearch(text string) (*search, error) {
 	return s, nil
 }
 
-// matches reports whether an entry is found. ofOwner tells whether its owner name has the part.
+// matches reports whether the search selects an entry. ofOwner is true if the owner name contains s.part.
 func (s *search) matches(entry dns.Entry, ofOwner bool) bool {
 	if !s.prefix.IsValid() {
 		return ofOwner || s.rrtype != 0 && entry.Type == s.rrtype
@@ -97,7 +97,7 @@ type page struct {
 	owner    name.Name
 	rrtype   rdata.Type
 	search   *search
-	// next is set at the end of eachEntry; "" at the zone's end.
+	// next is the token of the next page, set by eachEntry; "" at the zone's end.
 	next string
 }
 
@@ -151,15 +151,12 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			if at == p.from.Name && index < p.from.Skip {
 				continue
 			}
-			if p.rrtype != 0 && entry.Type != p.rrtype {
+			examined++
+			ends := p.search != nil && examined > maxExamined
+			if !ends && (p.rrtype != 0 && entry.Type != p.rrtype || p.search != nil && !p.search.matches(entry, ofOwner)) {
 				continue
 			}
-			if p.search != nil {
-				if examined++; examined <= maxExamined && !p.search.matches(entry, ofOwner) {
-					continue
-				}
-			}
-			if p.limit > 0 && given == p.limit || examined > maxExamined {
+			if ends || p.limit > 0 && given == p.limit {
 				p.next = continuation{UID: p.uid, Serial: p.snapshot.Serial(), Name: at, Skip: index}.token()
 				return
 			}

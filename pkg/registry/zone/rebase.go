@@ -68,7 +68,7 @@ func (r *REST) readAt(ctx context.Context, name, version string) *v1alpha1.Zone 
 	list := &v1alpha1.ZoneList{}
 	options := storage.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact,
 		Predicate: storage.Everything}
-	if err := r.Storage.GetList(ctx, key, options, list); err != nil { // mostly compacted: a conflict
+	if err := r.Storage.GetList(ctx, key, options, list); err != nil { // mostly compacted; the update is a conflict
 		return nil
 	}
 	i := slices.IndexFunc(list.Items, func(zone v1alpha1.Zone) bool { return zone.Name == name && zone.ResourceVersion == version })

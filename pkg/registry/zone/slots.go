@@ -14,17 +14,20 @@ import (
 )
 
 // slots bounds concurrent reads. A slow reader keeps a slot indefinitely, so a user with as many slots as are free gets
-// no more. A quarter is reserved for users who may read all zones, such as primary and controller. Otherwise half a
-// dozen tenants could take all.
+// no more. A quarter is for users who may read all zones, such as primary and controller: half a dozen tenants could
+// hold all others.
 type slots struct {
 	total int
+	each  int // of a user
 
 	mutex  sync.Mutex
 	taken  int
 	byUser map[string]int // no zeros
 }
 
-func newSlots(total int) *slots { return &slots{total: total, byUser: make(map[string]int)} }
+func newSlots(total, each int) *slots {
+	return &slots{total: total, each: each, byUser: make(map[string]int)}
+}
 
 func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apierrors.StatusError) {
 	s.mutex.Lock()
@@ -36,7 +39,7 @@ func (s *slots) acquire(user string, readsAll bool) (leave func(), refusal *apie
 	switch {
 	case free <= 0:
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("%d zones are being read already; please try again", s.taken), retrySoon)
-	case mine >= free:
+	case mine >= min(free, s.each):
 		return nil, apierrors.NewTooManyRequests(fmt.Sprintf("user %q is reading %d zones already, and the %d free places are for other "+
 			"users; please try again", user, mine, free), retrySoon)
 	}

@@ -9,11 +9,13 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/user"
 	genericapirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
 // A user's slow readers leave slots for others, and release theirs.
 func TestSlots_nobodyTakesThemAll(t *testing.T) {
-	s := newSlots(32)
+	s := newSlots(32, 32)
 	var leave []func()
 	fill := func(user string, readsAll bool) (got int) {
 		for {
@@ -58,7 +60,7 @@ func TestSlots_accountsOfANamespaceAreOneReader(t *testing.T) {
 	reader := func(name string) string {
 		return readerOf(genericapirequest.WithUser(t.Context(), &user.DefaultInfo{Name: name}))
 	}
-	s := newSlots(8)
+	s := newSlots(8, 8)
 	taken := 0
 	for i := range 20 {
 		if _, refusal := s.acquire(reader(fmt.Sprintf("system:serviceaccount:team-a:robot-%d", i)), false); refusal == nil {
@@ -71,6 +73,26 @@ func TestSlots_accountsOfANamespaceAreOneReader(t *testing.T) {
 	for _, other := range []string{"system:serviceaccount:team-b:robot-1", "alice"} {
 		if _, refusal := s.acquire(reader(other), false); refusal != nil {
 			t.Errorf("%s: %v", other, refusal)
+		}
+	}
+}
+
+// Histories have slots beside those of zones/entries, two for a user.
+func TestSlots_ofHistories(t *testing.T) {
+	s := newStreams(Config{}, nil)
+	changes := newChanges(s)
+	if changes.slotsOf(&v1alpha1.ZoneChangesOptions{Form: v1alpha1.FormHistory}) != s.historySlots ||
+		newRecordChanges(s).slotsOf(&v1alpha1.RecordChangesOptions{}) != s.historySlots {
+		t.Error("a history is read in another slot")
+	}
+	if changes.slotsOf(&v1alpha1.ZoneChangesOptions{}) != s.readSlots || s.readSlots == s.historySlots {
+		t.Error("changes of a view are read in another slot")
+	}
+	for _, user := range []string{"alice", "bob"} {
+		for want := range 3 {
+			if _, refusal := s.historySlots.acquire(user, false); (refusal == nil) != (want < 2) {
+				t.Errorf("slot %d of %s: %v", want+1, user, refusal)
+			}
 		}
 	}
 }

@@ -22,7 +22,7 @@ type Config struct {
 	RESTOptions generic.RESTOptionsGetter
 	Preview     kind.Decide[*v1alpha1.Zone]
 	Authorizer  authorizer.UnconditionalAuthorizer
-	// WithEstablish passes the answer for zones/establish to the decision.
+	// WithEstablish passes the permission zones/establish to the commit.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
 	// Admits reports whether a DNSClass may deliver zones of a namespace, and of a view; true for an absent class.
 	Admits       func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
@@ -60,7 +60,7 @@ func AddStorage(paths map[string]rest.Storage, config Config) (err error) {
 		return obj.(*v1alpha1.Zone), nil
 	})
 	paths["zones"] = zone
-	paths["zones/establish"] = kind.Permission{Of: v1alpha1.Resource("zones/" + subresourceEstablish), Object: &v1alpha1.Zone{}}
+	paths["zones/establish"] = kind.NewPermission(&v1alpha1.Zone{}, v1alpha1.Resource("zones/"+subresourceEstablish))
 	paths["zones/entries"], paths["zones/changes"] = newEntries(streams), newChanges(streams)
 	paths["records/changes"] = newRecordChanges(streams)
 	return nil

@@ -95,18 +95,18 @@ var (
 	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
 )
 
-// takeStatus takes only the controller's conditions from written (S7.4).
+// takeStatus copies only the controller's conditions from written (S7.4).
 func takeStatus(after, written *v1alpha1.Zone) {
 	behind := reportsBehind(&written.Status, &after.Status)
 	stale := kind.Stale(written.Status.Serial, after.Status.Serial)
 	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, stale, serverConditions...)
 	if behind {
-		after.Status.Serial = written.Status.Serial // a request to the ledger for that serial
+		after.Status.Serial = written.Status.Serial // asks the commit for that serial
 	}
 }
 
-// reportsBehind reports whether Ready is False with reason SerialBehind, at the serial of a secondary ahead of the
-// zone, or with reason ContentDiffers, at the zone's next serial (S6.11).
+// reportsBehind reports whether written asks for a higher serial (S6.11): Ready is False with reason SerialBehind, at
+// the serial of a secondary ahead of the zone, or with ContentDiffers, at the zone's next serial.
 func reportsBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.Status != metav1.ConditionFalse || before.Serial == 0 || written.Serial < 1 ||

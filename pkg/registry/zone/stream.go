@@ -45,7 +45,7 @@ func (i *deadlineWriter) Write(piece []byte) (int, error) {
 	return i.w.Write(piece)
 }
 
-// list writes object, items, then metadata, known last. After an error it writes nothing.
+// list writes object, items, then metadata, whose continue is known last. After an error it writes nothing.
 type list struct {
 	*stream
 	separator string

@@ -20,24 +20,26 @@ import (
 
 const (
 	// A user has at most half of maxStreams and maxWatches.
-	maxStreams  = 32
-	maxWatches  = 64
-	viewTimeout = 5 * time.Second
-	retrySoon   = 1
+	maxStreams = 32
+	maxWatches = 64
+	// A history is read from etcd, unlike entries.
+	maxHistories, maxHistoriesEach = 8, 2
+	viewTimeout                    = 5 * time.Second
+	retrySoon                      = 1
 )
 
 type streams struct {
 	Config
 	getZone     func(ctx context.Context, name string) (*v1alpha1.Zone, error)
 	viewTimeout time.Duration
-	// The server's own limits do not cover streams.
-	readSlots, watchSlots *slots
-	stall                 time.Duration
+	// The generic server's own limits do not cover streams.
+	readSlots, watchSlots, historySlots *slots
+	stall                               time.Duration
 }
 
 func newStreams(config Config, zone func(ctx context.Context, name string) (*v1alpha1.Zone, error)) *streams {
-	return &streams{Config: config, getZone: zone, viewTimeout: viewTimeout, readSlots: newSlots(maxStreams),
-		watchSlots: newSlots(maxWatches), stall: stall}
+	return &streams{Config: config, getZone: zone, viewTimeout: viewTimeout, readSlots: newSlots(maxStreams, maxStreams),
+		watchSlots: newSlots(maxWatches, maxWatches), historySlots: newSlots(maxHistories, maxHistoriesEach), stall: stall}
 }
 
 type view[O runtime.Object] struct {
@@ -63,17 +65,19 @@ func newEntries(s *streams) *view[*v1alpha1.ZoneEntriesOptions] {
 func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
 	return &view[*v1alpha1.ZoneChangesOptions]{s, &v1alpha1.ZoneChanges{}, &v1alpha1.ZoneChangesOptions{},
 		func(query *v1alpha1.ZoneChangesOptions) *slots {
-			if query.Watch {
+			switch {
+			case query.Form == v1alpha1.FormHistory:
+				return s.historySlots
+			case query.Watch:
 				return s.watchSlots // watches must not take the slots of reads
 			}
 			return s.readSlots
 		}, s.prepareChanges}
 }
 
-// newRecordChanges returns records/changes.
 func newRecordChanges(s *streams) *view[*v1alpha1.RecordChangesOptions] {
 	return &view[*v1alpha1.RecordChangesOptions]{s, &v1alpha1.RecordChanges{}, &v1alpha1.RecordChangesOptions{},
-		func(*v1alpha1.RecordChangesOptions) *slots { return s.readSlots }, s.prepareRecordChanges}
+		func(*v1alpha1.RecordChangesOptions) *slots { return s.historySlots }, s.prepareRecordChanges}
 }
 
 func (v *view[O]) New() runtime.Object { return v.answer.DeepCopyObject() }
@@ -143,7 +147,7 @@ func (s *streams) mayReadAll(ctx context.Context) bool {
 	return allowed && err == nil
 }
 
-// Sources name Records of all namespaces (S1.8).
+// Sources name Records of all namespaces, so need the right to list all (S1.8).
 func (s *streams) mayReadSources(ctx context.Context) error {
 	allowed, err := isAllowed(ctx, s.Authorizer, "list", "records", "", "", "")
 	if err != nil {

@@ -33,7 +33,7 @@ type Snapshot interface {
 	RRsets() iter.Seq[content.RRset]
 }
 
-// Views has the zones in memory, and older serials in the stored journal.
+// Views reads zones from memory, and older serials from the journal in etcd.
 type Views interface {
 	// Snapshot returns the zone at status.serial or later, or the error of ctx.
 	Snapshot(ctx context.Context, zone *v1alpha1.Zone) (Snapshot, error)
@@ -41,11 +41,11 @@ type Views interface {
 	At(ctx context.Context, zone *v1alpha1.Zone, at serial.Serial) (Snapshot, error)
 	// Oldest returns the oldest serial after which all changes are held, or ErrNotHeld.
 	Oldest(ctx context.Context, zone *v1alpha1.Zone) (serial.Serial, error)
-	// Steps returns the changes of the definition after the serial since, up to the serial until, oldest first, or
-	// ErrNotHeld. If entries is true, each change also has the removed and added entries, including the SOA.
+	// Steps returns the changes of the zone's definition after the serial since, up to the serial until, oldest first,
+	// or ErrNotHeld. If entries is true, each change also has the removed and added entries, including the SOA.
 	Steps(ctx context.Context, zone *v1alpha1.Zone, since, until serial.Serial, entries bool) ([]content.Step, []dns.Change, error)
-	// Left returns the last fqdn of an ended zone (S3.7), and a change that removes the entries since a serial, without
-	// TTL and data; or ErrNotHeld.
+	// Left returns the last fqdn of an ended zone (S3.7), and a change that removes all RRsets that a provider may have
+	// since a serial, without TTL and data; or ErrNotHeld.
 	Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (name.Name, dns.Change, error)
 }
 

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A watch lasts watchTime to twice as long, so that the client is authorized again.
+// A watch ends after watchTime to twice watchTime, so that the client is authorized again.
 const watchTime = 30 * time.Minute
 
 func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *v1alpha1.ZoneChangesOptions, since serial.Serial,
@@ -54,7 +54,7 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 
 var errWatchEnds = errors.New("the watch has lasted long enough")
 
-// watcher sends changes one round at a time, so a slow client takes no memory besides the bounded Set.
+// watcher reads the next changes only after it has sent the last, so a slow client takes no memory besides the views.
 type watcher struct {
 	*streams
 	zone                *v1alpha1.Zone

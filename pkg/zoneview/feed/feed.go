@@ -167,9 +167,9 @@ func (f *Feed) Expect(key string) {
 	}
 }
 
-// Report ends the reading of a zone. If err is nil, the zone is in the Set as at the source, or does not belong there.
-// An error keeps a pending zone pending; for a zone in the Set, or a frozen zone, the feed stays in sync. With freeze,
-// the zone is frozen.
+// Report ends the reading of a zone. If err is nil, the zone is in the Set with the source's content, or does not
+// belong there. An error keeps a pending zone pending; for a zone in the Set, or a frozen zone, the feed stays in sync.
+// With freeze, the zone is frozen.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -184,7 +184,7 @@ func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	}
 }
 
-// A proof in flight would unfreeze the zone, so it is dropped.
+// freezeZone drops a proof in flight, which would unfreeze the zone.
 func (f *Feed) freezeZone(ctx context.Context, key string, err error) {
 	z := f.ensureZone(key)
 	if z.frozen == nil {

@@ -86,7 +86,7 @@ func (p *Proof) Run(ctx context.Context) error {
 	return p.finishProof(ctx, delivered, err)
 }
 
-// Old proofs, of a zone removed or read again, must not delay new ones.
+// isOvertaken reports whether the zone was removed or read again: an old proof must not delay new proofs.
 func (p *Proof) isOvertaken() bool {
 	p.feed.mutex.Lock()
 	defer p.feed.mutex.Unlock()

@@ -261,6 +261,23 @@ func (f *signingFleet) dnssecOf(t *testing.T, namespace, zone string) *v1alpha1.
 	return got.Status.DNSSEC
 }
 
+// waitForMetrics returns the metrics when these are the only series of their metric.
+func (f *signingFleet) waitForMetrics(t *testing.T, want ...string) (metrics string) {
+	t.Helper()
+	family, _, _ := strings.Cut(want[0], "{")
+	waitUntil(t, func() (bool, string) {
+		metrics = f.readMetrics(t)
+		var found []string
+		for line := range strings.Lines(metrics) {
+			if series, _, _ := strings.Cut(line, " "); strings.HasPrefix(series, family+"{") {
+				found = append(found, series)
+			}
+		}
+		return slices.Equal(found, want), fmt.Sprintf("%q, want %q", found, want)
+	})
+	return metrics
+}
+
 func (f *signingFleet) explainState(t *testing.T) string {
 	var text strings.Builder
 	for _, namespace := range []string{"top", "corp", "team"} {
@@ -336,6 +353,8 @@ func TestFleetSigns_S12_5(t *testing.T) {
 	zone("corp", "corp", "corp.example.", v1alpha1.DelegationRule{Namespaces: []string{"team"}, Zones: []string{"x"}, DS: true})
 	zone("team", "x", "x.corp.example.", v1alpha1.DelegationRule{Records: []v1alpha1.RecordDelegation{{Pattern: "*"}}})
 	f.makeRecord(t, "www", "www.x.corp.example.", "one")
+	expectAlert(t, f.waitForMetrics(t, `kubizone_dnssec_phase_seconds{phase="Signing"}`), 2*time.Hour,
+		"KubizoneSigningStuck", "KubizoneSigningStuck Signing")
 	const www = "www.x.corp.example."
 	upper := []string{"example.", "corp.example."}
 	answers := func(text string) {
@@ -360,6 +379,9 @@ func TestFleetSigns_S12_5(t *testing.T) {
 		}
 	}
 
+	// The root lacks the DS of the top zone.
+	expectAlert(t, f.waitForMetrics(t, `kubizone_dnssec_ds_pending_seconds{namespace="top"}`), 60*time.Hour,
+		"KubizoneDSPending", "KubizoneDSPending top")
 	w := newWatch()
 	resolver := f.root.startResolver(ctx, t)
 	explain := func() string {
@@ -413,6 +435,9 @@ func TestFleetSigns_S12_5(t *testing.T) {
 	})
 	w.expectValidation(t, secure, append(upper, www), explain)
 	w.checkAnswers(t, "signed", explain)
+	const expiry = "kubizone_dnssec_signature_expiry_timestamp_seconds"
+	expectAlert(t, f.waitForMetrics(t, expiry+`{namespace="corp"}`, expiry+`{namespace="team"}`, expiry+`{namespace="top"}`), 0,
+		"KubizoneSignaturesExpire", "KubizoneSignaturesExpire corp", "KubizoneSignaturesExpire team", "KubizoneSignaturesExpire top")
 	for range rollovers {
 		former, zsks := map[string]v1alpha1.DelegationSigner{}, map[string]map[uint16]bool{}
 		for namespace, name := range signed {

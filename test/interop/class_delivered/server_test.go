@@ -34,6 +34,7 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/rig"
+	"kubi.zone/kubizone/test/rig/alertrig"
 )
 
 // A loaded machine is slow, not wrong.
@@ -124,6 +125,19 @@ func (s *server) startUp(t *testing.T) {
 	client := must.Get(clientcmd.BuildConfigFromFlags("", s.kubeconfig))(t)
 	client.QPS = -1
 	s.Interface = must.Get(versioned.NewForConfig(client))(t)
+}
+
+func (s *server) readMetrics(t *testing.T) string {
+	t.Helper()
+	return string(must.Get(s.KubizoneV1alpha1().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context()))(t))
+}
+
+// expectAlert judges an alert while the metrics last, 0 for an hour.
+func expectAlert(t *testing.T, metrics string, lasts time.Duration, alert string, want ...string) {
+	t.Helper()
+	now := alertrig.Series{}
+	now.AddScrape("kubizone-apiserver", "up", metrics)
+	alertrig.State{Now: now, Lasts: lasts}.ExpectOf(t, alert, want...)
 }
 
 func (s *server) findSecrets() string { return filepath.Join(s.dir, "secrets") }

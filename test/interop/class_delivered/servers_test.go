@@ -170,6 +170,9 @@ func inMode(t *testing.T, program string, mode v1alpha1.Bind9Mode) {
 	one.waitForText("a.first.example.", "after")
 	two.waitForText("a.first.example.", "after")
 	s.waitForRows(t, "vms", "first", "dns/one", "dns/two")
+	if !byCatalog { // their agents make the zones
+		expectAlert(t, s.readMetrics(t), 0, "KubizoneAgentCertificateExpires", "KubizoneAgentCertificateExpires dns")
+	}
 
 	// The agent is down: existing zones change, and a missing zone has a row with the reason.
 	two.agent.End()

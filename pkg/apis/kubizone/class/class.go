@@ -127,7 +127,8 @@ func ProviderOf(spec *v1alpha1.DNSClassSpec) string {
 	return ""
 }
 
-// NameOf returns the name of a class outside the API: that of a DNSClass, or NAMESPACE/NAME of a Bind9Cluster (S11.30).
+// NameOf returns a name that is unique among all classes: NAME of a DNSClass, NAMESPACE/NAME of a Bind9Cluster
+// (S11.30).
 func NameOf(namespace string, ref v1alpha1.DNSClassReference) string {
 	if ref.Kind == v1alpha1.KindBind9Cluster {
 		return namespace + "/" + ref.Name
@@ -165,7 +166,7 @@ func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 			Views:      []string{EveryView},
 			Bind9: &v1alpha1.Bind9Provider{
 				ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name},
-				// Both are labels, so no two clusters share a catalog.
+				// Name and namespace are labels, so no two clusters share a catalog.
 				CatalogZone: cluster.Name + "." + cluster.Namespace + "." + catalogSuffix,
 			},
 		},

@@ -17,13 +17,13 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// ModeOf returns the mode of a block, by default Catalog.
+// ModeOf returns the mode of a block bind9, by default Catalog.
 func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 	return cmp.Or(block.Mode, v1alpha1.Bind9ModeCatalog)
 }
 
-// HiddenPrimary names the primaries list of the hidden primary's addresses in the configuration of a signer (a
-// secondary that signs). Zones with the list follow its changes.
+// HiddenPrimary is the name of BIND's primaries list with the hidden primary's addresses, in the configuration of a
+// signer (a secondary that signs). Zones with the list follow its changes.
 const HiddenPrimary = "kubizone"
 
 // Server is a BIND server of a class.

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install adds the API groups kubi.zone and bind9.kubi.zone to a scheme.
+// Package install adds the API groups kubi.zone, bind9.kubi.zone and acme.kubi.zone to a scheme.
 //
 // Guarantees: (1) Install registers every version and the internal version, v1alpha1 under another name, so no
 // conversion runs; (2) New returns a scheme and codecs that are not shared; (3) the defaults of kubi.zone are set only

@@ -64,7 +64,7 @@ func addVersions(scheme *runtime.Scheme) {
 
 // Registry is a scheme with codecs.
 type Registry struct {
-	// Scheme has both groups, and the unversioned meta types of every server.
+	// Scheme has all groups, and the unversioned meta types of every server.
 	Scheme *runtime.Scheme
 	// Codecs are strict if a client requests field validation.
 	Codecs         serializer.CodecFactory
@@ -82,7 +82,7 @@ func New(further ...func(*runtime.Scheme)) Registry {
 	return Registry{Scheme: scheme, Codecs: serializer.NewCodecFactory(scheme), ParameterCodec: runtime.NewParameterCodec(scheme)}
 }
 
-// Served returns a scheme without the internal version: OpenAPI would offer that to clients.
+// Served returns a scheme without the internal version, as OpenAPI would offer that version to clients.
 func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	addVersions(scheme)

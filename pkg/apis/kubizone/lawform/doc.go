@@ -6,7 +6,7 @@
 // Guarantees: (1) a value depends on its object alone: no clock, no other object; (2) the law gets every field of a
 // spec, or fields_test.go says why not.
 //
-// Out of scope: the way back, from decisions to status, which package ledger/objects has.
+// Out of scope: the way back, from decisions to status (package ledger/objects).
 //
 // Read lawform.go.
 package lawform

@@ -241,8 +241,8 @@ func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// Served reports whether a zone is delegated and servable, and has no finalizer of Delivery, as a class may still have
-// the zone (S8.3).
+// Served reports whether a zone is delegated and servable, and no class has the zone, as the finalizer of Delivery
+// would mean (S8.3).
 func Served(o *v1alpha1.Zone) bool {
 	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions,
 		v1alpha1.ConditionServable) &&

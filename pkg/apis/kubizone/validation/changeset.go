@@ -21,7 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// ChangeSet validates a change set, except the content of its Records, and returns their names in the order of items.
+// ChangeSet validates a change set, except the content of its Records, and returns the Records' names in the order of
+// items.
 func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	items := specPath.Child("items")
 	switch n := len(set.Spec.Items); {
@@ -82,7 +83,7 @@ func countMembers(item *v1alpha1.ChangeSetItem) (n int) {
 	return n
 }
 
-// validatePrerequisites checks S10.5.
+// validatePrerequisites checks the prerequisites of a change set (S10.5).
 func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Path) (errs field.ErrorList) {
 	if n := len(list); n > v1alpha1.MaxChangeSetItems {
 		return field.ErrorList{field.TooMany(path, n, v1alpha1.MaxChangeSetItems)}

@@ -112,7 +112,7 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// FleetStatusUpdate validates a status written by a controller. octets is its size, had the former size.
+// FleetStatusUpdate validates a status written by a controller. octets is the size of the status, had the former size.
 func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octets, had int) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
 	errs = append(errs, validateOctets(field.NewPath("status"), "status", octets, had, maxStatusOctets, "shorten its messages "+
@@ -127,8 +127,8 @@ func clusterOf(spec *bind9.Bind9InstanceSpec) string {
 	return spec.ClusterRef.Name
 }
 
-// validateNewFleetObject bounds names: instances are named after clusters, with up to longest more characters, and
-// Services after instances, by RFC 1035 labels.
+// validateNewFleetObject validates a new object, and bounds its name: an instance has its cluster's name with up to
+// longest further characters, and a Service has the instance's name, an RFC 1035 label.
 func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Size() int }, namespaced bool, longest int) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNS1035Label, path)

@@ -41,7 +41,7 @@ func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 		func() field.ErrorList { return validateRecordSpec(&before.Spec) })...)
 }
 
-// validateOnConflict checks the annotation of S2.14.
+// validateOnConflict checks the annotation kubi.zone/on-conflict (S2.14).
 func validateOnConflict(after, before *v1alpha1.Record) field.ErrorList {
 	value, ok := after.Annotations[v1alpha1.AnnotationOnConflict]
 	if was, had := before.Annotations[v1alpha1.AnnotationOnConflict]; !ok || value == v1alpha1.OnConflictWait || had && value == was {
@@ -95,7 +95,7 @@ func validateType(text string) (rdata.Type, field.ErrorList) {
 	return rrtype, nil
 }
 
-// validateDomainName checks S1.1 and S1.3.
+// validateDomainName checks a name, absolute or relative to the zone of ref (S1.1, S1.3).
 func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef `+
@@ -112,7 +112,7 @@ func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Pa
 	return nil
 }
 
-// validateOwnerName checks S1.2 and S1.3.
+// validateOwnerName checks the form of an owner name (S1.2, S1.3).
 func validateOwnerName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err != nil {
@@ -175,7 +175,7 @@ func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorLis
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from %d to 2147483647 seconds (RFC 2181 §8)", least))}
 }
 
-// validateTypeAtName checks S5.6 without other records.
+// validateTypeAtName checks whether the type may be at the name (S5.6), without other records.
 func validateTypeAtName(spec *v1alpha1.RecordSpec, rrtype rdata.Type, path *field.Path) field.ErrorList {
 	switch rrtype {
 	case rdata.CNAME:
@@ -241,7 +241,7 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 	return errs
 }
 
-// validateValue returns the minimum length on the wire, with relative names as in the root zone.
+// validateValue validates a value, and returns its minimum length on the wire, with relative names as in the root zone.
 func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int, errs field.ErrorList) {
 	value, err := rdata.Parse(rrtype, text)
 	if err != nil {

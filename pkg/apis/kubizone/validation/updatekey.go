@@ -45,7 +45,7 @@ func UpdateKeyUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	return append(errs, onlyNewErrors(validateUpdateKeySpec(after), func() field.ErrorList { return validateUpdateKeySpec(before) })...)
 }
 
-// UpdateKeyStatusUpdate validates a status written by a primary. The key's name stays that of its first use.
+// UpdateKeyStatusUpdate validates a status written by a primary. The name of the key cannot change after its first use.
 func UpdateKeyStatusUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	path := field.NewPath("status")
@@ -97,7 +97,7 @@ func validateUpdateKeyRecords(records v1alpha1.UpdateKeyRecords, path *field.Pat
 	})...)
 }
 
-// UpdateKeyWarnings warns of patterns that meet no rule for the key's namespace (S13.1).
+// UpdateKeyWarnings returns a warning for each pattern of the key without a matching rule for its namespace (S13.1).
 func UpdateKeyWarnings(key *v1alpha1.UpdateKey, rules []v1alpha1.NameReviewRule) (warnings []string) {
 	for i, r := range key.Spec.Records {
 		if !slices.ContainsFunc(rules, func(rule v1alpha1.NameReviewRule) bool {
@@ -111,7 +111,8 @@ func UpdateKeyWarnings(key *v1alpha1.UpdateKey, rules []v1alpha1.NameReviewRule)
 	return warnings
 }
 
-// mayMeet reports whether a rule may give a name of an absolute pattern, by the labels after the last "*" of both.
+// mayMeet reports whether a rule may allow a name that an absolute pattern matches, by the labels after the last "*" of
+// both patterns.
 func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
 	zone, _ := name.Parse(rule.Zone) // parsed before it was stored
 	wanted, err := pattern.Parse(text)

@@ -62,7 +62,7 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 // maxNegative is the negativeResponseCache, in seconds, above which there is a warning.
 const maxNegative = 86400
 
-// SOA timers below these, in seconds, give a warning.
+// Lower SOA timers, in seconds, give a warning.
 const (
 	minRefresh = 300
 	minRetry   = 60
@@ -126,8 +126,8 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	return warnings
 }
 
-// tenantWarnings warns of patterns of a rule for tenants alone: "@" gives them nothing, and those for underscore labels
-// give others' names: with _acme-challenge.* a namespace can get certificates for each name of the zone.
+// tenantWarnings warns of two kinds of pattern in a rule for tenants: "@" gives tenants nothing, and an underscore
+// label gives names of others: with _acme-challenge.* a namespace can get certificates for each name of the zone.
 func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
 	if slices.Contains(namespaces, own) && !slices.ContainsFunc(namespaces, others) {
@@ -265,7 +265,7 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 	return boundWarnings(warnings)
 }
 
-// TTLs outside these bounds, in seconds, give a warning.
+// TTLs outside the bounds, in seconds, give a warning.
 const (
 	minTTL = 5
 	maxTTL = 30 * 86400

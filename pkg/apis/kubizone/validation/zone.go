@@ -123,7 +123,7 @@ func validateLimits(limits *v1alpha1.ZoneLimits) (errs field.ErrorList) {
 	return errs
 }
 
-// validateReleaseNow checks S3.6.
+// validateReleaseNow checks the annotation kubi.zone/release-now (S3.6).
 func validateReleaseNow(o metav1.Object) field.ErrorList {
 	text, ok := o.GetAnnotations()[v1alpha1.AnnotationReleaseNow]
 	if !ok {
@@ -159,7 +159,7 @@ func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	return nil
 }
 
-// validateDelegationRules checks S4.2–S4.6.
+// validateDelegationRules checks spec.delegations of a Zone (S4.2–S4.6).
 func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 	path := specPath.Child("delegations")
 	return validateEach(rules, MaxDelegations, path, func(rule v1alpha1.DelegationRule, at *field.Path) field.ErrorList {
@@ -197,7 +197,7 @@ func validatePattern(text string, path *field.Path) field.ErrorList {
 	return rejectError(text, cmp.Or(err, name.CheckSpelling(text)), path)
 }
 
-// validateNameServers checks S6.2. An empty domainName is for zones of any name.
+// validateNameServers checks name servers (S6.2). An empty domainName is for zones of any name.
 func validateNameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorList {
 	path := specPath.Child("nameServers")
 	origin, _ := name.Parse(domainName)
@@ -320,7 +320,7 @@ func orDefault(value *int32, otherwise int32) int64 {
 	return int64(*value)
 }
 
-// validateContact checks S6.5. In a name an "@" in the first label is escaped.
+// validateContact checks a contact (S6.5): a mail address, or a name with an "@" in the first label escaped.
 func validateContact(text string) error {
 	if len(text) > maxContactBytes {
 		return fmt.Errorf("has %d bytes, more than any name: give a mail address (hostmaster@example.org)", len(text))

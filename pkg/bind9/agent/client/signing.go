@@ -27,7 +27,7 @@ type Signing struct {
 // maxKeys bounds the keys of a zone; a rollover has two or three.
 const maxKeys = 64
 
-// A bindcar does not report the states of keys.
+// acquireAgent refuses a bindcar, which does not report the states of keys.
 func (c *Client) acquireAgent(ctx context.Context) (leave func(), err error) {
 	leave, speaks, err := c.acquireSlot(ctx)
 	if err == nil && !speaks.agent {
@@ -106,7 +106,8 @@ func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	return zones, nil
 }
 
-// RemoveOwned removes a zone, but not its keys, if isOwner is true for their owner ("" for keys added by hand).
+// RemoveOwned removes a zone, but not its keys, if isOwner is true for the owner of the keys ("" for keys added by
+// hand).
 func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {

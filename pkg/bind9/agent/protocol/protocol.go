@@ -49,7 +49,7 @@ type CreateZone struct {
 	ZoneType      string     `json:"zoneType"`
 	ZoneConfig    ZoneConfig `json:"zoneConfig"`
 	UpdateKeyName string     `json:"updateKeyName,omitempty"`
-	// KeyOwner owns the zone's DNSSEC keys. Keys of another owner do not sign the zone. Agent.
+	// KeyOwner owns the zone's DNSSEC keys. Keys of another owner do not sign the zone. Agent only.
 	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
@@ -67,7 +67,7 @@ type ZoneResponse struct {
 	Message string        `json:"message"`
 	Details string        `json:"details,omitempty"`
 	DNSSEC  *DNSSECStatus `json:"dnssec,omitempty"` // of GET /zones/{name}/status
-	// KeyOwner is set by GET /zones/{name}/status. Agent.
+	// KeyOwner is set by GET /zones/{name}/status. Agent only.
 	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
@@ -75,7 +75,7 @@ type DNSSECStatus struct {
 	Policy string      `json:"policy"`
 	Signed bool        `json:"signed"`
 	Keys   []DNSSECKey `json:"keys"`
-	// UnsignedSerial is the serial of the loaded or transferred zone. Agent.
+	// UnsignedSerial is the serial of the loaded or transferred zone. Agent only.
 	UnsignedSerial *uint32 `json:"unsignedSerial,omitempty"`
 }
 
@@ -105,7 +105,7 @@ type DSRecord struct {
 	Digest     string `json:"digest"`
 	RR         string `json:"rr"`
 	// CDS is true if the key was published for long enough, so that named requests this DS from the parent (RFC 7344).
-	// Agent.
+	// Agent only.
 	CDS bool `json:"cds"`
 }
 
@@ -136,9 +136,9 @@ type Members struct {
 type Health struct {
 	Status  string `json:"status"`
 	Version string `json:"version"`
-	// Agent is "kubizone"; a bindcar omits it. Agent.
+	// Agent is "kubizone". Agent only: a bindcar omits the field.
 	Agent string `json:"agent,omitempty"`
-	// ConfigHash identifies named's loaded configuration; missing before a load, or without watched files. Agent.
+	// ConfigHash identifies named's loaded configuration; missing before a load, or without watched files. Agent only.
 	ConfigHash string `json:"configHash,omitempty"`
 }
 

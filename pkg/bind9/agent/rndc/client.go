@@ -45,8 +45,8 @@ func (f *Failure) Error() string {
 // Client sends commands to named. It is safe for concurrent use.
 type Client struct {
 	Address string // in the controls block: "127.0.0.1:953"
-	// Keys returns at least one key. Each is tried until named accepts one: both ends may change keys at different
-	// times.
+	// Keys returns at least one key. Call tries the keys in turn until named accepts a key, since both ends may change
+	// keys at different times.
 	Keys func() ([]Key, error)
 	// Timeout bounds a command; 0 means 30 s.
 	Timeout time.Duration

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Files and ports in a pod. Port 53 needs a capability that "restricted" forbids.
+// Files and ports in a pod. Port 53 needs a capability that the Pod Security Standard "restricted" forbids.
 const (
 	ConfigDir    = "/etc/bind"
 	StateDir     = "/var/cache/bind"
@@ -112,7 +112,8 @@ func Hash(files ...map[string]string) string {
 
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// conf keeps the first error. Fields are below spec.config, or begin with "dnssec.".
+// conf collects the text of named.conf, and keeps the first error. The field in an error is below spec.config, or
+// begins with "dnssec.".
 type conf struct {
 	strings.Builder
 	err error

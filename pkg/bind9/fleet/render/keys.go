@@ -75,7 +75,7 @@ func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, e
 	return Key{Name: strings.Replace(name, "*", hex.EncodeToString(sum[:8]), 1), Algorithm: algorithm, Secret: secret}, nil
 }
 
-// Keys in the data of Secrets: for a control key as in the operator bindy, for a TSIG key as in Secrets of a DNSClass.
+// Entries in the data of Secrets: of a control key as in the operator bindy, of a TSIG key as for a DNSClass.
 const (
 	dataKeyName, dataAlgorithm, dataSecret = "key-name", "algorithm", "secret"
 	dataFormer, dataNext                   = "former-", "next-"

@@ -57,7 +57,8 @@ const (
 	AnnotationOwnerUID = labelPrefix + "owner-uid"
 	// A new control key replaces the pod.
 	annotationControl = labelPrefix + "control-key"
-	// annotationConfig replaces the pods, by a hash, if their agent cannot reload BIND.
+	// annotationConfig has a hash of the configuration: without an agent that can reload BIND, a change replaces the
+	// pods.
 	annotationConfig = labelPrefix + "config-hash"
 	// AnnotationTemplate is the TemplateHash of an applied workload.
 	AnnotationTemplate = labelPrefix + "template-hash"

@@ -125,8 +125,8 @@ func (s *Server) Agent() bind9.AgentKind {
 	return cmp.Or(s.Settings.Agent.Kind, bind9.AgentKubizone)
 }
 
-// Group names the servers with the same TSIG key: the cluster, or a single server. A signer has its own: the hidden
-// primary serves the unsigned version of a signed zone only to this key.
+// Group names the servers with the same TSIG key: the cluster, or a single server. A signer has a group of its own: the
+// hidden primary serves the unsigned version of a signed zone only to this key.
 func (s *Server) Group() string {
 	if s.Role == bind9.RoleSigner {
 		return s.Name

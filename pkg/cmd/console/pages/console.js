@@ -35,6 +35,7 @@
 		at.replaceChildren(Object.assign(document.createElement("span"), {textContent: sign, ariaHidden: "true"}), " " + word);
 	};
 	document.addEventListener("htmx:sse:after:connection", () => follows("ok", "●", "live"));
+	document.addEventListener("unfollowed", (event) => follows("fails", "✗", "not live: " + event.detail.data));
 	for (const name of ["htmx:sse:error", "htmx:sse:close"]) document.addEventListener(name, () => follows("fails", "✗", "not live"));
 	document.addEventListener("htmx:sse:after:message", refresh);
 

@@ -56,7 +56,7 @@ type Metadata struct {
 	Port     *uint16 `json:"port,omitempty"`
 }
 
-// MetadataList has a single Metadata for all values, in JSON an object, or an array with one for each.
+// MetadataList has a single Metadata for all values (in JSON an object), or a Metadata for each value (an array).
 type MetadataList []Metadata
 
 // MarshalJSON writes an object for a single Metadata.
@@ -125,7 +125,8 @@ func Encode(set RRset) (Record, error) {
 	return record, nil
 }
 
-// Exact reports whether Decode returns the same RRset from the result of Encode. Only the strings of texts may differ.
+// Exact reports whether Decode returns the same RRset from the result of Encode. Only TXT strings may be split
+// differently.
 func Exact(set RRset) bool {
 	if set.Type != rdata.TXT {
 		return true

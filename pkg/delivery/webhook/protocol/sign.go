@@ -24,7 +24,7 @@ const (
 	HeaderSignature = "X-DNS-Signature"
 )
 
-// Window is the maximum difference between a timestamp and the server's clock. Servers remember nonces as long.
+// Window is the maximum difference between a timestamp and the server's clock. Servers remember each nonce as long.
 const Window = 5 * time.Minute
 
 type Algorithm string

@@ -5,7 +5,7 @@
 //
 // Guarantees:
 //
-//  1. After a misfit every zone is read again. A zone whose steps never fit, or whose rows do not match its hash, is
+//  1. After a misfit every zone is read again. A zone whose steps never fit, or whose rows do not match the hash, is
 //     frozen, and delays no other zone.
 //  2. Frozen zones are read again after a minute, then less and less often, down to once an hour.
 //  3. A zone stays in the Set while it is read again.

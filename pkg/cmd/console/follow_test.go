@@ -1,0 +1,71 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/test/must"
+)
+
+func between(text, from, to string) string {
+	_, text, _ = strings.Cut(text, from)
+	text, _, _ = strings.Cut(text, to)
+	return text
+}
+
+func verbOf(r *http.Request) string {
+	if r.URL.Query().Get("watch") == "true" {
+		return "watch"
+	}
+	return "list"
+}
+
+// readStream returns the data of a stream's first event with a name, "" for none within a second.
+func (b *browser) readStream(path, event string) string {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Second)
+	defer cancel()
+	request := must.Get(http.NewRequestWithContext(ctx, http.MethodGet, b.origin+b.door.base+"/live"+path, nil))(b.t)
+	request.AddCookie(b.cookie)
+	response := must.Get(b.Do(request))(b.t)
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 1<<20)
+	for found := false; lines.Scan(); found = lines.Text() == "event: "+event {
+		if found {
+			return strings.TrimPrefix(lines.Text(), "data: ")
+		}
+	}
+	return ""
+}
+
+// C5, C6: a page that follows nothing is not live, and names the right.
+func TestStream_namesTheRightThatItLacksToFollow(t *testing.T) {
+	for _, one := range []struct {
+		what, path string
+		refused    map[string]string
+		want       string
+	}{
+		{"all may be watched", "/zones", map[string]string{}, ""},
+		{"the own namespace may be watched", "/zones", map[string]string{"": "list"}, ""},
+		{"list without watch", "/zones/team/zone", map[string]string{"team": "watch"},
+			"you lack the right to watch zones in namespace team"},
+		{"list without watch in all namespaces", "/zones", map[string]string{"": "watch"},
+			"you lack the right to watch zones in all namespaces"},
+		{"get alone", "/zones/team/zone", map[string]string{"team": "list"}, "you lack the right to list zones in namespace team"},
+		{"no list at all", "/", map[string]string{"": "list", "team": "list"}, "you lack the right to list zones in "},
+	} {
+		b := startConsole(t)
+		b.api.unfollowed = one.refused
+		if got := b.readStream(one.path, "unfollowed"); got != one.want && (one.want == "" || !strings.HasPrefix(got, one.want)) {
+			t.Errorf("%s: %q", one.what, got)
+		}
+	}
+}

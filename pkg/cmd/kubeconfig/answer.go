@@ -1,0 +1,110 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package kubeconfig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"kubi.zone/kubizone/pkg/cmd/program"
+)
+
+const nextStep = "kubectl kubizone doctor finds the cause"
+
+// timeouts bound the wait of a request for its answer.
+type timeouts struct {
+	// note is the time until a line says that the API does not answer, limit the time until the request fails, and
+	// after the time that later requests get until one is answered.
+	note, limit, after time.Duration
+	// always bounds writes, watches and the rest of an answer, too (--request-timeout).
+	always bool
+}
+
+var commandTimeouts = timeouts{note: 3 * time.Second, limit: 15 * time.Second, after: time.Second}
+
+// unanswered is an error of a request to the API that got no answer. The text is that of the error.
+type unanswered struct{ error }
+
+func (e unanswered) Unwrap() error { return e.error }
+
+// Explain adds the command that finds the cause to an error of an API that does not answer. A timeout of the server
+// names the command already.
+func Explain(err error) error {
+	if _, silent := errors.AsType[unanswered](err); silent || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) {
+		return fmt.Errorf("%w; %s", err, nextStep)
+	}
+	return err
+}
+
+// answers is the transport of commands.
+type answers struct {
+	http.RoundTripper
+	timeouts
+
+	noted  sync.Once
+	silent atomic.Bool
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *answers) RoundTrip(request *http.Request) (answer *http.Response, err error) {
+	if a.always || request.Method == http.MethodGet && request.URL.Query().Get("watch") == "" {
+		answer, err = a.askWithin(request)
+	} else {
+		answer, err = a.RoundTripper.RoundTrip(request)
+	}
+	if err != nil && !errors.Is(err, io.EOF) { // client-go repeats a request at io.EOF
+		err = unanswered{err}
+	}
+	return answer, err
+}
+
+func (a *answers) askWithin(request *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(request.Context())
+	limit, noted := a.limit, make(chan struct{})
+	if a.silent.Load() {
+		limit = a.after
+	}
+	expiry := time.AfterFunc(limit, func() { cancel(fmt.Errorf("the API has not answered for %s", limit)) })
+	note := time.AfterFunc(a.note, func() {
+		defer close(noted)
+		a.noted.Do(func() { program.Note(ctx, "the API has not answered yet; "+nextStep) })
+	})
+	answer, err := a.RoundTripper.RoundTrip(request.WithContext(ctx))
+	if !a.always {
+		expiry.Stop()
+	}
+	if !note.Stop() {
+		<-noted
+	}
+	if err != nil {
+		if request.Context().Err() == nil && ctx.Err() != nil {
+			a.silent.Store(true)
+			err = context.Cause(ctx)
+		}
+		expiry.Stop()
+		cancel(nil)
+		return nil, err
+	}
+	a.silent.Store(false)
+	answer.Body = &body{answer.Body, func() { expiry.Stop(); cancel(nil) }}
+	return answer, nil
+}
+
+type body struct {
+	io.ReadCloser
+	end func()
+}
+
+func (b *body) Close() error {
+	b.end()
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,124 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+)
+
+// Lines returns the differences of a step: - for a removed value, + for an added value, ~ for a changed field, ; for a
+// note.
+func Lines(x *v1alpha1.HistoryStep) (lines []string) {
+	for _, row := range x.Removed {
+		lines = append(lines, "- "+RowLine(row, x.FQDN))
+	}
+	for _, row := range x.Added {
+		lines = append(lines, "+ "+RowLine(row, x.FQDN))
+	}
+	for _, change := range x.TTLs {
+		if text := TTLLine(change, x.FQDN); text != "" {
+			lines = append(lines, "~ "+text)
+		}
+	}
+	switch before, after := x.HeaderBefore, x.HeaderAfter; {
+	case x.Zone != nil:
+		lines = append(lines, "- Zone "+x.Zone.Namespace+"/"+x.Zone.Name)
+	case x.Condensed:
+		lines = append(lines, "; its values are no longer kept")
+	case after != nil && before == nil:
+		lines = append(lines, "+ "+describeHeader(after))
+	case after != nil:
+		lines = append(lines, headerLines(before, after)...)
+	}
+	return lines
+}
+
+func describeHeader(h *v1alpha1.ZoneHeader) string {
+	var servers []string
+	for _, server := range h.NameServers {
+		servers = append(servers, strings.Join(append([]string{server.Name}, server.Addresses...), " "))
+	}
+	if len(servers) == 0 {
+		return "Zone " + h.FQDN
+	}
+	return "Zone " + h.FQDN + ", name servers " + strings.Join(servers, ", ")
+}
+
+// headerLines returns the fields of the zone's spec that changed.
+func headerLines(before, after *v1alpha1.ZoneHeader) (lines []string) {
+	fields := func(h *v1alpha1.ZoneHeader) map[string]json.RawMessage {
+		out := map[string]json.RawMessage{}
+		if text, err := json.Marshal(h); err == nil {
+			_ = json.Unmarshal(text, &out)
+		}
+		return out
+	}
+	had, has := fields(before), fields(after)
+	for _, field := range []string{"fqdn", "ttl", "refresh", "retry", "expire", "negativeResponseCache", "primaryNameServer", "contact",
+		"nameServers"} {
+		if old, now := string(had[field]), string(has[field]); old != now {
+			lines = append(lines, "~ Zone "+field+" "+cmp.Or(now, "nothing")+" instead of "+cmp.Or(old, "nothing"))
+		}
+	}
+	return lines
+}
+
+type ttlKey struct{ owner, of string }
+
+// Sum returns the net difference of steps, the newest first, with values in order. Its other fields are the newest's.
+func Sum(steps []v1alpha1.HistoryStep) v1alpha1.HistoryStep {
+	sum := v1alpha1.HistoryStep{}
+	net, ttls := map[v1alpha1.Row]int{}, map[ttlKey]v1alpha1.TTLChange{}
+	for i := range slices.Backward(steps) {
+		x := &steps[i]
+		before, after := sum.HeaderBefore, sum.HeaderAfter
+		if after == nil {
+			before = x.HeaderBefore
+		}
+		sum = *x
+		sum.HeaderBefore, sum.HeaderAfter = before, cmp.Or(x.HeaderAfter, after)
+		for _, row := range x.Removed {
+			net[row]--
+		}
+		for _, row := range x.Added {
+			net[row]++
+		}
+		for _, change := range x.TTLs {
+			k := ttlKey{change.Owner, change.Type}
+			if older, ok := ttls[k]; ok {
+				change.Before = older.Before
+			}
+			ttls[k] = change
+		}
+	}
+	sum.Removed, sum.Added, sum.TTLs = nil, nil, nil
+	for row, n := range net {
+		switch {
+		case n < 0:
+			sum.Removed = append(sum.Removed, row)
+		case n > 0:
+			sum.Added = append(sum.Added, row)
+		}
+	}
+	for _, change := range ttls {
+		if change.Before != change.After {
+			sum.TTLs = append(sum.TTLs, change)
+		}
+	}
+	slices.SortFunc(sum.Removed, compareRows)
+	slices.SortFunc(sum.Added, compareRows)
+	slices.SortFunc(sum.TTLs, func(a, b v1alpha1.TTLChange) int {
+		return cmp.Or(strings.Compare(a.Owner, b.Owner), strings.Compare(a.Type, b.Type))
+	})
+	return sum
+}
+
+func compareRows(a, b v1alpha1.Row) int {
+	return cmp.Or(strings.Compare(a.Owner, b.Owner), strings.Compare(a.Type, b.Type), strings.Compare(a.Data, b.Data))
+}

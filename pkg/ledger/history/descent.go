@@ -1,0 +1,95 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+const (
+	// A descent lists about pageKeys keys at once, at first those of firstWidth seconds.
+	pageKeys   = 64
+	firstWidth = 3600
+	// growth is the factor between two widths.
+	growth = 8
+)
+
+// descent lists the keys of a namespace's segments, newest first. For a descending range etcd reads all values below,
+// so a descent reads ascending ranges of time, each about as wide as pageKeys keys are.
+type descent struct {
+	a     *Archive
+	at    layout.SegmentKey // only smaller keys are left, of at least the time oldest
+	rev   int64
+	width int64
+	// oldest is the time of the namespace's first segment.
+	oldest int64
+	keys   []layout.SegmentKey // ascending; the last is the next
+}
+
+// descendFrom begins below a key.
+func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev int64) (*descent, error) {
+	d := &descent{a: a, at: below, rev: rev, width: firstWidth, oldest: below.Time + 1}
+	prefix := a.Layout.Segments(below.Namespace)
+	r, err := a.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1), clientv3.WithRev(rev), clientv3.WithKeysOnly())
+	if err != nil {
+		return nil, err
+	}
+	for _, kv := range r.Kvs {
+		if k, ok := a.Layout.ParseSegment(string(kv.Key)); ok {
+			d.oldest = k.Time
+		}
+	}
+	return d, nil
+}
+
+// nextKey returns the next older key, nil at the end.
+func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
+	for len(d.keys) == 0 {
+		if d.at.Time < d.oldest || d.at.Time == d.oldest && d.at.Zone == "" {
+			return nil, nil
+		}
+		if err := d.readKeys(ctx); err != nil {
+			return nil, err
+		}
+	}
+	k := d.keys[len(d.keys)-1]
+	d.keys = d.keys[:len(d.keys)-1]
+	return &k, nil
+}
+
+// readKeys reads the next range, or makes it narrower.
+func (d *descent) readKeys(ctx context.Context) error {
+	newest := d.at.Time
+	if d.at.Zone == "" { // no key of this second is left
+		newest--
+	}
+	first := layout.SegmentKey{Namespace: d.at.Namespace, Time: max(d.oldest, min(newest, d.a.Now().Unix())-d.width)}
+	from, end := d.a.Layout.Segment(first), d.a.Layout.Segment(d.at)
+	for more := true; more; {
+		r, err := d.a.Client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(pageKeys), clientv3.WithRev(d.rev),
+			clientv3.WithKeysOnly())
+		if err != nil {
+			return err
+		}
+		if more = r.More; more && d.width > 0 { // width 0 is a second
+			d.width /= growth
+			d.keys = nil
+			return nil
+		}
+		for _, kv := range r.Kvs {
+			from = string(kv.Key) + "\x00"
+			if k, ok := d.a.Layout.ParseSegment(string(kv.Key)); ok {
+				d.keys = append(d.keys, k)
+			}
+		}
+	}
+	if d.at = first; len(d.keys) < pageKeys/growth {
+		d.width = max(1, d.width*growth)
+	}
+	return nil
+}

@@ -1,0 +1,15 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package alertrig judges the chart's alerts by promtool and the metrics that real processes serve.
+//
+// Guarantees:
+//
+//  1. Expression and duration of an alert are those of charts/kubizone/rules. Only the clock is promtool's: a scraped
+//     state goes on for an hour, or for the time that the test gives.
+//  2. Judge returns every alert that fires.
+//
+// Out of scope: the faults, which the tests of the programs make.
+//
+// Read first: alertrig.go.
+package alertrig
