@@ -40,6 +40,8 @@ const (
 	maxQueued  = 1000
 	queuedRate = 10
 	maxRefused = 1000
+	// lastTimeout bounds the search for a zone's last change.
+	lastTimeout = 5 * time.Second
 )
 
 type announcer struct {
@@ -48,6 +50,8 @@ type announcer struct {
 	queue       *eventQueue
 	refused     *cache.LRUExpireCache // Events of the last refusedInterval
 	members     func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
+	// lastChange returns a text about the zone's last change, to follow a note; nil: none.
+	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 }
 
 func newAnnouncer(client kubernetes.Interface) announcer {
@@ -61,6 +65,8 @@ type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
 	find                       func(context.Context) (object, uid string, err error)
+	// zone is set if its last change follows the note.
+	zone *v1alpha1.Zone
 }
 
 // eventQueue has a queue for each namespace, served in turn. Beyond maxQueued, a new Event replaces the last Event of
@@ -81,7 +87,7 @@ func newEventQueue() *eventQueue {
 func (q *eventQueue) addEvent(e queuedEvent) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e.note = cutNote(e.note)
+	e.note = cutNote(e.note, maxNote)
 	of := e.about.Namespace
 	if q.count == maxQueued {
 		longest := of
@@ -223,7 +229,13 @@ func (a *announcer) writeQueued(ctx context.Context) {
 				continue
 			}
 		}
-		a.recorder.Eventf(e.about, nil, e.kind, e.reason, e.action, "%s", e.note)
+		last := ""
+		if e.zone != nil && a.lastChange != nil {
+			within, cancel := context.WithTimeout(ctx, lastTimeout)
+			last = a.lastChange(within, e.zone)
+			cancel()
+		}
+		a.recorder.Eventf(e.about, nil, e.kind, e.reason, e.action, "%s", cutNote(e.note, maxNote-len(last))+last)
 	}
 }
 
@@ -235,7 +247,8 @@ func (a *announcer) announceStalled(o *v1alpha1.Zone, reason, message string) {
 	}
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
 		UID: o.UID}
-	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: actionDeliver, note: message})
+	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: actionDeliver, note: message,
+		zone: o})
 }
 
 // announceHeld reports that deliveries of a Zone are held after a mass deletion (S7.5).
@@ -252,12 +265,12 @@ func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 	about := &corev1.ObjectReference{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "Zone", Namespace: o.Namespace, Name: o.Name,
 		UID: o.UID, ResourceVersion: o.ResourceVersion}
 	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: v1alpha1.ReasonMassDeletion, action: actionHold,
-		note: settled.Message})
+		note: settled.Message, zone: o})
 }
 
-func cutNote(message string) string {
-	if len(message) > maxNote {
-		message = strings.ToValidUTF8(message[:maxNote], "")
+func cutNote(message string, most int) string {
+	if len(message) > most {
+		message = strings.ToValidUTF8(message[:max(0, most)], "")
 	}
 	return message
 }

@@ -28,12 +28,17 @@ import (
 func TestHeld_isAnnounced_S7_8(t *testing.T) {
 	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "z"}}
 	recorder := events.NewFakeRecorder(1)
-	a := announcer{recorder: recorder, queue: newEventQueue()}
+	const last = "; last change: by carol at noon"
+	a := announcer{recorder: recorder, queue: newEventQueue(), lastChange: func(_ context.Context, z *v1alpha1.Zone) string {
+		return last[:len(last)*len(z.Name)]
+	}}
 	go a.writeQueued(t.Context())
-	zone.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSettled, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonMassDeletion, Message: "a" + strings.Repeat("ü", maxNote)}}
+	zone.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionSettled, Status: metav1.ConditionFalse,
+		Reason: v1alpha1.ReasonMassDeletion, Message: "a" + strings.Repeat("ü", maxNote)}}
 	a.announceHeld(zone)
 	got := <-recorder.Events
-	if text, ok := strings.CutPrefix(got, "Warning MassDeletion a"); !ok || len(text) > maxNote || len(text) < maxNote-10 || !utf8.ValidString(text) {
+	if text, ok := strings.CutPrefix(got, "Warning MassDeletion a"); !ok || len(text) > maxNote || len(text) < maxNote-10 ||
+		!utf8.ValidString(text) || !strings.HasSuffix(text, "ü"+last) {
 		t.Errorf("%d octets: %.60s", len(got), got)
 	}
 	(&announcer{}).announceHeld(zone) // standalone: to the log

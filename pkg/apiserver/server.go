@@ -283,6 +283,8 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		stop()
 		return err
 	}
+	past := history.Reader{Ledger: s.ledger, Records: records, Began: s.namespaces.began}
+	s.announcer.lastChange = past.LastChange
 	if err := zone.AddStorage(paths, zone.Config{
 		Scheme:        registry.Scheme,
 		RESTOptions:   options,
@@ -296,7 +298,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		Views:         views{of.zones, s.feed.FrozenBy, s.ledger.Steps, s.ledger.HeldSteps, s.ledger.Left},
 		Stopping:      stopping,
 		Sources:       &history.Sources{Ledger: s.ledger, Records: records},
-		History:       history.Reader{Ledger: s.ledger, Records: records, Began: s.namespaces.began},
+		History:       past,
 	}); err != nil {
 		return err
 	}

@@ -16,5 +16,6 @@
 //
 // Out of scope: the store of the past, and printing.
 //
-// Read first: revert.go, judge.go, plan.go, rebuild.go, author.go, lines.go, read.go, moment.go.
+// Read first: revert.go, deleted.go, judge.go, restore.go, foresee.go, plan.go, rebuild.go, author.go, lines.go,
+// read.go, moment.go.
 package history

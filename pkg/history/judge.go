@@ -8,6 +8,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,8 +69,11 @@ func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return nil
 	}
-	for _, set := range p.orderSets(false) {
-		if _, err := r.writeSet(ctx, set, []string{metav1.DryRunAll}); err != nil {
+	for _, phase := range p.orderSets(false) {
+		if err := eachSet(ctx, phase, func(ctx context.Context, set []write) error {
+			_, err := r.writeSet(ctx, set, p.awaits, []string{metav1.DryRunAll})
+			return err
+		}); err != nil {
 			return err
 		}
 	}
@@ -78,28 +85,58 @@ func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// ErrStopped means that a revert stopped at a refusal. Written changes stay, and a repetition continues.
-type ErrStopped struct{ Reason string }
-
-func (e ErrStopped) Error() string { return e.Reason }
-
 // Run writes the changes of a plan accepted by Judge, set by set. The error is ErrStopped after a refusal.
 func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return ErrStopped{"the plan has refusals"}
 	}
-	for _, set := range p.orderSets(true) {
-		written, err := r.writeSet(ctx, set, nil)
-		if p.Written += written; err != nil {
-			return err
-		}
-		for _, w := range set {
-			if c := w.Reversal; len(c.Refused) > 0 {
-				return ErrStopped{fmt.Sprintf("record %s/%s: %s", c.Namespace, c.Name, strings.Join(c.Refused, "; "))}
+	if err := r.runObjects(ctx, p); err != nil {
+		return err
+	}
+	var mu sync.Mutex
+	for _, phase := range p.orderSets(true) {
+		if err := eachSet(ctx, phase, func(ctx context.Context, set []write) error {
+			written, err := r.writeSet(ctx, set, false, nil)
+			mu.Lock()
+			defer mu.Unlock()
+			if p.Written += written; err != nil {
+				return err
 			}
+			for _, w := range set {
+				if c := w.Reversal; len(c.Refused) > 0 {
+					return ErrStopped{fmt.Sprintf("record %s/%s: %s", c.Namespace, c.Name, strings.Join(c.Refused, "; "))}
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// eachSet calls do for the sets of a phase, rrsets.MaxSets at once. After an error no further set begins. It returns
+// the first error, when all calls have ended.
+func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, set []write) error) error {
+	group := errgroup.Group{}
+	group.SetLimit(rrsets.MaxSets)
+	var failed atomic.Bool
+	for _, set := range phase {
+		if failed.Load() {
+			break
+		}
+		group.Go(func() error {
+			if failed.Load() {
+				return nil
+			}
+			err := do(ctx, set)
+			if err != nil {
+				failed.Store(true)
+			}
+			return err
+		})
+	}
+	return group.Wait()
 }
 
 // write is a Reversal, or half of a Reversal: a deletion to free a name for another namespace, or the later creation.
@@ -109,9 +146,9 @@ type write struct {
 	counts bool // as a written Record
 }
 
-// orderSets returns the change sets in order. If split, the first sets delete Records, to free names for other
-// namespaces.
-func (p *Plan) orderSets(split bool) (out [][]write) {
+// orderSets returns the change sets in order, by phases. The sets of a phase are of one namespace, and in any order. If
+// split, the first phases delete Records, to free names for other namespaces.
+func (p *Plan) orderSets(split bool) (out [][][]write) {
 	type phase struct {
 		last      bool
 		namespace string
@@ -154,13 +191,14 @@ func (p *Plan) orderSets(split bool) (out [][]write) {
 		return -1
 	})
 	for _, at := range order {
-		out = append(out, rrsets.Pages(groups[at], func(w write) *rrsets.Change { return &w.change })...)
+		out = append(out, rrsets.Pages(groups[at], func(w write) *rrsets.Change { return &w.change }))
 	}
 	return out
 }
 
-// writeSet writes a set, and returns the number of writes. Refusals are in the changes.
-func (r *Reader) writeSet(ctx context.Context, set []write, dryRun []string) (written int, err error) {
+// writeSet writes a set, and returns the number of writes. Refusals are in the changes. If the zone awaits its
+// creation, refusals by its rules are left out.
+func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun []string) (written int, err error) {
 	writer := rrsets.Writer{Client: r.Client, Namespace: set[0].Namespace, Manager: FieldManager, Force: true, DryRun: dryRun,
 		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
 			return set[i].replanWrite(now), nil
@@ -188,6 +226,9 @@ func (r *Reader) writeSet(ctx context.Context, set []write, dryRun []string) (wr
 		if len(dryRun) > 0 && c.After != "" {
 			refused = slices.DeleteFunc(slices.Clone(refused), isFreed)
 		}
+		if awaits {
+			refused = slices.DeleteFunc(slices.Clone(refused), isOfZone)
+		}
 		if len(refused) > 0 {
 			c.Refused = append(c.Refused, refusal.Messages(refused))
 		}
@@ -204,6 +245,17 @@ func isFreed(one refusal.Refusal) bool {
 		return one.Field == "spec.values"
 	}
 	return false
+}
+
+// isOfZone reports whether a refusal is by the rules or data of a zone, or for a name in no zone or another.
+func isOfZone(one refusal.Refusal) bool {
+	switch one.Reason {
+	case v1alpha1.ReasonDelegationWithdrawn, v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonBelowZoneCut:
+		return true
+	case metav1.CauseTypeForbidden:
+		return one.Field == "spec.domainName"
+	}
+	return strings.HasPrefix(one.Rule, "S2.") || strings.HasPrefix(one.Rule, "S4.") || isFreed(one)
 }
 
 // replanWrite returns nil for a Record as wanted, by another revert, and refuses a Record with a new spec.

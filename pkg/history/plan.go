@@ -5,6 +5,7 @@ package history
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -36,15 +37,24 @@ type Plan struct {
 	Serial int64 `json:"serial,omitempty"`
 	// Time to which the revert goes back, in RFC 3339, without a serial.
 	Time string `json:"time,omitempty"`
+	// Deleted is the author of the removal, for a deleted Zone.
+	Deleted *Author `json:"deleted,omitempty"`
+	// Objects are a deleted Zone and its Delegations, to be created first.
+	Objects []Restoral `json:"objects,omitempty"`
 	// Changes are the writes of Records.
 	Changes []Reversal `json:"changes"`
 	// Left are the differences beyond the revert.
 	Left []Left `json:"left"`
 	// Gaps are names without values between two change sets.
 	Gaps []string `json:"gaps,omitempty"`
-	// Refused and Written are numbers of changes.
+	// Held is the reason of a hold of the zone (S7.5), now or by the revert.
+	Held string `json:"held,omitempty"`
+	// Refused and Written are numbers of changes and objects.
 	Refused int `json:"refused"`
 	Written int `json:"written"`
+
+	// awaits is true before the Zone exists: the zone's rules cannot be asked.
+	awaits bool
 }
 
 // Reversal is the write of a Record.
@@ -64,6 +74,16 @@ type Reversal struct {
 	Refused []string `json:"refused,omitempty"`
 
 	change rrsets.Change
+}
+
+// Restoral is the creation of a Zone or Delegation in a plan.
+type Restoral struct {
+	Kind      string   `json:"kind"`
+	Namespace string   `json:"namespace"`
+	Name      string   `json:"name"`
+	Refused   []string `json:"refused,omitempty"`
+
+	create func(ctx context.Context, dryRun []string) error
 }
 
 // Left is a remaining difference.
@@ -229,10 +249,14 @@ func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[str
 	p.addOthers(undone)
 	p.addHeader(undone)
 	p.findGaps()
+	p.sortChanges()
+	return p.Plan, nil
+}
+
+func (p *planner) sortChanges() {
 	slices.SortStableFunc(p.Changes, func(x, y Reversal) int {
 		return cmp.Or(strings.Compare(x.Namespace, y.Namespace), strings.Compare(x.FQDN, y.FQDN), strings.Compare(x.Name, y.Name))
 	})
-	return p.Plan, nil
 }
 
 func (p *planner) refuse(t *touch, reason string) {

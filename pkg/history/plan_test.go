@@ -293,8 +293,8 @@ func TestSets_freeNamesFirst(t *testing.T) {
 	plan := must.Get(PlanRevert(past, Subject{Zone: &v1alpha1.Zone{}}, Moment{Serial: 1}, Present{{Namespace: "one", Name: "x"}: one,
 		{Namespace: "two", Name: "x"}: two}, nil, Options{}))(t)
 	var got []string
-	for _, set := range plan.orderSets(true) {
-		for _, w := range set {
+	for _, phase := range plan.orderSets(true) {
+		for _, w := range slices.Concat(phase...) {
 			got = append(got, fmt.Sprint(w.change.Before != nil, " ", w.change.After != nil, " ", w.Namespace))
 		}
 	}

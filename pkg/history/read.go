@@ -203,6 +203,9 @@ func (r *Reader) request(namespace, resource, object, next string) *rest.Request
 func (r *Reader) readZone(ctx context.Context, s Subject, next string) (*page, error) {
 	ask := func(into runtime.Object) error {
 		request := r.request(s.Zone.Namespace, "zones", s.Zone.Name, next).Param("form", v1alpha1.FormHistory)
+		if s.Zone.Name == v1alpha1.AnyZone {
+			request.Param("fqdn", s.Zone.Status.FQDN)
+		}
 		if !r.masked {
 			request.Param("sources", "true")
 		}
@@ -327,4 +330,23 @@ func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) *v1al
 
 func (r *Reader) askLast(namespace, resource, object string) *rest.Request {
 	return r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").Param("limit", "1")
+}
+
+// DescribeLast returns a zone's newest step as the end of a sentence for the users of its namespace, or "".
+func (r *Reader) DescribeLast(ctx context.Context, zone *v1alpha1.Zone) string {
+	answer := &v1alpha1.ZoneChanges{}
+	err := r.askLast(zone.Namespace, "zones", zone.Name).Param("form", v1alpha1.FormHistory).Do(ctx).Into(answer)
+	if err != nil || len(answer.History) == 0 {
+		return ""
+	}
+	return DescribeLast(&answer.History[0])
+}
+
+// DescribeLast returns a step as the end of a sentence, "" for nil.
+func DescribeLast(step *v1alpha1.HistoryStep) string {
+	if step == nil {
+		return ""
+	}
+	by := AuthorOf(step)
+	return "; last change: by " + by.String()
 }

@@ -40,5 +40,13 @@ func (r *Reader) MakePlan(ctx context.Context, s Subject, m Moment, options Opti
 	if err != nil {
 		return nil, err
 	}
+	if s.Zone != nil {
+		if err := r.foreseeHold(ctx, plan, s.Zone); err != nil {
+			return nil, err
+		}
+		if err := r.foreseeShared(ctx, plan, s.Zone, undone); err != nil {
+			return nil, err
+		}
+	}
 	return plan, r.Judge(ctx, plan)
 }

@@ -53,7 +53,7 @@
 //	journal/          changes of a zone's content; trimmed by journal                nothing; no decision reads it
 //	condensed/        journal                                                        own revision, the name's creation
 //	before/           writes of Records that change a zone; archived by history      nothing; no decision reads it
-//	archived/ history/ shares/   history                                             own revision; no decision reads them
+//	archived/ history/ shares/   history; Delegations that leave a zone               own revision; no decision reads them
 //	orphans/          the write of the waiting object                                the range's revisions
 //	outbox/           writes with pending work; rewritten and consumed by outbox     own revision
 //	config            this package                                                   own revision

@@ -74,6 +74,17 @@ func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) er
 // is none.
 func (l *Ledger) RemovedHistory(ctx context.Context, namespace, name string, ask history.Ask) (*history.Answer, *history.Header, error) {
 	of, gone, err := l.archive.FindRemoved(ctx, namespace, name)
+	return l.historyOf(ctx, of, gone, err, ask)
+}
+
+// RemovedHistoryOf is RemovedHistory for a DNS name, in all namespaces if namespace is "".
+func (l *Ledger) RemovedHistoryOf(ctx context.Context, namespace, fqdn string, ask history.Ask) (*history.Answer, *history.Header, error) {
+	of, gone, err := l.archive.FindRemovedFQDN(ctx, namespace, fqdn)
+	return l.historyOf(ctx, of, gone, err, ask)
+}
+
+func (l *Ledger) historyOf(ctx context.Context, of *history.Header, gone int64, err error, ask history.Ask) (*history.Answer,
+	*history.Header, error) {
 	if err != nil || of == nil || gone < ask.NotBefore {
 		return nil, nil, err
 	}

@@ -189,6 +189,8 @@ var attacks = []attack{
 		"its own Records alone", readHistories, nil},
 	{126, "T", "writing at its budget for an hour, so that others' histories go", "its own oldest changes are condensed; others' " +
 		"stay whole", nil, []string{"pkg/ledger TestHistory_ofATenantAtItsBudget_S7_13"}},
+	{127, "T", "a deleted Zone of another namespace: reading its history, or taking it back, also by a Zone of its name", "404 as for a " +
+		"name that never was, 403; of its own Zone its own history", deletedZones, nil},
 }
 
 // TestAttacks checks the table: each number has an attempt, an expectation and a test.

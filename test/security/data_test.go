@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -194,6 +195,69 @@ func readHistories(t *testing.T, a *arena) {
 				}
 			}
 		}
+	}
+}
+
+// 127: a deleted Zone's history is read in its namespace alone. A tenant with the right to its name makes and deletes a
+// Zone of the name, and reads the history of its own.
+func deletedZones(t *testing.T, a *arena) {
+	ctx := within(t, waitTimeout)
+	owner, next := a.tenants[victim], a.tenants[platform]
+	history := func(as *tenant, namespace, object, fqdn string) (*v1alpha1.ZoneChanges, string, error) {
+		answer := &v1alpha1.ZoneChanges{}
+		text, err := as.RESTClient().Get().Namespace(namespace).Resource("zones").Name(object).SubResource("changes").
+			Param("form", "history").Param("fqdn", fqdn).DoRaw(ctx)
+		if err == nil {
+			err = json.Unmarshal(text, answer)
+		}
+		return answer, string(text), err
+	}
+	remove := func(of *tenant, object string) {
+		t.Helper()
+		must.Succeed(t, of.zones().Delete(ctx, object, metav1.DeleteOptions{}))
+		until(ctx, t, "the owner reads the removal", func() error {
+			answer, text, err := history(of, of.namespace, "-", "lost.example.")
+			if err == nil && (len(answer.History) == 0 || answer.History[0].Zone == nil) {
+				err = errors.New(text)
+			}
+			return err
+		})
+	}
+	lost := makeZone(victim, "quietvictim-lost", "lost.example.", makeRule(victim, nil, "*"))
+	must.Get(owner.zones().Create(ctx, lost, metav1.CreateOptions{}))(t)
+	remove(owner, "quietvictim-lost")
+	_, absent, _ := history(next, platform, "-", "never.example.")
+	absent = strings.ReplaceAll(absent, "never.example.", "")
+	unknown := func() {
+		t.Helper()
+		for _, them := range []*tenant{a.tenants[mallory], next} {
+			for _, query := range []string{"lost.example.", "LOST.example", "never.example."} {
+				_, text, err := history(them, them.namespace, "-", query)
+				if !apierrors.IsNotFound(err) || strings.ReplaceAll(text, query, "") != absent {
+					t.Errorf("%s of %s: %v, %s", query, them.namespace, err, text)
+				}
+			}
+			for _, object := range []string{"-", "quietvictim-lost"} {
+				if _, text, err := history(them, victim, object, "lost.example."); !apierrors.IsForbidden(err) {
+					t.Errorf("%s in the victim's namespace: %v, %s", object, err, text)
+				}
+			}
+		}
+	}
+	unknown()
+	must.Get(next.zones().Create(ctx, makeZone(platform, "lost", "lost.example."), metav1.CreateOptions{}))(t)
+	unknown()
+	remove(next, "lost")
+	answer, text, err := history(next, platform, "-", "lost.example.")
+	revealsNothing(t, "the history of a Zone of the name", text)
+	if err != nil || answer.History[0].Zone.Namespace != platform || len(answer.History) != 2 {
+		t.Errorf("%v: %s", err, text)
+	}
+	if answer, _, err := history(owner, victim, "-", "lost.example."); err != nil || answer.History[0].Zone.Name != "quietvictim-lost" {
+		t.Errorf("the owner reads %+v, %v", answer, err)
+	}
+	if _, _, err := history(a.tenants[mallory], mallory, "-", "lost.example."); !apierrors.IsNotFound(err) {
+		t.Errorf("%s: %v", mallory, err)
 	}
 }
 

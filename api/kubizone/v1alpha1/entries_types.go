@@ -336,4 +336,8 @@ type ZoneChangesOptions struct {
 	// sinceTime leaves out steps before a time (RFC 3339), in form `history`.
 	// +optional
 	SinceTime string `json:"sinceTime,omitempty" protobuf:"bytes,9,opt,name=sinceTime"`
+	// fqdn is the DNS name of a deleted Zone, in form `history` of the name `-`: the last of the namespace, or else of
+	// all namespaces, if the user may get zones/changes in all.
+	// +optional
+	FQDN string `json:"fqdn,omitempty" protobuf:"bytes,10,opt,name=fqdn"`
 }

@@ -20,6 +20,9 @@ const (
 // AllRecords is the name under which `records/changes` answers for all Records of a namespace. No Record has it.
 const AllRecords = "-"
 
+// AnyZone is the name under which `zones/changes` answers for a deleted Zone by its DNS name. No Zone has it.
+const AnyZone = "-"
+
 // Way is the way in which a change came.
 type Way string
 
@@ -163,6 +166,21 @@ type HistoryZone struct {
 	// before is the Zone before its removal. Absent if the object stayed, pending.
 	// +optional
 	Before *HistoryState `json:"before,omitempty" protobuf:"bytes,4,opt,name=before"`
+	// delegations of the Zone at its removal and in the ten minutes before.
+	// +optional
+	// +listType=atomic
+	Delegations []HistoryDelegation `json:"delegations,omitempty" protobuf:"bytes,5,rep,name=delegations"`
+	// delegationsLeftOut is true if the history has no room for all Delegations.
+	// +optional
+	DelegationsLeftOut bool `json:"delegationsLeftOut,omitempty" protobuf:"varint,6,opt,name=delegationsLeftOut"`
+}
+
+// HistoryDelegation is a Delegation of a removed Zone.
+type HistoryDelegation struct {
+	// name of the Delegation.
+	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
+	// before is the Delegation before it went.
+	Before HistoryState `json:"before" protobuf:"bytes,2,opt,name=before"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object

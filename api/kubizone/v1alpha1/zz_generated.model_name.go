@@ -184,6 +184,11 @@ func (in HMACAuth) OpenAPIModelName() string {
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
+func (in HistoryDelegation) OpenAPIModelName() string {
+	return "zone.kubi.v1alpha1.HistoryDelegation"
+}
+
+// OpenAPIModelName returns the OpenAPI model name for this type.
 func (in HistoryRecord) OpenAPIModelName() string {
 	return "zone.kubi.v1alpha1.HistoryRecord"
 }

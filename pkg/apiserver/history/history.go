@@ -21,6 +21,7 @@ import (
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
+	past "kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/pkg/law/content"
 	"kubi.zone/kubizone/pkg/ledger"
 	stored "kubi.zone/kubizone/pkg/ledger/history"
@@ -44,8 +45,12 @@ var _ zone.History = Reader{}
 
 func (h Reader) askLedger(namespace string, ask zone.HistoryAsk) (stored.Ask, error) {
 	began, err := h.Began(namespace)
-	return stored.Ask{From: ask.Continue, Limit: ask.Limit, NotBefore: began,
-		Since: func(x *stored.Item) bool { return ask.Since(&x.Step) }}, err
+	return boundLedger(ask, began), err
+}
+
+func boundLedger(ask zone.HistoryAsk, notBefore int64) stored.Ask {
+	return stored.Ask{From: ask.Continue, Limit: ask.Limit, NotBefore: notBefore,
+		Since: func(x *stored.Item) bool { return ask.Since(&x.Step) }}
 }
 
 func answerHistory(a *stored.Answer, err error) (*zone.HistoryAnswer, error) {
@@ -61,7 +66,10 @@ func answerHistory(a *stored.Answer, err error) (*zone.HistoryAnswer, error) {
 		item := zone.HistoryItem{FQDN: x.FQDN, View: x.View, Namespace: x.Namespace, Name: x.Name, UID: x.Header.Zone, Step: x.Step,
 			Condensed: x.Bare}
 		if x.Removed != nil {
-			item.Removed, item.Zone = true, x.Removed.State
+			item.Removed, item.Zone, item.LeftOut = true, x.Removed.State, x.Removed.LeftOut
+			for _, d := range x.Removed.Delegations {
+				item.Delegations = append(item.Delegations, zone.HistoryDelegation{Name: d.Name, State: d.State})
+			}
 		}
 		if len(x.Was) > 0 {
 			item.Was = map[string]json.RawMessage{}
@@ -83,13 +91,39 @@ func (h Reader) OfZone(ctx context.Context, object *v1alpha1.Zone, ask zone.Hist
 	return answerHistory(h.Ledger.ZoneHistory(ctx, object, bounded))
 }
 
+// LastChange returns the zone's newest step for users of its namespace, as the end of a sentence, or "".
+func (h Reader) LastChange(ctx context.Context, object *v1alpha1.Zone) string {
+	answer, err := h.OfZone(ctx, object, zone.HistoryAsk{Limit: 1, Since: func(*content.Step) bool { return true }})
+	if err != nil || len(answer.Items) == 0 {
+		return ""
+	}
+	step := zone.ShowStepTo(&answer.Items[0], object.Namespace)
+	return past.DescribeLast(&step)
+}
+
 // OfRemoved reads the ledger.
 func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.HistoryAsk) (*zone.HistoryAnswer, *v1alpha1.Zone, error) {
 	bounded, err := h.askLedger(namespace, ask)
 	if err != nil {
 		return nil, nil, err
 	}
-	a, of, err := h.Ledger.RemovedHistory(ctx, namespace, name, bounded)
+	return answerRemoved(h.Ledger.RemovedHistory(ctx, namespace, name, bounded))
+}
+
+// OfRemovedFQDN reads the ledger. In all namespaces, it finds also the Zones of namespaces of the past.
+func (h Reader) OfRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask zone.HistoryAsk) (*zone.HistoryAnswer,
+	*v1alpha1.Zone, error) {
+	bounded := boundLedger(ask, 0)
+	if namespace != "" {
+		var err error
+		if bounded, err = h.askLedger(namespace, ask); err != nil {
+			return nil, nil, err
+		}
+	}
+	return answerRemoved(h.Ledger.RemovedHistoryOf(ctx, namespace, fqdn.String(), bounded))
+}
+
+func answerRemoved(a *stored.Answer, of *stored.Header, err error) (*zone.HistoryAnswer, *v1alpha1.Zone, error) {
 	if err == nil && of == nil {
 		err = zone.ErrNotHeld
 	}
@@ -97,7 +131,7 @@ func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.
 		return nil, nil, err
 	}
 	out, err := answerHistory(a, err)
-	was := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(of.Zone)}}
+	was := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.Zone)}}
 	if was.Status.FQDN, was.Status.View = of.FQDN, of.View; out != nil && len(out.Items) > 0 {
 		was.Status.Serial = int64(out.Items[0].Step.Serial)
 	}

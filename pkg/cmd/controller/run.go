@@ -30,6 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 	"kubi.zone/kubizone/pkg/controller/transferclass"
 	"kubi.zone/kubizone/pkg/heartbeat"
+	"kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/pkg/memory"
 	"kubi.zone/kubizone/pkg/traces"
 	"kubi.zone/kubizone/pkg/zoneview"
@@ -137,6 +138,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 		Secrets: secrets, Namespaces: remote.Core().V1().Namespaces(), Clusters: servers.Bind9().V1alpha1().Bind9Clusters(),
 		Leases: func(changed func()) *heartbeat.Watcher { return heartbeat.NewWatcher(leases, changed) },
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry,
+		LastChange: (&history.Reader{Client: client.KubizoneV1alpha1()}).DescribeLast,
 		// The last holder released the Lease without calls in flight, or has not renewed it for longer than a call.
 		Lease: c.LeaseDuration, HealthInterval: c.HealthInterval, Backoff: c.Backoff, Traces: spans,
 	})

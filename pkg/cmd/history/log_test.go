@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/test/must"
 )
@@ -120,7 +121,7 @@ func TestDescribeRun(t *testing.T) {
 }
 
 func TestExplainStop_printsTheCommandThatContinues(t *testing.T) {
-	o := &revertOptions{name: "www", includeManaged: true}
+	o := &revertOptions{room: &room{client: kubeconfig.NewOptions()}, name: "www", includeManaged: true}
 	plan := &history.Plan{Serial: 5, Written: 1, Changes: make([]history.Reversal, 3)}
 	err := o.explainStop("example.org", plan, history.ErrStopped{Reason: "record team/b: no"})
 	const want = "stopped after 1 of 3 Records: record team/b: no; what was written stays, and this goes on: " +

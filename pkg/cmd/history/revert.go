@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
@@ -24,6 +25,7 @@ type revertOptions struct {
 	to, name       string
 	plan, yes      bool
 	includeManaged bool
+	deleted        bool
 }
 
 // ErrChanges is returned by --plan if a revert would change something, and ErrRefused if the server refuses changes.
@@ -32,21 +34,23 @@ var (
 	ErrRefused = program.No("refused")
 )
 
-func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out, stderr io.Writer) error {
+// makePlan returns the plan of the arguments.
+func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Plan, error) {
 	if o.to == "" {
-		return errors.New("--to is missing: write the serial before the change that you undo, or a time; kubectl kubizone log prints them")
+		return nil, errors.New("--to is missing: write the serial before the change that you undo, or a time; kubectl kubizone log prints " +
+			"them")
 	}
 	moments, err := parseMoments(o.to)
 	if err != nil {
-		return fmt.Errorf("--to: %w", err)
+		return nil, fmt.Errorf("--to: %w", err)
 	}
 	s, err := o.findSubject(ctx, zone)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if s.Zone != nil {
 		if err := needZone(&s); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	options := history.Options{IncludeManaged: o.includeManaged, Name: s.Name}
@@ -56,14 +60,40 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 			origin = name.MustParse(s.Zone.Status.FQDN)
 		}
 		if options.Name, err = name.ParseIn(o.name, origin); err != nil {
-			return fmt.Errorf("--name: %w", err)
+			return nil, fmt.Errorf("--name: %w", err)
 		}
 	}
-	plan, err := o.reader.MakePlan(ctx, s, moments[0], options)
+	return o.reader.MakePlan(ctx, s, moments[0], options)
+}
+
+// makeDeletedPlan returns the plan of a deleted Zone's return.
+func (o *revertOptions) makeDeletedPlan(ctx context.Context, zone string) (*history.Plan, error) {
+	if o.to != "" || o.name != "" {
+		return nil, errors.New("--deleted takes a Zone back as it was at its deletion: leave --to and --name out")
+	}
+	namespace, err := o.connect()
+	if err != nil {
+		return nil, err
+	}
+	d := history.Deleted{Namespace: namespace, Into: o.client.Namespace()}
+	if before, after, ok := strings.Cut(zone, "/"); ok {
+		d.Object = types.NamespacedName{Namespace: before, Name: after}
+	} else if d.FQDN, err = name.Parse(strings.TrimSuffix(zone, ".") + "."); err != nil {
+		return nil, fmt.Errorf("%q is neither NAMESPACE/NAME of a Zone nor a DNS name: %w", zone, err)
+	}
+	return o.reader.MakeDeletedPlan(ctx, d, history.Options{IncludeManaged: o.includeManaged})
+}
+
+func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out, stderr io.Writer) error {
+	makePlan := o.makePlan
+	if o.deleted {
+		makePlan = o.makeDeletedPlan
+	}
+	plan, err := makePlan(ctx, zone)
 	if err != nil {
 		return err
 	}
-	document := o.format.IsDocument()
+	writes, document := len(plan.Changes)+len(plan.Objects), o.format.IsDocument()
 	if !document || o.plan || plan.Refused > 0 {
 		if err := o.printPlan(out, plan); err != nil {
 			return err
@@ -71,15 +101,15 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 	}
 	switch {
 	case plan.Refused > 0:
-		return fmt.Errorf("%d of %d changes would be refused, and nothing was begun: %s: %w", plan.Refused, len(plan.Changes),
+		return fmt.Errorf("%d of %d changes would be refused, and nothing was begun: %s: %w", plan.Refused, writes,
 			firstRefusal(plan), ErrRefused)
-	case o.plan && len(plan.Changes) > 0:
+	case o.plan && writes > 0:
 		return ErrChanges
-	case o.plan || len(plan.Changes) == 0 && !document:
+	case o.plan || writes == 0 && !document:
 		return nil
 	}
-	if !o.yes && len(plan.Changes) > 0 {
-		if err := output.Confirm(in, stderr, "Write "+countRecords(len(plan.Changes))+"?"); err != nil {
+	if !o.yes && writes > 0 {
+		if err := output.Confirm(in, stderr, "Write "+countWrites(plan, writes)+"?"); err != nil {
 			return err
 		}
 	}
@@ -101,17 +131,31 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 	return nil
 }
 
+func nounOf(plan *history.Plan) string {
+	if len(plan.Objects) > 0 {
+		return "objects"
+	}
+	return "Records"
+}
+
 func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) error {
-	next := fmt.Sprintf("kubectl kubizone revert %s --to %s", zone, cmp.Or(plan.Time, fmt.Sprint(plan.Serial)))
+	next := "kubectl kubizone revert " + zone
+	if ns := o.client.Namespace(); ns != "" {
+		next += " -n " + ns
+	}
+	if o.deleted {
+		next += " --deleted"
+	} else {
+		next += " --to " + cmp.Or(plan.Time, fmt.Sprint(plan.Serial))
+	}
 	if o.name != "" {
 		next += " --name " + o.name
 	}
 	if o.includeManaged {
 		next += " --include-managed"
 	}
-	text := fmt.Sprintf("stopped after %d of %d Records: %v; what was written stays, and this goes on: %s", plan.Written,
-		len(plan.Changes),
-		err, next)
+	text := fmt.Sprintf("stopped after %d of %d %s: %v; what was written stays, and this goes on: %s", plan.Written,
+		len(plan.Changes)+len(plan.Objects), nounOf(plan), err, next)
 	if stopped := (history.ErrStopped{}); errors.As(err, &stopped) {
 		return program.No(text)
 	}
@@ -120,21 +164,27 @@ func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) 
 
 // describeRun describes a revert without refusals.
 func describeRun(zone string, plan *history.Plan) string {
-	text := countRecords(plan.Written) + " written"
-	if len(plan.Left) > 0 {
+	text := countWrites(plan, plan.Written) + " written"
+	if len(plan.Left) > 0 && plan.Deleted == nil {
 		text += fmt.Sprintf("; kubectl kubizone diff %s %s prints what is left", zone, cmp.Or(plan.Time, fmt.Sprint(plan.Serial)))
 	}
 	return text
 }
 
-func countRecords(n int) string {
+func countWrites(plan *history.Plan, n int) string {
+	noun := nounOf(plan)
 	if n == 1 {
-		return "1 Record"
+		noun = strings.TrimSuffix(noun, "s")
 	}
-	return fmt.Sprintf("%d Records", n)
+	return fmt.Sprint(n, " ", noun)
 }
 
 func firstRefusal(plan *history.Plan) string {
+	for i := range plan.Objects {
+		if x := &plan.Objects[i]; len(x.Refused) > 0 {
+			return fmt.Sprintf("%s %s/%s: %s", x.Kind, x.Namespace, x.Name, strings.Join(x.Refused, "; "))
+		}
+	}
 	for i := range plan.Changes {
 		if c := &plan.Changes[i]; len(c.Refused) > 0 {
 			return fmt.Sprintf("record %s/%s: %s", c.Namespace, c.Name, strings.Join(c.Refused, "; "))
@@ -145,21 +195,31 @@ func firstRefusal(plan *history.Plan) string {
 
 func (o *revertOptions) printPlan(out io.Writer, plan *history.Plan) error {
 	return o.format.Print(out, "Revert", plan, func(page *output.Text) {
-		to := "serial " + fmt.Sprint(plan.Serial)
-		if plan.Time != "" {
-			to = plan.Time
+		to := "back to serial " + fmt.Sprint(plan.Serial)
+		switch {
+		case plan.Deleted != nil:
+			to = "deleted by " + plan.Deleted.String()
+		case plan.Time != "":
+			to = "back to " + plan.Time
 		}
 		markdown := o.format.Is(output.Markdown)
 		line := page.Line
 		if markdown {
 			line = page.Bullet
-			page.Line("## zone %s back to %s", plan.FQDN, to)
+			page.Line("## zone %s %s", plan.FQDN, to)
 			page.Line("")
 		} else {
-			page.Line("zone %s back to %s:", plan.FQDN, to)
+			page.Line("zone %s %s:", plan.FQDN, to)
 		}
-		if len(plan.Changes) == 0 {
+		if len(plan.Changes)+len(plan.Objects) == 0 {
 			line("nothing to write; to undo a change, give --to the serial before the serial of the change")
+		}
+		for i := range plan.Objects {
+			x := &plan.Objects[i]
+			line("+ %s %s/%s", x.Kind, x.Namespace, x.Name)
+			for _, refused := range x.Refused {
+				line("refused: %s %s/%s: %s", strings.ToLower(x.Kind), x.Namespace, x.Name, refused)
+			}
 		}
 		for i := range plan.Changes {
 			c := &plan.Changes[i]
@@ -173,6 +233,9 @@ func (o *revertOptions) printPlan(out io.Writer, plan *history.Plan) error {
 			if c.Again != "" {
 				line("again: %s may write record %s/%s again", c.Again, c.Namespace, c.Name)
 			}
+		}
+		if plan.Held != "" {
+			line("held: %s", plan.Held)
 		}
 		for _, gap := range plan.Gaps {
 			line("gap: %s", gap)
@@ -191,7 +254,7 @@ func (o *revertOptions) printPlan(out io.Writer, plan *history.Plan) error {
 func newRevertCommand() *cobra.Command {
 	o := &revertOptions{}
 	command := &cobra.Command{
-		Use:   "revert ZONE|NAME --to SERIAL|TIME",
+		Use:   "revert ZONE|NAME --to SERIAL|TIME, or revert ZONE --deleted",
 		Short: "take the Records of a zone or a name back to a serial or time",
 		Long: `Take Records back to what they were at a serial or time. The plan comes first: what comes back (+), changes back (~) and
 goes (-), who wrote it, what the server refuses, and what is left with the reason. Then you are asked, and the Records are written
@@ -200,10 +263,15 @@ leaves the Zone's spec alone: nameServers that were removed come back by kubectl
 
 Left are entries of child Zones, DNSSEC and the Zone's spec, challenges, and Records that another writer renews: an UpdateKey,
 external-dns, a field manager other than kubectl and kubizone. --include-managed takes the latter, too. If you may not read the
-zone, the revert is of your own namespace's Records. A repetition changes nothing.`,
+zone, the revert is of your own namespace's Records. A repetition changes nothing.
+
+--deleted makes a deleted Zone anew, in its namespace or that of -n, with your right to create it: the Zone, its Delegations, and
+the Records deleted in the ten minutes before. Records that exist join the zone by its rules. Its serial goes on. ZONE is its DNS
+name, or NAMESPACE/NAME of the former object.`,
 		Example: `  kubectl kubizone revert example.org --to 2026112014 --plan
   kubectl kubizone revert platform/example-org --to 2h --name www
-  kubectl kubizone revert -n team-a www.example.org --to 2026-11-20T14:00 --yes`,
+  kubectl kubizone revert -n team-a www.example.org --to 2026-11-20T14:00 --yes
+  kubectl kubizone revert example.org --deleted --plan`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return o.run(command.Context(), arguments[0], command.InOrStdin(), command.OutOrStdout(), command.ErrOrStderr())
@@ -213,6 +281,7 @@ zone, the revert is of your own namespace's Records. A repetition changes nothin
 	flags := command.Flags()
 	flags.StringVar(&o.to, "to", "", "serial, time (UTC) such as 2006-01-02T15:04, or duration before now such as 2h")
 	flags.StringVar(&o.name, "name", "", "DNS name whose Records go back, absolute or relative to the zone; absent: all")
+	flags.BoolVar(&o.deleted, "deleted", false, "take a deleted Zone back")
 	flags.BoolVar(&o.plan, "plan", false, "print the plan, and write nothing")
 	flags.BoolVar(&o.yes, "yes", false, "write without a question")
 	flags.BoolVar(&o.includeManaged, "include-managed", false, "take Records that another writer renews, too")

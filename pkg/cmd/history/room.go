@@ -37,17 +37,27 @@ func newRoom(command *cobra.Command, forms ...string) *room {
 	return r
 }
 
-// findSubject connects, and returns the zone or name of an argument.
-func (r *room) findSubject(ctx context.Context, text string) (s history.Subject, err error) {
+// connect returns the user's namespace.
+func (r *room) connect() (namespace string, err error) {
 	config, namespace, err := r.client.Client()
 	if err != nil {
-		return s, err
+		return "", err
 	}
 	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
 	if r.api, err = versioned.NewForConfig(config); err != nil {
+		return "", err
+	}
+	r.reader = &history.Reader{Client: r.api.KubizoneV1alpha1()}
+	return namespace, nil
+}
+
+// findSubject connects, and returns the zone or name of an argument.
+func (r *room) findSubject(ctx context.Context, text string) (s history.Subject, err error) {
+	namespace, err := r.connect()
+	if err != nil {
 		return s, err
 	}
-	r.reader, s.Namespace = &history.Reader{Client: r.api.KubizoneV1alpha1()}, namespace
+	s.Namespace = namespace
 	at, err := r.client.Object(text, namespace)
 	if err != nil {
 		return s, err

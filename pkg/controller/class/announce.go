@@ -5,8 +5,10 @@ package class
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,7 +26,42 @@ const actionDeliver = "Deliver"
 // (S8.6).
 const reasonRemains = "HistoryForgotten"
 
-type announcer struct{ events.EventRecorder }
+type announcer struct {
+	events.EventRecorder
+	// lastChange is Config.LastChange. looking has a place for each call; nil: none.
+	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
+	looking    chan struct{}
+}
+
+const (
+	// Beyond maxLooking calls at once, Events have no last change.
+	maxLooking  = 4
+	lastTimeout = 5 * time.Second
+)
+
+// announceFailure appends the zone's last change, without waiting for it.
+func (a announcer) announceFailure(zone *v1alpha1.Zone, reason, note string) {
+	announce := func(last string) {
+		if most := maxNote - len(last); len(note) > most {
+			note = strings.ToValidUTF8(note[:max(0, most)], "")
+		}
+		a.announceZone(zone, corev1.EventTypeWarning, reason, "%s", note+last)
+	}
+	select {
+	case a.looking <- struct{}{}:
+		go func() {
+			defer func() { <-a.looking }()
+			ctx, cancel := context.WithTimeout(context.Background(), lastTimeout)
+			defer cancel()
+			announce(a.lastChange(ctx, zone))
+		}()
+	default:
+		announce("")
+	}
+}
+
+// maxNote is the limit of Kubernetes for an Event's note.
+const maxNote = 1024
 
 func (a announcer) announceZone(zone *v1alpha1.Zone, kind, reason, format string, args ...any) {
 	a.Eventf(referTo(zone), nil, kind, reason, actionDeliver, "%s", ready.ShortenMessage(fmt.Sprintf(format, args...)))
@@ -50,8 +87,7 @@ func (a announcer) announceDelivery(zone *v1alpha1.Zone, event delivery.Event) {
 	}
 	switch {
 	case event.First && failure != nil:
-		a.announceZone(zone, corev1.EventTypeWarning, string(failure.Reason), "%s",
-			ready.PublicFault(event.Key.Class, failure.Reason, failure.Message))
+		a.announceFailure(zone, string(failure.Reason), ready.PublicFault(event.Key.Class, failure.Reason, failure.Message))
 	case event.Recovered:
 		a.announceZone(zone, corev1.EventTypeNormal, v1alpha1.ReasonDelivered, "%s: the fault is over, serial %d is delivered",
 			event.Key.Class, event.Serial)

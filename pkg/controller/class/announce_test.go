@@ -4,6 +4,7 @@
 package class
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -47,7 +48,7 @@ func TestAnnounce_namesWhatRemains_S8_6(t *testing.T) {
 		{delivery.Event{Outcome: delivery.OutcomeDelivered, Recovered: true, Remains: name.MustParse("example.org.")}, []string{"Warning HistoryForgotten", "Normal Delivered"}},
 	} {
 		reported := &noted{}
-		announcer{reported}.announceDelivery(&v1alpha1.Zone{}, row.event)
+		announcer{EventRecorder: reported}.announceDelivery(&v1alpha1.Zone{}, row.event)
 		if !slices.Equal(reported.listLines(), row.want) {
 			t.Errorf("%+v: told %v, want %v", row.event, reported.listLines(), row.want)
 		}
@@ -59,9 +60,19 @@ func TestAnnounce_fitsTheNote(t *testing.T) {
 	recorder := events.NewFakeRecorder(1)
 	failed := delivery.Event{First: true, Key: delivery.Key{Class: "public"}}
 	failed.State.Error = &delivery.StateError{Reason: delivery.ReasonValidationFailed, Message: strings.Repeat("refused, ", 200)}
-	announcer{recorder}.announceDelivery(&v1alpha1.Zone{}, failed)
+	announcer{EventRecorder: recorder}.announceDelivery(&v1alpha1.Zone{}, failed)
 	note, found := strings.CutPrefix(<-recorder.Events, "Warning ValidationFailed ")
 	if !found || len(note) > 1024 || len(note) < 1000 {
 		t.Errorf("%d octets: %.100s", len(note), note)
+	}
+
+	const last = "; last change: by carol at noon"
+	a := announcer{EventRecorder: recorder, looking: make(chan struct{}, 1), lastChange: func(context.Context, *v1alpha1.Zone) string {
+		return last
+	}}
+	a.announceDelivery(&v1alpha1.Zone{}, failed)
+	note, found = strings.CutPrefix(<-recorder.Events, "Warning ValidationFailed ")
+	if !found || len(note) > 1024 || !strings.Contains(note, "refused") || !strings.HasSuffix(note, last) {
+		t.Errorf("%d octets with the last change: %s", len(note), note)
 	}
 }

@@ -70,8 +70,10 @@ type Config struct {
 	// Leases returns a Watcher of the Leases of processes, which calls changed; nil if all work is in this process.
 	Leases func(changed func()) *heartbeat.Watcher
 	// Events are logged if nil.
-	Events   events.EventRecorder
-	Registry metrics.KubeRegistry
+	Events events.EventRecorder
+	// LastChange returns a text about the zone's last change, to follow the note of a failure; may be nil.
+	LastChange func(ctx context.Context, zone *v1alpha1.Zone) string
+	Registry   metrics.KubeRegistry
 	// Traces may be nil.
 	Traces trace.TracerProvider
 	// Lease is the longest time for which a former leader may continue; 0 as in schedule.Config.

@@ -74,9 +74,12 @@ func New(config Config) (*Controller, error) {
 	queue, client := newQueue(), config.Client.KubizoneV1alpha1()
 	with := &shared{
 		index: index, queue: queue, stalls: &ready.Stalls{}, status: statusWriter{client,
-			config.Client.Bind9V1alpha1()}, events: announcer{config.Events},
+			config.Client.Bind9V1alpha1()}, events: announcer{config.Events, config.LastChange, nil},
 		store: &store{client: client, clusters: config.Client.Bind9V1alpha1(), zone: index.ZoneByUID, class: index.ClassByName,
 			seen: map[delivery.Key]seen{}},
+	}
+	if config.LastChange != nil {
+		with.events.looking = make(chan struct{}, maxLooking)
 	}
 	counted := NewMetrics(config.Registry)
 	c := &Controller{

@@ -197,6 +197,7 @@ func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenA
 		kubizonev1alpha1.DeliveryStatus{}.OpenAPIModelName():                schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref),
 		kubizonev1alpha1.Entry{}.OpenAPIModelName():                         schema_kubizone_api_kubizone_v1alpha1_Entry(ref),
 		kubizonev1alpha1.HMACAuth{}.OpenAPIModelName():                      schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref),
+		kubizonev1alpha1.HistoryDelegation{}.OpenAPIModelName():             schema_kubizone_api_kubizone_v1alpha1_HistoryDelegation(ref),
 		kubizonev1alpha1.HistoryRecord{}.OpenAPIModelName():                 schema_kubizone_api_kubizone_v1alpha1_HistoryRecord(ref),
 		kubizonev1alpha1.HistoryState{}.OpenAPIModelName():                  schema_kubizone_api_kubizone_v1alpha1_HistoryState(ref),
 		kubizonev1alpha1.HistoryStep{}.OpenAPIModelName():                   schema_kubizone_api_kubizone_v1alpha1_HistoryStep(ref),
@@ -9217,6 +9218,37 @@ func schema_kubizone_api_kubizone_v1alpha1_HMACAuth(ref common.ReferenceCallback
 	}
 }
 
+func schema_kubizone_api_kubizone_v1alpha1_HistoryDelegation(ref common.ReferenceCallback) common.OpenAPIDefinition {
+	return common.OpenAPIDefinition{
+		Schema: spec.Schema{
+			SchemaProps: spec.SchemaProps{
+				Description: "HistoryDelegation is a Delegation of a removed Zone.",
+				Type:        []string{"object"},
+				Properties: map[string]spec.Schema{
+					"name": {
+						SchemaProps: spec.SchemaProps{
+							Description: "name of the Delegation.",
+							Default:     "",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"before": {
+						SchemaProps: spec.SchemaProps{
+							Description: "before is the Delegation before it went.",
+							Default:     map[string]interface{}{},
+							Ref:         ref(kubizonev1alpha1.HistoryState{}.OpenAPIModelName()),
+						},
+					},
+				},
+				Required: []string{"name", "before"},
+			},
+		},
+		Dependencies: []string{
+			kubizonev1alpha1.HistoryState{}.OpenAPIModelName()},
+	}
+}
+
 func schema_kubizone_api_kubizone_v1alpha1_HistoryRecord(ref common.ReferenceCallback) common.OpenAPIDefinition {
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
@@ -9578,12 +9610,37 @@ func schema_kubizone_api_kubizone_v1alpha1_HistoryZone(ref common.ReferenceCallb
 							Ref:         ref(kubizonev1alpha1.HistoryState{}.OpenAPIModelName()),
 						},
 					},
+					"delegations": {
+						VendorExtensible: spec.VendorExtensible{
+							Extensions: spec.Extensions{
+								"x-kubernetes-list-type": "atomic",
+							},
+						},
+						SchemaProps: spec.SchemaProps{
+							Description: "delegations of the Zone at its removal and in the ten minutes before.",
+							Type:        []string{"array"},
+							Items: &spec.SchemaOrArray{
+								Schema: &spec.Schema{
+									SchemaProps: spec.SchemaProps{
+										Ref: ref(kubizonev1alpha1.HistoryDelegation{}.OpenAPIModelName()),
+									},
+								},
+							},
+						},
+					},
+					"delegationsLeftOut": {
+						SchemaProps: spec.SchemaProps{
+							Description: "delegationsLeftOut is true if the history has no room for all Delegations.",
+							Type:        []string{"boolean"},
+							Format:      "",
+						},
+					},
 				},
 				Required: []string{"namespace", "name", "uid"},
 			},
 		},
 		Dependencies: []string{
-			kubizonev1alpha1.HistoryState{}.OpenAPIModelName()},
+			kubizonev1alpha1.HistoryDelegation{}.OpenAPIModelName(), kubizonev1alpha1.HistoryState{}.OpenAPIModelName()},
 	}
 }
 
@@ -12301,6 +12358,13 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref common.Referen
 					"sinceTime": {
 						SchemaProps: spec.SchemaProps{
 							Description: "sinceTime leaves out steps before a time (RFC 3339), in form `history`.",
+							Type:        []string{"string"},
+							Format:      "",
+						},
+					},
+					"fqdn": {
+						SchemaProps: spec.SchemaProps{
+							Description: "fqdn is the DNS name of a deleted Zone, in form `history` of the name `-`: the last of the namespace, or else of all namespaces, if the user may get zones/changes in all.",
 							Type:        []string{"string"},
 							Format:      "",
 						},

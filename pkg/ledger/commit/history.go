@@ -153,12 +153,9 @@ func (b *batch) removalOf(z *law.Zone, deleted bool) *content.Removal {
 	x := &content.Removal{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, FQDN: z.FQDN(), Serial: z.Serial,
 		By: w.By, Origin: w.Origin, Time: b.com.mem.Now().Unix(), Retention: int64(history.RetentionOf(b.Base, b.com.Retention).Seconds())}
 	if deleted && x.Retention > 0 && w.Was != nil {
-		if state, err := history.Pack(w.Was, &w.Was.Spec, maxZoneState); err == nil {
+		if state, err := history.PackZone(w.Was, &w.Was.Spec); err == nil {
 			x.State = state.Text
 		}
 	}
 	return x
 }
-
-// maxZoneState bounds the state of a deleted Zone, which has up to 96 KiB (S5.10).
-const maxZoneState = 64 << 10

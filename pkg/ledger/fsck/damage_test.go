@@ -24,6 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/fsck"
 	"kubi.zone/kubizone/pkg/ledger/history"
 	"kubi.zone/kubizone/pkg/ledger/journal"
+	"kubi.zone/kubizone/pkg/ledger/layout"
 	"kubi.zone/kubizone/test/must"
 	"kubi.zone/kubizone/test/store"
 )
@@ -213,6 +214,16 @@ func TestRun_findsEveryKindOfDamage(t *testing.T) {
 		{"no archive of segments", "S7.13", func(v *vandal) string {
 			v.putValue(v.prefixOf("archived")+held+"/", nil)
 			return v.prefixOf("archived") + held + "/infra"
+		}},
+		{"a removed zone under another's name", "S7.13", func(v *vandal) string {
+			key := s.Ledger.Layout().ArchivedFQDN("other.org.", "infra", "")
+			v.putValue(key, layout.Encode(&history.Header{FQDN: "gone.org.", Namespace: "infra"}))
+			return key
+		}},
+		{"a Delegation that left no zone", "S7.13", func(v *vandal) string {
+			key := s.Ledger.Layout().LeftDelegation("none", "team")
+			v.putValue(key, layout.Encode(&history.Left{Name: "team"}))
+			return key
 		}},
 		{"a state that does not unpack", "S7.13", func(v *vandal) string {
 			return editValue(v, v.prefixOf("before"), func(_ string, x *history.Before) bool { x.Of[0].State[0] = 'x'; return true })

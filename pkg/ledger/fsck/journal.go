@@ -311,11 +311,21 @@ func (h *historyCheck) readArchived() error {
 	return h.eachBetween(room, clientv3.GetPrefixRangeEnd(room), func(key string, kv *mvccpb.KeyValue) {
 		h.report.Keys++
 		uid, account, _ := h.layout.ParseArchived(key)
-		if uid == layout.RemovedZones {
-			h.parseValue(key, kv, &history.Header{})
+		at := h.archives[uid]
+		switch {
+		case uid == layout.RemovedZones || uid == layout.RemovedFQDNs:
+			var of history.Header
+			if h.parseValue(key, kv, &of) {
+				h.require(key == h.layout.ArchivedName(of.Namespace, of.Name) ||
+					key == h.layout.ArchivedFQDN(of.FQDN, of.Namespace, of.View), key, "S7.13",
+					fmt.Sprintf("zone %s/%s, %s", of.Namespace, of.Name, of.FQDN), "the zone of this key")
+			}
+			return
+		case strings.HasPrefix(account, layout.LeftDelegations):
+			h.require(at != nil || h.zones[uid] != nil || h.purging[uid], key, "S7.13", "a Delegation of zone "+uid, "a zone or an archive")
+			h.parseValue(key, kv, &history.Left{})
 			return
 		}
-		at := h.archives[uid]
 		if account == "" {
 			var x history.Archived
 			if !h.parseValue(key, kv, &x) {

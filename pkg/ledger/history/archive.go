@@ -157,7 +157,9 @@ func (a *Archive) KeepGone(ctx context.Context, zone string, cmps ...clientv3.Cm
 		}
 		ends := len(p.steps) == 0
 		if ends {
-			p.addRemoval(x)
+			if err := a.addRemoval(ctx, p, x); err != nil {
+				return false, err
+			}
 		}
 		done, err := a.writePage(ctx, p, cmps...)
 		if err != nil || done && ends {
@@ -326,11 +328,19 @@ func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]Bef
 	return out
 }
 
-func (p *page) addRemoval(x *content.Removal) {
+func (a *Archive) addRemoval(ctx context.Context, p *page, x *content.Removal) (err error) {
 	p.last++
 	p.removes = true
 	p.archived.Gone, p.archived.Serial = max(1, x.Time), x.Serial
-	p.steps[p.of.Namespace] = append(p.steps[p.of.Namespace], removalLine(p.last, x, p.of.Zone))
+	l := removalLine(p.last, x, p.of.Zone)
+	if len(x.State) > 0 {
+		whole := false
+		if l.removed.Delegations, whole, err = a.readLeft(ctx, p.of.Zone, x.Time); !whole {
+			l.removed.LeftOut = true
+		}
+	}
+	p.steps[p.of.Namespace] = append(p.steps[p.of.Namespace], l)
+	return err
 }
 
 // writePage commits p, and returns false if a compare failed. Accounts without room lose their oldest segments first.
@@ -380,7 +390,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 		ops = append(ops, etcd.OpPut(a.Layout.Share(account), layout.Encode(&share)))
 	}
 	if p.removes {
-		ops = append(ops, etcd.OpPut(a.Layout.ArchivedName(p.of.Namespace, p.of.Name), layout.Encode(&p.of)))
+		ops = append(append(ops, a.nameOps(&p.of)...), clientv3.OpDelete(a.Layout.LeftDelegations(p.of.Zone), clientv3.WithPrefix()))
 	}
 	a.Fault("archive")
 	r, err := a.Client.Txn(ctx).If(cmps...).Then(ops...).Commit()
@@ -395,4 +405,32 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 	}
 	a.keepLevel(ctx, int64(octets))
 	return true, nil
+}
+
+// FindRemoved returns the header of the last removed zone of an object's name, or nil, and the time of the removal in
+// Unix seconds.
+func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (of *Header, gone int64, err error) {
+	r, err := a.Client.Get(ctx, a.Layout.ArchivedName(namespace, object))
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, 0, err
+	}
+	return a.readRemoved(ctx, r.Kvs[0])
+}
+
+// FindRemovedFQDN is FindRemoved for a DNS name. "" searches all namespaces.
+func (a *Archive) FindRemovedFQDN(ctx context.Context, namespace, fqdn string) (of *Header, gone int64, err error) {
+	r, err := a.Client.Get(ctx, a.Layout.ArchivedFQDNs(fqdn, namespace), clientv3.WithPrefix(), clientv3.WithLimit(maxRemoved))
+	if err != nil || len(r.Kvs) == 0 {
+		return nil, 0, err
+	}
+	return a.readRemoved(ctx, slices.MaxFunc(r.Kvs, func(x, y *mvccpb.KeyValue) int { return cmp.Compare(x.ModRevision, y.ModRevision) }))
+}
+
+func (a *Archive) readRemoved(ctx context.Context, kv *mvccpb.KeyValue) (of *Header, gone int64, err error) {
+	of = &Header{}
+	if err := layout.Decode(kv.Value, of); err != nil {
+		return nil, 0, layout.Unreadable(string(kv.Key), err)
+	}
+	archived, _, err := a.readArchived(ctx, of.Zone, 0)
+	return of, archived.Gone, err
 }

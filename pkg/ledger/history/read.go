@@ -49,22 +49,6 @@ type Ask struct {
 	NotBefore int64
 }
 
-// FindRemoved returns the header of the last removed zone of an object's name, or nil, and the time of the removal in
-// Unix seconds.
-func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (of *Header, gone int64, err error) {
-	key := a.Layout.ArchivedName(namespace, object)
-	r, err := a.Client.Get(ctx, key)
-	if err != nil || len(r.Kvs) == 0 {
-		return nil, 0, err
-	}
-	of = &Header{}
-	if err := layout.Decode(r.Kvs[0].Value, of); err != nil {
-		return nil, 0, layout.Unreadable(key, err)
-	}
-	archived, _, err := a.readArchived(ctx, of.Zone, 0)
-	return of, archived.Gone, err
-}
-
 // OfZone returns the steps of a zone. exists is false for a zone without a name now.
 func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Archived(of.Zone), clientv3.WithPrefix())
@@ -82,6 +66,9 @@ func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (
 	var namespaces []string
 	for _, kv := range r.Kvs {
 		_, ns, _ := a.Layout.ParseArchived(string(kv.Key))
+		if strings.HasPrefix(ns, layout.LeftDelegations) {
+			continue
+		}
 		if ns != "" {
 			namespaces = append(namespaces, ns)
 		} else if err := layout.Decode(kv.Value, &archived); err != nil {

@@ -54,10 +54,13 @@ type Was struct {
 	State json.RawMessage `json:"s"`
 }
 
-// Removed is a Zone before its removal.
+// Removed is a Zone before its removal, with its Delegations then and in the ten minutes before.
 type Removed struct {
-	UID   string          `json:"u"`
-	State json.RawMessage `json:"s"`
+	UID         string          `json:"u"`
+	State       json.RawMessage `json:"s"`
+	Delegations []Was           `json:"d,omitempty"`
+	// LeftOut is true if there was no room for all Delegations.
+	LeftOut bool `json:"l,omitempty"`
 }
 
 // Segment is a decoded value of history/.

@@ -5,6 +5,8 @@ package history
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -48,18 +50,27 @@ const newZone = 3600
 func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64) (map[string]int64, error) {
 	gone, now := map[string]int64{}, a.Now().Unix()
 	var over []string
-	removed := map[string]string{} // keys of names by uid
+	var left []string
+	removed := map[string][]string{} // keys of names by uid
 	_, err := etcd.Scan(ctx, a.Client, a.Layout.Room("archived"), "", 0, func(kv *mvccpb.KeyValue) error {
 		zone, ns, ok := a.Layout.ParseArchived(string(kv.Key))
-		if zone == layout.RemovedZones {
+		_, exists := retentions[zone]
+		switch {
+		case zone == layout.RemovedZones || zone == layout.RemovedFQDNs:
 			var of Header
 			if layout.Decode(kv.Value, &of) == nil {
-				removed[of.Zone] = string(kv.Key)
+				removed[of.Zone] = append(removed[of.Zone], string(kv.Key))
+			}
+			return nil
+		case exists && strings.HasPrefix(ns, layout.LeftDelegations):
+			var x Left
+			if layout.Decode(kv.Value, &x) != nil || x.Time < now-int64(leftFor.Seconds()) {
+				left = append(left, string(kv.Key))
 			}
 			return nil
 		}
 		var x Archived
-		if _, exists := retentions[zone]; !ok || ns != "" || exists || layout.Decode(kv.Value, &x) != nil {
+		if !ok || ns != "" || exists || layout.Decode(kv.Value, &x) != nil {
 			return nil
 		}
 		if gone[zone] = x.Retention; x.Gone != 0 && x.Gone+x.Retention < now {
@@ -67,13 +78,16 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 		}
 		return nil
 	})
+	if err == nil {
+		err = a.sweepLeft(ctx, left)
+	}
 	if err != nil {
 		return nil, err
 	}
 	for _, zone := range over {
 		ops := []clientv3.Op{clientv3.OpDelete(a.Layout.Archived(zone), clientv3.WithPrefix())}
-		if removed[zone] != "" {
-			ops = append(ops, clientv3.OpDelete(removed[zone]))
+		for _, key := range removed[zone] {
+			ops = append(ops, clientv3.OpDelete(key))
 		}
 		if _, err := a.Client.Txn(ctx).Then(ops...).Commit(); err != nil {
 			return nil, err
@@ -83,7 +97,21 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 	return gone, nil
 }
 
-// expiredAtOnce is the number of segments deleted in a transaction.
+// sweepLeft removes Delegations by their keys.
+func (a *Archive) sweepLeft(ctx context.Context, old []string) error {
+	for some := range slices.Chunk(old, expiredAtOnce) {
+		var ops []clientv3.Op
+		for _, key := range some {
+			ops = append(ops, clientv3.OpDelete(key))
+		}
+		if _, err := a.Client.Txn(ctx).Then(ops...).Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expiredAtOnce is the number of segments or Delegations deleted in a transaction.
 const expiredAtOnce = 32
 
 // expireSegments deletes an account's old segments, and raises Whole of their zones.

@@ -37,8 +37,33 @@ func (k Keys) ArchivedName(namespace, object string) string {
 	return k.Archived(RemovedZones) + namespace + "/" + object
 }
 
-// RemovedZones is in the place of a uid in archived/.
-const RemovedZones = "@"
+// ArchivedFQDN returns the key of the zone of a DNS name and view that was last removed in a namespace, ArchivedFQDNs
+// the prefix for all namespaces, or for a namespace. No DNS name has a space.
+func (k Keys) ArchivedFQDN(fqdn, namespace, view string) string {
+	return k.ArchivedFQDNs(fqdn, namespace) + view
+}
+
+func (k Keys) ArchivedFQDNs(fqdn, namespace string) string {
+	prefix := k.Archived(RemovedFQDNs) + fqdn + " "
+	if namespace != "" {
+		prefix += namespace + "/"
+	}
+	return prefix
+}
+
+// RemovedZones and RemovedFQDNs are in the place of a uid in archived/.
+const (
+	RemovedZones = "@"
+	RemovedFQDNs = "@fqdn"
+)
+
+// LeftDelegation returns the key of a Delegation that a zone has no more. A namespace's name does not begin so.
+func (k Keys) LeftDelegation(zone, of string) string { return k.LeftDelegations(zone) + of }
+
+func (k Keys) LeftDelegations(zone string) string { return k.Archived(zone) + LeftDelegations }
+
+// LeftDelegations begins the place of a namespace in archived/.
+const LeftDelegations = "@/"
 
 // ParseArchived returns zone and account of a key of archived/. The account is "" for the zone's archive.
 func (k Keys) ParseArchived(key string) (zone, account string, ok bool) {

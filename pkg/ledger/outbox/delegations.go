@@ -50,7 +50,31 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.
 		op := etcd.OpPut(tx.Key, data)
 		return &op, nil, err
 	}
+	tx.Also = func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op) { return nil, ob.leftOps(&ask, before, plan) }
 	return tx, placed
+}
+
+// leftOps keeps a Delegation that its zone has no more for the zone's return, and forgets one whose place it takes.
+func (ob *Outbox) leftOps(ask *zones.DelegationAsk, before *v1alpha1.Delegation, plan *law.Plan) []clientv3.Op {
+	in := ""
+	if plan.Delegation != nil && plan.Delegation.Zone != nil {
+		in = plan.Delegation.Zone.UID
+	}
+	at := -1
+	if plan.Zone != nil && plan.Zone.Holding != nil && (in == plan.Zone.Zone.UID || ask.In == plan.Zone.Zone.UID) {
+		at = plan.Zone.Holding.Delegations
+	}
+	switch {
+	case in == ask.In:
+	case ask.In != "" && before != nil:
+		op, err := ob.jr.Archive.LeftOp(ask.In, at, before, &before.Spec)
+		if err == nil {
+			return []clientv3.Op{op}
+		}
+	case at > 0:
+		return []clientv3.Op{ob.jr.Archive.JoinedOp(in, at-1)}
+	}
+	return nil
 }
 
 const takenAtOnce = 8

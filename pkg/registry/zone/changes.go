@@ -41,8 +41,8 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	if err != nil {
 		return nil, err
 	}
-	if query.Limit != 0 || query.Continue != "" || query.SinceTime != "" {
-		return nil, apierrors.NewBadRequest("query parameters limit, continue and sinceTime are those of form=history")
+	if query.Limit != 0 || query.Continue != "" || query.SinceTime != "" || query.FQDN != "" {
+		return nil, apierrors.NewBadRequest("query parameters limit, continue, sinceTime and fqdn are those of form=history")
 	}
 	if query.Sources {
 		if format == v1alpha1.FormatText {

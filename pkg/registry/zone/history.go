@@ -31,6 +31,8 @@ type History interface {
 	// OfRemoved returns the steps of the Zone last removed with this name, and in zone its uid, FQDN and view; or
 	// ErrNotHeld.
 	OfRemoved(ctx context.Context, namespace, name string, ask HistoryAsk) (answer *HistoryAnswer, zone *v1alpha1.Zone, err error)
+	// OfRemovedFQDN is OfRemoved for a DNS name in a namespace, or in all if namespace is "".
+	OfRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask HistoryAsk) (*HistoryAnswer, *v1alpha1.Zone, error)
 	// OfRecords returns the steps made by Records, newest first.
 	OfRecords(ctx context.Context, of OfRecords, ask HistoryAsk) (*HistoryAnswer, error)
 }
@@ -74,6 +76,15 @@ type HistoryItem struct {
 	Removed bool
 	UID     string
 	Zone    json.RawMessage
+	// Delegations of a deleted zone. LeftOut is true if some are missing.
+	Delegations []HistoryDelegation
+	LeftOut     bool
+}
+
+// HistoryDelegation is a Delegation of a deleted zone: JSON of v1alpha1.HistoryState.
+type HistoryDelegation struct {
+	Name  string
+	State json.RawMessage
 }
 
 // ErrContinue means that HistoryAsk.Continue is not from an earlier answer.
@@ -137,17 +148,7 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 	}
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
 	defer cancel()
-	var answer *HistoryAnswer
-	zone, err := s.getZone(ctx, id)
-	switch {
-	case err == nil:
-		answer, err = s.History.OfZone(ctx, zone, ask)
-	case apierrors.IsNotFound(err):
-		absent := err
-		if answer, zone, err = s.History.OfRemoved(ctx, genericapirequest.NamespaceValue(ctx), id, ask); errors.Is(err, ErrNotHeld) {
-			err = absent
-		}
-	}
+	answer, zone, err := s.findHistory(ctx, id, query, ask)
 	if err != nil {
 		return nil, historyError(err)
 	}
@@ -162,6 +163,54 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 	return func(w http.ResponseWriter) error {
 		return writeHistory(w, object, meta, answer.Items, reader{zone.Namespace, query.Sources})
 	}, nil
+}
+
+// findHistory answers of the Zone of a name, or the last removed one of the name, or of a DNS name.
+func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, ask HistoryAsk) (answer *HistoryAnswer,
+	zone *v1alpha1.Zone, err error) {
+	namespace := genericapirequest.NamespaceValue(ctx)
+	if id == v1alpha1.AnyZone {
+		fqdn, err := parseFQDN("fqdn", query.FQDN)
+		if err != nil || fqdn.IsZero() {
+			return nil, nil, cmp.Or(err, error(apierrors.NewBadRequest("query parameter fqdn: write the DNS name of a deleted Zone")))
+		}
+		if answer, zone, err = s.History.OfRemovedFQDN(ctx, namespace, fqdn, ask); !errors.Is(err, ErrNotHeld) {
+			return answer, zone, err
+		}
+		// A user with the right to all zones' changes finds a Zone of any namespace. Others learn of no foreign name
+		// (S1.8).
+		all, err := isAllowed(ctx, s.Authorizer, "get", "zones", "changes", "", "")
+		if err == nil && all {
+			answer, zone, err = s.History.OfRemovedFQDN(ctx, "", fqdn, ask)
+		}
+		if err == nil && !all || errors.Is(err, ErrNotHeld) {
+			err = apierrors.NewNotFound(v1alpha1.Resource("zones"), query.FQDN)
+		}
+		return answer, zone, err
+	}
+	if query.FQDN != "" {
+		return nil, nil, apierrors.NewBadRequest("query parameter fqdn: write the name - for the Zone, as zones/-/changes")
+	}
+	if zone, err = s.getZone(ctx, id); err == nil {
+		answer, err = s.History.OfZone(ctx, zone, ask)
+	} else if apierrors.IsNotFound(err) {
+		absent := err
+		if answer, zone, err = s.History.OfRemoved(ctx, namespace, id, ask); errors.Is(err, ErrNotHeld) {
+			err = absent
+		}
+	}
+	return answer, zone, err
+}
+
+// parseFQDN parses a query parameter, zero if it is absent.
+func parseFQDN(parameter, text string) (fqdn name.Name, err error) {
+	if text == "" {
+		return fqdn, nil
+	}
+	if fqdn, err = name.Parse(strings.TrimSuffix(text, ".") + "."); err != nil {
+		return fqdn, apierrors.NewBadRequest(fmt.Sprintf("query parameter %s: %q: %v", parameter, text, err))
+	}
+	return fqdn, nil
 }
 
 func (s *streams) prepareRecordChanges(ctx context.Context, id string, query *v1alpha1.RecordChangesOptions, accept string) (
@@ -182,11 +231,8 @@ func (s *streams) prepareRecordChanges(ctx context.Context, id string, query *v1
 		parameter, text string
 		into            *name.Name
 	}{{"fqdn", query.FQDN, &of.FQDN}, {"enclosing", query.Enclosing, &of.Enclosing}} {
-		if x.text == "" {
-			continue
-		}
-		if *x.into, err = name.Parse(strings.TrimSuffix(x.text, ".") + "."); err != nil {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("query parameter %s: %q: %v", x.parameter, x.text, err))
+		if *x.into, err = parseFQDN(x.parameter, x.text); err != nil {
+			return nil, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, historyTimeout)
@@ -230,6 +276,11 @@ type reader struct {
 
 func (by reader) knows(namespace string) bool { return by.all || namespace == by.namespace }
 
+// ShowStepTo returns a step as users of a namespace may know it.
+func ShowStepTo(x *HistoryItem, namespace string) v1alpha1.HistoryStep {
+	return reader{namespace: namespace}.showItem(x)
+}
+
 // ShowStep returns a step with all users and Records.
 func ShowStep(x *HistoryItem) v1alpha1.HistoryStep { return reader{all: true}.showItem(x) }
 
@@ -267,7 +318,7 @@ func (by reader) showItem(x *HistoryItem) v1alpha1.HistoryStep {
 			Before: apiTTL(change.Before), After: apiTTL(change.After)})
 	}
 	if x.Removed && by.knows(x.Namespace) {
-		out.Zone = &v1alpha1.HistoryZone{Namespace: x.Namespace, Name: x.Name, UID: x.UID, Before: showState(x.Zone)}
+		out.Zone = showZone(x)
 	}
 	return out
 }
@@ -290,6 +341,16 @@ func showRecord(ref *content.RecordRef, state json.RawMessage) v1alpha1.HistoryR
 		out.Effect = v1alpha1.EffectChanged
 	}
 	out.Before = showState(state)
+	return out
+}
+
+func showZone(x *HistoryItem) *v1alpha1.HistoryZone {
+	out := &v1alpha1.HistoryZone{Namespace: x.Namespace, Name: x.Name, UID: x.UID, Before: showState(x.Zone), DelegationsLeftOut: x.LeftOut}
+	for _, d := range x.Delegations {
+		if before := showState(d.State); before != nil {
+			out.Delegations = append(out.Delegations, v1alpha1.HistoryDelegation{Name: d.Name, Before: *before})
+		}
+	}
 	return out
 }
 

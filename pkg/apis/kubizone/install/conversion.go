@@ -78,6 +78,7 @@ func readEntriesOptions(in url.Values, out *v1alpha1.ZoneEntriesOptions) error {
 
 func readChangesOptions(in url.Values, out *v1alpha1.ZoneChangesOptions) error {
 	out.Form, out.Format, out.Continue, out.SinceTime = in.Get("form"), in.Get("format"), in.Get("continue"), in.Get("sinceTime")
+	out.FQDN = in.Get("fqdn")
 	return cmp.Or(readInt(in, "since", &out.Since), readInt(in, "until", &out.Until), readBool(in, "sources", &out.Sources),
 		readBool(in, "watch", &out.Watch), readInt(in, "limit", &out.Limit))
 }

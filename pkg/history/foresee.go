@@ -1,0 +1,141 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/apis/kubizone/lawform"
+	"kubi.zone/kubizone/pkg/rrsets"
+)
+
+// foreseeHold sets Held of a plan. A name with values of other Records counts as removed, so a hold is predicted too
+// often, never too rarely.
+func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) error {
+	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
+		c.Reason == v1alpha1.ReasonMassDeletion {
+		p.Held = "the zone is held now: " + c.Message
+		return nil
+	}
+	counted := map[string]int{}
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.Namespace == zone.Namespace {
+			for n, record := range map[int]*v1alpha1.Record{-1: c.change.Before, 1: c.change.After} {
+				if record != nil {
+					counted[record.Status.FQDN+" "+record.Spec.Type] += n
+				}
+			}
+		}
+	}
+	gone := 0
+	for _, n := range counted {
+		gone -= min(max(n, -1), 1)
+	}
+	of, err := lawform.Zone(zone)
+	if err != nil {
+		return err
+	}
+	nameServers, err := r.losesNameServers(ctx, zone, counted[zone.Status.FQDN+" NS"])
+	if err != nil {
+		return err
+	}
+	if excess := of.ForeseeHold(gone, nameServers); excess != nil {
+		p.Held = fmt.Sprintf("the revert holds the zone (S7.5), if its present RRsets are older than ten minutes: it lacks %s; the "+
+			"annotation %s of the Zone lets this through", excess, v1alpha1.AnnotationPublishDeletions)
+	}
+	return nil
+}
+
+func (r *Reader) losesNameServers(ctx context.Context, zone *v1alpha1.Zone, grown int) (bool, error) {
+	if len(zone.Spec.NameServers) > 0 || grown >= 0 {
+		return false, nil
+	}
+	records, err := rrsets.Retry(ctx, func() (*v1alpha1.RecordList, error) {
+		return r.Client.Records(zone.Namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.Set{
+			v1alpha1.FieldRecordZone: zone.Namespace + "/" + zone.Name, v1alpha1.FieldRecordFQDN: zone.Status.FQDN,
+			v1alpha1.FieldRecordType: "NS"}.String()})
+	})
+	if apierrors.IsForbidden(err) {
+		return false, nil
+	}
+	return err == nil && len(records.Items)+grown <= 0, err
+}
+
+// maxShared bounds the names with values of several Records in a plan.
+const maxShared = 200
+
+// foreseeShared adds Left for values to be removed that further Records have: such a Record made no step (S5.2).
+func (r *Reader) foreseeShared(ctx context.Context, p *Plan, zone *v1alpha1.Zone, undone []v1alpha1.HistoryStep) error {
+	if r.masked || zone.Status.Serial == 0 {
+		return nil
+	}
+	known := map[types.NamespacedName]bool{}
+	removed := map[string]bool{} // names with removed values
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		known[types.NamespacedName{Namespace: c.Namespace, Name: c.Name}] = true
+		if c.change.Before != nil {
+			removed[c.change.Before.Status.FQDN] = true
+		}
+	}
+	for i := range p.Left {
+		known[types.NamespacedName{Namespace: p.Left[i].Namespace, Name: p.Left[i].Name}] = true
+	}
+	added := map[string]int{}
+	var names []string
+	for i := range undone {
+		x := &undone[i]
+		for n, rows := range map[int][]v1alpha1.Row{-1: x.Removed, 1: x.Added} {
+			for _, row := range rows {
+				if owner := ownerOf(row.Owner, x.FQDN); removed[owner] {
+					added[RowLine(row, x.FQDN)] += n
+					names = append(names, owner)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	if names = slices.Compact(names); len(names) > maxShared {
+		p.Left = append(p.Left, Left{Text: "values of other Records", Writer: "any", Reason: "the revert has too many names to look for " +
+			"Records with the same values; kubectl kubizone diff prints the rest"})
+		return nil
+	}
+	for _, at := range names {
+		answer := &v1alpha1.ZoneEntries{}
+		_, err := rrsets.Retry(ctx, func() (struct{}, error) {
+			return struct{}{}, r.Client.RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).
+				SubResource("entries").Param("sources", "true").Param("name", at).Do(ctx).Into(answer)
+		})
+		if apierrors.IsForbidden(err) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("entries of zone %s/%s: %w", zone.Namespace, zone.Name, err)
+		}
+		for i := range answer.Entries {
+			e := &answer.Entries[i]
+			line := fmt.Sprintf("%s %s %s", e.FQDN, e.Type, e.RData)
+			if added[line] <= 0 {
+				continue
+			}
+			for _, of := range e.Sources {
+				if known[types.NamespacedName{Namespace: of.Namespace, Name: of.Name}] {
+					continue
+				}
+				p.Left = append(p.Left, Left{Namespace: of.Namespace, Name: of.Name, Text: "+ " + line, Writer: "namespace " + of.Namespace,
+					Reason: "this Record has the value, too, and made no change of the zone; change it by hand"})
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"kubi.zone/kubizone/pkg/ledger/etcd"
+	"kubi.zone/kubizone/pkg/ledger/layout"
+)
+
+// A Delegation that leaves its zone, by its deletion or the zone's, is put beside the zone's archive. The zone's
+// removal moves these Delegations into a segment; a zone without removal keeps them for leftFor.
+
+// leftFor is the time before the removal of a zone in which a deleted Delegation was deleted with the zone.
+const leftFor = 10 * time.Minute
+
+const (
+	// maxLeft bounds the text of Delegations in a zone's removal.
+	maxLeft = 1 << 20
+	// maxRemoved bounds the removed zones of a DNS name in a search for the newest.
+	maxRemoved = 100
+)
+
+// Left is the value of a Delegation's key beside a zone's archive.
+type Left struct {
+	Time  int64  `json:"t"`
+	Name  string `json:"n"`
+	State []byte `json:"s"`
+}
+
+// LeftOp returns the put of a Delegation that leaves a zone. at is the number of Delegations then in the zone, -1 for a
+// removed zone: so a zone keeps at most as many as were there at once.
+func (a *Archive) LeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
+	packed, err := Pack(o, spec, maxZoneState)
+	if err != nil {
+		return clientv3.Op{}, err
+	}
+	of := Left{Time: a.Now().Unix(), Name: o.GetName(), State: packed.Text}
+	return etcd.OpPut(a.leftKey(zone, at, of.Name), layout.Encode(&of)), nil
+}
+
+// JoinedOp returns the deletion of the key for the place that a new Delegation of a zone takes.
+func (a *Archive) JoinedOp(zone string, at int) clientv3.Op {
+	return clientv3.OpDelete(a.leftKey(zone, at, ""))
+}
+
+func (a *Archive) leftKey(zone string, at int, name string) string {
+	if at >= 0 {
+		name = fmt.Sprintf("#%08d", at)
+	}
+	return a.Layout.LeftDelegation(zone, name)
+}
+
+// maxZoneState bounds the state of a Zone or Delegation, which have up to 96 KiB (S5.10).
+const maxZoneState = 64 << 10
+
+// PackZone returns the state of a Zone.
+func PackZone(o metav1.Object, spec any) (Packed, error) { return Pack(o, spec, maxZoneState) }
+
+// readLeft returns the Delegations that left a zone within leftFor before its removal, and later. whole is false if
+// maxLeft has no room for all.
+func (a *Archive) readLeft(ctx context.Context, zone string, removed int64) (out []Was, whole bool, err error) {
+	octets, seen := 0, map[string]int64{}
+	whole = true
+	_, err = etcd.Scan(ctx, a.Client, a.Layout.LeftDelegations(zone), "", 0, func(kv *mvccpb.KeyValue) error {
+		var x Left
+		text := json.RawMessage(nil)
+		err := layout.Decode(kv.Value, &x)
+		if err == nil {
+			text, err = Unpack(x.State)
+		}
+		if err != nil {
+			klog.FromContext(ctx).Error(layout.Unreadable(string(kv.Key), err), "The history of a zone lacks a Delegation")
+			return nil
+		}
+		last, again := seen[x.Name]
+		if x.Time < removed-int64(leftFor.Seconds()) || again && last >= x.Time {
+			return nil
+		}
+		if octets += len(text); octets > maxLeft {
+			whole = false
+			return nil
+		}
+		seen[x.Name] = x.Time
+		out = append(slices.DeleteFunc(out, func(w Was) bool { return w.Name == x.Name }), Was{Name: x.Name, State: text})
+		return nil
+	})
+	slices.SortFunc(out, func(x, y Was) int { return strings.Compare(x.Name, y.Name) })
+	return out, whole, err
+}
+
+// nameOps returns the puts by which FindRemoved and FindRemovedFQDN find a removed zone.
+func (a *Archive) nameOps(of *Header) []clientv3.Op {
+	value := layout.Encode(of)
+	return []clientv3.Op{etcd.OpPut(a.Layout.ArchivedName(of.Namespace, of.Name), value),
+		etcd.OpPut(a.Layout.ArchivedFQDN(of.FQDN, of.Namespace, of.View), value)}
+}

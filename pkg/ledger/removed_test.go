@@ -1,0 +1,105 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package ledger_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kubi.zone/kubizone/pkg/ledger"
+	"kubi.zone/kubizone/pkg/ledger/history"
+	"kubi.zone/kubizone/test/must"
+	"kubi.zone/kubizone/test/store"
+)
+
+// A removed zone keeps its Delegations, also those deleted in the ten minutes before, or after the removal.
+func TestRemoved_keepsDelegations(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	clock := &store.Clock{}
+	s := st.Server(func(c *ledger.Config) { c.Now = clock.Now })
+	z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("infra", "*"))))
+	create := func(name string) {
+		store.Must(s.CreateDelegation(store.Delegation("infra", name, "top", []string{"team"}, "*."+name)))
+	}
+	for _, name := range []string{"long-gone", "gone", "stays", "again", "after"} {
+		create(name)
+	}
+	must.Succeed(t, s.DeleteDelegation("infra", "long-gone"))
+	clock.Pass(11 * time.Minute)
+	must.Succeed(t, s.DeleteDelegation("infra", "again"))
+	create("again")
+	must.Succeed(t, s.DeleteDelegation("infra", "gone"))
+	must.Succeed(t, s.DeleteZone("infra", "top"))
+	must.Succeed(t, s.DeleteDelegation("infra", "after"))
+	s.Run()
+	st.Settle()
+
+	a, of, err := s.Ledger.RemovedHistoryOf(t.Context(), "infra", "example.org.", history.Ask{Limit: 1})
+	must.Succeed(t, err)
+	if of == nil || of.Name != "top" || of.Zone != string(z.UID) || len(a.Items) != 1 || a.Items[0].Removed == nil {
+		t.Fatalf("%+v, %+v", of, a)
+	}
+	var names []string
+	for _, d := range a.Items[0].Removed.Delegations {
+		names = append(names, d.Name)
+		if !strings.Contains(string(d.State), `"pattern":"*.`+d.Name+`"`) {
+			t.Errorf("%s was %s", d.Name, d.State)
+		}
+	}
+	if want := []string{"after", "again", "gone", "stays"}; !slices.Equal(names, want) {
+		t.Errorf("Delegations %q, want %q", names, want)
+	}
+	if n := countKeys(t, st, "archived/"+string(z.UID)+"/@"); n > 0 {
+		t.Errorf("%d keys of Delegations are left", n)
+	}
+	for _, other := range []string{"team", ""} {
+		_, of, err := s.Ledger.RemovedHistoryOf(t.Context(), other, "example.org.", history.Ask{Limit: 1})
+		if must.Succeed(t, err); (of != nil) != (other == "") {
+			t.Errorf("namespace %q finds %+v", other, of)
+		}
+	}
+	clock.Pass(history.DefaultRetention + 2*time.Hour)
+	must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
+	if _, of, err := s.Ledger.RemovedHistoryOf(t.Context(), "", "example.org.", history.Ask{Limit: 1}); err != nil || of != nil {
+		t.Errorf("found after its retention: %+v, %v", of, err)
+	}
+	if n := countKeys(t, st, "archived"); n > 0 {
+		t.Errorf("%d keys are left", n)
+	}
+	st.Settle()
+}
+
+// A zone keeps at most as many deleted Delegations as it had at once, and none after ten minutes.
+func TestRemoved_boundsDelegations(t *testing.T) {
+	t.Parallel()
+	st := store.New(t)
+	clock := &store.Clock{}
+	s := st.Server(func(c *ledger.Config) { c.Now = clock.Now })
+	z := store.Must(s.CreateZone(store.Zone("infra", "top", "example.org.", store.Allow("infra", "*"))))
+	most := 0
+	for i := range 30 {
+		for j := range 3 {
+			store.Must(s.CreateDelegation(store.Delegation("infra", fmt.Sprint("d", i, "-", j), "top", []string{"team"}, "*")))
+		}
+		for j := range 3 {
+			must.Succeed(t, s.DeleteDelegation("infra", fmt.Sprint("d", i, "-", j)))
+		}
+		most = max(most, countKeys(t, st, "archived/"+string(z.UID)+"/@"))
+	}
+	if most != 3 {
+		t.Errorf("%d keys for a zone that had three Delegations", most)
+	}
+	s.Run()
+	st.Settle()
+	clock.Pass(11 * time.Minute)
+	must.Succeed(t, s.Ledger.SweepHistory(t.Context()))
+	if n := countKeys(t, st, "archived/"+string(z.UID)+"/@"); n > 0 {
+		t.Errorf("%d keys after ten minutes", n)
+	}
+	st.Settle()
+}
