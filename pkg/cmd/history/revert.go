@@ -37,8 +37,8 @@ var (
 // makePlan returns the plan of the arguments.
 func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Plan, error) {
 	if o.to == "" {
-		return nil, errors.New("--to is missing: write the serial before the change that you undo, or a time; kubectl kubizone log prints " +
-			"them")
+		return nil, errors.New("--to is missing: write the serial before the change that you undo, or a time; " +
+			"kubectl kubizone log prints them")
 	}
 	moments, err := parseMoments(o.to)
 	if err != nil {
