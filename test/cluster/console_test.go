@@ -128,5 +128,5 @@ func TestConsole_hasTheRightsOfItsUser(t *testing.T) {
 	platform := c.startConsole(ctx, t, c.kube.AdminKubeconfig(), "")
 	platform.expectPage(t, "/", http.StatusOK, "console-a.example.", "console-b.example.", "Processes")
 	platform.expectPage(t, "/zones?name=console-b", http.StatusOK, "console-b.example.", "1 of ")
-	platform.expectPage(t, "/zones/console-b/console-b/history", http.StatusOK, "No change of the content is kept")
+	platform.expectPage(t, "/zones/console-b/console-b/history", http.StatusOK, "Zone console-b.example., name servers ns1")
 }
