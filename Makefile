@@ -15,7 +15,7 @@ COMPILE := GOGC=400 $(GO)
 RACE := pkg/(ledger|zoneview|primary|apiserver|registry)
 
 # Packages whose tests take minutes.
-LONGEST := (pkg\/ledger|test\/(cluster|crash|delivery|deploy|e2e|fleet|model|pods|interop\/(class_delivered|odd_zones)))
+LONGEST := (pkg\/ledger|test\/(cluster|crash|delivery|deploy|e2e|fleet|model|oncall|pods|interop\/(class_delivered|odd_zones)))
 
 # PKG narrows test: make test PKG=./pkg/dns/... The second pattern is a module of its own (go.work).
 ALL := ./... ./api/...
