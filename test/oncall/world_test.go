@@ -41,7 +41,7 @@ const (
 	// quota of etcd, in octets.
 	quota = 48 << 20
 	// A loaded machine is slow, not wrong.
-	waitTimeout = 5 * time.Minute
+	waitTimeout = 8 * time.Minute
 )
 
 func TestMain(m *testing.M) {
