@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -138,10 +139,20 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 		}
 		// If all refused items wait, the request has already been repeated (Retry).
 		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(of []refusal.Refusal) bool { return !waits(of) })
+		// While the server writes the status of these Records, one after the other, all are read again, after a pause.
+		stale := attempt > 1 && slices.ContainsFunc(slices.Collect(maps.Values(refused)), isStale)
+		if stale && attempt < maxAttempts {
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(stalePause << (attempt - 2)):
+			}
+		}
 		var again, alone []int
 		for i, index := range left {
 			o, causes := &outcomes[index], refused[i]
 			switch {
+			case causes == nil && stale && w.Replan != nil && o.Change.Before != nil:
 			case causes == nil, lasting && attempt < maxAttempts && waits(causes):
 				again = append(again, index)
 				continue
@@ -170,6 +181,8 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 	}
 	return nil
 }
+
+const stalePause = 200 * time.Millisecond
 
 func (w *Writer) replanChange(ctx context.Context, index int, object string) (*Change, error) {
 	now, err := Retry(ctx, func() (*v1alpha1.Record, error) {
