@@ -364,7 +364,7 @@ func writeAtBudget(t *testing.T, late bool) {
 		return a, readShare(t, st, ns)
 	}
 	quiet, share := of("quiet")
-	if len(quiet.Items) != scaleTo(400, 200)/20 || share.Whole != 0 || quiet.Whole > at+1 {
+	if len(quiet.Items) != (scaleTo(400, 200)+19)/20 || share.Whole != 0 || quiet.Whole > at+1 {
 		t.Errorf("the quiet namespace: %d steps, whole since %d, share %+v", len(quiet.Items), quiet.Whole, share)
 	}
 	for i := range quiet.Items[:len(quiet.Items)-2] {
