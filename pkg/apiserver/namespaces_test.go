@@ -19,7 +19,8 @@ import (
 func TestNamespaces_terminate_S2_6(t *testing.T) {
 	indexer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	now := metav1.Now()
-	for _, of := range []metav1.ObjectMeta{{Name: "stays", Labels: map[string]string{"dns": "public"}}, {Name: "goes", DeletionTimestamp: &now}} {
+	for _, of := range []metav1.ObjectMeta{{Name: "stays", Labels: map[string]string{"dns": "public"}},
+		{Name: "goes", DeletionTimestamp: &now}} {
 		must.Succeed(t, indexer.Add(&corev1.Namespace{ObjectMeta: of}))
 	}
 	cluster, standalone := namespaces{lister: listers.NewNamespaceLister(indexer)}, namespaces{}

@@ -226,7 +226,8 @@ func TestReviews_sayWhoAUserIsAndMay(t *testing.T) {
 // A3: the authorizer gets every attribute of the review.
 func TestReviews_askTheAuthorizer(t *testing.T) {
 	var asked authorizer.Attributes
-	review := newAccessReviews(authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	review := newAccessReviews(authorizer.AuthorizerFunc(func(_ context.Context, a authorizer.Attributes) (
+		authorizer.Decision, string, error) {
 		asked = a
 		return authorizer.DecisionDeny, "because", errors.New("not all was read")
 	}))

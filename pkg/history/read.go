@@ -314,32 +314,30 @@ func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) *v1
 // LastOfZone returns the newest step of a zone, nil for none or without the right to read. The step has its user if the
 // caller may read users.
 func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) *v1alpha1.HistoryStep {
-	answer := &v1alpha1.ZoneChanges{}
-	ask := func() *rest.Request {
-		return r.askLast(namespace, "zones", object).Param("form", v1alpha1.FormHistory)
-	}
-	err := ask().Param("sources", "true").Do(ctx).Into(answer)
+	step, err := r.lastOfZone(ctx, namespace, object, true)
 	if apierrors.IsForbidden(err) {
-		err = ask().Do(ctx).Into(answer)
+		step, _ = r.lastOfZone(ctx, namespace, object, false)
 	}
-	if err != nil || len(answer.History) == 0 {
-		return nil
-	}
-	return &answer.History[0]
-}
-
-func (r *Reader) askLast(namespace, resource, object string) *rest.Request {
-	return r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").Param("limit", "1")
+	return step
 }
 
 // DescribeLast returns a zone's newest step as the end of a sentence for the users of its namespace, or "".
 func (r *Reader) DescribeLast(ctx context.Context, zone *v1alpha1.Zone) string {
+	step, _ := r.lastOfZone(ctx, zone.Namespace, zone.Name, false)
+	return DescribeLast(step)
+}
+
+func (r *Reader) lastOfZone(ctx context.Context, namespace, object string, sources bool) (*v1alpha1.HistoryStep, error) {
 	answer := &v1alpha1.ZoneChanges{}
-	err := r.askLast(zone.Namespace, "zones", zone.Name).Param("form", v1alpha1.FormHistory).Do(ctx).Into(answer)
-	if err != nil || len(answer.History) == 0 {
-		return ""
+	request := r.askLast(namespace, "zones", object).Param("form", v1alpha1.FormHistory).Param("sources", strconv.FormatBool(sources))
+	if err := request.Do(ctx).Into(answer); err != nil || len(answer.History) == 0 {
+		return nil, err
 	}
-	return DescribeLast(&answer.History[0])
+	return &answer.History[0], nil
+}
+
+func (r *Reader) askLast(namespace, resource, object string) *rest.Request {
+	return r.Client.RESTClient().Get().Namespace(namespace).Resource(resource).Name(object).SubResource("changes").Param("limit", "1")
 }
 
 // DescribeLast returns a step as the end of a sentence, "" for nil.

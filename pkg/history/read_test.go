@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -141,5 +142,39 @@ func TestUndo_keepsTheTTLOfOtherValues(t *testing.T) {
 	must.Succeed(t, c.Undo(&step))
 	if set = c.sets[k]; set == nil || set.TTL != ttl || !slices.Equal(set.Data, []string{"192.0.2.1"}) {
 		t.Errorf("%+v", set)
+	}
+}
+
+// The user of a zone's last change is shown to callers who may read users, and never in an Event.
+func TestLastOfZone_hasTheUserForThoseWhoMayReadUsers(t *testing.T) {
+	mayRead := false
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sources := r.URL.Query().Get("sources") == "true"
+		w.Header().Set("Content-Type", "application/json")
+		if sources && !mayRead {
+			w.WriteHeader(http.StatusForbidden)
+			_ = json.NewEncoder(w).Encode(apierrors.NewForbidden(v1alpha1.Resource("zones"), "zone", nil).Status())
+			return
+		}
+		step := v1alpha1.HistoryStep{Serial: 5}
+		if sources {
+			step.By = "alice"
+		}
+		answer := v1alpha1.ZoneChanges{History: []v1alpha1.HistoryStep{step}}
+		answer.SetGroupVersionKind(v1alpha1.SchemeGroupVersion.WithKind("ZoneChanges"))
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
+	r := &Reader{Client: must.Get(versioned.NewForConfig(config))(t).KubizoneV1alpha1()}
+	for _, mayRead = range []bool{false, true} {
+		want := map[bool]string{true: "alice"}[mayRead]
+		if step := r.LastOfZone(t.Context(), "dns", "zone"); step == nil || step.By != want {
+			t.Errorf("may read users: %t: %+v", mayRead, step)
+		}
+		text := r.DescribeLast(t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "zone"}})
+		if !strings.Contains(text, "by another namespace") {
+			t.Errorf("an Event says %q", text)
+		}
 	}
 }

@@ -164,8 +164,8 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	}
 }
 
-// ToPublish returns the value of the annotation that lets removals through: the settled serial, or the next serial if
-// the annotation has the settled one already.
+// ToPublish returns the value of the annotation that lets removals through: the settled serial, or if the annotation
+// has this serial already, the next.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()

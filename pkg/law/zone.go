@@ -228,7 +228,7 @@ type Stock struct {
 }
 
 // TypesAt returns the number of types at a name: the given types, the types of spec.nameServers, and at the apex SOA
-// and NS. It modifies types.
+// and NS. The elements of types are overwritten.
 func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)

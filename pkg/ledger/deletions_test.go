@@ -699,7 +699,8 @@ func TestMassDeletion_lastNS_S7_6(t *testing.T) {
 		t.Helper()
 		z := b.expectHeld(true)
 		c := meta.FindStatusCondition(z.Status.Conditions, v1alpha1.ConditionSettled)
-		want = fmt.Sprintf("the zone's own namespace has removed %s; or publishes the deletions: kubectl annotate zone example -n infra --overwrite kubi.zone/publish-deletions=%d", want, before.Status.Serial)
+		want = fmt.Sprintf("the zone's own namespace has removed %s; or publishes the deletions: kubectl annotate zone example -n infra "+
+			"--overwrite kubi.zone/publish-deletions=%d", want, before.Status.Serial)
 		if want = strings.ReplaceAll(want, "SERIAL", fmt.Sprint(before.Status.Serial)); c.Message != want {
 			t.Errorf("the condition says\n%s\nand not\n%s", c.Message, want)
 		}

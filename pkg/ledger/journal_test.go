@@ -49,6 +49,39 @@ func (f *following) Apply(_ string, tx content.Transaction) {
 	}
 }
 
+// Steps that were written during a trim are trimmed without a later write.
+func TestJournal_isTrimmedAfterItsLastWrite(t *testing.T) {
+	t.Parallel()
+	const bound = 1 << 19
+	st, g := store.New(t), &gate{}
+	s := st.Server(ledger.JournalOctets(bound), func(c *ledger.Config) { c.Fault = g.passPoint })
+	store.Must(s.CreateZone(store.Zone("infra", "example", "example.org.", store.Allow("", "*"))))
+	uid := string(s.Zone("infra", "example").UID)
+	store.Must(s.CreateRecord(t.Context(), store.Record("team-b", "fat", "fat.example.org.", "TXT", makeFatValues("<", 0)...)))
+	g.holdAt("trim")
+	write := func(i int) {
+		store.Must(s.UpdateRecord(t.Context(), "team-b", "fat", func(r *v1alpha1.Record) { r.Spec.Values = makeFatValues("<", i) }))
+	}
+	i := 1
+	for began := false; !began; i++ {
+		write(i)
+		select {
+		case <-g.reached:
+			began = true
+		default:
+		}
+	}
+	for range 5 * bound / (100 << 10) {
+		i++
+		write(i)
+	}
+	if _, octets := journalOf(t, st, uid); octets <= 2*bound {
+		t.Fatalf("the journal has %d octets during the trim, want more than %d", octets, 2*bound)
+	}
+	g.holdAt("")
+	waitUntil(t, "the journal is trimmed", func() bool { _, octets := journalOf(t, st, uid); return octets <= 2*bound })
+}
+
 // Endless changes of a large record fill neither etcd nor readers' memory. The kept steps are complete to the
 // newest, a follower continues, and two servers may trim concurrently.
 func TestJournal_keepsSoManyOctets(t *testing.T) {

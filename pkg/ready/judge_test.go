@@ -324,7 +324,8 @@ func TestJudge_showsNoTenantTheTextOfTheProvider(t *testing.T) {
 		failed := makeState(6, delivery.False, reason)
 		failed.Ready.Message = message
 		j := judgeBy(failed)
-		if j.Reason != string(reason) || strings.Contains(j.Message, "10.96") || strings.Contains(j.Message, "dial") || !strings.HasPrefix(j.Message, "outside: ") || !strings.Contains(j.Message, "; the platform finds the ") {
+		if j.Reason != string(reason) || strings.Contains(j.Message, "10.96") || strings.Contains(j.Message, "dial") ||
+			!strings.HasPrefix(j.Message, "outside: ") || !strings.Contains(j.Message, "; the platform finds the ") {
 			t.Errorf("%s: %+v", reason, j)
 		}
 	}

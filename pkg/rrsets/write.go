@@ -182,7 +182,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 	return nil
 }
 
-const stalePause = 200 * time.Millisecond
+const stalePause = 100 * time.Millisecond
 
 func (w *Writer) replanChange(ctx context.Context, index int, object string) (*Change, error) {
 	now, err := Retry(ctx, func() (*v1alpha1.Record, error) {

@@ -6,6 +6,7 @@ package rrsets
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	clienttesting "k8s.io/client-go/testing"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned/fake"
@@ -168,7 +170,9 @@ func TestWrite_replansIfTheRecordIsAnotherOne(t *testing.T) {
 }
 
 // Every change has the same number of attempts, even behind others that keep failing.
-func TestWrite_ends(t *testing.T) {
+func TestWrite_ends(t *testing.T) { synctest.Test(t, testAttempts) }
+
+func testAttempts(t *testing.T) {
 	sent := 0
 	w, sets := newWriter(nil, func(objects []string) (map[int]metav1.StatusReason, error) {
 		if sent++; sent > 100 {
@@ -197,6 +201,37 @@ func TestWrite_ends(t *testing.T) {
 	if want := []string{"a Invalid", "b Invalid"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+}
+
+// While the server writes the status of Records one after the other, each attempt meets another one that has changed.
+func TestWrite_readsAllRecordsAgainThatChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var objects []runtime.Object
+		var page []Change
+		for i := range 3 * maxAttempts {
+			r := makeRecord(fmt.Sprint("r", i), nil, "192.0.2.1")
+			r.Namespace, r.UID = "team", types.UID(r.Name)
+			objects, page = append(objects, r), append(page, Change{Before: r})
+		}
+		fresh := map[int]bool{}
+		w, sets := newWriter(objects, func([]string) (map[int]metav1.StatusReason, error) {
+			for i := range page {
+				if !fresh[i] {
+					return map[int]metav1.StatusReason{i: metav1.StatusReasonConflict}, nil
+				}
+			}
+			return nil, nil
+		})
+		w.Replan = func(_ context.Context, i int, now *v1alpha1.Record) (*Change, error) {
+			fresh[i] = true
+			return &Change{Before: now}, nil
+		}
+		for i, o := range must.Get(w.Write(t.Context(), page))(t) {
+			if o.Operation != v1alpha1.OperationDeleted {
+				t.Errorf("record %d: %+v after %d change sets", i, o.Refused, len(*sets))
+			}
+		}
+	})
 }
 
 // A refusal for another reason hides a 429 or a "writes too fast" in the same answer from the client, which then

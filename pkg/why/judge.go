@@ -41,7 +41,7 @@ func Judge(f *Facts) []Link {
 
 func (j *judgement) addLack(kind Kind, of, right string) {
 	j.add(kind, of, Unknown, "not shown: you lack the right to %s", right).
-		setStep(reasons.Platform, "grant the right, or ask a user who has the right")
+		setStep(reasons.Platform, "grant the right to this user, or run the command as an administrator")
 }
 
 func isTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionTrue }

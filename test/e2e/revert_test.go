@@ -120,8 +120,8 @@ func (r *reverting) pruneZone() {
 	})
 }
 
-// The return of a deleted Zone is interrupted by kill -9 of client and server before and after each write. Again, it is
-// whole; once more, it changes nothing.
+// The return of a deleted Zone is interrupted by kill -9 of client and server before and after each write. A second
+// revert completes the zone, and a third writes nothing.
 func TestRevert_killedAtEachWrite(t *testing.T) {
 	r := &reverting{running: &running{t: t}, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	for range 2 {

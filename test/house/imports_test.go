@@ -449,7 +449,8 @@ var table = []row{
 		why:   "a search has the rights of its user: it is a client of the API, whoever asks",
 	},
 	{
-		pkg: "pkg/history", may: []string{"api/...", "pkg/apis/kubizone/lawform", "pkg/dns/...", "pkg/law/content", "pkg/load", "pkg/refusal", "pkg/rrsets",
+		pkg: "pkg/history", may: []string{"api/...", "pkg/apis/kubizone/lawform", "pkg/dns/...", "pkg/law/content", "pkg/load",
+			"pkg/refusal", "pkg/rrsets",
 			"pkg/zoneview/feed/fromapi"},
 		never: []string{"k8s.io/apiserver/...", etcd}, avoid: []string{miekg}, calls: printing,
 		why: "the past is read and taken back with the rights of its user, through the writes that every client has",

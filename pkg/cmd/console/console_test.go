@@ -354,12 +354,16 @@ func TestPages_takeNoTextAsMarkup(t *testing.T) {
 		b.expectTame(path, response, text)
 	}
 	for path, fields := range map[string]url.Values{
-		"/may":  {"namespace": {"team"}, "name": {hostile}, "type": {"TXT"}, "data": {hostile}, "view": {hostile}},
-		"/plan": {"text": {"apiVersion: kubi.zone/v1alpha1\nkind: Record\nmetadata: {name: \"" + "<b>" + "\"}\nspec: {}\n"}, "zone": {""}},
+		"/may": {"namespace": {"team"}, "name": {hostile}, "type": {"TXT"}, "data": {hostile}, "view": {hostile}},
+		"/plan": {"text": {"apiVersion: kubi.zone/v1alpha1\r\nkind: Record\r\nmetadata: {name: \"" + "<b>" + "\"}\r\nspec: {}\r\n"},
+			"zone": {""}},
 	} {
 		fields.Set("form", b.formToken())
 		response, text := b.sendRequest(http.MethodPost, b.door.base+path, fields.Encode(), nil)
 		b.expectTame("POST "+path, response, text)
+		if strings.Contains(text, `\r`) || strings.Contains(text, "did not find expected key") {
+			t.Errorf("%s shows the line ends that browsers send:\n%s", path, text)
+		}
 	}
 }
 

@@ -211,7 +211,11 @@ func (o *revertOptions) printPlan(out io.Writer, plan *history.Plan) error {
 		} else {
 			page.Line("zone %s %s:", plan.FQDN, to)
 		}
-		if len(plan.Changes)+len(plan.Objects) == 0 {
+		switch {
+		case len(plan.Changes)+len(plan.Objects) > 0:
+		case plan.Deleted != nil:
+			line("nothing to write")
+		default:
 			line("nothing to write; to undo a change, give --to the serial before the serial of the change")
 		}
 		for i := range plan.Objects {

@@ -238,7 +238,8 @@ func TestJobs(t *testing.T) {
 			{"an allowed class", map[string]string{"FILES": away, "ALLOW_ZONE_REMOVAL": "true"}, userToken, false, 0,
 				[]string{"**Leaves**: `edge`"}},
 			{"a wrong file", map[string]string{"FILES": wrong}, userToken, false, 1, []string{"**Refused.**", "### Files", "192.0.2.700"}},
-			{"texts of tenants", map[string]string{"FILES": hostile}, userToken, false, 0, []string{"````diff\n", "@everyone", "Removals are not judged"}},
+			{"texts of tenants", map[string]string{"FILES": hostile}, userToken, false, 0,
+				[]string{"````diff\n", "@everyone", "Removals are not judged"}},
 			{"settings that a shell would run", map[string]string{"FILES": "$(touch " + touched + ");`touch " + touched + "`", "NAME": "x"},
 				userToken, false, 2, nil},
 			{"a fork", map[string]string{"FILES": added}, readToken, true, 0, nil},
@@ -280,8 +281,8 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// The steps install the client of a release, if its checksum is that of the job, or of the release, which cosign
-// verifies if it is there.
+// The steps install the client of a release with the checksum of the job, or else of the release. A machine with cosign
+// verifies the release's checksums.
 func TestJobs_installTheClient(t *testing.T) {
 	dir := t.TempDir()
 	program := must.Get(os.ReadFile(must.Get(rig.Client(t.Context(), dir))(t)))(t)

@@ -373,7 +373,8 @@ func TestController_clusterSaysWhetherItDelivers_S11_30(t *testing.T) {
 		}
 		w.setFault(&delivery.Error{Reason: delivery.ReasonAuthenticationFailed, WholeClass: true, Message: "192.0.2.53 refuses the key", Detail: "BADKEY"})
 		w.passTime(time.Hour)
-		expect("without a right", "False/AuthenticationFailed: its server refuses the controller's key or credentials; the platform finds the cause with kubectl describe bind9cluster edge, or else in the controller's log")
+		expect("without a right", "False/AuthenticationFailed: its server refuses the controller's key or credentials; the platform finds the cause "+
+			"with kubectl describe bind9cluster edge, or else in the controller's log")
 		if n := writes(); n != 3 {
 			t.Errorf("%d writes after the health has changed once, want 3", n)
 		}

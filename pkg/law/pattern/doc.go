@@ -6,7 +6,7 @@
 // Guarantees:
 //  1. A pattern never matches a name outside the zone. A pattern with "*" never matches the apex, even if absolute.
 //  2. Matching is linear in the length of the name. Labels are compared in pairs from the right, and only a leading
-//     label "*" matches more than one.
+//     label "*" matches several labels.
 //  3. Names and patterns are compared in canonical form (S1.2): lower case, A-labels.
 //  4. CanMatch is false exactly when no legal name matches.
 //
