@@ -28,12 +28,12 @@ type Candidate struct {
 	Resource  Resource
 	Namespace string
 	// Asker is a namespace whose object external-dns names in place of this one; then KeepTargets needs the object's
-	// texts. Usually empty.
+	// texts. Usually "".
 	Asker string
 	// Record is the wanted Record. If nil, the endpoint is invalid (Err) or withdrawn (no Err).
 	Record *v1alpha1.Record
-	// Err is the reason of a nil Record, or the server's refusal. Admitted is true after a passed dry run. If neither
-	// is set, the server has not been asked.
+	// Err is the reason of a nil Record, or the server's refusal. Admitted is true after a passed dry run. Without
+	// either the server has not been asked.
 	Err      error
 	Admitted bool
 	note     error // for an object whose Record stays
@@ -84,9 +84,9 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ at, host name.Name }
 
-// findSources returns, for each address of a host, the object that the address comes from. An address that the host's
-// adopted Record already has comes from the object of this Record. Another address comes from the object of its
-// endpoint, but if the endpoint has several targets, its object is unknown: the zero Resource.
+// findSources returns, for each address of a host, the object that the address comes from: the object of the host's
+// adopted Record if that has the address, else the object of the endpoint, or the zero Resource if the endpoint has
+// several targets.
 func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -125,7 +125,7 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 // sharePointer splits a PTR endpoint of --create-ptr, which names no object, by the namespaces of its hosts, and drops
 // hosts of unknown objects.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
-	key, _ := e.Key() // no host has an invalid name
+	key, _ := e.Key() // an invalid name has no hosts
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {
 		return []*contract.Endpoint{e}
 	}
@@ -159,13 +159,13 @@ func reverseName(address netip.Addr) name.Name {
 	for _, octet := range octets {
 		fmt.Fprintf(&text, form, octet&15, octet>>4, octet)
 	}
-	fqdn, _ := name.Parse(text.String() + end) // always valid
+	fqdn, _ := name.Parse(text.String() + end)
 	return fqdn
 }
 
-// KeepTargets drops values of other objects, as external-dns joins the endpoints of all objects that want an RRset.
-// texts are all texts of the object; if they have none of the values, all are kept. With an Asker, Record becomes nil
-// if the texts lack the name, and Err errUnknown if they lack all values.
+// KeepTargets drops values of other objects: external-dns joins the endpoints of all objects that want an RRset. texts
+// are all texts of the object; if they have none of the values, all are kept. With an Asker, Record becomes nil if the
+// texts lack the name, and Err errUnknown if they lack all values.
 func (c *Candidate) KeepTargets(texts []string) {
 	kept, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -202,7 +202,7 @@ func (c *Candidate) isNamed(word string) bool {
 // Wanted has candidates by RRset.
 type Wanted map[contract.Key][]*Candidate
 
-// Group returns candidates by RRset, in the given order.
+// Group keeps the given order.
 func Group(candidates []*Candidate) Wanted {
 	wanted := Wanted{}
 	for _, c := range candidates {
@@ -217,8 +217,7 @@ func (w Wanted) wants(key contract.Key, namespace string) bool {
 	})
 }
 
-// replaces reports whether the namespace wants a type that excludes key's. A CNAME and any other type exclude each
-// other.
+// replaces reports whether the namespace wants a type that excludes key's: CNAME excludes all others.
 func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	return slices.ContainsFunc(contract.Types, func(t rdata.Type) bool {
 		return (t == rdata.CNAME) != (key.Type == rdata.CNAME) && w.wants(contract.Key{Name: key.Name, Type: t}, namespace)
@@ -227,7 +226,7 @@ func (w Wanted) replaces(key contract.Key, namespace string) bool {
 
 // AddHolders adds a candidate for the object of each existing Record whose RRset only other namespaces want:
 // external-dns names a single object for joined or equal endpoints. A DNSEndpoint gets a candidate without an endpoint
-// too, as an invalid target makes external-dns drop all DNSEndpoints of a name.
+// too: an invalid target makes external-dns drop all DNSEndpoints of a name.
 func (m Mapping) AddHolders(s Existing, wanted Wanted) {
 	for key, current := range s {
 		others := wanted[key]

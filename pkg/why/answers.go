@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/reasons"
 )
 
-// judgeServers adds a link for each server's answer.
 func (j *judgement) judgeServers() {
 	z := j.Zone
 	if z.ClassesLack != "" {
@@ -77,8 +76,7 @@ func (l *Link) setStepIfBad(role reasons.Role, step string) {
 	}
 }
 
-// unlessView returns Unknown for a zone of another view than the default: a server may answer this machine from the
-// default view.
+// unlessView returns Unknown for a zone of a named view: a server may answer this machine from the default view.
 func (j *judgement) unlessView(state State) State {
 	if j.Zone.View != "" {
 		return Unknown
@@ -98,7 +96,7 @@ func (a *ServerAnswer) describe() string {
 	return a.RCode
 }
 
-// judgeSilent judges an unasked or silent server by the row of the Delivery.
+// judgeSilent judges an unasked or silent server by its row in the Delivery.
 func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	text := "not asked"
 	switch {
@@ -156,7 +154,7 @@ func (j *judgement) judgeServed(s Server, a *ServerAnswer) {
 	}
 }
 
-// judgeData compares a server's values with those of the zone.
+// judgeData compares a server's values with the zone's.
 func (j *judgement) judgeData(s Server, a *ServerAnswer) {
 	missing := subtract(j.Expected, a.Data)
 	var extra []string
@@ -185,7 +183,6 @@ func (j *judgement) judgeData(s Server, a *ServerAnswer) {
 	}
 }
 
-// before returns the links before the first of a kind.
 func (j *judgement) before(kind Kind) []Link {
 	if n := slices.IndexFunc(j.links, func(l Link) bool { return l.Kind == kind }); n >= 0 {
 		return j.links[:n]
@@ -202,7 +199,7 @@ func subtract(all, without []string) (rest []string) {
 	return rest
 }
 
-// judgeParents adds a link for each zone above, the nearest first.
+// judgeParents adds a link for each zone above, nearest first.
 func (j *judgement) judgeParents() {
 	for n := range j.Zone.Parents {
 		p := &j.Zone.Parents[n]

@@ -28,7 +28,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
-	// The new member joins through this member, so this member must stay.
+	// The new member joins through this member.
 	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err

@@ -39,8 +39,8 @@ func lost(err error) bool {
 	return status.Code(err) == codes.Unavailable
 }
 
-// failure returns a failed write's error, without Retry-After: Kubernetes clients would otherwise repeat the write up
-// to ten times before they show an error.
+// failure returns a failed write's error, without Retry-After: Kubernetes clients would repeat the write up to ten
+// times before they show an error.
 func failure(code int32, reason metav1.StatusReason, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }
@@ -55,8 +55,7 @@ func noSpace(err error) error {
 			"try again in a minute. If it stays full, an administrator has to raise its quota (docs/operations.md, NOSPACE)")
 }
 
-// unknown returns an API error if the outcome is unknown, otherwise err. The client must decide whether to repeat the
-// write.
+// unknown returns an API error if the outcome is unknown, otherwise err. The client must decide about a repetition.
 func unknown(ctx context.Context, err error) error {
 	if !lost(err) && !(err != nil && errors.Is(context.Cause(ctx), errUnanswered)) {
 		return err
