@@ -49,7 +49,7 @@ type announcer struct {
 	queue       *eventQueue
 	refused     *cache.LRUExpireCache
 	members     func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
-	// lastChange returns a sentence about the zone's last change, or "".
+	// lastChange may return "".
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 }
 
@@ -64,8 +64,7 @@ type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
 	find                       func(context.Context) (object, uid string, err error)
-	// zone is set if the note ends with its last change.
-	zone *v1alpha1.Zone
+	zone                       *v1alpha1.Zone
 }
 
 // eventQueue serves namespaces in turn. If full, a new Event replaces the last of the longest queue, or is dropped if
@@ -156,7 +155,7 @@ func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message stri
 	a.announceKey(key, reasonRefused, actionUpdate, rcode+": "+message)
 }
 
-// announceNameTaken reports a TSIG name that another key has (S13.3).
+// announceNameTaken reports another key's TSIG name (S13.3).
 func (a *announcer) announceNameTaken(key *v1alpha1.UpdateKey, message string) {
 	a.announceKey(key, v1alpha1.ReasonKeyNameTaken, actionServe, message)
 }

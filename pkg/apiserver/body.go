@@ -26,7 +26,7 @@ import (
 const (
 	// maxBody is six times the largest stored object: JSON escapes an octet by up to six.
 	maxBody = 512 << 10
-	// maxDepth is over three times the depth of any object with managedFields.
+	// maxDepth is over three times any object's depth, managedFields included.
 	maxDepth      = 64
 	maxOperations = 1000
 	// maxEntries is ten times the longest list of a field.

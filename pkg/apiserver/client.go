@@ -93,7 +93,7 @@ func Reachable(ctx context.Context, where storagebackend.TransportConfig) error 
 	return client.Close()
 }
 
-// lastFailure returns the cause of a failed connection, which gRPC reports to calls only, and the next step.
+// gRPC reports the cause of a failed connection to calls only.
 func lastFailure(connection *grpc.ClientConn) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

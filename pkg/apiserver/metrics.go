@@ -41,10 +41,10 @@ type Metrics struct {
 	rooms map[string]*atomic.Int64
 }
 
-// rooms lists key prefixes to count, with the kind of work that waits there, or "".
+// rooms has the kind of work that waits at each key prefix, or "".
 var rooms = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "orphans": "adoption"}
 
-// NewMetrics registers and returns the metrics of a ledger and its zones in memory.
+// NewMetrics registers and returns the metrics.
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
 	m := &Metrics{ledger: of, feed: feed, set: set, certificates: inventory.Certificates{}, rooms: map[string]*atomic.Int64{}}
 	for room := range rooms {

@@ -10,7 +10,7 @@ import (
 )
 
 // quotas configures the ResourceQuota plugin for count/records.kubi.zone: writes to an aggregated server bypass
-// kube-apiserver's plugin. kube-controller-manager counts the objects.
+// kube-apiserver's plugin.
 type quotas struct{}
 
 var _ admission.PluginInitializer = quotas{}

@@ -47,7 +47,7 @@ var _ zone.Views = views{}
 // Snapshot returns the zone in memory once it has the step of object, just read from etcd.
 func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
 	uid, wanted := string(object.UID), uint64(object.Status.ContentGeneration)
-	// A frozen zone is served if proven at this step.
+	// Even a frozen zone is served if proven at this step.
 	if snapshot, ok := v.set.ByUID(uid); (!ok || snapshot.N() < wanted) && v.frozen(uid) != nil {
 		return nil, unproven(object)
 	}

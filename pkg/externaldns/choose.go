@@ -39,7 +39,7 @@ type Candidate struct {
 	note     error // for an object whose Record stays
 }
 
-// MakeCandidates returns the candidates of endpoints, sorted by RRset, object and targets.
+// MakeCandidates sorts by RRset, object and targets.
 func (m Mapping) MakeCandidates(s Existing, endpoints []*contract.Endpoint) (all []*Candidate) {
 	sources := m.findSources(s, endpoints)
 	for _, e := range endpoints {
@@ -84,9 +84,8 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ at, host name.Name }
 
-// findSources returns, for each address of a host, the object that the address comes from: the object of the host's
-// adopted Record if that has the address, else the object of the endpoint, or the zero Resource if the endpoint has
-// several targets.
+// findSources returns the object of each address of a host: that of the host's adopted Record if the Record has the
+// address, else that of the endpoint, or zero if the endpoint has several targets.
 func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -217,7 +216,7 @@ func (w Wanted) wants(key contract.Key, namespace string) bool {
 	})
 }
 
-// replaces reports whether the namespace wants a type that excludes key's: CNAME excludes all others.
+// replaces reports whether the namespace wants a type that excludes key's, as CNAME excludes all others.
 func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	return slices.ContainsFunc(contract.Types, func(t rdata.Type) bool {
 		return (t == rdata.CNAME) != (key.Type == rdata.CNAME) && w.wants(contract.Key{Name: key.Name, Type: t}, namespace)
@@ -299,8 +298,8 @@ var (
 )
 
 // Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused candidates,
-// and Admitted candidates whose Record stays although external-dns names another object. judged returns a candidate
-// with the server's verdict.
+// and Admitted candidates whose Record stays although external-dns names another object. judged adds the server's
+// verdict.
 func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, reported []Candidate) {
 	x := choice{answer: []*contract.Endpoint{}, open: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {

@@ -106,7 +106,7 @@ func (m Mapping) IsOwned(r *v1alpha1.Record) bool {
 		})
 }
 
-// Existing has the owner's Record of each RRset: of several an adopted Record, then the oldest.
+// Existing has the owner's Record of each RRset: of several an adopted Record, else the oldest.
 type Existing map[contract.Key]*v1alpha1.Record
 
 // ReadExisting selects the owner's Records.
@@ -149,7 +149,7 @@ func (s Existing) atName(fqdn name.Name) (all []*v1alpha1.Record) {
 	return all
 }
 
-// Endpoints returns an endpoint for each RRset, and those of the TXT registry.
+// Endpoints returns an endpoint for each RRset, and the TXT registry's.
 func (s Existing) Endpoints() []*contract.Endpoint {
 	endpoints, texts := make([]*contract.Endpoint, 0, len(s)), map[string]string{}
 	for _, r := range s {

@@ -76,7 +76,7 @@ func (l *Link) setStepIfBad(role reasons.Role, step string) {
 	}
 }
 
-// unlessView returns Unknown for a zone of a named view: a server may answer this machine from the default view.
+// unlessView returns Unknown for a named view: a server may answer this machine from the default view.
 func (j *judgement) unlessView(state State) State {
 	if j.Zone.View != "" {
 		return Unknown
@@ -96,7 +96,7 @@ func (a *ServerAnswer) describe() string {
 	return a.RCode
 }
 
-// judgeSilent judges an unasked or silent server by its row in the Delivery.
+// judgeSilent judges a server by its row in the Delivery.
 func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	text := "not asked"
 	switch {
@@ -124,7 +124,7 @@ func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	}
 }
 
-// addOlder adds a server at an earlier serial than wanted, which fails if the class had confirmed a later serial there.
+// addOlder adds a server at an earlier serial than wanted, a fault if the class had confirmed a later serial there.
 func (j *judgement) addOlder(s Server, has serial.Serial, state State, text string) {
 	if has == 0 || s.OwnSerial || !serial.Serial(s.Confirmed).Ahead(has) {
 		j.add(KindServer, s.Of, state, "%s", text).because(v1alpha1.ReasonPending, reasons.OfReady)
@@ -137,7 +137,6 @@ func (j *judgement) addOlder(s Server, has serial.Serial, state State, text stri
 		because(v1alpha1.ReasonServerWentBack, reasons.OfReady)
 }
 
-// judgeServed judges a server of a zone without a Record.
 func (j *judgement) judgeServed(s Server, a *ServerAnswer) {
 	want := serial.Serial(j.wanted())
 	switch {
@@ -154,7 +153,6 @@ func (j *judgement) judgeServed(s Server, a *ServerAnswer) {
 	}
 }
 
-// judgeData compares a server's values with the zone's.
 func (j *judgement) judgeData(s Server, a *ServerAnswer) {
 	missing := subtract(j.Expected, a.Data)
 	var extra []string
@@ -199,7 +197,7 @@ func subtract(all, without []string) (rest []string) {
 	return rest
 }
 
-// judgeParents adds a link for each zone above, nearest first.
+// The nearest is first.
 func (j *judgement) judgeParents() {
 	for n := range j.Zone.Parents {
 		p := &j.Zone.Parents[n]

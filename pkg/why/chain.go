@@ -18,11 +18,11 @@ const (
 	Fails   State = "Fails"
 	Waits   State = "Waits"
 	Unknown State = "Unknown"
-	// NotAsked means that no question was sent, or the user lacks the right to send it.
+	// NotAsked means that no question was sent, perhaps for lack of a right.
 	NotAsked State = "NotAsked"
 )
 
-// IsBad reports whether the state is a fault.
+// IsBad reports a fault.
 func (s State) IsBad() bool { return s == Fails || s == Waits }
 
 // Kind of a link, in the order of a path. Server and Parent may occur several times.
@@ -94,7 +94,7 @@ type Link struct {
 }
 
 const (
-	// maxText and maxData are in runes.
+	// in runes
 	maxText = 400
 	maxData = 120
 	// maxPaths and maxLinks bound a chain.

@@ -24,7 +24,7 @@ func (j *judgement) add(kind Kind, of string, state State, format string, args .
 	return &j.links[len(j.links)-1]
 }
 
-// because sets the reason of a link, and role and step by docs/reasons.md.
+// because takes role and step from docs/reasons.md.
 func (l *Link) because(reason, heading string) *Link {
 	l.Reason = reason
 	if l.State.IsBad() {
@@ -50,7 +50,7 @@ type Facts struct {
 	Exact    bool
 	// Zone is nil without an enclosing zone, or without the right to list zones.
 	Zone *ZoneFacts
-	// Absent is nil unless the path is of a name without a Record.
+	// Absent is for a name without a Record.
 	Absent *AbsentFacts
 	// Answers of Zone.Servers, in that order. Nil if no server was asked.
 	Answers []ServerAnswer

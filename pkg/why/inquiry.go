@@ -16,13 +16,13 @@ import (
 	"kubi.zone/kubizone/pkg/verify"
 )
 
-// atOnce bounds concurrent requests to the API server.
+// atOnce bounds requests to the API server.
 const atOnce = 8
 
 // Clients send requests and questions.
 type Clients struct {
 	API versioned.Interface
-	// Ask asks a name server, as verify.Ask does. Nil asks none. Tenants choose the addresses of NS names and of a
+	// Ask asks a name server, as verify.Ask does. Nil asks none. Tenants choose addresses of NS names and of a
 	// Bind9Cluster's external instances, so a process that answers others must bound the addresses.
 	Ask func(context.Context, verify.Question) (*verify.Answer, error)
 	// Public bounds the questions to public addresses, except to the resolver and servers listed in a readable

@@ -256,7 +256,7 @@ var linkOf = map[string]Kind{
 	v1alpha1.ReasonNotAdopted: KindRule,
 }
 
-// placeReady gives a link the reason and message of Ready, if Ready is not True and no link fails yet.
+// placeReady gives a link the reason and message of Ready, unless Ready is True or a link fails.
 func (j *judgement) placeReady() {
 	ready := meta.FindStatusCondition(j.conditionsOf(), v1alpha1.ConditionReady)
 	if j.Absent != nil || ready == nil || isTrue(ready) {

@@ -41,7 +41,7 @@ func (e errNotPublic) Error() string {
 	return "not asked: " + e.server + " is no public address, and no class that you may read lists it; kubectl kubizone why asks it"
 }
 
-// isPublic reports whether HOST:PORT is an address of the public internet. A host name is not.
+// isPublic is false for a host name.
 func isPublic(server string) bool {
 	at, err := netip.ParseAddrPort(server)
 	if err != nil {
@@ -111,7 +111,6 @@ func (q *questions) resolve(ctx context.Context, at name.Name, of rdata.Type) (*
 	return q.sendOnce(ctx, verify.Question{Server: q.inquiry.Resolver, Name: at, Type: of, Recursive: true})
 }
 
-// askServers asks the servers of each zone and of zones above concurrently.
 func (i *inquiry) askServers(ctx context.Context) {
 	q := &questions{inquiry: i, flying: make(chan struct{}, maxFlying), left: maxQuestions,
 		asked: map[verify.Question]func() (*verify.Answer, error){}, listed: map[string]bool{}}
@@ -170,7 +169,7 @@ func serialIn(answer *verify.Answer, zone name.Name) (at serial.Serial, found bo
 	return 0, false
 }
 
-// enclosing returns the apex of the zone that encloses a name, by the SOA in the resolver's answer.
+// enclosing returns the apex of a name's zone, by the SOA in the resolver's answer.
 func (q *questions) enclosing(ctx context.Context, at name.Name) (name.Name, error) {
 	answer, err := q.resolve(ctx, at, rdata.SOA)
 	if err != nil {
@@ -338,7 +337,6 @@ func (z *ZoneFacts) hasSerialOf(answer *verify.Answer) bool {
 	return found && (at == serial.Serial(z.Object.Status.SettledSerial) || at == serial.Serial(z.Object.Status.Serial))
 }
 
-// askKeys asks whether a zone with DS has keys.
 func (q *questions) askKeys(ctx context.Context, z *ZoneFacts) {
 	if len(z.Parents) == 0 || len(z.Parents[0].DS) == 0 {
 		return

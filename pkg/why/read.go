@@ -110,7 +110,6 @@ func (i *inquiry) readZone(ctx context.Context, z *ZoneFacts) error {
 	return group.Wait()
 }
 
-// uidIn returns the Zone's uid from its object or a Record's status.
 func (z *ZoneFacts) uidIn(all []*Facts) types.UID {
 	if z.Object != nil {
 		return z.Object.UID
@@ -123,7 +122,6 @@ func (z *ZoneFacts) uidIn(all []*Facts) types.UID {
 	return ""
 }
 
-// readClasses reads the classes of the Deliveries and of the Zone, and lists their servers.
 func (i *inquiry) readClasses(ctx context.Context, z *ZoneFacts) error {
 	named := map[string]bool{}
 	for n := range z.Deliveries {
@@ -214,8 +212,7 @@ func (i *inquiry) listInstances(ctx context.Context, z *ZoneFacts, d *v1alpha1.D
 	return err
 }
 
-// readParents follows the Zones above, as far as the user may read them. The last is to be asked by DNS if it is not a
-// Zone here.
+// readParents follows the readable Zones above. The last is to be asked by DNS if it is not a Zone here.
 func (i *inquiry) readParents(ctx context.Context, z *ZoneFacts) error {
 	api := i.API.KubizoneV1alpha1()
 	object, fqdn := z.Object, z.FQDN
@@ -312,7 +309,7 @@ func (i *inquiry) readExpected(ctx context.Context, f *Facts) error {
 	return nil
 }
 
-// canonicalData returns data as the reader of answers writes them.
+// canonicalData writes data as the reader of answers does.
 func canonicalData(owner name.Name, of rdata.Type, data []string) (all []string) {
 	var text strings.Builder
 	for _, one := range data {

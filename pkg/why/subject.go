@@ -52,7 +52,7 @@ func (i *inquiry) findSubjects(ctx context.Context) error {
 	return i.findName(ctx)
 }
 
-// findObject adds an object. Without a reading it is a Record or else a Zone.
+// Without a reading the object is a Record or else a Zone.
 func (i *inquiry) findObject(ctx context.Context, namespace, object string, reading Reading) error {
 	if i.Type != "" {
 		return fmt.Errorf("%s is an object, of which a TYPE says no more: leave %s out", i.Text, i.Type)
@@ -166,7 +166,7 @@ func (i *inquiry) findName(ctx context.Context) error {
 	return i.addAbsent(ctx, fqdn, found, above)
 }
 
-// answersType reports whether a Record is of a type, or a CNAME, which answers for every type. "" is every type.
+// answersType is true for a CNAME too, and for every Record if rrtype is "".
 func answersType(r *v1alpha1.Record, rrtype string) bool {
 	return rrtype == "" || strings.EqualFold(r.Spec.Type, rrtype) || strings.EqualFold(r.Spec.Type, "CNAME")
 }

@@ -115,7 +115,7 @@ func (b *Budgets) quota() int64 {
 	return DefaultQuota
 }
 
-// Charge adds octets that a namespace has written. At most twice the burst stays charged.
+// Charge adds octets written. At most twice the burst stays charged.
 func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -133,7 +133,7 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	}
 }
 
-// Recount begins a count of stored octets. Recount, Add and Counted implement ledger.Sizes.
+// Recount implements ledger.Sizes, with Add and Counted.
 func (b *Budgets) Recount() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,7 +172,7 @@ type Write struct {
 	Grows int64
 }
 
-// Admit returns 403 if the namespace stores too much, 429 if it writes too fast, else nil.
+// Admit returns 403 if too much is stored, 429 if too much is written, else nil.
 func (b *Budgets) Admit(w Write) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

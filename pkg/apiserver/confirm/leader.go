@@ -27,9 +27,9 @@ import (
 const pageRecords = 128
 
 const (
-	// causeRecords get the cause of their Pending at once, and another page each causeInterval. With Stalled two
-	// minutes later (S7.4) these are less than 60 transactions, for any number of Records. A page waits causeDelay to
-	// become full.
+	// causeRecords bounds the Records that get the cause of their Pending at once; another page follows each
+	// causeInterval. With Stalled two minutes later (S7.4) these are less than 60 transactions, for any number of
+	// Records. A page waits causeDelay to become full.
 	causeRecords  = 26 * pageRecords
 	causeInterval = 10 * time.Minute
 	causeDelay    = 2 * time.Second
@@ -98,9 +98,9 @@ type leader struct {
 	frozen *ready.FrozenZones
 	queue  workqueue.TypedRateLimitingInterface[string] // UIDs of zones
 	stalls ready.Stalls
-	// wrong ends a wrong Ready, others writes unchanged Records for other reasons.
+	// wrong and others have wrongRate and otherRate.
 	wrong, others *rate.Limiter
-	// causes limits Records with a cause for the platform to end, zoneWrites Zones that get or lose a cause.
+	// causes limits Records with a cause for the platform to end.
 	causes, zoneWrites *rate.Limiter
 	tracker
 	changes changes
@@ -156,7 +156,7 @@ func newTracker() tracker {
 type zone struct {
 	// progress is nil until processZone has judged the zone.
 	progress *ready.Progress
-	// open has trimmed Records.
+	// open has the Records not Ready, trimmed.
 	open map[law.Ref]*v1alpha1.Record
 	// due has Records to judge and write, unnamed the Pending Records that lack the known cause.
 	due, unnamed dueRecords
@@ -186,7 +186,7 @@ func newDueRecords() dueRecords {
 
 func (d *dueRecords) isEmpty() bool { return len(d.fresh)+len(d.pages) == 0 }
 
-// waits is a heap of Records by the time to judge them again.
+// waits is a heap by time.
 type waits []wait
 
 type wait struct {

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/topten"
 )
 
-// tally counts waiting Records by namespace, at the elected server.
+// tally counts waiting Records by namespace.
 type tally struct {
 	mu sync.Mutex
 	of map[law.Ref]waiting
@@ -26,7 +26,8 @@ type tally struct {
 	withdrawn            int
 }
 
-// waiting has the reasons of Ready and Adopted, "" if the Record is confirmed, adopted, or for ready in no zone.
+// waiting has the reasons of a Record's conditions Ready and Adopted. ready is "" if confirmed or in no zone; adopted
+// is "" in a zone.
 type waiting struct {
 	ready, adopted string
 	withdrawn      bool

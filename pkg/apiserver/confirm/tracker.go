@@ -64,7 +64,7 @@ func isOpen(record *v1alpha1.Record) bool {
 	return of == nil || of.Status != metav1.ConditionTrue || of.ObservedGeneration < record.Generation
 }
 
-// resetTracker drops all Records and judges the present zones. The watch then delivers all Records again.
+// After a reset the watch delivers all Records again.
 func (l *leader) resetTracker() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -217,7 +217,7 @@ type verdict struct {
 	adopted   bool
 }
 
-// judgeRecord returns the status that a Record must have, and whether it differs. The caller holds mu.
+// judgeRecord returns the status due to a Record, and whether it differs. The caller holds mu.
 func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
 	again := func(in time.Duration) {

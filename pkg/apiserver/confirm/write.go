@@ -25,7 +25,7 @@ import (
 // turnRecords leaves turns to other zones and later changes.
 const turnRecords = 1024
 
-// processZone judges a zone, writes some due Records, and enqueues the zone if more are left.
+// processZone judges a zone, writes some due Records, and enqueues the zone for the rest.
 func (l *leader) processZone(ctx context.Context, uid string) error {
 	var now *ready.Progress
 	if uid != "" {
@@ -90,7 +90,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	return nil
 }
 
-// nameCause writes a page of Records that lack the cause of their Pending, and returns the time until the next page.
+// nameCause writes a page of unnamed, and returns the time until the next page.
 func (l *leader) nameCause(ctx context.Context, uid string, z *zone) (wait time.Duration, err error) {
 	page, wait := l.chooseUnnamed(z)
 	if page == nil {

@@ -37,6 +37,7 @@ type Reader struct {
 	Certificates
 }
 
+// Run follows the Leases until ctx ends.
 func (r *Reader) Run(ctx context.Context) error {
 	if r.Processes != nil {
 		r.Processes.Run(ctx)

@@ -33,7 +33,7 @@ const (
 	retry    = time.Second
 	// settle is the time for every kube-apiserver to see an authority in caBundle, before its leaf is served.
 	settle = 30 * time.Second
-	// overlap is the time that older authorities then stay trusted: afterwards every replica serves the new leaf.
+	// overlap is how long older authorities then stay trusted: at its end every replica serves the new leaf.
 	overlap     = 24 * time.Hour
 	attempts    = 5
 	passTimeout = time.Minute
@@ -181,8 +181,8 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 	}
 }
 
-// checkAll checks APIService, Secret, caBundle and leaf, in this order (C2, C3). If caBundle can be written at the
-// APIService's resourceVersion, no replica has written a caBundle from a newer Secret since.
+// checkAll checks APIService, Secret, caBundle and leaf, in this order (C2, C3): a caBundle written at the APIService's
+// resourceVersion replaces none from a newer Secret.
 func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
 	defer p.pass.Unlock()

@@ -157,8 +157,8 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	return formed, nil
 }
 
-// joinFormed configures an empty member for an existing cluster. A fresh start would make a second member with the
-// first's name and vote, but without a record of its earlier votes.
+// joinFormed configures an empty member for an existing cluster (E6): a fresh start would make a second member with the
+// first's name and vote, without a record of its earlier votes.
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {
@@ -234,8 +234,8 @@ func (d *Dir) SetMember(name string) error {
 	return d.writeLine(path, name)
 }
 
-// LostMemberError reports a member's empty directory though the cluster has begun. Known is true if the cluster still
-// has a member of this name.
+// LostMemberError reports that a member's directory lost its data (E6). Known is true if the cluster still has a member
+// of this name.
 type LostMemberError struct {
 	Dir, Member string
 	Known       bool

@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// Format is the version of the data directory's layout. It changes only if older binaries cannot use the new layout.
+// Format is the layout's version. It changes only if older binaries cannot use the new layout.
 const Format = 1
 
 // DefaultMinFreeBytes is the free space needed to start: etcd preallocates two write-ahead segments of 64 MiB, and ends
@@ -29,14 +29,14 @@ const (
 	etcdDir    = "etcd"
 )
 
-// Dir is an opened data directory, locked for this process, in a known format (E1, E2).
+// Dir is an opened data directory (E1, E2).
 type Dir struct {
 	path string
 	lock *os.File
 }
 
-// OpenDir creates a missing directory (mode 0700), locks it and checks the format. minFree is the required space in
-// octets, 0 for DefaultMinFreeBytes.
+// OpenDir creates a missing directory, locks it and checks the format. minFree is the required space in octets, 0 for
+// DefaultMinFreeBytes.
 //
 // The error is *InUseError, or names the directory and the next step.
 func OpenDir(path string, minFree uint64) (*Dir, error) {

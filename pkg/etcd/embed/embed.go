@@ -123,8 +123,8 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	}
 }
 
-// startServer starts etcd in a separate goroutine: etcd reports fatal errors by its logger's Fatal and Panic, whose
-// hooks end the calling goroutine (E4).
+// etcd reports fatal errors by its logger's Fatal and Panic, whose hooks end the calling goroutine (E4), so startServer
+// starts etcd in a separate goroutine.
 func (m *Member) startServer(config *etcd.Config) error {
 	result := make(chan error, 1)
 	var server *etcd.Etcd
@@ -148,7 +148,7 @@ func (m *Member) startServer(config *etcd.Config) error {
 // Endpoints returns the endpoints for etcd clients.
 func (m *Member) Endpoints() []string { return []string{m.endpoint} }
 
-// Failed returns a channel that is closed if etcd stops by itself.
+// Failed is closed if etcd stops by itself.
 func (m *Member) Failed() <-chan struct{} { return m.failure.done }
 
 // Err returns the reason and the next step after Failed is closed, nil before.
@@ -208,8 +208,8 @@ func Running(path string) (endpoint string, ok bool) {
 	return "unix://" + path, true
 }
 
-// Reach returns the endpoints of the etcd that uses a data directory. If no etcd runs there, Reach starts a sole
-// member, which release stops. log is as in Config.
+// Reach returns the endpoints of the etcd that uses a data directory. If none runs, Reach starts a sole member, which
+// release stops. log is as in Config.
 func Reach(ctx context.Context, path string, log func(line string)) (endpoints []string, release func(), err error) {
 	dir, err := OpenDir(path, 0)
 	var inUse *InUseError
@@ -242,8 +242,8 @@ func (m *Member) choosePath(dir string) (string, error) {
 	return filepath.Join(short, socketFile), nil
 }
 
-// snapshotEvery is in log entries. A starting member reads all entries after the last snapshot into memory: etcd's
-// default of 10,000, at 0.3 MiB each, would be 3 GB.
+// snapshotEvery is in log entries. A start reads all entries after the last snapshot into memory: etcd's default of
+// 10,000, at 0.3 MiB each, would be 3 GB.
 const snapshotEvery = 1000
 
 func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {

@@ -87,7 +87,7 @@ func (d *Dir) Adopt(other *Dir) error {
 	return nil
 }
 
-// HasData reports whether a member has run here, or a snapshot was restored.
+// HasData reports whether a member ran here, or a snapshot was restored.
 func (d *Dir) HasData() bool {
 	_, err := os.Stat(filepath.Join(d.path, etcdDir))
 	return err == nil

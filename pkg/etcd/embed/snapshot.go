@@ -46,7 +46,7 @@ func ReadSnapshot(path string, each func(Change)) error {
 	})
 }
 
-// CheckSnapshot checks every page: etcd would panic later at a damaged page, unrecoverably.
+// CheckSnapshot checks every page: later etcd would panic at a damaged page.
 func CheckSnapshot(path string) error {
 	file, err := os.Stat(path)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // ReasonInsufficientStorage goes with status 507.
 const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
 
-// unanswered bounds a transaction: a write on a dead connection fails within five seconds, not a minute.
+// unanswered bounds a transaction, within the five seconds of M5.
 const unanswered = 4 * time.Second
 
 var errUnanswered = errors.New("no answer within " + unanswered.String())
@@ -55,7 +55,7 @@ func noSpace(err error) error {
 			"try again in a minute. If it stays full, an administrator has to raise its quota (docs/operations.md, NOSPACE)")
 }
 
-// unknown returns an API error if the outcome is unknown, otherwise err. The client must decide about a repetition.
+// unknown returns an API error if the outcome is unknown, otherwise err.
 func unknown(ctx context.Context, err error) error {
 	if !lost(err) && !(err != nil && errors.Is(context.Cause(ctx), errUnanswered)) {
 		return err
@@ -65,8 +65,7 @@ func unknown(ctx context.Context, err error) error {
 			"administrators check etcd with kubectl kubizone doctor")
 }
 
-// Explain returns a KV that finds the outcome of unanswered transactions. Errors for a full database and an unknown
-// outcome are API errors with the next step (M2, M5).
+// Explain returns a KV that guarantees M5, and whose errors are API errors with the next step (M2).
 func Explain(kv clientv3.KV) clientv3.KV { return explained{kv} }
 
 type explained struct{ clientv3.KV }

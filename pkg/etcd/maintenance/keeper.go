@@ -34,8 +34,7 @@ const (
 	defragmentTimeout = 3 * time.Minute
 	// minReclaim is the least gain in octets: small stores are not interrupted.
 	minReclaim = 64 << 20
-	// againAfter is the least time between a member's defragmentations, in seconds. etcd reuses free space, so only a
-	// file near the quota needs any.
+	// againAfter is the least time between a member's defragmentations, in seconds: etcd reuses free space.
 	againAfter = 6 * 3600
 	// usualQuota is etcd's default, assumed before 3.6, which reports none.
 	usualQuota = 2 << 30
@@ -90,7 +89,7 @@ func (k *Keeper) State() (state State, full, corrupt bool) {
 	return k.state, k.full != nil, k.corrupt != nil
 }
 
-// NewKeeper returns a Keeper, idle until Run. client is not closed. prefix begins the server's keys.
+// NewKeeper returns a Keeper, idle until Run. prefix begins the server's keys.
 func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
 		client: client, lockKey: prefix + "/maintenance/defragment", backupKey: lastBackup(prefix), metrics: NewMetrics(registry),
@@ -220,7 +219,7 @@ type sight struct {
 	at       time.Time
 }
 
-// compactHistory compacts in two cases: a compaction every five minutes is too slow for a tenant who fills the quota.
+// compactHistory compacts in two cases, as five minutes are too long for a tenant who fills the quota:
 //
 //   - after growth by an eighth of the quota since the last compaction: all history but keepHistory
 //   - at 0.7 of the quota and after growth by a 64th: all history but the changes since the last check
@@ -257,7 +256,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	return nil
 }
 
-// listMembers returns the reachable members, the leader last.
+// The leader is last.
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
@@ -302,8 +301,8 @@ func leads(m member) int {
 	return 0
 }
 
-// listAlarms returns the members with the alarm NOSPACE, only if a status reports an alarm: AlarmList goes through the
-// log of all members like a write.
+// listAlarms returns the members with the alarm NOSPACE. AlarmList goes through the log like a write, so a status must
+// report an alarm first.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return alarmed(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
@@ -323,8 +322,7 @@ func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, er
 	return full, nil
 }
 
-// defragmentOne defragments at most one member (M1), unless another server is defragmenting or the last defragmentation
-// was a few hours ago.
+// defragmentOne implements M1, unless another server is defragmenting or the last defragmentation was a few hours ago.
 func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	due := -1
 	for i, m := range members {

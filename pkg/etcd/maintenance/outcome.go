@@ -132,8 +132,8 @@ func (t *explainedTxn) mayBeSentAgain() bool {
 	})
 }
 
-// findOutcome returns the outcome of a transaction whose second copy was rejected: refusal if the first copy was not
-// carried out, the lost answer if it was, or the error doubt if the keys do not show which.
+// findOutcome is for a transaction whose second copy was rejected. It returns refusal if the first copy was not carried
+// out, the lost answer if it was, or the error doubt if the keys do not show which.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
 	compared, last := map[string]int64{}, int64(0)
 	for _, c := range t.cmps {

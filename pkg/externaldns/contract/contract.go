@@ -88,8 +88,7 @@ func (e *Endpoint) OwnedName() (owned name.Name) {
 	return owned
 }
 
-// FormatTarget returns rdata as a target (NewEndpointWithTTL): without trailing dot, except for TXT, NAPTR, SRV and the
-// root.
+// FormatTarget returns rdata as NewEndpointWithTTL does: without trailing dot, except for TXT, NAPTR, SRV and the root.
 func FormatTarget(t rdata.Type, data string) string {
 	if t == rdata.TXT || t == rdata.NAPTR || t == rdata.SRV || strings.HasSuffix(" "+data, " .") {
 		return data
