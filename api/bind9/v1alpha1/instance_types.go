@@ -92,8 +92,8 @@ type ExternalServer struct {
 	// tokenSecretRef names the agent's bearer token, in a Secret of this namespace.
 	// +optional
 	TokenSecretRef *SecretKeyReference `json:"tokenSecretRef,omitempty" protobuf:"bytes,5,opt,name=tokenSecretRef"`
-	// tsigSecretName is a Secret of this namespace with the server's key for transfers and updates, with data as for
-	// tsigSecretRef of a DNSClass.
+	// tsigSecretName is a Secret of this namespace with the server's key for transfers and updates, as in tsigSecretRef
+	// of a DNSClass.
 	// +optional
 	// +k8s:validation:maxLength=253
 	TSIGSecretName string `json:"tsigSecretName,omitempty" protobuf:"bytes,6,opt,name=tsigSecretName"`
@@ -113,7 +113,7 @@ type SecretKeyReference struct {
 
 // Bind9InstanceStatus is the observed state of a server.
 type Bind9InstanceStatus struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 	// addresses for queries, from the Service: "192.0.2.1:53".
@@ -133,7 +133,7 @@ type Bind9InstanceStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,5,rep,name=conditions"`
-	// tsigKey has the dates of the server's own TSIG key; those of a cluster's key are in the cluster's status.
+	// tsigKey has the dates of the server's own TSIG key. Those of a cluster's key are in the cluster's status.
 	// +optional
 	TSIGKey *KeyRotation `json:"tsigKey,omitempty" protobuf:"bytes,6,opt,name=tsigKey"`
 }

@@ -69,17 +69,16 @@ type DelegatedZone struct {
 
 // DelegationStatus is the observed state of a Delegation.
 type DelegationStatus struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
-	// zoneRef names the Zone in which the rule is in force. Absent: none.
+	// zoneRef names the Zone with the rule in force. Absent: none.
 	// +optional
 	ZoneRef *AdoptingZone `json:"zoneRef,omitempty" protobuf:"bytes,2,opt,name=zoneRef"`
-	// records is the number of Records of the rule's namespaces in that Zone, by any rule. Lags by at most about ten
-	// seconds.
+	// records counts the namespaces' Records in that Zone, by any rule. Lags by at most about ten seconds.
 	// +optional
 	Records int64 `json:"records,omitempty" protobuf:"varint,3,opt,name=records"`
-	// conditions: Accepted is True while the rule is in force; Ready has the same value.
+	// conditions: Accepted is True while the rule is in force, and Ready with it.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
