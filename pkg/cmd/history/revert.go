@@ -133,9 +133,9 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 
 func nounOf(plan *history.Plan) string {
 	if len(plan.Objects) > 0 {
-		return "objects"
+		return "object"
 	}
-	return "Records"
+	return "Record"
 }
 
 func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) error {
@@ -154,8 +154,8 @@ func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) 
 	if o.includeManaged {
 		next += " --include-managed"
 	}
-	text := fmt.Sprintf("stopped after %d of %d %s: %v; what was written stays, and this goes on: %s", plan.Written,
-		len(plan.Changes)+len(plan.Objects), nounOf(plan), err, next)
+	text := fmt.Sprintf("stopped after %d of %s: %v; what was written stays, and this goes on: %s", plan.Written,
+		output.Count(len(plan.Changes)+len(plan.Objects), nounOf(plan)), err, next)
 	if stopped := (history.ErrStopped{}); errors.As(err, &stopped) {
 		return program.No(text)
 	}
@@ -171,13 +171,7 @@ func describeRun(zone string, plan *history.Plan) string {
 	return text
 }
 
-func countWrites(plan *history.Plan, n int) string {
-	noun := nounOf(plan)
-	if n == 1 {
-		noun = strings.TrimSuffix(noun, "s")
-	}
-	return fmt.Sprint(n, " ", noun)
-}
+func countWrites(plan *history.Plan, n int) string { return output.Count(n, nounOf(plan)) }
 
 func firstRefusal(plan *history.Plan) string {
 	for i := range plan.Objects {

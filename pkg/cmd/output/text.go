@@ -4,6 +4,7 @@
 package output
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -94,6 +95,18 @@ func Code(text string) string {
 		text = " " + text + " "
 	}
 	return fence + text + fence
+}
+
+// Count returns a number with a noun, as in 1 entry and 2 entries.
+func Count[N int | int64](n N, noun string) string {
+	stem, isY := strings.CutSuffix(noun, "y")
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case isY:
+		return fmt.Sprint(n, " ", stem, "ies")
+	}
+	return fmt.Sprint(n, " ", noun, "s")
 }
 
 // CodeBlock returns escaped lines as a block of code of a language.

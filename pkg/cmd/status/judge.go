@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/output"
 )
 
 // lately is the age up to which refusals are shown.
@@ -194,9 +195,16 @@ func (o *Overview) Summary() string {
 	}
 	switch o.judgeZones() {
 	case nil:
+		if o.Zones == 1 {
+			return "the only zone of " + scope + " is current"
+		}
 		return fmt.Sprintf("all %d zones of %s are current", o.Zones, scope)
 	case ErrBehind:
-		return fmt.Sprintf("%d of %d zones of %s are not current", len(o.NotCurrent), o.Zones, scope)
+		verb := "are"
+		if len(o.NotCurrent) == 1 {
+			verb = "is"
+		}
+		return fmt.Sprintf("%d of %s of %s %s not current", len(o.NotCurrent), output.Count(o.Zones, "zone"), scope, verb)
 	}
 	return fmt.Sprintf("no zone of %s could be read; kubectl kubizone doctor finds the cause", scope)
 }
