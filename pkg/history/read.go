@@ -302,23 +302,22 @@ func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 	return nil, fmt.Errorf("%s is beyond the history of zone %s: %s is the oldest that can be rebuilt", m, p.FQDN, oldest)
 }
 
-// LastOfRecord returns the newest step of a Record, nil for none or without the right to read.
-func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) *v1alpha1.HistoryStep {
+// LastOfRecord returns the newest step of a Record, nil for none.
+func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) (*v1alpha1.HistoryStep, error) {
 	answer := &v1alpha1.RecordChanges{}
-	if r.askLast(namespace, "records", object).Do(ctx).Into(answer) != nil || len(answer.History) == 0 {
-		return nil
+	if err := r.askLast(namespace, "records", object).Do(ctx).Into(answer); err != nil || len(answer.History) == 0 {
+		return nil, err
 	}
-	return &answer.History[0]
+	return &answer.History[0], nil
 }
 
-// LastOfZone returns the newest step of a zone, nil for none or without the right to read. The step has its user if the
-// caller may read users.
-func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) *v1alpha1.HistoryStep {
+// LastOfZone returns the newest step of a zone, nil for none. The step has its user if the caller may read users.
+func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) (*v1alpha1.HistoryStep, error) {
 	step, err := r.lastOfZone(ctx, namespace, object, true)
 	if apierrors.IsForbidden(err) {
-		step, _ = r.lastOfZone(ctx, namespace, object, false)
+		return r.lastOfZone(ctx, namespace, object, false)
 	}
-	return step
+	return step, err
 }
 
 // DescribeLast returns a zone's newest step as the end of a sentence for the users of its namespace, or "".

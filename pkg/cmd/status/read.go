@@ -102,7 +102,7 @@ const maxLastChanges = 5
 func (f *reading) readLastChanges(ctx context.Context, zones []Item) {
 	past := history.Reader{Client: f.api}
 	for i := range zones[:min(len(zones), maxLastChanges)] {
-		if step := past.LastOfZone(ctx, zones[i].Namespace, zones[i].Name); step != nil {
+		if step, _ := past.LastOfZone(ctx, zones[i].Namespace, zones[i].Name); step != nil {
 			by := history.AuthorOf(step)
 			zones[i].LastChange = by.String()
 		}
