@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,9 +46,10 @@ type historyPart struct {
 type step struct {
 	history.Author
 	At *metav1.Time
-	// More is the number of Records beyond maxRecords.
-	More  int
-	Lines []diffLine
+	// Written are the first of the Records, More is the number of others.
+	Written []v1alpha1.HistoryRecord
+	More    int
+	Lines   []diffLine
 	// Compare is the query of a comparison of the serial before with the newest, "" for the first serial.
 	Compare string
 }
@@ -72,8 +74,8 @@ func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url
 	for i := range past.Steps {
 		x := &past.Steps[i]
 		one := &step{Author: history.AuthorOf(x), At: x.Time, Lines: linesOf(x)}
-		one.More = max(0, len(one.Records)-maxRecords)
-		one.Records = one.Records[:len(one.Records)-one.More]
+		one.More = max(0, len(x.Records)-maxRecords)
+		one.Written = x.Records[:len(x.Records)-one.More]
 		if x.From > 0 {
 			one.Compare = "?" + url.Values{"from": {fmt.Sprint(x.From)}, "to": {fmt.Sprint(past.Newest)}}.Encode()
 		}
@@ -138,12 +140,15 @@ func (r *reading) readPast(ctx context.Context, zone *v1alpha1.Zone, most int, t
 // linesOf returns the first lines of a step.
 func linesOf(x *v1alpha1.HistoryStep) (lines []diffLine) {
 	of := history.Lines(x)
-	for _, line := range of[:min(len(of), maxLines)] {
-		kind := map[byte]string{'-': "minus", '+': "plus"}[line[0]]
-		lines = append(lines, diffLine{cmp.Or(kind, "tilde"), line})
+	for i, line := range of[:min(len(of), maxLines)] {
+		one := diffLine{Kind: cmp.Or(map[byte]string{'-': "minus", '+': "plus"}[line[0]], "tilde"), Text: line}
+		if name, rest, _ := strings.Cut(line[2:], " "); i < len(x.Removed)+len(x.Added) && strings.HasSuffix(name, ".") {
+			one.Sign, one.Name, one.Text = line[:2], name, " "+rest
+		}
+		lines = append(lines, one)
 	}
 	if more := len(of) - maxLines; more > 0 {
-		lines = append(lines, diffLine{"tilde", fmt.Sprintf("and %d more", more)})
+		lines = append(lines, diffLine{Kind: "tilde", Text: fmt.Sprintf("and %d more", more)})
 	}
 	return lines
 }
