@@ -28,16 +28,20 @@ type source struct {
 // followList calls changed at the beginning, and after each change of the source, until ctx ends. It returns early with
 // the missing right of a user who may not follow, nil at the end of ctx.
 func (s *source) followList(ctx context.Context, r *reading, changed func()) *lack {
-	options := metav1.ListOptions{Limit: 1}
+	options, first := metav1.ListOptions{}, metav1.ListOptions{Limit: 1}
 	if s.selector != nil {
 		options.FieldSelector = s.selector.String()
+		// Any list has the version, and the server sorts all objects that an index selects. A name may be the user's right.
+		if _, named := s.selector.RequiresExactMatch(metav1.ObjectNameField); named {
+			first.FieldSelector = options.FieldSelector
+		}
 	}
 	for ctx.Err() == nil {
 		var list struct {
 			metav1.ListMeta `json:"metadata"`
 		}
 		request := func() error {
-			body, err := r.api.RESTClient().Get().Namespace(s.namespace).Resource(s.resource).VersionedParams(&options,
+			body, err := r.api.RESTClient().Get().Namespace(s.namespace).Resource(s.resource).VersionedParams(&first,
 				scheme.ParameterCodec).SetHeader("Accept", "application/json").DoRaw(ctx)
 			if err == nil {
 				err = json.Unmarshal(body, &list)
@@ -81,7 +85,7 @@ func findUnfollowed(sources []source, lacks []*lack) *lack {
 }
 
 func (s *source) watchList(ctx context.Context, r *reading, options metav1.ListOptions, version string, changed func()) error {
-	options.Limit, options.Watch, options.ResourceVersion, options.AllowWatchBookmarks = 0, true, version, true
+	options.Watch, options.ResourceVersion, options.AllowWatchBookmarks = true, version, true
 	events, err := r.api.RESTClient().Get().Namespace(s.namespace).Resource(s.resource).VersionedParams(&options,
 		scheme.ParameterCodec).Watch(ctx)
 	if err != nil {

@@ -264,23 +264,26 @@ func (f *reading) readRecords(ctx context.Context) {
 		return f.api.Records(namespace).List
 	}
 	byReason := map[string]*RecordCount{}
+	var all sync.WaitGroup
 	for _, open := range OpenRecords {
-		if eachObject(ctx, f, f.namespaces, "records.kubi.zone", open, f.Most, list,
-			func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) }) != nil {
-			return // the other lists would fail, too
-		}
+		all.Go(func() {
+			_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", open, f.Most, list,
+				func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) })
+		})
 	}
+	all.Go(func() {
+		_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, "true"),
+			f.Most, list, func(record *v1alpha1.Record) {
+				if ends := record.Status.EndsAt; ends != nil {
+					f.Withdrawn = append(f.Withdrawn, Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name,
+						FQDN: record.Status.FQDN, Until: ends})
+				}
+			})
+	})
+	all.Wait()
 	for _, count := range byReason {
 		f.Records = append(f.Records, *count)
 	}
-	_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, "true"), f.Most,
-		list,
-		func(record *v1alpha1.Record) {
-			if ends := record.Status.EndsAt; ends != nil {
-				f.Withdrawn = append(f.Withdrawn, Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name,
-					FQDN: record.Status.FQDN, Until: ends})
-			}
-		})
 }
 
 func (f *reading) readUpdateKeys(ctx context.Context) {
