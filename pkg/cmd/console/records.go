@@ -37,18 +37,11 @@ type recordFilter struct {
 
 var recordFilters = []recordFilter{
 	{"", "", []fields.Selector{fields.Everything()}},
-	{"waiting", v1alpha1.FieldRecordAdopted + "=false", waitingRecords()},
+	{"waiting", v1alpha1.FieldRecordAdopted + "=false", []fields.Selector{
+		fields.OneTermEqualSelector(v1alpha1.FieldRecordAdopted, "false")}},
 	{"not Ready", v1alpha1.FieldRecordReady + "!=True", status.OpenRecords},
 	{"withdrawn", v1alpha1.FieldRecordWithdrawn + "=true", []fields.Selector{
 		fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, "true")}},
-}
-
-// waitingRecords selects the Records in no zone, which are not Ready: that has an index.
-func waitingRecords() (all []fields.Selector) {
-	for _, open := range status.OpenRecords {
-		all = append(all, fields.AndSelectors(open, fields.OneTermEqualSelector(v1alpha1.FieldRecordAdopted, "false")))
-	}
-	return all
 }
 
 // recordsPage is a page of the Records of a namespace, or of all.
