@@ -31,7 +31,8 @@ func (s *source) followList(ctx context.Context, r *reading, changed func()) *la
 	options, first := metav1.ListOptions{}, metav1.ListOptions{Limit: 1}
 	if s.selector != nil {
 		options.FieldSelector = s.selector.String()
-		// Any list has the version, and the server sorts all objects that an index selects. A name may be the user's right.
+		// Any list has the version, and for a selector the server sorts all objects of an index. A user may have
+		// rights to a name alone.
 		if _, named := s.selector.RequiresExactMatch(metav1.ObjectNameField); named {
 			first.FieldSelector = options.FieldSelector
 		}

@@ -71,8 +71,8 @@ func TestStream_namesTheRightThatItLacksToFollow(t *testing.T) {
 	}
 }
 
-// The version from which a watch begins is read without a selector, for which the server would order all its objects. The
-// name of an object stays, since a user may have rights to it alone.
+// The version from which a watch begins is read without a selector, since the server sorts all objects of an index. The
+// name of an object stays in the request: a user may have rights to the name alone.
 func TestStream_readsTheVersionCheaply(t *testing.T) {
 	b := startConsole(t)
 	for _, path := range []string{"/", "/records?state=not+Ready", "/zones/team/zone"} {

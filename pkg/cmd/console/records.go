@@ -191,7 +191,7 @@ func (p *recordsPage) Commands() (all []string) {
 	return all
 }
 
-// recordsSources is empty for a later page, which shows the state at the time of the first.
+// recordsSources is empty for a later page: its list has the version of the first page.
 func recordsSources(r *reading, request *http.Request) (all []source) {
 	asked := request.URL.Query()
 	page, lists := newRecordsPage(r, asked)
