@@ -73,7 +73,7 @@ func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url
 	part.Anonymous, part.Older = past.Masked, full
 	for i := range past.Steps {
 		x := &past.Steps[i]
-		one := &step{Author: history.AuthorOf(x), At: x.Time, Lines: linesOf(x)}
+		one := &step{Author: history.AuthorOf(x), At: x.Time, Lines: linesOf(x, len(x.Records) > 0 || x.AnotherNamespace)}
 		one.More = max(0, len(x.Records)-maxRecords)
 		one.Written = x.Records[:len(x.Records)-one.More]
 		if x.From > 0 {
@@ -113,7 +113,7 @@ func (h *historyPart) compareSerials(ctx context.Context, r *reading, zone *v1al
 		return
 	}
 	sum := history.Sum(steps[len(newer):])
-	h.Compared, h.Difference = true, linesOf(&sum)
+	h.Compared, h.Difference = true, linesOf(&sum, true)
 }
 
 // readPast reads steps, the newest first, to the moment. full is true if further ones are beyond most, or beyond
@@ -137,12 +137,17 @@ func (r *reading) readPast(ctx context.Context, zone *v1alpha1.Zone, most int, t
 	return past, full, err
 }
 
-// linesOf returns the first lines of a step.
-func linesOf(x *v1alpha1.HistoryStep) (lines []diffLine) {
+// linesOf returns the first lines of a step. Names are links if Records have them: why follows no data that a zone
+// derives, such as glue.
+func linesOf(x *v1alpha1.HistoryStep, ofRecords bool) (lines []diffLine) {
+	values := 0
+	if ofRecords {
+		values = len(x.Removed) + len(x.Added)
+	}
 	of := history.Lines(x)
 	for i, line := range of[:min(len(of), maxLines)] {
 		one := diffLine{Kind: cmp.Or(map[byte]string{'-': "minus", '+': "plus"}[line[0]], "tilde"), Text: line}
-		if name, rest, _ := strings.Cut(line[2:], " "); i < len(x.Removed)+len(x.Added) && strings.HasSuffix(name, ".") {
+		if name, rest, _ := strings.Cut(line[2:], " "); i < values && strings.HasSuffix(name, ".") {
 			one.Sign, one.Name, one.Text = line[:2], name, " "+rest
 		}
 		lines = append(lines, one)
