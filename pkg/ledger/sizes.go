@@ -20,11 +20,9 @@ import (
 
 // Sizes receives the sizes from FollowSizes, in sequential calls.
 type Sizes interface {
-	// Recount begins a count of all objects.
 	Recount()
-	// Add adds octets to a namespace; they may be negative.
+	// Add adds octets, maybe negative.
 	Add(namespace string, octets int64)
-	// Counted ends the count.
 	Counted()
 }
 
@@ -45,12 +43,12 @@ func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod 
 	return l.mem.Layout.StoredOctets(key, len(data), values)
 }
 
-// sizedResources are in key order.
+// In key order.
 var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone",
 	"delegations", "records", "updatekeys", "zones"}
 
 // FollowSizes reports the octets of each namespace's objects, except Deliveries, to sink until ctx ends: all at a
-// revision, then each change. If etcd has compacted a previous value, all objects are counted again.
+// revision, then each change. If etcd has compacted a previous value, it counts again.
 func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 	for ctx.Err() == nil {
 		err := l.countSizes(ctx, sink)
