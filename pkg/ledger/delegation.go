@@ -20,7 +20,7 @@ import (
 // A transaction writes a Delegation with its Zone (same content, new revision), the rules/ keys of the namespaces, and
 // an outbox item to decide their Records again (S4.3).
 
-// Delegations is Zones for Delegations.
+// Delegations is like Zones, for Delegations.
 func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {
 	return &objectStorage[v1alpha1.Delegation, *v1alpha1.Delegation]{Interface: raw,
 		newStoreWrite: func(w *objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]) storeWrite {

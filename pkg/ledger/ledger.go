@@ -142,4 +142,5 @@ func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Ser
 	return l.jr.Left(ctx, zone, since)
 }
 
+// Stats returns the counters of this ledger.
 func (l *Ledger) Stats() *facts.Stats { return &l.mem.Stats }

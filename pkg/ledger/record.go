@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Records is Zones for Records.
+// Records is like Zones, for Records.
 func (l *Ledger) Records(raw storage.Interface) storage.Interface {
 	return &recordStorage{objectStorage[v1alpha1.Record, *v1alpha1.Record]{Interface: raw,
 		newStoreWrite: func(w *objectWrite[v1alpha1.Record, *v1alpha1.Record]) storeWrite {

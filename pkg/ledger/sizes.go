@@ -43,7 +43,7 @@ func (l *Ledger) storedOctets(ctx context.Context, key string, data []byte, mod 
 	return l.mem.Layout.StoredOctets(key, len(data), values)
 }
 
-// In key order.
+// sizedResources are in key order.
 var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone",
 	"delegations", "records", "updatekeys", "zones"}
 
