@@ -91,7 +91,7 @@ func (s *Search) At(ctx context.Context, fqdn string) ([]v1alpha1.Record, error)
 // Lister is a List method of a client.
 type Lister[L runtime.Object] = func(context.Context, metav1.ListOptions) (L, error)
 
-// Each calls do for the objects of all namespaces, or if forbidden, of the user's namespace.
+// Each calls do for the objects of all namespaces, or if forbidden, of the user's.
 func Each[L, T runtime.Object](ctx context.Context, s *Search, resource string, list func(namespace string) Lister[L],
 	options metav1.ListOptions, do func(T) error) (err error) {
 	if s.Everywhere {

@@ -31,8 +31,8 @@ const (
 
 var errManyZones = errors.New("too many zones to search one by one")
 
-// Within returns the Records with an address in a prefix: by a search of zones/entries if the user may read all zones,
-// else by a list of Records.
+// Within returns the Records with an address in a prefix, from zones/entries if the user may read all zones, else from
+// a list of Records.
 func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Record, error) {
 	rrtype := "A"
 	if prefix.Addr().Is6() {
@@ -60,8 +60,7 @@ func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Re
 	return s.listRecords(ctx, selected, has)
 }
 
-// withinZones searches each zone, and returns the Records by namespace and name. A server without search answers with
-// all entries, so has() decides.
+// A server without search answers with all entries, so has() decides.
 func (s *Search) withinZones(ctx context.Context, prefix netip.Prefix, has func(*v1alpha1.Record) bool) ([]v1alpha1.Record, error) {
 	var zones []*v1alpha1.Zone
 	err := load.EachItem(ctx, s.API.Zones(metav1.NamespaceAll).List, metav1.ListOptions{}, func(zone *v1alpha1.Zone) error {
@@ -118,7 +117,6 @@ func (s *Search) withinZones(ctx context.Context, prefix netip.Prefix, has func(
 	return found, err
 }
 
-// eachEntry calls do for a zone's found entries, with their Records.
 func (s *Search) eachEntry(ctx context.Context, zone *v1alpha1.Zone, prefix netip.Prefix, do func(*v1alpha1.Entry)) error {
 	for next := ""; ; {
 		request := s.API.RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("entries").

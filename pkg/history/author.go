@@ -121,7 +121,6 @@ func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
 	}
 }
 
-// hasServer reports whether name servers of the Zone make an entry.
 func hasServer(x *v1alpha1.HistoryStep, e dns.Entry) bool {
 	return slices.ContainsFunc([]*v1alpha1.ZoneHeader{x.HeaderBefore, x.HeaderAfter}, func(h *v1alpha1.ZoneHeader) bool {
 		if h == nil {

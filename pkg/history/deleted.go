@@ -34,8 +34,8 @@ type Deleted struct {
 	Into string
 }
 
-// MakeDeletedPlan returns the plan to create a deleted Zone, its Delegations and the Records deleted with it, unless
-// present: present Records join the zone by themselves.
+// MakeDeletedPlan returns the plan to create a deleted Zone, its Delegations and the Records deleted with it. Present
+// Records join the zone by themselves.
 func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options) (*Plan, error) {
 	past, err := r.readDeleted(ctx, d)
 	if err != nil {
@@ -200,7 +200,6 @@ func (r *Reader) addDelegations(ctx context.Context, p *planner, was *v1alpha1.H
 	return nil
 }
 
-// judgeRestoral adds a creation with the server's refusal.
 func (r *Reader) judgeRestoral(ctx context.Context, p *planner, x Restoral) error {
 	refused, err := r.createObject(ctx, &x, []string{metav1.DryRunAll})
 	if x.Refused = refused; len(refused) > 0 {
@@ -265,7 +264,6 @@ func deletedBy(steps []v1alpha1.HistoryStep) []*touch {
 	return all
 }
 
-// moveRef points a Record at the Zone's new namespace.
 func moveRef(r *v1alpha1.Record, was *v1alpha1.HistoryZone, into string) {
 	if r == nil || r.Spec.ZoneRef == nil || was.Namespace == into {
 		return

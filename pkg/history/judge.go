@@ -116,7 +116,7 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 }
 
 // eachSet calls do for each set, rrsets.MaxSets at once, begins none after an error, and returns the first error when
-// all calls have ended.
+// all have ended.
 func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, set []write) error) error {
 	group := errgroup.Group{}
 	group.SetLimit(rrsets.MaxSets)

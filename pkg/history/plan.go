@@ -106,7 +106,6 @@ type Present map[types.NamespacedName]*v1alpha1.Record
 
 type touch struct {
 	key types.NamespacedName
-	// uid of the Record in the newest step.
 	uid types.UID
 	// before is the Record before the oldest step.
 	newest, oldest *v1alpha1.HistoryStep
@@ -117,8 +116,8 @@ type touch struct {
 	challenge bool
 }
 
-// touchesOf returns the Records that steps wrote, ordered by newest step. A cascade writes no object, but proves that a
-// Record existed.
+// touchesOf returns the Records that steps wrote, by newest step. A cascade writes no object, but proves that a Record
+// existed.
 func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 	of := map[types.NamespacedName]*touch{}
 	var all []*touch
@@ -280,7 +279,6 @@ func (p *planner) leave(t *touch, r *v1alpha1.Record, writer, reason string) {
 	p.Left = append(p.Left, Left{Namespace: t.key.Namespace, Name: t.key.Name, Text: text, Writer: writer, Reason: reason})
 }
 
-// addRecord adds the change of a Record, or a Left with the reason.
 func (p *planner) addRecord(t *touch) {
 	now, by := p.now[t.key], AuthorOf(t.newest)
 	var want *v1alpha1.Record
@@ -491,7 +489,6 @@ func (p *planner) addHeader(undone []v1alpha1.HistoryStep) {
 		Writer: by.User(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values, for kubectl edit zone"})
 }
 
-// findGaps finds names that pass from a namespace to another.
 func (p *planner) findGaps() {
 	from := map[string]string{}
 	for i := range p.Changes {

@@ -114,8 +114,8 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	return past, nil
 }
 
-// readTenant reads the steps of the namespace's own Records: all, since pages of several zones overlap in time. If the
-// name is a zone's, other zones' steps are dropped.
+// readTenant reads all steps of the namespace's own Records, since pages of several zones overlap in time. If the name
+// is a zone's, other zones' steps are dropped.
 func (r *Reader) readTenant(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
 	for next := ""; ; {
@@ -310,8 +310,7 @@ func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) *v1
 	return &answer.History[0]
 }
 
-// LastOfZone returns a zone's newest step, nil for none or without the right to read. The step names its user if the
-// caller may read users.
+// LastOfZone is LastOfRecord for a zone. The step names its user if the caller may read users.
 func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) *v1alpha1.HistoryStep {
 	step, err := r.lastOfZone(ctx, namespace, object, true)
 	if apierrors.IsForbidden(err) {

@@ -161,7 +161,7 @@ func (p *Past) Blame(c *Content, at name.Name) []Value {
 	return out
 }
 
-// Diff returns the values removed and added between two contents, with their authors. p must have the steps in between.
+// Diff returns the values removed and added between two contents, with their authors. p has the steps in between.
 func (p *Past) Diff(before, after *Content, at name.Name) []Value {
 	had, has := before.entriesAt(at), after.entriesAt(at)
 	removed, added := p.findAuthors(true), p.findAuthors(false)

@@ -35,8 +35,7 @@ type Base struct {
 	Since []content.Step
 	// Hash is status.hash, which reveals a damaged header (S6.7).
 	Hash string
-	// Sets are the RRsets in canonical order, with the NS, glue and DS of child zones. RRsets of several Records are
-	// not merged yet.
+	// Sets are the RRsets in canonical order, with the NS, glue and DS of child zones, not merged across Records.
 	Sets []content.RRset
 }
 
@@ -45,10 +44,8 @@ type Sink interface {
 	// Reset begins a reload: Base or Unreadable for each zone, then Ready. The sink drops all other zones.
 	Reset()
 	Base(Base)
-	// Unreadable names a Zone whose object cannot be read.
 	Unreadable(namespace, name string, err error)
 	Ready()
-	// Apply passes a journal transaction of a zone.
 	Apply(uid string, tx content.Transaction)
 }
 
@@ -111,8 +108,7 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	return r.rev, nil
 }
 
-// baseReader skips damaged objects: the zone's content then differs from its content state, so only this zone's view is
-// unproven.
+// baseReader skips damaged objects: only the view of their zone is then unproven.
 type baseReader struct {
 	l     *Ledger
 	sink  Sink
@@ -205,8 +201,7 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	}
 	_, b.Since, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
 	if errors.Is(err, rpctypes.ErrCompacted) {
-		// The present journal may still have the steps. If not, it cannot be followed from rev either, and Follow
-		// starts over.
+		// The present journal may still have the steps. If not, rev cannot be followed either, and Follow starts over.
 		if _, b.Since, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 		}

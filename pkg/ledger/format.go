@@ -20,7 +20,7 @@ type stored struct {
 	// LeastReader is the least format that programs must know.
 	LeastReader   int `json:"leastReader"`
 	HashAlgorithm int `json:"hashAlgorithm"`
-	// Key is an encryption.Key, encrypted by the transformer of Records; empty for no encryption.
+	// Key is an encryption.Key, encrypted by the transformer of Records, or empty.
 	Key []byte `json:"key,omitempty"`
 }
 
@@ -54,7 +54,6 @@ type formatError string
 func (e formatError) Error() string { return string(e) }
 func (formatError) Unwrap() error   { return ErrFormat }
 
-// fenced refuses all writes once FollowFormat has returned ErrFormat.
 type fenced struct {
 	clientv3.KV
 	outgrown *atomic.Bool

@@ -40,7 +40,7 @@ type Config struct {
 	Delegations objects.ObjectCodec
 	// Deliveries is optional. Without it no journal is kept for Deliveries.
 	Deliveries objects.ObjectCodec
-	// JournalSteps is the number of steps kept for each zone, 0 for journal.JournalSteps: fewer if they are long
+	// JournalSteps is the number of steps kept for each zone, 0 for journal.JournalSteps: fewer if long
 	// (journal.JournalOctets), more until a provider has confirmed them.
 	JournalSteps int
 	// DefaultClass reports whether a default class delivers zones of a namespace and view that name no class. Return
@@ -63,14 +63,13 @@ type Config struct {
 	TryEvery time.Duration
 	// HistoryRetention is for zones without historyRetention, nil for history.DefaultRetention.
 	HistoryRetention *time.Duration
-	// Committed is called with the steps of this server's commits, and each changed Record's state before, by step
+	// Committed is called with the steps of this server's commits, and the changed Records before each step, by step
 	// number and uid.
 	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
 	// Removed is called when this server's commit removes a zone, with its last step and the removal.
 	Removed func(uid string, last uint64, x *content.Removal)
-	// Quota returns the size above which etcd rejects writes, 0 if unknown. The history may fill a share.
-	Quota func() int64
-	// Traces records the cascades of sampled writes, nil for none.
+	// Quota returns etcd's size limit, 0 if unknown.
+	Quota  func() int64
 	Traces trace.TracerProvider
 	adjust func(*bounds)
 }

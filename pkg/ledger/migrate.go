@@ -18,9 +18,8 @@ import (
 )
 
 const (
-	// lockSeconds is how long a killed server keeps the lock.
 	lockSeconds = 10
-	// olderEnd is time for older servers, which watch the key config, to end before a migration.
+	// olderEnd is the time that older servers, which watch the key config, have to end before a migration.
 	olderEnd = 5 * time.Second
 )
 
@@ -144,8 +143,8 @@ type migration struct {
 	Run            func(context.Context, *migrating) error
 }
 
-// beginHistory is migration 25: steps of older programs have no states before them, so the history begins now. It also
-// is the format of historyRetention, and of the rooms archived, before, history and shares.
+// beginHistory is migration 25: older programs kept no states before steps. Format 25 also has historyRetention, and
+// the rooms archived, before, history and shares.
 func beginHistory(ctx context.Context, m *migrating) error {
 	return m.beginHistory(ctx, func(ops []clientv3.Op) error {
 		_, err := m.commitLocked(ctx, nil, ops...)

@@ -21,9 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Each write of a change set (S10.1) passes through Kubernetes' storage (admission, preconditions, field managers) and
-// waits, without a lock, for the others. When all have arrived, each is decided on the result of the earlier writes.
-// The end of any write's context ends the set.
+// Each write of a change set (S10.1) passes through Kubernetes' storage, and waits without a lock for the others. When
+// all have arrived, each is decided on the result of the earlier writes. The end of any write's context ends the set.
 
 // Set is a change set: writes of a zone's Records, committed as a whole or not at all. Its methods, except Require, may
 // be called concurrently.
@@ -33,7 +32,7 @@ type Set struct {
 
 	mu    sync.Mutex
 	items []setItem
-	// refused means that a write was refused before the decision, so nothing is committed.
+	// refused means that a write was refused before the decision: nothing is committed.
 	refused bool
 	failure error
 	// over is the error of later writes, nil while the set is open.
@@ -77,7 +76,7 @@ func setOf(ctx context.Context) (*Set, int) {
 	return p.set, p.index
 }
 
-// GrowsBy returns the octets that a write under ctx and the earlier writes of its set add.
+// GrowsBy returns octets plus those that earlier writes of ctx's set add.
 func GrowsBy(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {
@@ -191,8 +190,8 @@ func (s *Set) abandonSet(cause error) {
 	}
 }
 
-// takeReady returns the waiting writes, and begins the decision, once each write has arrived or its request has ended;
-// nil until then. The caller holds s.mu.
+// takeReady begins the decision and returns the waiting writes once each write has arrived or ended, nil until then.
+// The caller holds s.mu.
 func (s *Set) takeReady() (all []*commit.SetWrite) {
 	if s.over != nil || s.deciding {
 		return nil
@@ -237,8 +236,8 @@ func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	return <-w.Answered // from Abandon, or the decision, whose deadline is the same
 }
 
-// decideSet commits the set and answers its writes. If objects have changed, it answers only theirs, which the storage
-// sends again.
+// decideSet commits the set and answers its writes. If objects have changed, it answers only theirs; the storage sends
+// them again.
 func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused

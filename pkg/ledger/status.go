@@ -36,9 +36,9 @@ const (
 )
 
 // RunElected calls run once this server is elected, and returns when run does. If the leader's lease in etcd ends,
-// run's context ends and RunElected returns an error; for a moment, two servers may execute run.
+// run's context ends and RunElected returns an error; two servers may execute run for a moment.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
-	// After ctx ends, revoke the lease to have another server elected at once. If etcd does not answer within
+	// After ctx ends, revoke the lease, so that another server is elected at once. Without an answer within
 	// resignTimeout, the lease expires.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -95,8 +95,8 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 }
 
 // ChangeRecords calls change, which sets conditions, for a namespace's Records, and writes those for which change
-// returns true, charged to the namespace. It omits Records that are absent, unreadable or change meanwhile. changed
-// counts the written Records, after an error maybe too few.
+// returns true, charged to the namespace. Records that are absent, unreadable or changed meanwhile are omitted. changed
+// counts written Records, after an error maybe too few.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	return l.changeStatuses(ctx, statuses{codec: l.mem.Records, key: l.mem.Layout.Record,
@@ -172,8 +172,8 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 	return changed + n, err
 }
 
-// changeObject returns the object's new value, or nil if it keeps its conditions: change returned false or panicked, or
-// the object is unreadable. A panic concerns no other object.
+// changeObject returns the object's new value, or nil if change returned false or panicked, or the object is
+// unreadable.
 func (l *Ledger) changeObject(ctx context.Context, of statuses, kv *mvccpb.KeyValue) (data []byte, err error) {
 	var fault error // logged
 	defer l.com.Recover(ctx, nil, &fault)

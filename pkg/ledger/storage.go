@@ -16,13 +16,12 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// StorageClient returns the etcd client for Kubernetes' storage (etcd3) of our resources. etcd3.store writes only by
-// OptimisticPut and OptimisticDelete, which here pass writes of decorated storages to the ledger. versions, from
-// Versions(prefix), replace etcd's revisions; nil keeps the revisions, for a storage with one object in a transaction.
-// The caller closes client.
+// StorageClient returns the etcd client for Kubernetes' storage (etcd3), which writes only by OptimisticPut and
+// OptimisticDelete: these pass writes of decorated storages to the ledger. versions, from Versions(prefix), replace
+// etcd's revisions; nil keeps revisions, for a storage with one object in a transaction. The caller closes client.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
-		// etcd3.New would ask the endpoints for progress notices, and a versioned client has none.
+		// etcd3.New would ask endpoints for progress notices, and a versioned client has none.
 		feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
 		client = &kubernetes.Client{Client: versionedClient(client.Client, versions)}
 		client.Kubernetes = client

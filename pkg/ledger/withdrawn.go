@@ -28,7 +28,6 @@ import (
 // A write or dry run that takes rights away is answered with a Warning: the Records and zones that lose them (S2.16).
 
 const (
-	// maxTaken bounds the Records read for a response (S2.16), and takenWithin the time.
 	maxTaken      = 5000
 	takenWithin   = time.Second
 	maxTakenNames = 5
@@ -223,7 +222,7 @@ func (l *Ledger) namespacesAt(ctx context.Context, c taking) (out []string, err 
 	return out, nil
 }
 
-// FirstMember returns name and uid of a namespace's first Record at an owner, "" for none. zone is the uid.
+// FirstMember returns name and uid of a namespace's first Record at an owner, "" for none.
 func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
 	prefix := l.mem.Layout.Key(law.MemberKey(zone, owner, namespace, ""))
 	r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))
@@ -273,8 +272,8 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 	return rules.List, nil
 }
 
-// warnOfZone warns of the effects of a Zone's write at revision at, 0 for a dry run. existing are the child zones
-// before, nil for the present ones.
+// warnOfZone warns of a Zone's write at revision at, 0 for a dry run. existing are the child zones before, nil for the
+// present ones.
 func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, existing children, at int64) {
 	if plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
 		return
@@ -302,9 +301,8 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, at)
 }
 
-// warnOfUnlisted warns the creator of a zone about established zones below that no rule lists (S3.4). Their names
-// reveal nothing private (S1.8): establishing needs a right to the name, and no tenant may establish above another's
-// zone (S4.15).
+// warnOfUnlisted warns a zone's creator about established zones below that no rule lists (S3.4). Their names reveal
+// nothing private (S1.8): no tenant may establish above another's zone (S4.15).
 func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.takenWithin)
 	defer cancel()
@@ -339,7 +337,7 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 }
 
 // takingOver describes the Records and zones that a new zone takes from the zone above, and whose namespaces lose their
-// right. A DS at its apex is omitted, as it stays above.
+// right. A DS at its apex stays above.
 func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
 	within := l.mem.Holdings(func(h *law.Holding) bool {
 		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == made.UID) && !h.Established && h.UID != made.UID

@@ -28,8 +28,7 @@ type objectStorage[T any, P object[T]] struct {
 	newStoreWrite func(*objectWrite[T, P]) storeWrite
 }
 
-// objectWrite is a write on its way through etcd3.store. after belongs to the caller, so the decision's status goes to
-// a copy.
+// objectWrite is a write on its way through etcd3.store. after is the caller's: the decision's status goes to a copy.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
 	copies                   bool
@@ -113,8 +112,8 @@ func (w *objectWrite[T, P]) copyTo(out runtime.Object) {
 	}
 }
 
-// startCommit sets the payer, and refuses to delete an undecodable object. leaves describes the internal keys that
-// would remain.
+// startCommit sets the payer, and refuses to delete an undecodable object. leaves names the internal keys that would
+// remain.
 func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key string, expected int64, put []byte, leaves string) (
 	context.Context, error) {
 	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {

@@ -44,8 +44,8 @@ func mayEstablish(ctx context.Context) bool {
 type zoneWrite struct {
 	*objectWrite[v1alpha1.Zone, *v1alpha1.Zone]
 	l *Ledger
-	// tx keeps the zone's lock after a lost race until the storage call returns: a PATCH beside many writers would
-	// always lose.
+	// tx keeps the zone's lock after a lost race until the storage call returns: otherwise a PATCH beside many writers
+	// always loses.
 	tx *commit.Write
 }
 
@@ -142,7 +142,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	return out, nil
 }
 
-// commitPlain writes metadata or status. No fact changes, so cached facts hold at the new revision.
+// commitPlain writes metadata or status. No fact changes: cached facts hold at the new revision.
 func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	if len(w.tx.Locks) == 0 {

@@ -46,7 +46,7 @@ func (c *Change) operation() string {
 }
 
 // Item returns the change as a change set's item, with After in JSON. It requires Before's resourceVersion, if known,
-// and for a deletion the uid. An apply keeps absent fields that were not applied.
+// and for a deletion the uid.
 func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
 	item = c.objectItem()
 	for _, of := range []*runtime.RawExtension{item.Apply, item.Create} {
@@ -93,7 +93,7 @@ func NewSet(changes []Change) (*v1alpha1.ChangeSet, error) {
 	return set, nil
 }
 
-// NewLocalSet returns a change set with Records as objects, for storage in this process.
+// NewLocalSet is NewSet with Records as objects, for storage in this process.
 func NewLocalSet(changes []Change) *v1alpha1.ChangeSet {
 	set := &v1alpha1.ChangeSet{}
 	for i := range changes {

@@ -23,8 +23,7 @@ type Desired struct {
 	Complete func(r *v1alpha1.Record) bool
 }
 
-// Plan returns deletions, sorted by name and type, then other changes in the order of d.Records. Arguments stay
-// unchanged.
+// Plan returns deletions, sorted by name and type, then other changes in the order of d.Records.
 func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 	byName, wanted := make(map[string]*v1alpha1.Record, len(existing)), make(map[string]bool, len(d.Records))
 	for _, r := range existing {
@@ -56,7 +55,6 @@ func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 	return append(gone, changes...)
 }
 
-// sameSpec ignores the order of values and the description.
 func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	left, right := have.DeepCopy(), want.DeepCopy()
 	left.Description = right.Description
@@ -65,8 +63,8 @@ func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-// ownership reports whether the owner has created or patched the spec, and lists other managers: the owner too for an
-// apply, since its manifest decides.
+// ownership reports whether the owner has created or patched the spec, and lists other managers. The owner's apply
+// counts as another manager's, since its manifest decides.
 func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	for _, entry := range r.ManagedFields {
 		switch {

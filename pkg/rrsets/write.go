@@ -25,7 +25,7 @@ import (
 const MaxSets = 4
 
 // Pages divides writes of a namespace and zone into change sets, in order. A name's writes share a page if they fit. A
-// write that no change set may have gets its own page.
+// write too large for any change set has its own page.
 func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	var page []T
 	octets := 0
@@ -94,8 +94,8 @@ type Outcome struct {
 	Refused   []refusal.Refusal
 }
 
-// Write writes each change of a page independently. The error means that the server does not answer, or the caller may
-// not create change sets.
+// Write writes each change of a page independently. The error means that the server does not answer, or that the caller
+// may not create change sets.
 func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	outcomes, indices := make([]Outcome, len(page)), make([]int, len(page))
 	for i := range page {
@@ -267,7 +267,6 @@ func refusedItems(err error, n int) map[int][]refusal.Refusal {
 	return out
 }
 
-// isRefusal reports whether the server refuses the changes, not the creation of change sets.
 func isRefusal(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {

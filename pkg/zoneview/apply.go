@@ -31,7 +31,7 @@ func (s *Snapshot) Apply(step content.Step) (*Snapshot, error) {
 	return s.applyContent(step)
 }
 
-// applyContent leaves number, serial and header for the caller to check.
+// The caller checks number, serial and header.
 func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	next, err := s.editRRsets(step.N, step.Removed, step.Added, step.TTLs)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	return next, nil
 }
 
-// Undo returns the definition before step, the last of s. A zone's first step cannot be undone.
+// Undo returns the definition before step, the last of s, which may not be the zone's first.
 func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n:
@@ -95,7 +95,6 @@ func (s *Snapshot) UndoAll(steps []content.Step) (*Snapshot, error) {
 	return s, nil
 }
 
-// setVersion leaves the header if nil.
 func (s *Snapshot) setVersion(header *content.Header, sn serial.Serial, n uint64, state sethash.State) {
 	s.serial, s.n, s.state = sn, n, state
 	if header != nil {

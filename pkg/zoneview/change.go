@@ -16,8 +16,7 @@ import (
 )
 
 // StepChange returns the entries (resource records) that step changed between its snapshots, in canonical order without
-// the SOA, also those of spec.nameServers or with a changed TTL. The cost grows with the step, or with the zone if the
-// fqdn or the zone's TTL changed.
+// the SOA. The cost grows with the step, or with the zone if the fqdn or the zone's TTL changed.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
 	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL {

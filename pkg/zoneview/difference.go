@@ -21,8 +21,8 @@ type Difference struct {
 	dns.Change
 }
 
-// Difference returns the net change from the serial since to the snapshot after, at a cost that grows with the steps in
-// between. The error is ErrTrimmed if the kept steps do not reach both serials, or the zone's name or TTL changed.
+// Difference returns the net change from the serial since to the snapshot after. The error is ErrTrimmed if the kept
+// steps do not reach both serials, or the zone's name or TTL changed.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
 	steps, err := v.Changes(after.zone.UID, since, after.serial)
 	if err != nil {
@@ -40,8 +40,7 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 	return b.makeDifference(since), nil
 }
 
-// backwards computes the changed RRsets before steps. It needs no hashes, since the last snapshot and each step are
-// proven.
+// backwards needs no hashes, since the last snapshot and each step are proven.
 type backwards struct {
 	after  *Snapshot
 	header content.Header

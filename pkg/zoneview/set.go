@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	// ErrTrimmed means that the kept steps do not reach a serial, or the zone never had it.
+	// ErrTrimmed means that the kept steps do not reach a serial.
 	ErrTrimmed = errors.New("the steps kept do not reach this serial")
 	ErrUnknown = errors.New("no such zone in this view")
 	ErrGone    = errors.New("the zone was removed")
@@ -54,12 +54,11 @@ type Set struct {
 	changing sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*held
-	// sum counts the octets of all zones' steps. swept is the newest step's time at the last search for old steps.
+	// sum counts the octets of all zones' steps; swept is the newest step's time at the last search for old ones.
 	sum   int
 	swept int64
 	names map[inView]string // UIDs by settled name
-	// hidden has the UIDs of further zones settled under a name. When the zone with the name leaves, the last gets the
-	// name.
+	// hidden has the UIDs of further zones settled under a name, the heir last.
 	hidden  map[inView][]string
 	waiting map[string]*waiters
 	subs    map[*subscriber]struct{}
@@ -93,8 +92,8 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put replaces a zone by a snapshot read as a whole. The zone keeps steps that lead to the snapshot, and its settled
-// snapshot if the new one is unsettled.
+// Put replaces a zone by a snapshot read as a whole. Steps that lead to the snapshot stay, and the settled snapshot if
+// the new one is unsettled.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -111,7 +110,7 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// PutUnsettled adds a zone with an earlier settled state (S7.2, S7.5), from which steps lead to snapshot.
+// PutUnsettled adds a zone with its earlier settled state (S7.2, S7.5), and the steps since.
 func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -120,9 +119,8 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply applies a transaction of the journal without steps up to the zone's N. first identifies a zone that the first
-// step creates. The error is ErrMisfit, or ErrUnknown for a zone neither in the Set nor created: the caller then reads
-// the whole zone again (Put).
+// Apply applies a transaction of the journal, without known steps. first identifies a zone that the first step creates.
+// After an error, ErrMisfit or ErrUnknown, read the whole zone again (Put).
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -187,8 +185,8 @@ func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied
 	return applied, nil
 }
 
-// keepSteps drops the oldest steps beyond the bounds, and an eighth more above Octets, to copy rarely. Readers' slices
-// stay valid.
+// keepSteps drops the oldest steps beyond the bounds, an eighth more above Octets, to copy rarely. Readers' slices stay
+// valid.
 func (v *Set) keepSteps(h *held, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
@@ -210,7 +208,6 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 	h.steps = slices.Clone(h.steps)
 }
 
-// ageEvery is the period of searches for old steps, in seconds.
 const ageEvery = 3600
 
 // boundSteps drops steps older than Age at now, the newest step's time. Above Total it drops the oldest of all zones,
@@ -423,7 +420,7 @@ func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Journal counts all zones' steps. oldest is the first one's commit in Unix seconds, 0 if unknown.
+// Journal counts all zones' steps. oldest is the first commit in Unix seconds, 0 if unknown.
 func (v *Set) Journal() (steps int, oldest int64) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -455,15 +452,14 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 	}
 }
 
-// Changes returns the steps from since to until, oldest first; until 0 means the newest. ErrTrimmed means that a serial
-// is not among the kept steps, or until is before since.
+// Changes returns the steps from since to until (0 for the newest), oldest first, or ErrTrimmed.
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	return steps, err
 }
 
-// Raised reports whether a step after since, up to until, raises the serial without a change (S6.11), or steps are
-// missing. A server at since must then transfer the whole zone, as its content may differ.
+// Raised reports whether a step after since, up to until, raises the serial without a change (S6.11), or is missing. A
+// server at since must then transfer the whole zone, as its content may differ.
 func (v *Set) Raised(uid string, since, until serial.Serial) bool {
 	steps, err := v.Changes(uid, since, until)
 	return err != nil || slices.ContainsFunc(steps, content.Step.Raises)
@@ -508,7 +504,7 @@ func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
 	return since, steps, nil
 }
 
-// EntryChanges returns Changes as entries, a change per step, at the cost of StepChange.
+// EntryChanges returns Changes as entries, a change per step.
 func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change, error) {
 	_, changes, err := v.ResolvedSteps(uid, since, until)
 	return changes, err

@@ -50,20 +50,20 @@ type Snapshot struct {
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {
-	// A free list would waste 256 octets a zone, as snapshots share nodes.
+	// A free list would waste 256 octets a zone.
 	return btree.NewWithFreeListG(degree, func(one, other *content.RRset) bool { return one.Compare(*other) < 0 },
 		btree.NewFreeListG[*content.RRset](0))
 }
 
-// ErrMisfit means that a step does not fit a snapshot, or a snapshot its state. Read the whole zone again.
+// ErrMisfit means that a step does not fit a snapshot, or a snapshot its state.
 var ErrMisfit = errors.New("the step does not fit the zone")
 
 func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
-// NewSnapshot returns the snapshot of a zone read as a whole. sets have any order, each owner and type once. n is the
-// last step's number. Prove checks state.
+// NewSnapshot returns a zone read as a whole. sets have any order, each owner and type once. n is the last step's
+// number. Prove checks state.
 func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, made: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
@@ -135,7 +135,7 @@ func (s *Snapshot) Prove() error {
 	return nil
 }
 
-// RRsets yields RRsets in canonical order, without those of nameServers. They are read-only.
+// RRsets yields read-only RRsets in canonical order, without those of nameServers.
 func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.Apex) }
 
 const ahead = 32
@@ -195,7 +195,6 @@ func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	return *set, true
 }
 
-// published returns an RRset merged with nameServers' (S6.2).
 func (s *Snapshot) published(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.RRset(owner, t)
 	for _, made := range s.made {
@@ -220,7 +219,6 @@ func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	}
 	from, ok := n.Rel(s.header.FQDN)
 	if !ok {
-		// Names in the zone are contiguous in canonical order, and n is after them.
 		return func(func(dns.Entry) bool) {}
 	}
 	return content.EntriesFrom(s.header, from, s.rrsetsFrom(from))

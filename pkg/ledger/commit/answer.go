@@ -86,7 +86,7 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 }
 
-// answerOvertaken replies to groups whose object the batch has written, and returns the others.
+// answerOvertaken returns the groups whose objects the batch has not written, and answers the others.
 func (b *batch) answerOvertaken(waiting []*group) []*group {
 	return slices.DeleteFunc(waiting, func(g *group) bool {
 		for _, w := range g.members {
@@ -226,8 +226,7 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 }
 
 // locksFor returns the zones to lock before a group's next try: those locked now, and the strange zones (changed, not
-// locked by the batch) that it read. It returns nil without such a zone, for a preview, and in the first two tries of a
-// batch of several groups.
+// locked) that the group read. nil means none, a preview, or the first two tries of several groups.
 func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	if len(b.groups) > 1 && b.try <= 1 || g.preview {
 		return nil
@@ -307,7 +306,7 @@ func isRefusedByEtcd(err error) bool {
 }
 
 // answerPanic returns the groups to decide again. If the transaction was sent, each unanswered group of the batch gets
-// the error; otherwise only the group under decision does. If that is unknown, each group is decided again, alone.
+// the error, otherwise only the group under decision. If that is unknown, each group is decided again, alone.
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	guilty := b.deciding
 	if b.sent {

@@ -64,7 +64,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 	return nil, err
 }
 
-// takeZone takes the zone from memory, or from etcd if memory lacks it or another server writes to it.
+// takeZone takes the zone from memory, or from etcd if memory lacks the zone or another server writes to it.
 func (b *batch) takeZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
@@ -272,8 +272,7 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 	return nil
 }
 
-// askLaw returns the decision about a write, or as cold the missing facts to read for all groups. It reads ranges, deep
-// names and facts of other zones itself.
+// askLaw returns the decision about a write, or as cold the facts to read for all groups.
 func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
 	cold []law.Key, err error) {
 	s = b.com.mem.Session(m.Guess && b.try == 0)
@@ -403,8 +402,8 @@ func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *dr
 }
 
 // answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again.
-// Otherwise a change set is decided again, at most maxStrange times, as its zone may have changed. After that, and for
-// a single write, the error reports damage.
+// Otherwise a change set is decided again, up to maxStrange times, as its zone may have changed. After that, and for a
+// single write, the error reports damage.
 func (b *batch) answerMoved(ctx context.Context, g *group) verdict {
 	if g.preview {
 		g.reply(Answer{Err: facts.ErrMoved})

@@ -30,8 +30,8 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	return a.Out, com.Late(w, a.Err)
 }
 
-// Run decides and commits the change set. err concerns all writes, SetWrite.Refusal a single one. If moved, the writes
-// of changed objects must begin again, in a new set.
+// Run commits the change set. err concerns all writes, SetWrite.Refusal a single one. If moved, the writes of changed
+// objects must begin again, in a new set.
 func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	g := t.newGroup()
 	defer t.Committer.releaseAll(g.firstWrite())
@@ -45,8 +45,8 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// commitGroup submits a group until it is decided. A group delayed by a cascade waits outside the queue, so that the
-// cascade can proceed. last is the last try's group.
+// commitGroup submits a group until decided. A group delayed by a cascade waits outside the queue, so that the cascade
+// can proceed. last is the last try's group.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last *group) {
 	ctx, span := traces.Start(ctx, "Commit")
 	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic
@@ -92,8 +92,7 @@ func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 	return com.queueGroups(ctx, w.Hint, g)[0]
 }
 
-// SubmitInOrder commits writes through a zone's queue, or without one if zone is "". A write is committed only if all
-// earlier writes are.
+// SubmitInOrder commits writes through a zone's queue, or without if zone is "", each only after all earlier ones.
 func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*Write) []Answer {
 	groups, in := make([]*group, len(writes)), &order{}
 	for i, w := range writes {
@@ -192,8 +191,8 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	return again, b.answerOvertaken(rest)
 }
 
-// Plain writes an object with unchanged content, or deletes it if data is nil. It takes no lock and compares only the
-// object's revision.
+// Plain writes an object with unchanged content, or deletes it if data is nil. Only the object's revision is compared,
+// without a lock.
 func (com *Committer) Plain(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {

@@ -191,7 +191,7 @@ func (b *batch) putPending(g *group, m *member) {
 }
 
 // touchWork adds the zone to the outbox item in a cascade's first transaction there, so that any server can finish the
-// cascade. A write that leaves the cascade's mark compares the item, as another server may have removed both.
+// cascade. A write that leaves the cascade's mark compares the item: another server may have removed both.
 func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	s := m.OutboxItem
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {
@@ -208,8 +208,8 @@ func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// addStep returns false if the group must begin the next batch: it is too long, the transaction would be too large, or
-// it unsettles a zone that earlier groups settled.
+// addStep returns false if the group must begin the next batch: too long, too large a transaction, or a zone unsettled
+// that earlier groups settled.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
 	long := b.octets-before.octets > 4*maxEntry

@@ -25,7 +25,6 @@ func OriginOf(ctx context.Context, before, after metav1.Object) content.Origin {
 	return content.Origin{Manager: managerOf(before, after), Audit: string(id)}
 }
 
-// maxManager is Kubernetes' bound of a field manager.
 const maxManager = 128
 
 func managerOf(before, after metav1.Object) string {
@@ -67,7 +66,7 @@ func (com *Committer) keepsStates(z *v1alpha1.Zone) bool {
 	return z == nil || com.Committed != nil || history.RetentionOf(z, com.Retention) > 0
 }
 
-// packStates packs outside the queue, where other writes would wait.
+// Packing happens outside the queue, where other writes would wait.
 func (com *Committer) packStates(zone string, groups ...*group) {
 	if zone != "" {
 		com.mem.Mu.Lock()
@@ -86,7 +85,7 @@ func (com *Committer) packStates(zone string, groups ...*group) {
 	}
 }
 
-// addStates adds the changed Records, as before a group's step. A Record that cannot be packed is omitted.
+// addStates adds the changed Records, as before a group's step, without those that cannot be packed.
 func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 	if step == nil {
 		return
@@ -114,7 +113,6 @@ func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 	}
 }
 
-// putStates puts a value of before/ for each namespace.
 func (b *batch) putStates(c *law.ZoneChange) {
 	if b.before = 0; len(b.states) == 0 || len(b.steps.Steps) == 0 || history.RetentionOf(b.object, b.com.Retention) == 0 {
 		return

@@ -50,8 +50,8 @@ func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), e
 	return func() { com.releaseAll(w) }, err
 }
 
-// Acquire locks further zones. Against deadlocks it releases the write's locks, and takes all in key order. After an
-// error the write has none.
+// Acquire locks further zones. Against deadlocks all locks are released, and taken in key order. After an error the
+// write has none.
 func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
 	for _, h := range w.Locks {
 		if !slices.Contains(keys, h.Key) {
@@ -80,7 +80,7 @@ func (com *Committer) releaseAll(w *Write) {
 	w.Locks = nil
 }
 
-// Release keeps the lock for queue.yield if another server writes to the zone, so that it can commit.
+// Release keeps the lock for queue.yield if another server writes to the zone, to let that server commit.
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()
@@ -96,7 +96,7 @@ func (com *Committer) Release(locks ...*queue) {
 }
 
 // missingLocks returns the zones that a plan needs locked: the changed zone, and each whose holding (the state under
-// its name) is written, as every write to that zone compares the holding.
+// its name) is written, since its writes compare the holding.
 func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
 		key := com.mem.Layout.Zone(z.Namespace, z.Name)
@@ -154,7 +154,7 @@ func (com *Committer) isContended(h *queue) bool {
 }
 
 // After a conflict with another server at a zone, or its request (askFor), this server pauses for yieldTrips round
-// trips after each commit there, until contention has passed. Each request adds a round trip, up to maxYield.
+// trips after each commit there, for contention. Each request adds a round trip, up to maxYield.
 const (
 	contention = time.Second
 	yieldTrips = 2

@@ -27,8 +27,8 @@ func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*g
 	return answers
 }
 
-// The first caller at an idle queue commits its own groups. Later arrivals are committed by a goroutine, so that no
-// caller waits for later writes.
+// The first caller at an idle queue commits its own groups; a goroutine commits later arrivals, so that no caller waits
+// for later writes.
 func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*group) {
 	com.mem.Mu.Lock()
 	h.waiting = append(h.waiting, groups...)
@@ -152,8 +152,8 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 }
 
 const (
-	// From this commit latency on, the queue waits up to maxPause, after a batch of largeBatch groups, for the next
-	// writes of the same callers: otherwise half of these would miss the transaction.
+	// From this commit latency on, a queue waits up to maxPause, after a batch of largeBatch groups, for the same
+	// callers' next writes: half of them would miss the transaction.
 	SlowCommit = 4 * time.Millisecond
 	largeBatch = 4
 	maxPause   = 10 * time.Millisecond

@@ -31,7 +31,7 @@ func (s *spans) endWait() {
 	}
 }
 
-// traceparent returns the request's, or else the cascade's, whose up to 40,000 steps have no spans.
+// traceparent returns the request's, or the cascade's, whose up to 40,000 steps have no spans.
 func (g *group) traceparent() string {
 	if g.isRecorded() {
 		return traces.Parent(g.commit)
@@ -42,7 +42,6 @@ func (g *group) traceparent() string {
 	return ""
 }
 
-// traceWork returns the work with the traceparent of the group that causes or extends it.
 func (g *group) traceWork(work *law.Work) *law.Work {
 	parent := g.traceparent()
 	if parent == "" {
@@ -88,7 +87,6 @@ func (b *batch) startBatch(ctx context.Context) (context.Context, trace.Span) {
 	return ctx, b.span
 }
 
-// startTransaction does the same for a transaction's batches, b and others.
 func (b *batch) startTransaction(ctx context.Context, others []*parked) (context.Context, trace.Span) {
 	span := traces.None
 	join := func(of *batch) {

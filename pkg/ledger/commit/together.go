@@ -18,8 +18,8 @@ import (
 )
 
 // Batches of several zones share transactions, which cost etcd more than their keys. If all places are taken, a decided
-// batch is parked, and the next transaction takes it along. If a shared transaction fails, each batch is decided again
-// and commits alone.
+// batch is parked for the next transaction. If a shared transaction fails, each batch is decided again and commits
+// alone.
 
 const (
 	// places bounds the shared transactions in flight. Each placeEach of commit latency adds a place.
@@ -31,8 +31,8 @@ const (
 
 var errLeftBehind = errors.New("the batch of this write ended in a panic")
 
-// mayShare returns true for clients' writes to Records, in a zone without recent conflicts. A cascade's batches at
-// several zones may put the same outbox item, so they share no transaction.
+// mayShare returns true for clients' writes to Records, in a zone without recent conflicts. A cascade's batches may put
+// the same outbox item, so they never share.
 func (b *batch) mayShare() bool {
 	return b.head != nil && b.Zone != nil && b.try == 0 && !b.closed && len(b.locks) == 1 &&
 		time.Now().After(b.head.apart) && !b.com.isContended(b.head) &&
@@ -69,8 +69,8 @@ func (b *batch) keepApart() {
 	}
 }
 
-// sendShared sends the batch with all parked batches that fit. Without a place, it is parked until it gets a place or a
-// sender takes it along.
+// sendShared sends the batch with all parked batches that fit. Without a place, the batch is parked until a place is
+// free or a sender takes it along.
 func (b *batch) sendShared(ctx context.Context) outcome {
 	g, p := &b.com.gate, &parked{b: b, turn: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {
@@ -162,7 +162,7 @@ func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 	return nil
 }
 
-// Payers (charged namespaces) take turns, so that many zones of a namespace do not keep others out. Callers hold g.mu.
+// Payers (charged namespaces) take turns, so that a namespace with many zones keeps no other out. Callers hold g.mu.
 func (g *gate) parkBatch(p *parked) {
 	own := 0
 	for _, x := range g.parked {

@@ -126,7 +126,6 @@ func (b *batch) sendAlone(ctx context.Context) outcome {
 	return b.sendTransaction(ctx, nil, b.cmps, b.then, orelse)
 }
 
-// others are the batches that share the transaction.
 func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []clientv3.Cmp, then, orelse []clientv3.Op) outcome {
 	com, fault := b.com, b.com.mem.Fault
 	if b.groups[0].preview {

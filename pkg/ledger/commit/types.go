@@ -35,8 +35,7 @@ type Committer struct {
 	// Committed is Config.Committed.
 	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
 	// Removed is Config.Removed.
-	Removed func(uid string, last uint64, x *content.Removal)
-	// Retention applies to zones without historyRetention.
+	Removed   func(uid string, last uint64, x *content.Removal)
 	Retention time.Duration
 	Clients   atomic.Int64 // time of the last client write of content, in Unix nanoseconds
 	Usage     usage
@@ -44,7 +43,7 @@ type Committer struct {
 	freed     chan FreedName
 	noted     map[FreedName]bool // in freed; guarded by Memory.Mu
 
-	// Memory.Mu guards queues and works, the IDs of items that this process has to process.
+	// Memory.Mu guards queues and works, the IDs of this process's items.
 	queues map[string]*queue // by zone key
 	gate   gate
 	works  map[string]bool
@@ -72,8 +71,8 @@ type queue struct {
 	// enough is closed when the queue has want groups, nil if no batch waits.
 	enough chan struct{}
 	want   int
-	// met is when this server last noticed another at the zone, asked the requests since (askFor). yield is how long
-	// the next Release keeps the lock for it.
+	// met is when this server last noticed another at the zone, asked the requests since (askFor), yield how long the
+	// next Release keeps the lock.
 	met      time.Time
 	asked    int
 	yield    time.Duration
@@ -148,8 +147,8 @@ type proof struct {
 type puts struct {
 	steps layout.JournalValue
 	then  []clientv3.Op
-	// offset is the index of the batch's first operation in a shared transaction, zoneAt the index of the Zone's put
-	// from there, or -1.
+	// offset is the index of the batch's first operation in a shared transaction, zoneAt the Zone's put from there, or
+	// -1.
 	offset, zoneAt int
 	journal        int // octets of the journal value
 	before         int // octets of the states before the steps
@@ -172,23 +171,23 @@ func (b *batch) hasOutboxItem() bool {
 }
 
 const (
-	// MaxBatchOctets keeps a transaction within etcd's 1.5 MiB, even with a long last group and a Zone of 512 KiB, the
-	// limit of an older kubizone (S5.10).
+	// MaxBatchOctets keeps a transaction within etcd's 1.5 MiB, even with a long last group and an older Zone of 512
+	// KiB (S5.10).
 	MaxBatchOctets = 512 << 10
-	// A batch serves many callers, so no caller's deadline applies.
+	// A batch has many callers, so no caller's deadline.
 	batchTimeout = 20 * time.Second
-	// maxEntry bounds Record and journal step in a shared batch. Larger writes commit alone, so that no tenant's long
-	// Record makes another's request too large.
+	// maxEntry bounds Record and journal step in a shared batch: no tenant's long Record makes another's request too
+	// large.
 	maxEntry = 64 << 10
 	// After maxPasses common reads, each group reads its own facts.
 	maxPasses = 4
-	// maxReads bounds the reads for single writes, as the others of the batch wait.
+	// maxReads bounds the reads for single writes, as the rest of the batch waits.
 	maxReads = 8
-	// maxJoined bounds the writes of a change set that shares a batch.
+	// maxJoined bounds a change set that shares a batch.
 	maxJoined = 8
-	// maxStrange bounds repeated decisions of a change set whose zone keeps changing.
+	// maxStrange bounds decisions of a change set whose zone keeps changing.
 	maxStrange = 3
-	// maxGuessed bounds the writes and prerequisites of a group decided on guesses.
+	// maxGuessed bounds a group decided on guesses.
 	maxGuessed = 4
 	maxRead    = 64
 )

@@ -37,7 +37,7 @@ type Write struct {
 	Was   *v1alpha1.Zone
 	Guess bool
 	Ask   func(*law.Seen) law.Outcome
-	// Primary returns the operation on Key, or nil, and the Zone after the write, or nil.
+	// Primary returns the operation on Key and, for a zone, the Zone after the write. Both may be nil.
 	Primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
 	// Also returns further compares and operations. It may be nil.
 	Also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
@@ -83,8 +83,8 @@ type Set struct {
 
 	// Run sets the rest. Unmet is the refusal of a requirement.
 	Unmet error
-	// PendingCuts must be counted without the set's locks: counting waits for the parent's lock, whose holder may wait
-	// for the child's.
+	// PendingCuts are counted without the set's locks: counting waits for the parent's lock, whose holder may wait for
+	// the child's.
 	PendingCuts []law.PendingCut
 	// Sent means that the set may be written.
 	Sent bool
@@ -109,7 +109,7 @@ type SetWrite struct {
 	Ask           records.RecordAsk
 	Hint          string
 	Unread        error
-	// Put is the encoding without a decision (S2.4). Same means that nothing is written.
+	// Put is the encoding without a decision (S2.4). Same means an unchanged object.
 	Put      []byte
 	Same     bool
 	Dry      bool
@@ -197,8 +197,8 @@ func (g *group) renew() *group {
 
 func (g *group) firstWrite() *Write { return g.members[0].Write }
 
-// goesAlone reports whether the group needs its own batch, as writes of other resources than Records do: they are
-// decided on the stored zone, not the draft.
+// goesAlone reports whether the group needs its own batch. Writes of other resources than Records do: they are decided
+// on the stored zone, not the draft.
 func (g *group) goesAlone() bool {
 	return g.alone || g.set != nil && len(g.members) > maxJoined || g.firstWrite().Resource != "records" || g.firstWrite().Keep
 }

@@ -79,8 +79,7 @@ type Stats struct {
 	// CascadeSteps are records and zones decided again by cascades.
 	CascadeSteps atomic.Int64
 	// Tried are previews of waiting records and zones.
-	Tried atomic.Int64
-	// Panics are panicked decisions.
+	Tried  atomic.Int64
 	Panics atomic.Int64
 	// Uncovered are facts changed without their zone.
 	Uncovered atomic.Int64
@@ -329,7 +328,7 @@ func (mem *Memory) Head(key string) *Head {
 	return h
 }
 
-// Unpin permits eviction, done at once if memory is full, as unpinned heads are hard to find. The caller holds Mu.
+// Unpin permits eviction, at once if memory is full, as unpinned heads are hard to find. The caller holds Mu.
 func (mem *Memory) Unpin(h *Head) {
 	if h.Pinned = false; len(mem.heads) >= MaxHeads {
 		mem.letGo(h)
@@ -405,7 +404,7 @@ func (mem *Memory) GuessEnclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
-// GuessZone returns the key of a Record's probable Zone: its zoneRef's, or the closest indexed zone's, or "".
+// GuessZone returns the key of a Record's probable Zone: the zoneRef's, or the closest indexed zone's, or "".
 func (mem *Memory) GuessZone(r *law.Record) string {
 	if r.ZoneRef != nil {
 		return mem.Layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)
@@ -450,8 +449,8 @@ func (mem *Memory) Unsettled() map[law.Key]*law.Holding {
 	return maps.Clone(mem.unsettled)
 }
 
-// Rewritten moves a head from revision expected to mod, after a write of the Zone that changed no fact. A head at
-// another revision is read before its next use.
+// Rewritten moves a head from revision expected to mod, after a write of the Zone that changed no fact. Heads at other
+// revisions are read before their next use.
 func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, mod int64) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

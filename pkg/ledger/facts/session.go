@@ -40,17 +40,16 @@ type Session struct {
 	Seen *law.Seen
 	// Single has the revisions of keys that no zone's revision proves.
 	Single []proof
-	// proven indexes Single, if it has more than law.FewKeys.
 	proven map[law.Key]int
 	// ranges has the revisions of range reads: a later write in a range fails the compare.
 	ranges []proof
 	deep   []proof
 	Zones  []ZoneSeen
-	// Guess has unknown keys assumed absent, and compared. This saves a read if the key is probably new.
+	// Guess assumes unknown keys absent, and compares them, to save reads of keys that are probably new.
 	Guess bool
 	// FirstTry permits guessesAbsent until a guess fails.
 	FirstTry bool
-	// Depth limits the labels of names compared singly. Zones at longer names are compared as a range.
+	// Depth limits the labels of names compared singly; longer names are compared as a range.
 	Depth int
 	// Over has the changes of earlier decisions in the transaction. It may be nil.
 	Over *Overlay
@@ -273,8 +272,8 @@ func (s *Session) lookUp(k law.Key) bool {
 	}
 	switch {
 	case k.Kind == law.KindTouched:
-		// etcd has no key with the zones that refer to an object, so no compare proves their absence. A zone missing
-		// from the index gets ParentRenamed (S1.6) from the next cascade.
+		// No key in etcd has the zones that refer to an object, so no compare proves their absence. A zone missing from
+		// the index gets ParentRenamed (S1.6) from the next cascade.
 		if !k.Name.IsZero() || len(mem.referring[law.Ref{Namespace: k.Namespace, Name: k.Object}]) == 0 {
 			return false
 		}
@@ -334,14 +333,14 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
-// guessesAbsent reports whether an unknown fact is assumed absent: in the first try, Records waiting at a name, and
-// wildcards. Each deletion asks for both, and few zones have any.
+// guessesAbsent assumes absent, in the first try, Records waiting at a name, and wildcards: each deletion asks for
+// both, and few zones have any.
 func (s *Session) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
-// guessEmpty reports whether the range at or below a name is assumed empty, and compared: not below an apex, where
-// ranges are rarely empty, nor if memory has data there. The caller holds Memory.Mu.
+// guessEmpty assumes empty the range at or below a name, which is compared: not below an apex, where ranges are rarely
+// empty, nor if memory has data there. The caller holds Memory.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k
 	switch k.Kind {
@@ -369,7 +368,7 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	return s.seeEmpty(k, false)
 }
 
-// seeEmpty puts the fact of an empty range. The transaction compares the range, unless the zone's revision covers it.
+// seeEmpty puts the fact of an empty range, compared unless the zone's revision covers the fact.
 func (s *Session) seeEmpty(k law.Key, covered bool) bool {
 	nothing, err := s.decodeRange(k, nil)
 	if err != nil {
@@ -381,8 +380,8 @@ func (s *Session) seeEmpty(k law.Key, covered bool) bool {
 	return true
 }
 
-// readsTogether reports whether a range is unread or empty: it is read with those of other groups, at most two keys, so
-// that large ranges do not add up.
+// readsTogether reports whether a range is unread or empty, to be read with those of other groups, at most two keys
+// each: large ranges must not add up.
 func (s *Session) readsTogether(k law.Key) bool {
 	if s.Over == nil || k.Kind != law.KindZonesBelow && k.Kind != law.KindOwnersBelow {
 		return false
@@ -668,8 +667,7 @@ func (s *Session) getOperation(k law.Key) clientv3.Op {
 	return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(layout.MostKeys(k)))
 }
 
-// Reload sets a head to its zone read at rev, nil if absent. A newer head stays, so that a slow read undoes no later
-// write.
+// Reload sets a head to its zone read at rev, nil if absent. A newer head stays: a slow read undoes no later write.
 func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	known := h.isCurrent(kv, rev)
@@ -891,8 +889,8 @@ func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
 	}
 }
 
-// Hold reports whether the facts and the object's revision are current in etcd; false also if the compares do not fit
-// into a transaction.
+// Hold reports whether the facts and the object's revision are current in etcd, false also if their compares exceed a
+// transaction.
 func (s *Session) Hold(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {

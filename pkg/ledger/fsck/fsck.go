@@ -62,8 +62,7 @@ type Findings struct {
 
 // Report is the result of a check.
 type Report struct {
-	Revision int64
-	// Numbers of checked objects, keys and steps.
+	Revision                    int64
 	Zones, Records, Keys, Steps int
 	// Damage is not explained by pending work.
 	Damage Findings
@@ -119,7 +118,7 @@ type check struct {
 	condensed map[string]*condensed // by uid
 }
 
-// Run checks the whole store. The error means that it cannot be read: etcd does not answer or has compacted the
+// Run checks the whole store. The error means that the store cannot be read: etcd does not answer or has compacted the
 // revision (run again), or the encryption configuration does not fit.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {

@@ -168,7 +168,6 @@ func (z *zone) noteNamed(n name.Rel, namespace string) {
 	z.named[n][namespace] = true
 }
 
-// reachesBelow reports whether the labels of a pattern after the last "*" are the name "reserved", or below it.
 func (z *zone) reachesBelow(text string, reserved name.Rel) bool {
 	labels := strings.Split(text, ".")
 	for len(labels) > 0 && strings.Contains(strings.Join(labels, "."), "*") {
@@ -339,8 +338,8 @@ func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 	return false
 }
 
-// noteNests notes names that a tenant claims by a rule with "*", at or below another tenant's (S4.8). A former literal
-// or shared rule, or claim between, may have allowed them (S4.12, S4.13).
+// noteNests notes names that a tenant claims by a rule with "*", at or below another tenant's (S4.8). Former rules or
+// claims may have allowed them (S4.12, S4.13).
 func (c *check) noteNests(z *zone) {
 	for low, o := range z.owners {
 		for _, mine := range o.Claims {

@@ -134,7 +134,6 @@ func comparePlaces(x, y place) int {
 
 func (c *check) nameKey(z *zone) string { return c.layout.Key(law.HoldingKey(z.View, z.FQDN())) }
 
-// readOutbox compares works with their marks at zones (I4, S7.2).
 func (c *check) readOutbox() error {
 	room := c.layout.Room("outbox")
 	err := eachKey(c, "outbox", func(key, rest string, w *law.Work) {
@@ -313,7 +312,6 @@ func (c *check) readDelegations() error {
 	})
 }
 
-// readServers checks only decoding and keys of BIND 9 objects.
 func (c *check) readServers() error {
 	if c.config.Further == nil {
 		return nil

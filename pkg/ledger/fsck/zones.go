@@ -57,7 +57,7 @@ func (c *check) checkName(z *zone) {
 }
 
 // Settled, settledSerial and marks of cascades must agree (S7.2). A removed zone marks the zone that gains its records
-// without writing that object (I1), so Settled may stay True until a step writes it.
+// without writing that object (I1), so Settled may be True until the next step.
 func (c *check) checkSettled(z *zone) {
 	s, h, works, key := z.status, z.holding, len(z.holding.Works), c.nameKey(z)
 	cond := cmp.Or(meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionSettled), &metav1.Condition{})

@@ -49,7 +49,7 @@ const (
 	pageSteps      = 64
 	pageNamespaces = 24
 	// maxPage bounds the text of steps and states, except of a single step. A namespace's is also at most a perShare-th
-	// of its share, or minPage: room is made by whole segments.
+	// of its share, or minPage, as room is made by whole segments.
 	maxPage  = 4 << 20
 	minPage  = 16 << 10
 	perShare = 8
@@ -60,8 +60,8 @@ const DefaultRetention = 168 * time.Hour
 
 // Archived, under archived/<uid>/, is the end of the zone's archive.
 type Archived struct {
-	// Last is Offset plus N of the last archived step. Offset is the last number before the zone got its name: a zone
-	// that comes back counts from 1 (S3.7).
+	// Last is Offset plus N of the last archived step. Offset is the last number before the zone got its name: a
+	// returned zone counts from 1 (S3.7).
 	Last   uint64 `json:"n"`
 	Offset uint64 `json:"o,omitempty"`
 	// Whole is the Unix time after the zone's last missing step.
@@ -103,7 +103,7 @@ func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 }
 
 // Keep archives a zone's steps up to N upTo. cmps must hold in each transaction. kept is false if a compare failed, or
-// other servers were faster each time.
+// other servers were always faster.
 func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
 	end := a.Layout.Step(of.Zone, upTo) + "\x00"
 	for lost := 0; lost < maxLost; {
@@ -170,7 +170,6 @@ func (a *Archive) KeepGone(ctx context.Context, zone string, cmps ...clientv3.Cm
 	return false, nil
 }
 
-// page is an archiving transaction.
 type page struct {
 	of       Header
 	archived Archived
@@ -194,8 +193,7 @@ func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x A
 	return x, r.Kvs[0].ModRevision, nil
 }
 
-// readPage reads the next steps of the journal before the key end. An unreadable value makes the archive whole only
-// after it.
+// readPage reads the next steps of the journal before the key end. After an unreadable value it raises Whole.
 func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, error) {
 	p := &page{of: of, steps: map[string][]line{}, states: map[string]bool{}}
 	var err error
@@ -252,7 +250,7 @@ func (p *page) take(l line) bool {
 	return true
 }
 
-// addStates adds the states before the steps of p. The page ends before a step that would exceed maxPage.
+// addStates adds the states before the steps of p, which ends before a step that would exceed maxPage.
 func (a *Archive) addStates(ctx context.Context, p *page) error {
 	states, steps := map[string]map[uint64][]BeforeStep{}, []*line{}
 	for _, lines := range p.steps {
@@ -285,7 +283,6 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 	return nil
 }
 
-// endBefore drops step n and later steps.
 func (p *page) endBefore(n uint64) {
 	p.last = n - 1
 	for account, lines := range p.steps {
@@ -311,7 +308,6 @@ func countStates(of []Was) (octets int) {
 	return octets
 }
 
-// readStates returns the states in values of before/ by step, without damaged states.
 func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]BeforeStep {
 	out := map[uint64][]BeforeStep{}
 	for _, kv := range values {

@@ -23,11 +23,10 @@ const (
 // descent lists an account's segment keys, newest first. For a descending range etcd reads all values below, so a
 // descent reads ascending ranges of time, each about pageKeys keys wide.
 type descent struct {
-	a     *Archive
-	at    layout.SegmentKey // only smaller keys are left, not older than oldest
-	rev   int64
-	width int64
-	// oldest is the time of the first segment.
+	a      *Archive
+	at     layout.SegmentKey // only smaller keys are left, not older than oldest
+	rev    int64
+	width  int64
 	oldest int64
 	keys   []layout.SegmentKey // ascending; the last is the next
 }
@@ -47,7 +46,6 @@ func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev 
 	return d, nil
 }
 
-// nextKey returns the next older key, nil at the end.
 func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	for len(d.keys) == 0 {
 		if d.at.Time < d.oldest || d.at.Time == d.oldest && d.at.Zone == "" {
@@ -85,7 +83,6 @@ func (a *Archive) descendAccounts(ctx context.Context, accounts []string, below 
 	return out, nil
 }
 
-// nextKey returns the next older key, nil at the end.
 func (d *descents) nextKey(ctx context.Context) (k *layout.SegmentKey, err error) {
 	newest := -1
 	for i, x := range d.heads {
@@ -103,7 +100,6 @@ func compareTimes(x, y *layout.SegmentKey) int {
 	return cmp.Or(cmp.Compare(x.Time, y.Time), strings.Compare(x.Zone, y.Zone), cmp.Compare(x.Last, y.Last))
 }
 
-// readKeys reads the next range, or narrows it.
 func (d *descent) readKeys(ctx context.Context) error {
 	newest := d.at.Time
 	if d.at.Zone == "" { // no key of this second is left

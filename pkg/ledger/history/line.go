@@ -33,7 +33,6 @@ func (l *line) account(ofZone string) string {
 	return layout.Account(cmp.Or(l.namespace, ofZone), l.causedBy)
 }
 
-// linesOf returns the steps of a journal value.
 func linesOf(value []byte, read func() (*content.Transaction, error)) ([]line, error) {
 	if l, ok := cutLine(value); ok {
 		return []line{l}, nil

@@ -22,7 +22,7 @@ const maxStates = 2000
 // Of selects steps for a namespace.
 type Of struct {
 	Namespace string
-	// Zones are uids of zones with such steps in their journals, besides zones with states of the namespace.
+	// Zones are uids of zones with such steps in their journals, besides zones with states in before/.
 	Zones []string
 	// InZone selects zones, and Takes their steps.
 	InZone func(*Header) bool
@@ -37,8 +37,7 @@ type ownAnswer struct {
 	ask    Ask
 	rev    int64
 	octets int
-	// zones of the answer's steps and Of.Zones.
-	zones map[string]bool
+	zones  map[string]bool
 }
 
 // OfNamespace returns the steps of a namespace's Records, within their zones' retention. Whole covers the namespace's
@@ -87,7 +86,6 @@ func (o *ownAnswer) take(x *Item, now int64) bool {
 	return x.Step.Time >= max(now-retention, o.ask.NotBefore) && (o.ask.Since == nil || o.ask.Since(x))
 }
 
-// readOlder adds the steps of segments before a key.
 func (a *Archive) readOlder(ctx context.Context, out *ownAnswer, before layout.SegmentKey) error {
 	accounts, err := a.accountsOf(ctx, out)
 	if err != nil {
@@ -129,7 +127,7 @@ func (a *Archive) readOlder(ctx context.Context, out *ownAnswer, before layout.S
 	}
 }
 
-// accountsOf returns the accounts with a namespace's steps. If there are more than maxAccounts, Whole is raised.
+// accountsOf returns the accounts with a namespace's steps. Beyond maxAccounts it raises Whole.
 func (a *Archive) accountsOf(ctx context.Context, out *ownAnswer) ([]string, error) {
 	shares := a.Layout.Share("")
 	r, err := a.Client.Get(ctx, a.Layout.Share(out.of.Namespace+"@"), clientv3.WithPrefix(), clientv3.WithLimit(maxAccounts),
@@ -147,10 +145,9 @@ func (a *Archive) accountsOf(ctx context.Context, out *ownAnswer) ([]string, err
 	return accounts, nil
 }
 
-// maxAccounts bounds the accounts read for a namespace.
 const maxAccounts = 128
 
-// wholeOfZones raises Whole to the answer's zones'.
+// wholeOfZones raises out.Whole to the last missing step of the answer's zones.
 func (a *Archive) wholeOfZones(ctx context.Context, out *ownAnswer) error {
 	now, usual := a.Now().Unix(), int64(a.Retention.Seconds())
 	for uid := range out.zones {
@@ -176,10 +173,8 @@ func (a *Archive) wholeOfZones(ctx context.Context, out *ownAnswer) error {
 // segmentsAtOnce bounds an answer's segments, which may have few steps of the wanted Record.
 const segmentsAtOnce = 500
 
-// maxZones bounds the journals read for a namespace.
 const maxZones = 256
 
-// recentOf adds steps that are only in journals.
 func (a *Archive) recentOf(ctx context.Context, out *ownAnswer) error {
 	prefix := a.Layout.Room("before") + out.of.Namespace + "/"
 	r, err := a.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(maxStates), clientv3.WithRev(out.rev),

@@ -24,7 +24,7 @@ import (
 type Item struct {
 	Header
 	Entry
-	// Number is the step's in its zone's archive.
+	// Number is the step's number in its zone's archive.
 	Number uint64
 }
 
@@ -39,13 +39,13 @@ type Answer struct {
 
 // Ask bounds an answer.
 type Ask struct {
-	// From is an answer's Next, "" for the newest step.
+	// From is Next of an earlier answer, "" for the newest step.
 	From string
 	// Limit of items. A namespace's answer continues to a segment's end.
 	Limit int
 	// Since returns false for an item that is too old, and ends the answer.
 	Since func(*Item) bool
-	// NotBefore is the first item's earliest Unix time. Whole is not before it.
+	// NotBefore is the least Unix time of an item. Whole is not before it.
 	NotBefore int64
 }
 
@@ -117,7 +117,7 @@ func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (
 	}
 }
 
-// wholeOf raises out.Whole to the namespaces' shares'.
+// wholeOf raises out.Whole to the last condensed step of the namespaces' shares.
 func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string, rev int64) error {
 	for _, ns := range namespaces {
 		r, err := a.Client.Get(ctx, a.Layout.Share(ns), clientv3.WithRev(rev))
@@ -132,8 +132,8 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string,
 	return nil
 }
 
-// readRecent returns the steps only in the journal that takes selects, oldest first; of namespace alone, with its
-// states, unless "". Steps beyond room are condensed, oldest first. Damage raises out.Whole.
+// readRecent returns the selected steps that are only in the journal, oldest first: with namespace not "", that
+// namespace's alone, and its states. Steps beyond room are condensed, oldest first. Damage raises out.Whole.
 func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
 	out *Answer, rev int64) ([]Item, error) {
 	offset := archived.Offset
@@ -202,10 +202,9 @@ func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, 
 	return steps, nil
 }
 
-// maxAnswer bounds an answer's octets of rows and states, except the last step's, or segment's of a namespace.
+// maxAnswer bounds an answer's octets of rows and states, except of the last step or segment.
 const maxAnswer = 8 << 20
 
-// octets estimates the item with its rows and states.
 func (x *Item) octets() int {
 	n := 512 + countStates(x.Was)
 	if x.Removed != nil {
@@ -247,7 +246,6 @@ func (a *Archive) openSegments(ctx context.Context, zone string, namespaces []st
 	return out, nil
 }
 
-// listSegments returns a namespace's segments, oldest first.
 func (a *Archive) listSegments(ctx context.Context, namespace string, rev int64, takes func(layout.SegmentKey) bool) (
 	out []layout.SegmentKey, err error) {
 	from := a.Layout.Segments(namespace)
@@ -268,7 +266,6 @@ func (a *Archive) listSegments(ctx context.Context, namespace string, rev int64,
 	return out, nil
 }
 
-// readNext returns the next older item, nil at the end.
 func (s *segments) readNext(ctx context.Context) (*Item, error) {
 	for {
 		var newest *namespaceSegments
@@ -324,7 +321,7 @@ func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, out *Ans
 // maxTime is beyond times of segments (ten hexadecimal digits).
 const maxTime = 1<<40 - 1
 
-// A place is a number in a zone's answer, a segment in a namespace's.
+// A place is a number in a zone's answer, a segment in an answer for a namespace.
 func formatNumber(n uint64) string { return strconv.FormatUint(n, 36) }
 
 func parseNumber(text string) (uint64, error) {
@@ -356,5 +353,5 @@ func parsePlace(text string) (k layout.SegmentKey, err error) {
 	return layout.SegmentKey{Time: at, Zone: parts[1], Last: last}, nil
 }
 
-// ErrPlace means that Ask.From is no answer's Next.
+// ErrPlace means that Ask.From is not from an earlier answer.
 var ErrPlace = errors.New("it is no continue token of an answer")

@@ -41,7 +41,7 @@ type Left struct {
 }
 
 // LeftOp puts a Delegation that leaves a zone. at is the zone's number of Delegations then, -1 for a removed zone: a
-// zone keeps at most as many as it had at once.
+// zone keeps no more than it had at once.
 func (a *Archive) LeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
 	packed, err := Pack(o, spec, maxZoneState)
 	if err != nil {
@@ -101,7 +101,6 @@ func (a *Archive) readLeft(ctx context.Context, zone string, removed int64) (out
 	return out, whole, err
 }
 
-// nameOps returns the puts for FindRemoved and FindRemovedFQDN.
 func (a *Archive) nameOps(of *Header) []clientv3.Op {
 	value := layout.Encode(of)
 	return []clientv3.Op{etcd.OpPut(a.Layout.ArchivedName(of.Namespace, of.Name), value),

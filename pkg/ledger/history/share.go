@@ -44,7 +44,6 @@ type Share struct {
 	BareOctets int64  `json:"bo,omitempty"`
 }
 
-// all returns the octets of the whole history.
 func (a *Archive) all() int64 {
 	quota := int64(0)
 	if a.Quota != nil {
@@ -103,7 +102,7 @@ func levelOf(octets []int64, most int64) int64 {
 }
 
 const (
-	// This process sets the level anew after ofLevel-th parts of the history, or levelEvery seconds of archiving.
+	// This process sets the level after each ofLevel-th part of the history, or levelEvery seconds of archiving.
 	ofLevel    = 8
 	levelEvery = 30
 )
@@ -147,7 +146,6 @@ func (a *Archive) setLevel(ctx context.Context) error {
 	return nil
 }
 
-// readShares returns each account's octets, without damaged shares.
 func (a *Archive) readShares(ctx context.Context) (map[string]int64, error) {
 	shares, room := map[string]int64{}, a.Layout.Room("shares")
 	_, err := etcd.Scan(ctx, a.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
@@ -256,7 +254,6 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 	return err
 }
 
-// removeSegment subtracts a segment, nil if damaged.
 func (s *Share) removeSegment(segment *Segment, octets int64) {
 	s.Octets = max(0, s.Octets-octets)
 	if segment != nil && segment.Header.Bare {

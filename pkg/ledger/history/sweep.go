@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Sweep removes segments beyond their zones' retention, and sets the shares' level. retentions has the retention in
-// seconds of each present zone, by uid. If not complete, the history of other zones stays.
+// Sweep removes segments beyond their zones' retention, and sets the shares' level. retentions has seconds for each
+// present zone, by uid. If incomplete, the history of other zones stays.
 func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, complete bool) error {
 	began, gone := a.Now().Unix(), map[string]int64{}
 	if complete {
@@ -155,7 +155,6 @@ func (a *Archive) expireSegments(ctx context.Context, account string, isOld func
 	return nil
 }
 
-// raiseWhole returns the puts that raise Whole of the segments' zones.
 func (a *Archive) raiseWhole(ctx context.Context, segments []layout.SegmentKey) (cmps []clientv3.Cmp, ops []clientv3.Op, err error) {
 	whole := map[string]int64{}
 	for _, k := range segments {

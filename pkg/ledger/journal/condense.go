@@ -21,8 +21,8 @@ import (
 )
 
 // While a zone is unsettled, after a mass deletion for days (S7.5), name servers have earlier content. A starting
-// server finds it by undoing the steps since, but the journal is bounded: the oldest of these steps are condensed into
-// one before they are trimmed. The last included step stays in the journal, as the link to the next.
+// server undoes the steps since, but the journal is bounded: the oldest of them are condensed into one before they are
+// trimmed. The last included step stays, as the link to the next.
 //
 // The condensed step is stored in parts, valid only through their header. Writes compare the header's key: if two
 // servers condense at once, the second fails. All servers make the same parts up to the same step.
@@ -42,7 +42,7 @@ type Condensed struct {
 }
 
 // readCondensed returns a zone's header at *rev, or nil, and its key's revision. *rev 0 is set to the present revision.
-// If c.From is not the settled serial, c is of an earlier hold.
+// A header whose From is not the settled serial is of an earlier hold.
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
 	key := jr.Layout.Condensed(zone)
 	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))

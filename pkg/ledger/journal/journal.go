@@ -30,12 +30,11 @@ import (
 )
 
 // A provider that cannot list its RRsets finds in the journal which to remove (S8.6): steps not confirmed by a Delivery
-// stay, up to keptOctets. Of others each zone keeps JournalSteps, and at most JournalOctets if longer than longStep:
-// writes of a Record make any number of steps, of up to about 200 KiB.
+// stay, up to keptOctets. Of others each zone keeps JournalSteps, and at most JournalOctets if longer than longStep, as
+// a step may have 200 KiB.
 //
 // A server trims in the background, after writing half of JournalSteps, JournalOctets of long steps or, for Deliveries,
-// a quarter of keptOctets. So a journal may have half as many steps more, or twice the octets, and as many again for
-// each further server that writes.
+// a quarter of keptOctets: a journal may exceed its bounds by as much for each server that writes.
 const (
 	JournalSteps  = 100
 	JournalOctets = 256 << 10
@@ -43,10 +42,9 @@ const (
 	// trimPage steps are read at once, more if short.
 	trimPage    = 16
 	trimTimeout = time.Minute
-	// keptOctets has entryOctets for each entry of the zone. S9.1 counts more, so a tenant's quotas bound its journals
-	// too.
+	// keptOctets has entryOctets for each entry. S9.1 counts more, so a tenant's quotas bound its journals.
 	entryOctets = 64
-	// maxStates bounds the Records before steps, in octets. Beyond, a zone's steps are archived.
+	// Beyond maxStates octets of Records before steps, a zone's steps are archived.
 	maxStates = 64 << 10
 )
 
@@ -84,16 +82,14 @@ type Journal struct {
 type Trimming struct {
 	mu sync.Mutex
 	// zone is the last write's, at revision rev, while a trim runs; else nil.
-	zone *v1alpha1.Zone
-	rev  int64
-	// condensed is the condensed step's octets at the last trim.
+	zone      *v1alpha1.Zone
+	rev       int64
 	condensed int
 	// written counts steps since the last trim; octets, and long for long steps, since the last weighSteps.
 	written, octets, long int
-	// states counts octets of Records before steps since the last archive.
-	states int
-	// done is set by the first trim. All journal keys before "to" are deleted, if the zone's name is still of revision
-	// named: a zone that is back (S3.7) has the same uid, but counts steps from 1.
+	states                int
+	// done is set by the first trim. All journal keys before "to" are deleted, while the zone's name is of revision
+	// named: a returned zone (S3.7) has the same uid, but counts steps from 1.
 	done  bool
 	to    string
 	named int64
@@ -176,8 +172,7 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 // trimJournal deletes steps. The last KeptSteps of z stay, and all from the first that a Delivery or the delivered
 // content needs, within a bound of octets if weigh. Needed steps of an unsettled zone are first condensed; condensed is
 // the former condensed step's size. If the zone has lost its name since rev, nothing is deleted. Two servers may trim
-// at once: a new Delivery needs no step from before its creation, and existing ones need ever fewer. Deleted steps are
-// archived first; all steps if archives.
+// at once: the steps that Deliveries need only become fewer. Deleted steps are archived first; all steps if archives.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
@@ -332,8 +327,8 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 	return oldest, nil
 }
 
-// weighSteps returns the key before which to trim: that of step oldest, or a later one if the steps up to newest have
-// more octets than most. Step newest stays.
+// weighSteps returns the key before which to trim: step oldest's, or a later one if the steps up to newest have more
+// octets than most. Step newest stays.
 func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
 	octets := 0
 	for end, page := newest, uint64(trimPage); end > oldest; {
@@ -355,8 +350,8 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// findUndelivered returns a function that reports whether a Delivery needs a serial's step, or nil if none is needed:
-// they begin at the earliest serial that a provider may have.
+// findUndelivered returns a function that reports whether a Delivery needs a serial's step, or nil if none is needed.
+// Needed are the steps since the earliest serial that a provider may have.
 func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
@@ -407,8 +402,8 @@ func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, 
 }
 
 // StepsFrom is Steps at a revision, 0 for the present. If all, the steps begin at the oldest serial with a known
-// content state, or the zone's creation. Steps move between journal and condensed step, so both are read at a single
-// revision.
+// content state, or the zone's creation. Steps move from the journal into the condensed step, so both are read at a
+// single revision.
 func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State,
 	[]content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
@@ -441,7 +436,7 @@ func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Se
 	steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
 		if last := len(steps) - 1; all && last >= 0 {
-			// The content before the oldest step is unknown, after it stored.
+			// The content before the oldest step is unknown.
 			before, steps = steps[last].State, steps[:last]
 			slices.Reverse(steps)
 			return before, steps, nil

@@ -100,8 +100,8 @@ const EveryNamespace = "@"
 // Share is the key of an account's share of the history.
 func (k Keys) Share(account string) string { return k.Room("shares") + account }
 
-// SegmentKey is a key of history/. Time is the last step's, in Unix seconds, so that an account's oldest segments come
-// first; Last is its number in the zone's archive, which continues when the zone comes back.
+// SegmentKey is a key of history/. Time is the last step's, in Unix seconds: an account's oldest segments come first.
+// Last is its number in the zone's archive, which continues when the zone returns.
 type SegmentKey struct {
 	Account, Zone string
 	Time          int64

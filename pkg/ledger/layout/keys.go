@@ -160,8 +160,8 @@ var Rooms = []string{"archived", "before", "condensed", "counts", "cuts", "debts
 	"orphans", "outbox", "owners", "rules", "serials", "shares", "withdrawn"}
 
 // ZoneRooms lists the kinds purged with a zone, in order. A new zone of the name reads the former's members
-// (law.LastSerial.From) until their Records are released (S2.10). The last kinds name the RRsets to withdraw from a
-// provider that cannot list them.
+// (law.LastSerial.From) until their Records are released (S2.10). The last kinds name the RRsets to withdraw from
+// providers that cannot list them.
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 

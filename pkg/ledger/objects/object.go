@@ -333,7 +333,7 @@ func Moving(o *v1alpha1.Record) bool {
 }
 
 // Renames returns the field by which an update would rename or move an established zone, or "" (S1.6). Another spelling
-// (case, absolute) is no rename, nor is the default namespace in a zoneRef.
+// (case, absolute, default namespace) is no rename.
 func Renames(before, after *v1alpha1.Zone) string {
 	x, y := lawform.ZoneRef(before.Spec.ZoneRef, before.Namespace), lawform.ZoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {

@@ -39,8 +39,8 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// countCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. It compares the
-// cut's revision, as each change of the child puts it again.
+// countCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. The cut's
+// revision is compared, as each change of the child puts it again.
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
@@ -132,7 +132,7 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 }
 
 // readCut reads the child into ask, proved by the pending cut's revision. parent is nil if gone. kept means that the
-// cut stays pending until the child's hold ends.
+// cut stays until the child's hold ends.
 func (ob *Outbox) readCut(ctx context.Context, ask *records.CutAsk) (parent *law.Zone, kept bool, err error) {
 	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {
@@ -210,7 +210,7 @@ func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets
 	return sets, err
 }
 
-// sweepCuts counts cuts left by a crash or timeout, but new ones only in a server's first sweep, as their writers do.
+// sweepCuts counts cuts left by a crash or timeout, new ones only in a server's first sweep.
 func (ob *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 	return ob.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var d law.PendingCut

@@ -79,7 +79,7 @@ func (ob *Outbox) leftOps(ask *zones.DelegationAsk, before *v1alpha1.Delegation,
 
 const takenAtOnce = 8
 
-// decideDelegations decides Delegations in a removed zone, and those that wait for a zone or room in it. Other objects
+// decideDelegations decides Delegations in a removed zone, and those that wait for a zone or its room. Other objects
 // are collected afterwards, as the new rules decide them.
 func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {

@@ -35,8 +35,8 @@ type forgettable struct {
 }
 
 // sweepSerials removes last serials that no secondary can remember (S6.8). Only servers' running time counts, since a
-// clock a year ahead for a minute would remove all. The first server to keep a serial for KeepsFor subtracts that from
-// the time left; the others then count from the new revision.
+// clock a year ahead would remove all. The first server to keep a serial for KeepsFor subtracts that from the time
+// left; others count from the new revision.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
@@ -83,8 +83,8 @@ func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool)
 	return &last, d >= KeepsFor
 }
 
-// SweepCondensed deletes condensed steps of settled zones, and parts without a header. The purge deletes removed
-// zones'.
+// SweepCondensed deletes condensed steps of settled zones, and parts without a header. The purge deletes those of
+// removed zones.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{} // last revision by uid
 	room := ob.mem.Layout.Room("condensed")

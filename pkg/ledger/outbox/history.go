@@ -41,14 +41,13 @@ func (ob *Outbox) SweepHistory(ctx context.Context) error {
 	return err
 }
 
-// statesOf has a zone's octets in before/ by namespace, and its oldest key.
 type statesOf struct {
 	oldest string
 	octets map[string]int64
 }
 
-// SweepStates archives zones with a state before a step beyond the retention, as rarely changing zones keep steps in
-// the journal, and zones with states of namespaces that have too many.
+// SweepStates archives zones with a state beyond the retention, as rarely changing zones keep steps in the journal, and
+// zones with states of namespaces that have too many.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
 	zones, namespaces, all := map[string]*statesOf{}, map[string]int64{}, int64(0)
 	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), "", 0, func(kv *mvccpb.KeyValue) error {
@@ -87,7 +86,6 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 	return nil
 }
 
-// archiveStates archives a zone if full, or if its oldest key of before/ is beyond its retention.
 func (ob *Outbox) archiveStates(ctx context.Context, h *law.Holding, oldest string, full bool) (archived bool, err error) {
 	kv, _, err := etcd.ReadKey(ctx, ob.mem.Client, oldest)
 	if err != nil {

@@ -42,7 +42,7 @@ type Outbox struct {
 }
 
 // Announce is called for each Record and Zone that a cascade finds no longer allowed, with the end of the grace period,
-// or 0 when a rule allows it again (S2.12, S3.5). It must not block.
+// or 0 when a rule allows the object again (S2.12, S3.5). It must not block.
 type Announce func(o metav1.Object, endsAt int64, message string)
 
 // New returns an Outbox. terminating reports whether a namespace is being deleted; it and announce may be nil.

@@ -27,15 +27,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A cascade decides records in order, each on the result of the one before, but submits many to the zone's queue at
-// once. All moving Records leave their zones before a zone adopts the first (S2.8, S2.9), so that their former zones do
-// not matter.
+// A cascade decides records in order, each on the result of the one before, but submits many at once. All moving
+// Records leave their zones before a zone adopts the first (S2.8, S2.9), so that former zones do not matter.
 
 const (
 	// About maxSteps records fit into a transaction.
 	maxSteps = 16
 	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for queued steps.
-	// Each stepsGrow since the cascade's begin adds 1, since names stay locked until the end.
+	// Each stepsGrow of the cascade adds 1, since names stay locked until the end.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
@@ -195,7 +194,6 @@ func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidat
 	}
 }
 
-// noteStep reports whether the Record leaves for another zone (I1).
 func (ob *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 	p := st.w.Plan.Record
 	if p != nil && p.Zone != nil && (p.EndsAt != 0) != (st.o.Status.EndsAt != nil) {

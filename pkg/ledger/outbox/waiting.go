@@ -26,9 +26,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write that frees a name does not look for waiting objects. About every minute a round decides all waiting objects
-// without a write (a trial); when a client removes a value, those waiting at the name are tried at once (S2.7). If a
-// zone would adopt one, a cascade decides all objects waiting at the name.
+// A write that frees a name does not look for waiting objects. About every minute a round decides all without a write
+// (a trial); when a client removes a value, those at the name are tried at once (S2.7). If a zone would adopt one, a
+// cascade decides all objects waiting at the name.
 
 const (
 	TryEvery = time.Minute
@@ -51,8 +51,8 @@ func (ob *Outbox) followRounds(ctx context.Context) {
 	}
 }
 
-// followFreed tries the objects waiting at freed names, and at or below their base names. It counts waiting objects
-// first, as most clusters have none, and pauses if so.
+// followFreed tries the objects waiting at freed names, and at or below their base names. Most clusters have no waiting
+// objects, so they are counted first.
 func (ob *Outbox) followFreed(ctx context.Context) {
 	var waited time.Time
 	for at, ok := ob.com.NextFreed(ctx); ok; at, ok = ob.com.NextFreed(ctx) {
@@ -103,7 +103,7 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 }
 
 // hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Rounds
-// leave them to that cascade: Records restored by a rule count as the zone's own namespace's act and end a hold (S7.5),
+// leave them to that cascade: Records restored by a rule count as the zone's own namespace's and end a hold (S7.5),
 // those adopted in a round as the tenant's.
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),

@@ -34,7 +34,6 @@ type workState struct {
 	decided int
 }
 
-// startSpan starts a run's span, if the causing write's span is recorded.
 func (ob *Outbox) startSpan(ctx context.Context, s *workState) (end func(*error)) {
 	if s.Work.Trace == "" {
 		return func(*error) {}
@@ -73,8 +72,7 @@ func (s *workState) rewriteItem(ctx context.Context, ob *Outbox, next law.Work) 
 }
 
 const (
-	// foreignAfter is the silence after which this server takes over another's cascade, beatEvery the period of
-	// renewals.
+	// foreignAfter is the silence after which this server takes over a cascade, beatEvery the period of renewals.
 	foreignAfter = 3 * time.Second
 	beatEvery    = time.Second
 )
@@ -128,11 +126,10 @@ func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time
 }
 
 // A cascade notes a damaged record in the item, and ends as if it had been decided. The item stays until a server can
-// read the record, or finds it gone. A trial drops it, as the next round tries again. With more damaged records, the
-// store is damaged or the encryption configuration wrong, and the cascade waits for a repair.
+// read the record, or finds it gone. A trial drops the item, as the next round tries again.
 
-// With more damaged records in an item, the store is damaged or the encryption configuration wrong, and the cascade
-// waits for a repair.
+// Beyond MaxDamaged records in an item, the store is damaged or the encryption configuration wrong: the cascade waits
+// for a repair.
 const MaxDamaged = 100
 
 func (s *workState) leaveOut(ctx context.Context, record law.Ref, cause error) error {

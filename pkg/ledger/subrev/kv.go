@@ -251,7 +251,7 @@ func (t *txn) mapTxn() (err error) {
 }
 
 // mapCompares returns compares with revisions for versions. Equality survives, as a key has a single version in a
-// revision. Order survives only at the end of a revision, and is otherwise an error.
+// revision; order only at the end of a revision, otherwise it is an error.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {

@@ -33,7 +33,6 @@ func Version(revision, sub int64) int64 {
 // Split is the inverse of Version.
 func Split(version int64) (revision, sub int64) { return version / Objects, version % Objects }
 
-// wholeRevision returns the last revision entirely at or below the version.
 func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }
 
 func isInside(version int64) bool { return version > 0 && version%Objects != Last }

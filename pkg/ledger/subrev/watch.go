@@ -163,8 +163,8 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		return !r.IsProgressNotify() || r.Header.GetRevision() >= v.since-1
 	}
 	if begins, _ := Split(v.since); v.objects && !v.begun && r.Events[0].Kv.ModRevision == begins && begins > 1 {
-		// A compaction at this revision may have removed its deleted keys and their previous values. If the revision
-		// before still exists, the response is older than any such compaction.
+		// A compaction at this revision may have removed deleted keys and previous values. If the revision before still
+		// exists, the response is older than any such compaction.
 		switch _, err := k.KV.Get(ctx, v.asked.key, clientv3.WithRev(begins-1), clientv3.WithCountOnly()); {
 		case errors.Is(err, rpctypes.ErrCompacted):
 			*r = compactedResponse(r, begins)

@@ -93,7 +93,7 @@ func (k *kv) readWrites(ctx context.Context, resource string, version int64) ([]
 		strconv.FormatInt(streams.Add(1), 10)))
 	defer cancel()
 	in := k.watcher.Watch(ctx, resource, clientv3.WithPrefix(), clientv3.WithRev(Version(revision, 0)))
-	// etcd sends progress once the watch has caught up, so that no further write up to the version exists.
+	// etcd sends progress once the watch has caught up: no further write up to the version exists.
 	ask := time.NewTicker(20 * time.Millisecond)
 	defer ask.Stop()
 	var out []*clientv3.Event

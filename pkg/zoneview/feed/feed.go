@@ -29,7 +29,7 @@ var (
 	errNotProven = errors.New("not proven yet")
 )
 
-// Feed writes a Set. The source chooses the zones' keys, UIDs or namespace/name.
+// Feed writes a Set. The source chooses the zones' keys.
 type Feed struct {
 	set   *zoneview.Set
 	slots chan struct{}
@@ -64,8 +64,8 @@ func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), changed: make(chan struct{})}
 }
 
-// BeginListing begins a listing: the source calls Base for each zone, then EndListing. If stay is true, a feed in sync
-// stays so, as the source only retries proofs of frozen zones.
+// BeginListing begins a listing: the source calls Base for each zone, then EndListing. With stay, a feed in sync stays
+// so, as the source only retries proofs of frozen zones.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -101,8 +101,7 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 }
 
 // Apply applies a transaction of the journal, or keeps it until the zone's proof ends. first identifies a zone that the
-// transaction creates. Frozen zones are skipped. After an error the zone is frozen, or must be read again. After ctx
-// ends nothing is applied.
+// transaction creates. Frozen zones are skipped. After an error the zone is frozen, or must be read again.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -167,8 +166,8 @@ func (f *Feed) Expect(key string) {
 	}
 }
 
-// Report ends a zone's reading. Without an error, the zone is in the Set with the source's content, or does not belong
-// there. An error keeps a pending zone pending; for other zones the feed stays in sync. freeze freezes the zone.
+// Report ends a zone's reading. Without an error, the Set has the source's content, or rightly lacks the zone. An error
+// keeps a pending zone pending, and freezes the zone with freeze.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -250,7 +249,7 @@ func (f *Feed) setSynced(synced bool) {
 	f.changed = make(chan struct{})
 }
 
-// Fail records a failure of the source, which then lists all zones again, and counts the failures in a row.
+// Fail records a failure of the source, which then lists all zones again, and counts failures in a row.
 func (f *Feed) Fail(err error) (times int) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -17,8 +17,8 @@ type Base struct {
 	Snapshot *zoneview.Snapshot
 	// Hash is the claimed status.hash, "" if the source has compared it.
 	Hash string
-	// Settled means that the snapshot may be delivered. Otherwise the steps Since lead to it from the delivered state
-	// (S7.2, S7.5), unknown without steps.
+	// Settled means that the snapshot may be delivered. Otherwise Since leads to it from the delivered state (S7.2,
+	// S7.5), unknown without steps.
 	Settled bool
 	Since   []content.Step
 	// Final freezes the zone if the proof fails: another read would return the same.
@@ -55,7 +55,7 @@ func (f *Feed) Base(key string, base Base) *Proof {
 }
 
 // Run proves the zone, which takes long, puts it into the Set and applies the transactions that arrived meanwhile. The
-// error is a failed proof or misfit, nil if the zone was meanwhile removed or read again.
+// error is a failed proof or misfit, nil if the zone was removed or read again.
 func (p *Proof) Run(ctx context.Context) error {
 	select {
 	case p.feed.slots <- struct{}{}:
@@ -86,7 +86,7 @@ func (p *Proof) Run(ctx context.Context) error {
 	return p.finishProof(ctx, delivered, err)
 }
 
-// isOvertaken reports whether the zone was removed or read again: an old proof must not delay new ones.
+// isOvertaken reports whether the zone was removed or read again: old proofs must not delay new ones.
 func (p *Proof) isOvertaken() bool {
 	p.feed.mutex.Lock()
 	defer p.feed.mutex.Unlock()
