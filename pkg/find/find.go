@@ -24,7 +24,7 @@ type Search struct {
 	API client.KubizoneV1alpha1Interface
 	// Namespace is searched if the user may not list all namespaces.
 	Namespace string
-	// Everywhere is false once listing all namespaces was refused.
+	// Everywhere is false once the server refuses to list all namespaces.
 	Everywhere bool
 }
 
@@ -36,7 +36,7 @@ func (s *Search) Where() string {
 	return fmt.Sprintf("in namespace %s, the only one that was searched", s.Namespace)
 }
 
-// ParsePrefix parses a prefix, or an address as a full-length prefix.
+// ParsePrefix parses a prefix, or an address as a prefix.
 func ParsePrefix(text string) (netip.Prefix, bool) {
 	if prefix, err := netip.ParsePrefix(text); err == nil {
 		return prefix.Masked(), true

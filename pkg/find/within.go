@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// maxZones bounds the zones searched singly; beyond, Records are listed.
+	// Beyond maxZones, Records are listed.
 	maxZones    = 500
 	atOnce      = 8
 	pageEntries = 1000
@@ -52,7 +52,7 @@ func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Re
 			waiting, err := s.listRecords(ctx, selected, has)
 			return append(found, waiting...), err
 		}
-		// A zone may be gone meanwhile.
+		// A zone may be gone.
 		if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !errors.Is(err, errManyZones) {
 			return nil, err
 		}

@@ -72,7 +72,7 @@ func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options
 	return p.Plan, r.Judge(ctx, p.Plan)
 }
 
-// readDeleted returns a deleted zone's steps, newest first: its removal, and deletedWith before.
+// readDeleted returns a deleted zone's steps, newest first, from its removal back to deletedWith before.
 func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	namespace := d.Namespace
 	if d.Object.Name != "" {

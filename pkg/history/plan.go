@@ -169,7 +169,7 @@ func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
 	}
 }
 
-// renews reports whether a field manager is no tool of a person at a terminal.
+// renews reports whether a field manager is no person's tool.
 func renews(manager string) bool {
 	for _, tool := range []string{"kubectl", "kubizone-load", "kubizone-import", "kubizone-apply", "kubizone-verify", FieldManager} {
 		if manager == tool || strings.HasPrefix(manager, tool+"-") {
@@ -367,7 +367,7 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 	p.Changes = append(p.Changes, r)
 }
 
-// applyOver returns the JSON to force-apply want over now, with null for fields absent from want.
+// applyOver returns the JSON to force-apply want over now, with null for absent fields.
 func applyOver(want, now *v1alpha1.Record) []byte {
 	clear := func(want, now map[string]string) map[string]any {
 		out := map[string]any{}

@@ -128,12 +128,12 @@ func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops .
 //
 //   - Run changes keys by commitLocked. Functions of export_test.go rewrite the values under a prefix and create
 //     ordinary work: move them here when needed.
-//   - Run must be idempotent: a server may be killed after any transaction.
+//   - Run must be idempotent, and skip keys in the new form: a server may be killed after any transaction.
 //   - Run never changes a zone's content: only decisions of the law change serials (I3). To have objects decided again,
 //     Run creates outbox items after it has written the zone's keys: a cascade skips members younger than its item.
-//   - OldersMayWrite is true if older programs may use the store during and after Run. Such a migration changes no key
-//     of a zone, as servers cache those keys at the zone's revision (I5). If false, leastReader is raised before Run:
-//     older programs refuse the store, and running servers end within olderEnd.
+//   - OldersMayWrite is true if programs of the previous migration may use the store during and after Run. Such a
+//     migration changes no key of a zone, as servers cache those keys at the zone's revision (I5). If false,
+//     leastReader is raised before Run: older programs refuse the store, and running servers end within olderEnd.
 //   - A new stored field needs a migration with OldersMayWrite false, if only for its number: older programs would drop
 //     the field.
 type migration struct {

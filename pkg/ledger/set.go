@@ -24,8 +24,8 @@ import (
 // Each write of a change set (S10.1) passes through Kubernetes' storage, and waits without a lock for the others. When
 // all have arrived, each is decided on the result of the earlier writes. The end of any write's context ends the set.
 
-// Set is a change set: writes of a zone's Records, committed as a whole or not at all. Its methods, except Require, may
-// be called concurrently.
+// Set is a change set: writes of a zone's Records, committed as a whole or not at all. Methods except Require may be
+// called concurrently.
 type Set struct {
 	l        *Ledger
 	requires []records.Requirement
@@ -111,7 +111,7 @@ func (e *setEndedError) Status() metav1.Status {
 
 var errOthersRefused = errors.New("other items of it were refused")
 
-// Leave ends the request of write i. refused reports whether the write was refused.
+// Leave ends the request of write i, refused or not.
 func (s *Set) Leave(i int, refused bool) {
 	s.mu.Lock()
 	s.items[i].left = true

@@ -72,8 +72,8 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 
 var errLeaseEnded = errors.New("the lease in etcd has ended")
 
-// Members returns about "most" Records of a zone, ordered by owner, and the cursor of the next page, "" at the end.
-// zone is the uid; from is a cursor, "" for the first page.
+// Members returns about "most" Records of a zone by uid, ordered by owner, from a cursor on ("" for the first page),
+// and the next cursor, "" at the end.
 func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
 	next, err = etcd.Scan(ctx, l.mem.Client, l.mem.Layout.Room("members")+zone+"/", from, most, func(kv *mvccpb.KeyValue) error {
 		_, _, namespace, object, err := l.mem.Layout.ParseMember(string(kv.Key))

@@ -30,7 +30,8 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 }
 
 type storeWrite interface {
-	// commitWrite writes key at its expected revision, 0 if absent, or deletes it if put, the store's encoding, is nil.
+	// commitWrite writes put, the store's encoding, at the expected revision of key, 0 if absent, or deletes key if put
+	// is nil.
 	commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
 }
 

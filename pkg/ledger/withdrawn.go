@@ -25,7 +25,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A write or dry run that takes rights away is answered with a Warning: the Records and zones that lose them (S2.16).
+// A write or dry run that takes rights away gets a Warning with the Records and zones that lose them (S2.16).
 
 const (
 	maxTaken      = 5000
@@ -378,7 +378,7 @@ func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, 
 		}})
 }
 
-// warnOfElsewhere warns of each new pattern without effect, as every matching name belongs to a zone below.
+// warnOfElsewhere warns of new patterns whose every match belongs to a zone below.
 func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.Rule, below children) {
 	isZone := func(n name.Name) bool { return below[law.HoldingKey(zone.View, n)] != nil }
 	had := rules.FindElsewhere(before, zone.FQDN(), zone.Namespace, isZone)

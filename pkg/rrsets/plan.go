@@ -19,7 +19,7 @@ import (
 type Desired struct {
 	Manager string
 	Records []*v1alpha1.Record
-	// Complete reports whether Records has everything wanted at a Record's name. If nil, nothing is deleted.
+	// Complete reports whether Records is complete at a Record's name. If nil, nothing is deleted.
 	Complete func(r *v1alpha1.Record) bool
 }
 

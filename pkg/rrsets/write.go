@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// MaxSets is how many change sets of a namespace the server serves at once.
+// MaxSets is how many of a namespace's change sets the server serves at once.
 const MaxSets = 4
 
 // Pages divides writes of a namespace and zone into change sets, in order. A name's writes share a page if they fit. A
@@ -82,20 +82,19 @@ type Writer struct {
 	// Context returns the context of a request for the changes at indices. Optional.
 	Context func(ctx context.Context, indices []int) context.Context
 	// Replan returns a new change for a Record that differs from Before (now, nil if gone), or nil if nothing is left
-	// to do. Without Replan such a change is refused.
+	// to do. Without Replan the change is refused.
 	Replan func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
 }
 
 // Outcome is the outcome of a change.
 type Outcome struct {
 	Change Change
-	// Operation as in v1alpha1.ChangeSetItemStatus, empty if refused or nothing was left to do.
+	// Operation as in v1alpha1.ChangeSetItemStatus, "" if refused or nothing was to do.
 	Operation string
 	Refused   []refusal.Refusal
 }
 
-// Write writes each change of a page independently. The error means that the server does not answer, or that the caller
-// may not create change sets.
+// Write writes each change of a page independently. The error means no answer, or no right to create change sets.
 func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	outcomes, indices := make([]Outcome, len(page)), make([]int, len(page))
 	for i := range page {
@@ -104,8 +103,8 @@ func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	return outcomes, w.writeItems(ctx, outcomes, indices)
 }
 
-// WriteAll writes all changes or none in a single request, without retry. made is the Record of a change with Alone,
-// except a deletion.
+// WriteAll writes all changes or none in a single request. made is the Record of a change with Alone, except a
+// deletion.
 func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha1.Record, err error) {
 	if len(changes) == 1 && changes[0].isAlone() {
 		return w.sendAlone(ctx, &changes[0])
@@ -139,7 +138,7 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 		}
 		// If all refused items wait, Retry has already repeated the request.
 		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(of []refusal.Refusal) bool { return !waits(of) })
-		// The server writes these Records' statuses singly, so all are read again after a pause.
+		// The server writes these statuses singly: read all again after a pause.
 		stale := attempt > 1 && slices.ContainsFunc(slices.Collect(maps.Values(refused)), isStale)
 		if stale && attempt < maxAttempts {
 			select {
@@ -287,7 +286,6 @@ func isRefusal(err error) bool {
 	return status.Code/100 == 4
 }
 
-// waits reports whether the server accepts the change later (429).
 func waits(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		return one.Reason == metav1.CauseType(metav1.StatusReasonTooManyRequests) || one.Reason == v1alpha1.CauseWritesTooFast

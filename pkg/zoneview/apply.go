@@ -50,7 +50,7 @@ func (s *Snapshot) applyContent(step content.Step) (*Snapshot, error) {
 	return next, nil
 }
 
-// Undo returns the definition before step, the last of s, which may not be the zone's first.
+// Undo returns the definition before step, the last of s. step must not be the zone's first.
 func (s *Snapshot) Undo(step content.Step) (*Snapshot, error) {
 	switch {
 	case step.N != s.n:

@@ -37,8 +37,7 @@ type Config struct {
 	Age int64
 }
 
-// Within returns a Config for steps of up to an eighth of the process's memory (octets; 0 if unknown), from 64 MiB to 1
-// GiB.
+// Within returns a Config for steps of an eighth of the process's memory (octets; 0 if unknown), from 64 MiB to 1 GiB.
 func Within(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -58,7 +57,7 @@ type Set struct {
 	sum   int
 	swept int64
 	names map[inView]string // UIDs by settled name
-	// hidden has the UIDs of further zones settled under a name, the heir last.
+	// hidden has the UIDs of further zones settled under a name. The last gets the name when its zone leaves.
 	hidden  map[inView][]string
 	waiting map[string]*waiters
 	subs    map[*subscriber]struct{}
@@ -119,8 +118,8 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply applies a transaction of the journal, without known steps. first identifies a zone that the first step creates.
-// After an error, ErrMisfit or ErrUnknown, read the whole zone again (Put).
+// Apply applies a transaction of the journal, without known steps. first identifies a created zone. After an error,
+// ErrMisfit or ErrUnknown, read the whole zone again (Put).
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -471,8 +470,7 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []con
 		return nil, nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
 	until = cmp.Or(until, h.newest.serial)
-	// position returns the number of steps that lead to a serial, or -1. Serials of kept steps do not repeat (S6.8),
-	// but wrap.
+	// position returns the number of steps that lead to a serial, or -1. Serials do not repeat (S6.8), but wrap.
 	position := func(sn serial.Serial) int {
 		if sn == h.newest.serial {
 			return len(h.steps)

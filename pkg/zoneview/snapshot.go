@@ -40,8 +40,7 @@ type Snapshot struct {
 	made []content.RRset
 	rows int
 
-	// cloning guards sets.Clone against another Clone. Readers need no lock: Clone writes nothing that they read, and a
-	// finished tree is never written.
+	// cloning guards sets.Clone against another Clone. Readers need no lock: Clone writes nothing that they read.
 	cloning sync.Mutex
 	sets    *btree.BTreeG[*content.RRset]
 }
@@ -250,7 +249,7 @@ func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bo
 	return packed, err == nil && len(packed.Rdata) > 0, err
 }
 
-// Exists reports whether an RRset is at or below owner: an empty non-terminal exists (RFC 8499).
+// Exists reports whether an RRset is at or below owner (RFC 8499, empty non-terminals).
 func (s *Snapshot) Exists(owner name.Rel) bool {
 	if owner.IsApex() {
 		return true

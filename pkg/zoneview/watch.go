@@ -65,8 +65,8 @@ type Event struct {
 	Last *Snapshot
 }
 
-// Subscribe returns a channel of events from now on, and a function that closes it. Unreceived events of a zone are
-// merged: a slow receiver misses no state and delays no other. Subscribe before iterating over All.
+// Subscribe returns a channel of events, and a function that closes it. Unreceived events of a zone are merged: a slow
+// receiver misses no state and delays no other. Subscribe before iterating over All.
 func (v *Set) Subscribe() (<-chan Event, func()) {
 	sub := &subscriber{pending: map[string]Event{}, more: make(chan struct{}, 1), end: make(chan struct{})}
 	events := make(chan Event)

@@ -173,8 +173,8 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	}
 }
 
-// resolveConflicts returns the groups to decide again after a failed compare. It answers groups whose object has
-// changed, or that must first lock a changed zone.
+// resolveConflicts returns the groups to decide again. It answers those whose object has changed, or that must first
+// lock a changed zone.
 func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*group) {
 	com := b.com
 	if len(r.Responses) == 0 {

@@ -170,8 +170,7 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 // errBoundary means that the write must begin a batch: it depends on this batch's puts, or the batch has read enough.
 var errBoundary = errors.New("the write begins a batch")
 
-// decideMembers decides refused writes again in rounds, as other writes of the group may make room, until a round
-// admits none.
+// decideMembers decides refused writes again, as others of the group may make room, until a round admits none.
 func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
 	pending := g.members
 	if t := g.set; t != nil {
@@ -310,8 +309,7 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 	return s, out, nil, err
 }
 
-// askMemory decides on memory and the draft. cold are missing facts that memory can keep; known is false if others are
-// needed.
+// askMemory decides on memory and the draft. cold are missing facts that memory can keep; known is false for others.
 func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (out law.Outcome, cold []law.Key, known bool) {
 	for out = ask(s.Seen); len(out.Need) > 0; out = ask(s.Seen) {
 		if cold, known = s.LookUpAll(facts.Dedupe(out.Need)); !known {

@@ -132,8 +132,7 @@ func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*g
 	}
 }
 
-// commitGroups commits the groups that fit into a transaction, and answers them. again are to be decided again; rest do
-// not fit.
+// commitGroups commits the groups that fit into a transaction. again are to be decided again; rest do not fit.
 func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest []*group) {
 
 	var fault error

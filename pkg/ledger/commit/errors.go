@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Late returns the API error of an unsent write if err is a timeout of the request or etcd; otherwise err.
+// Late returns the API error of an unsent write for a timeout of the request or etcd; otherwise err.
 func (com *Committer) Late(w *Write, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -201,8 +201,7 @@ func Warn(ctx context.Context, warnings ...law.Warning) {
 	}
 }
 
-// WarnOfDeletions warns the client of ctx if a deletion stops delivery of the zone (S7.5), or would if the RRsets were
-// older (S7.6).
+// WarnOfDeletions warns the client if a deletion stops delivery of the zone (S7.5), or would for older RRsets (S7.6).
 func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	switch {
 	case c == nil:

@@ -61,7 +61,7 @@ func CauseOf(item *Item) content.Origin {
 	return content.Origin{Cause: item.Work.Reason, CausedBy: item.Work.By}
 }
 
-// keepsStates reports whether Records before a zone's steps are kept or sent. nil is unknown: true.
+// keepsStates reports whether Records before a zone's steps are kept or sent. It returns true if z is nil, unknown.
 func (com *Committer) keepsStates(z *v1alpha1.Zone) bool {
 	return z == nil || com.Committed != nil || history.RetentionOf(z, com.Retention) > 0
 }
@@ -96,7 +96,7 @@ func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 			!m.plan.Zone.Step.Record.Was {
 			continue
 		}
-		// The first write of a batch without a zone has another Base, or none.
+		// Without a zone, the batch's first write has another Base, or none.
 		if z := b.Base; z != nil && string(z.UID) == m.plan.Zone.Zone.UID && !b.com.keepsStates(z) {
 			return
 		}

@@ -56,7 +56,7 @@ var (
 	ErrElsewhere = errors.New("another server carries the cascade out")
 )
 
-// Refresh reads the outbox item after a lost race. ErrThrough or ErrElsewhere mean that this server must not continue.
+// Refresh reads the outbox item after a lost race. On ErrThrough or ErrElsewhere this server must stop.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
 	if err != nil {

@@ -115,8 +115,8 @@ func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []st
 	return missing
 }
 
-// askFor asks other servers, after two lost races, to leave a zone's next commit to this server: a server that always
-// wins does not notice others.
+// askFor asks other servers, after two lost races, for the next commit at a zone: a server that always wins does not
+// notice others.
 func (com *Committer) askFor(zone string) {
 	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
 	defer cancel()

@@ -63,8 +63,8 @@ func (w *SetWrite) isDecided() bool {
 	return !w.Same && w.Put == nil && !lawform.SameContent(w.Before, w.After)
 }
 
-// beginDecision returns the writes to decide: deletions first, as they free names, then addresses, NS, and the rest, so
-// that no warning calls a Record of the set missing.
+// beginDecision returns the writes in order: deletions, as they free names, then addresses, NS, and the rest, so that
+// no warning calls a Record of the set missing.
 func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	t.opening, t.change, t.required, t.Unmet = nil, nil, nil, nil
 	if b.head != nil && b.Zone != nil && !b.Zone.Pending {
@@ -130,8 +130,8 @@ func (t *Set) thatIs() string {
 
 const noZone = "no zone adopts it, and a change set has Records of one zone: write it by itself, or create the zone first"
 
-// refuseOtherZone refuses a write outside the set's zone. lock is the zone to lock first, if the anchor write's zone is
-// not the hint.
+// refuseOtherZone refuses a write outside the set's zone. lock is the anchor write's zone, if not the hint: lock it
+// first.
 func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refusal error) {
 	at, p := field.NewPath("spec", "domainName"), m.plan
 	switch {

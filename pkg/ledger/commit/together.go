@@ -25,7 +25,7 @@ const (
 	// places bounds the shared transactions in flight. Each placeEach of commit latency adds a place.
 	places    = 2
 	placeEach = time.Millisecond
-	// apartFor is how long a zone commits alone after a batch sent alone has a conflict.
+	// After a conflict of a batch sent alone, its zone commits alone for apartFor.
 	apartFor = time.Second
 )
 

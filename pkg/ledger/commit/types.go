@@ -32,9 +32,8 @@ type Committer struct {
 	notify     func(*v1alpha1.Zone, []law.Notice) // Config.Notify
 	slowCommit time.Duration
 	latency    latencies
-	// Committed is Config.Committed.
+	// Committed and Removed are those of ledger.Config.
 	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	// Removed is Config.Removed.
 	Removed   func(uid string, last uint64, x *content.Removal)
 	Retention time.Duration
 	Clients   atomic.Int64 // time of the last client write of content, in Unix nanoseconds
@@ -202,7 +201,7 @@ type parked struct {
 	b     *batch
 	payer string
 	// turn is closed when the batch gets a place, or after the transaction that took it along: then went is true, and
-	// outcome is the result, nil if the sender panicked.
+	// outcome its result, nil after a panic.
 	turn    chan struct{}
 	went    bool
 	outcome *outcome
@@ -217,7 +216,7 @@ type latencies struct {
 	n    int
 }
 
-// manyLatencies covers a second or two of a busy zone. Fewer may all have waited for a CPU.
+// manyLatencies are a second or two of a busy zone. Fewer may all have waited for a CPU.
 const manyLatencies = 256
 
 func (t *latencies) note(trip time.Duration) {

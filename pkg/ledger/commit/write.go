@@ -72,8 +72,8 @@ type Outcome struct {
 	KV  *mvccpb.KeyValue
 }
 
-// Set is a change set, with a single step and serial. If a write is refused, or Commits is false, nothing is put and
-// the refusals are proved (I5).
+// Set is a change set, with a single step and serial. After a refusal, or if Commits is false, nothing is put and
+// refusals are proved (I5).
 type Set struct {
 	Committer *Committer
 	Writes    []*SetWrite
@@ -143,7 +143,7 @@ type group struct {
 	strange int
 	// After a panic in its batch the group is decided alone. Only the committing goroutine accesses answered and alone.
 	answered, alone bool
-	// deciding is held while the decision reads the caller's objects. A gone caller may change them, so the group is
+	// deciding is held while the decision reads the caller's objects. A gone caller may change them: the group is
 	// skipped.
 	deciding sync.Mutex
 	gone     bool

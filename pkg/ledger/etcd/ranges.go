@@ -24,8 +24,8 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Watch calls take with the changes under prefix after rev, each once and in order, and resumes after the last complete
-// revision if etcd cancels. It returns when ctx ends, take returns an error, or etcd has compacted the next revision.
+// Watch calls take with the changes under prefix after rev, each once and in order, also after etcd cancels. It returns
+// when ctx ends, take returns an error, or etcd has compacted the next revision.
 func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) error {
 	for {
@@ -157,8 +157,8 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 	}
 }
 
-// PurgePage bounds a transaction's deletions. etcd executes transactions serially: deleting a large zone at once would
-// stop every tenant's writes for seconds.
+// PurgePage bounds a transaction's deletions: etcd executes transactions serially, and a large zone would stop every
+// tenant's writes for seconds.
 const PurgePage = 500
 
 // DeletePage deletes the first PurgePage keys from "from" to end. It returns the next page's start, so that etcd need

@@ -155,7 +155,8 @@ type Head struct {
 	gone int64
 }
 
-// maxFacts bounds a zone's cached facts, MaxHeads the cached zones. Facts are dropped if none was added for Remembers.
+// maxFacts bounds a zone's cached facts, MaxHeads the cached zones. Remembers is the life of facts after the last
+// addition.
 const (
 	Remembers = time.Minute
 	maxFacts  = 1 << 17

@@ -34,7 +34,7 @@ func (mem *Memory) MaxCompares() int {
 	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
 }
 
-// Session collects the facts of a decision with the revisions that prove them.
+// Session collects a decision's facts with the revisions that prove them.
 type Session struct {
 	mem  *Memory
 	Seen *law.Seen
@@ -53,11 +53,11 @@ type Session struct {
 	Depth int
 	// Over has the changes of earlier decisions in the transaction. It may be nil.
 	Over *Overlay
-	// If Empty is not nil, Read puts the emptiness of ranges there instead of their facts.
+	// Empty, unless nil, gets the emptiness of ranges from Read, instead of their facts.
 	Empty map[law.Key]Emptiness
 }
 
-// Emptiness has the revision of the zone that proves it as mod, or 0.
+// Emptiness reports whether a range is empty. mod is the revision of the zone that proves this, or 0.
 type Emptiness struct {
 	empty bool
 	mod   int64
@@ -171,8 +171,7 @@ var ErrMoved = errors.New("the object has changed since it was read")
 // ErrOverlayMoved means that the batch's zone has changed: the batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide calls ask, a decision of the law, and reads its Need until no fact is missing. It returns ErrMoved if facts of
-// one revision contradict the object.
+// Decide calls ask, a decision of the law, and reads the facts in Need until none is missing, or ErrMoved.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {

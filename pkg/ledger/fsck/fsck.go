@@ -40,7 +40,7 @@ type Config struct {
 	Revision int64
 }
 
-// Rule is the broken invariant (I1 to I5 of package ledger) or rule of docs/semantics.md, such as S6.7.
+// Rule is a broken invariant (I1 to I5 of package ledger) or rule of docs/semantics.md, such as S6.7.
 type Rule string
 
 // Finding is a difference between the store and its recomputation.
@@ -184,8 +184,8 @@ func (f *Findings) add(x Finding) {
 
 const page = 1000
 
-// An undecodable object, or an object under another's key, breaks the rule. damaged is called for an undecodable
-// object; it may be nil.
+// An undecodable object, or an object under another's key, breaks the rule. damaged, unless nil, is called for an
+// undecodable object.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
 	prefix := c.layout.Objects(resource)
@@ -225,7 +225,7 @@ func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string,
 	})
 }
 
-// checkRoom compares a room's keys with the wanted values. same returns the rule that a difference breaks.
+// checkRoom compares a room's keys with the wanted values. same returns the broken rule.
 func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, want func(key string, value *T)),
 	same func(have, want *T) (Rule, bool)) error {
 	want := map[string]*T{}

@@ -55,8 +55,7 @@ type unread struct {
 	behind map[string]int     // number of keys and records, by zone key
 }
 
-// countUnread counts a key of an unreadable zone, and returns false for another zone. at has the uid, and maybe the
-// name.
+// countUnread counts a key of an unreadable zone, or returns false. at has the uid, and maybe the name.
 func (u *unread) countUnread(at law.Ref) bool {
 	key, ok := u.uids[at.UID]
 	if !ok && at.Name != "" {

@@ -23,14 +23,14 @@ import (
 )
 
 // Archive moves steps from the journal into segments. Each transaction compares the zone's Archived and the namespaces'
-// shares: of two servers the second fails, and reads again.
+// shares: the second of two servers fails, and reads again.
 type Archive struct {
 	Client *clientv3.Client
 	Layout layout.Keys
 	Read   func(key string, value []byte) (*content.Transaction, error)
 	// Retention is the default historyRetention.
 	Retention time.Duration
-	// Quota returns etcd's size limit, 0 if unknown. It may be nil.
+	// Quota returns etcd's size limit, 0 if unknown; nil means 0.
 	Quota func() int64
 	Now   func() time.Time
 	Fault func(point string)
@@ -125,7 +125,7 @@ func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clie
 // maxLost races end Keep and KeepGone.
 const maxLost = 4
 
-// KeepGone archives all steps of a zone without a name, and its removal, like Keep.
+// KeepGone is Keep for all steps of a zone without a name, and the removal.
 func (a *Archive) KeepGone(ctx context.Context, zone string, cmps ...clientv3.Cmp) (kept bool, err error) {
 	journal := a.Layout.Journal(zone)
 	end := clientv3.GetPrefixRangeEnd(journal)
@@ -193,7 +193,7 @@ func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x A
 	return x, r.Kvs[0].ModRevision, nil
 }
 
-// readPage reads the next steps of the journal before the key end. After an unreadable value it raises Whole.
+// readPage reads the next steps of the journal before the key end, and raises Whole for an unreadable value.
 func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, error) {
 	p := &page{of: of, steps: map[string][]line{}, states: map[string]bool{}}
 	var err error
@@ -402,8 +402,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 	return true, nil
 }
 
-// FindRemoved returns the header of the last removed zone of an object's name, or nil, and the Unix time of the
-// removal.
+// FindRemoved returns the header of an object name's last removed zone, or nil, and the Unix time of the removal.
 func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (of *Header, gone int64, err error) {
 	r, err := a.Client.Get(ctx, a.Layout.ArchivedName(namespace, object))
 	if err != nil || len(r.Kvs) == 0 {

@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// line is an Entry between journal and segment. The text of the only step of a value, the usual case, is cut out
-// without decoding: quotes in JSON strings are escaped, so no string looks like a key.
+// line is an Entry between journal and segment. A value's only step, the usual case, is cut out without decoding:
+// quotes in JSON strings are escaped, so no string looks like a key.
 type line struct {
 	n         uint64
 	at        int64

@@ -127,7 +127,7 @@ func (a *Archive) readOlder(ctx context.Context, out *ownAnswer, before layout.S
 	}
 }
 
-// accountsOf returns the accounts with a namespace's steps. Beyond maxAccounts it raises Whole.
+// accountsOf returns the accounts with a namespace's steps, and raises Whole if there are more than maxAccounts.
 func (a *Archive) accountsOf(ctx context.Context, out *ownAnswer) ([]string, error) {
 	shares := a.Layout.Share("")
 	r, err := a.Client.Get(ctx, a.Layout.Share(out.of.Namespace+"@"), clientv3.WithPrefix(), clientv3.WithLimit(maxAccounts),

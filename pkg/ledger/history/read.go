@@ -24,7 +24,7 @@ import (
 type Item struct {
 	Header
 	Entry
-	// Number is the step's number in its zone's archive.
+	// Number is the step's number in the zone's archive.
 	Number uint64
 }
 
@@ -45,7 +45,7 @@ type Ask struct {
 	Limit int
 	// Since returns false for an item that is too old, and ends the answer.
 	Since func(*Item) bool
-	// NotBefore is the least Unix time of an item. Whole is not before it.
+	// NotBefore is the least Unix time of an item, and of Whole.
 	NotBefore int64
 }
 
@@ -132,8 +132,8 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string,
 	return nil
 }
 
-// readRecent returns the selected steps that are only in the journal, oldest first: with namespace not "", that
-// namespace's alone, and its states. Steps beyond room are condensed, oldest first. Damage raises out.Whole.
+// readRecent returns the selected steps that are only in the journal, oldest first; if namespace is not "", only steps
+// and states of that namespace. Steps beyond room are condensed, oldest first. Damage raises out.Whole.
 func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
 	out *Answer, rev int64) ([]Item, error) {
 	offset := archived.Offset

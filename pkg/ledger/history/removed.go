@@ -20,10 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A Delegation that leaves its zone, by its own or the zone's deletion, is put beside the archive. The zone's removal
-// moves it into a segment; without a removal it stays for leftFor.
+// A Delegation that leaves a zone is put beside the archive. The zone's removal moves such Delegations into a segment;
+// without a removal they stay for leftFor.
 
-// A Delegation deleted within leftFor before its zone counts as deleted with the zone.
+// A Delegation deleted within leftFor before the zone counts as deleted with the zone.
 const leftFor = 10 * time.Minute
 
 const (
@@ -41,7 +41,7 @@ type Left struct {
 }
 
 // LeftOp puts a Delegation that leaves a zone. at is the zone's number of Delegations then, -1 for a removed zone: a
-// zone keeps no more than it had at once.
+// zone keeps no more than were there at once.
 func (a *Archive) LeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
 	packed, err := Pack(o, spec, maxZoneState)
 	if err != nil {
@@ -69,7 +69,7 @@ const maxZoneState = 64 << 10
 // PackZone returns a Zone's state.
 func PackZone(o metav1.Object, spec any) (Packed, error) { return Pack(o, spec, maxZoneState) }
 
-// readLeft returns the Delegations that left a zone since leftFor before its removal. whole is false if they exceed
+// readLeft returns the Delegations that left a zone since leftFor before the removal. whole is false if they exceed
 // maxLeft.
 func (a *Archive) readLeft(ctx context.Context, zone string, removed int64) (out []Was, whole bool, err error) {
 	octets, seen := 0, map[string]int64{}

@@ -69,8 +69,8 @@ type Segment struct {
 	Entries []Entry
 }
 
-// encodeSegment returns a segment without states, or rows too, if it would exceed maxSegment, and nil if the steps
-// alone do. whole is true for a segment with all.
+// encodeSegment returns a segment without states, or rows too, to stay within maxSegment, and nil if the steps alone
+// exceed maxSegment. whole is true for a segment with all.
 func encodeSegment(of *Header, lines []line) (value []byte, whole bool, err error) {
 	text, err := textOf(of, lines)
 	if whole = len(text) <= maxSegment; !whole && err == nil {

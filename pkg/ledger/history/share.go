@@ -21,8 +21,8 @@ import (
 
 const (
 	// The history has a tenth of etcd's quota, and a namespace a quarter of that. If all together exceed the tenth, the
-	// largest give way, down to an equal level: a namespace below loses nothing. Steps of others caused by a namespace
-	// have up to half of its share, in equal parts.
+	// largest give way, down to an equal level. Steps of others caused by a namespace have up to half of its share, in
+	// equal parts.
 	ofQuota   = 10
 	ofHistory = 4
 	ofCaused  = 2
@@ -74,10 +74,10 @@ func (a *Archive) shareOf(account string) int64 {
 	return each - min(each/ofCaused, of.octets)
 }
 
-// StatesRoom is the size of before/ beyond which each write with a state has its zone archived.
+// StatesRoom is the size of before/ beyond which each write with a state has the zone archived.
 func (a *Archive) StatesRoom() int64 { return a.all() / ofStates }
 
-// StatesRoomOf is a namespace's size in before/ beyond which a sweep archives its zones.
+// StatesRoomOf is a namespace's size in before/ beyond which a sweep archives the namespace's zones.
 func (a *Archive) StatesRoomOf(namespace string) int64 { return a.shareOf(namespace) / ofStates }
 
 // levelOf returns the level at which shares sum to most, 0 if they are less.
@@ -277,7 +277,7 @@ func isBare(value []byte) bool {
 	return err == nil && s.Header.Bare
 }
 
-// stripSegment returns a segment without rows and states, nil if it cannot be encoded.
+// stripSegment returns a segment without rows and states, nil after a failure.
 func stripSegment(s *Segment) []byte {
 	lines := make([]line, 0, len(s.Entries))
 	for i := range s.Entries {

@@ -37,7 +37,7 @@ type State struct {
 	LeftOut []string `json:"leftOut,omitempty"`
 }
 
-// Parts of a State, first to be left out first.
+// Parts of a State, in the order of omission.
 const (
 	PartAnnotations = "annotations"
 	PartLabels      = "labels"
@@ -53,7 +53,7 @@ const (
 // Packed is the stored form of a State.
 type Packed struct {
 	Text []byte
-	// Counts are octets of MaxStepStates.
+	// Counts is the state's part of MaxStepStates, in octets.
 	Counts int
 }
 

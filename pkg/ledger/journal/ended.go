@@ -19,9 +19,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// While an ended zone, without a name, has the finalizer of Delivery, its keys of owners/ and journal/ stay, and the
-// purge's outbox item has the header. Together they list every RRset that a provider may have. No tenant writes these
-// keys, and the zone is not created again before the purge.
+// While an ended zone, without a name, has the finalizer of Delivery, its keys of owners/ and journal/ and the header
+// in the purge's outbox item list every RRset that a provider may have. No tenant writes these keys, and the zone is
+// not created again before the purge.
 
 // ErrDelivered means that a purge waits for Delivery to withdraw the zone.
 var ErrDelivered = errors.New("the zone is not withdrawn yet")
@@ -30,7 +30,7 @@ var ErrDelivered = errors.New("the zone is not withdrawn yet")
 type Left struct {
 	Header content.Header
 	Serial serial.Serial
-	// Rows has owners and types of the zone's last RRsets and of those changed by steps, without those made by the
+	// Rows has owners and types of the zone's last RRsets and of RRsets changed by steps, without those made by the
 	// header.
 	Rows []content.Row
 }

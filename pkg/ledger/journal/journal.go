@@ -78,7 +78,7 @@ type Journal struct {
 	States atomic.Int64
 }
 
-// Trimming is a zone's state in this process.
+// Trimming is the state of a zone's trims in this process.
 type Trimming struct {
 	mu sync.Mutex
 	// zone is the last write's, at revision rev, while a trim runs; else nil.

@@ -80,8 +80,8 @@ func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]by
 	return data, err
 }
 
-// DescribeHold returns the message of a held zone's condition Settled: the cause, and the ways to end the hold, the
-// restore first (S7.9).
+// DescribeHold returns the message of a held zone's condition Settled: the cause, and how to end the hold, the restore
+// first (S7.9).
 func DescribeHold(z *law.Zone, h *law.Held) string {
 	e, back := z.ExcessOf(h), []string(nil)
 	if e.NameServers {

@@ -106,8 +106,8 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 	return nil
 }
 
-// finishWork removes ended withdrawals, then the work's marks at zones, then a purged zone's keys. The last transaction
-// deletes the item (I4). It returns false if the item was extended.
+// finishWork removes ended withdrawals, the work's marks at zones, and a purged zone's keys. The last transaction
+// deletes the item (I4). through is false if the item was extended.
 func (ob *Outbox) finishWork(ctx context.Context, s *workState) (through bool, err error) {
 	for s.Work.Times == s.cursor.Times {
 		purges := s.Work.Purge != ""

@@ -28,7 +28,7 @@ import (
 )
 
 // CountCuts counts a write's pending cuts in the parent before the answer, so that the client sees new name servers
-// there. After an error sweepCuts counts them (I4).
+// there. After an error sweepCuts counts later (I4).
 func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := ob.countCut(ctx, d); err != nil {

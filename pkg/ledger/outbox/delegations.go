@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// DelegationTx returns a Delegation's write. Its commit sets *placed to the stored object, nil if deleted.
+// DelegationTx returns a Delegation's write. The commit sets *placed to the stored object, nil if deleted.
 func (ob *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
 	placed **v1alpha1.Delegation) {
 	spec, of := ask.After, after
@@ -79,7 +79,7 @@ func (ob *Outbox) leftOps(ask *zones.DelegationAsk, before *v1alpha1.Delegation,
 
 const takenAtOnce = 8
 
-// decideDelegations decides Delegations in a removed zone, and those that wait for a zone or its room. Other objects
+// decideDelegations decides Delegations in a removed zone, and those that wait for a zone or for room. Other objects
 // are collected afterwards, as the new rules decide them.
 func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
@@ -100,7 +100,7 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 			return err
 		}
 		slices.Sort(names)
-		// A new zone's work later decides all objects waiting for it, a Delegation's all of its namespaces.
+		// A new zone's work later decides all objects waiting for the zone, a Delegation's all of the namespaces.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
 		for some := range slices.Chunk(slices.Compact(names), takenAtOnce) {
 			group, within := errgroup.WithContext(ctx)

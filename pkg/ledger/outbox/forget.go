@@ -21,7 +21,7 @@ import (
 
 const (
 	SerialsEvery = time.Hour
-	// KeepsFor is the time after which a server records how long it kept a last serial: 240 writes in sixty days.
+	// KeepsFor is the time after which a server records how long a last serial was kept: 240 writes in sixty days.
 	KeepsFor = 6 * time.Hour
 	// MaxLeftBy bounds the last serials of a namespace's zones, to 3 MiB. Those with the least time left go first.
 	MaxLeftBy   = 10000
@@ -72,8 +72,7 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	return seen
 }
 
-// Keep subtracts d from a last serial's time left, and returns nil if it may go. due reports whether to write the
-// result.
+// Keep subtracts d from a last serial's time left, and returns nil at the end. due reports whether to write the result.
 func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
 	passed := int64(d.Seconds())
 	if passed >= last.Left {

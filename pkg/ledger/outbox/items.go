@@ -81,7 +81,7 @@ func (ob *Outbox) beginItems(ctx context.Context) int64 {
 	}
 }
 
-// The item's writer may have waked the outbox too early, so this server's items wake it again.
+// An item's writer may wake the outbox too early, so this server's items wake the outbox again.
 func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, ob.mem.Client, ob.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {

@@ -162,7 +162,7 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 		var err error
 		for _, mark := range h.Works {
 			failed := ob.decideZone(ctx, nil, h.Ref, func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
-				// A later work with this ID, if it marks the zone meanwhile, fails this write.
+				// If a later work with this ID marks the zone meanwhile, this write fails.
 				r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(mark.ID), clientv3.WithKeysOnly())
 				if err != nil || len(r.Kvs) > 0 {
 					return nil, err
@@ -184,8 +184,8 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 }
 
 const (
-	// A work's pause doubles with each failure, up to maxBackoff, or longestWait if it waits for Delivery or another
-	// cascade (law.Later).
+	// A work's pause doubles with each failure, up to maxBackoff, or longestWait for Delivery or another cascade
+	// (law.Later).
 	initialBackoff = time.Second
 	maxBackoff     = 5 * time.Minute
 	longestWait    = 10 * time.Second

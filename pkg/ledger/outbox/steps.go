@@ -174,7 +174,8 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 	return leaves, nil
 }
 
-// reconsiderRecord decides a Record alone: unless leaving, until another zone has adopted it.
+// reconsiderRecord decides a Record alone. Unless leaving is true, a Record that leaves is decided until another zone
+// has adopted it.
 func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidate, leaving bool) (leaves bool, err error) {
 	for {
 		steps, err := ob.readSteps(ctx, s, []candidate{c})
@@ -253,7 +254,7 @@ func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) (
 	return steps, nil
 }
 
-// readStep returns nil if the Record is gone, facts.ErrDamaged if it cannot be read.
+// readStep returns nil for an absent Record, facts.ErrDamaged for an unreadable one.
 func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *mvccpb.KeyValue) (*step, error) {
 	if kv == nil {
 		return nil, nil

@@ -57,7 +57,7 @@ func (s *workState) beginWork() {
 
 func (s *workState) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cursor.Times} }
 
-// rewriteItem replaces the item, or reads it again if another server has changed it.
+// rewriteItem replaces the item, or reads another server's.
 func (s *workState) rewriteItem(ctx context.Context, ob *Outbox, next law.Work) error {
 	key := ob.mem.Layout.Outbox(s.Work.ID)
 	r, err := ob.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
@@ -77,7 +77,7 @@ const (
 	beatEvery    = time.Second
 )
 
-// If two servers begin a work, the first to renew its lease continues. A lost lease costs only time, as each step is
+// If two servers begin a work, the first to renew its lease continues. A lost lease costs only time: each step is
 // compared.
 func (s *workState) renewLease(ctx context.Context, ob *Outbox) error {
 	if time.Since(s.beaten) < beatEvery {
@@ -128,8 +128,8 @@ func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time
 // A cascade notes a damaged record in the item, and ends as if it had been decided. The item stays until a server can
 // read the record, or finds it gone. A trial drops the item, as the next round tries again.
 
-// Beyond MaxDamaged records in an item, the store is damaged or the encryption configuration wrong: the cascade waits
-// for a repair.
+// MaxDamaged bounds the damaged records of an item. Beyond, the store is damaged or the encryption configuration wrong:
+// the cascade waits for a repair.
 const MaxDamaged = 100
 
 func (s *workState) leaveOut(ctx context.Context, record law.Ref, cause error) error {

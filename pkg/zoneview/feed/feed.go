@@ -100,8 +100,8 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.checkSync()
 }
 
-// Apply applies a transaction of the journal, or keeps it until the zone's proof ends. first identifies a zone that the
-// transaction creates. Frozen zones are skipped. After an error the zone is frozen, or must be read again.
+// Apply applies a transaction of the journal, or keeps it until the zone's proof ends. first identifies a created zone.
+// Frozen zones are skipped. After an error the zone is frozen, or must be read again.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -279,7 +279,7 @@ func (f *Feed) Check() error {
 	return nil
 }
 
-// Wait returns nil when the feed is in sync, the source's error after maxFailures, or the cause of ctx.
+// Wait returns nil when the feed is in sync, the source's error after maxFailures, or ctx's cause.
 func (f *Feed) Wait(ctx context.Context) error {
 	for {
 		f.mutex.Lock()
