@@ -19,7 +19,7 @@ import (
 
 const (
 	lockSeconds = 10
-	// olderEnd is the time that older servers, which watch the key config, have to end before a migration.
+	// In olderEnd older servers, which watch the key config, end before a migration.
 	olderEnd = 5 * time.Second
 )
 

@@ -38,8 +38,7 @@ const (
 // RunElected calls run once this server is elected, and returns when run does. If the leader's lease in etcd ends,
 // run's context ends and RunElected returns an error; two servers may execute run for a moment.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
-	// After ctx ends, revoke the lease, so that another server is elected at once. Without an answer within
-	// resignTimeout, the lease expires.
+	// Revoke the lease after ctx ends, so that another server is elected at once, unless resignTimeout passes.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(resignTimeout, end) })()

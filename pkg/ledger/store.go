@@ -61,9 +61,9 @@ func newStore(client *clientv3.Client, prefix string, transformer value.Transfor
 		migrations: known}
 }
 
-// openStore returns a client like ReadStore's, and writes the format of an empty store. If the transformer of Records
-// encrypts, new internal values are encrypted too. The store's key is encrypted again by the transformer's first
-// provider, so that an old provider can be removed.
+// openStore returns a client like ReadStore's, and writes the format of an empty store. New internal values are
+// encrypted if the transformer of Records encrypts. The store's key is encrypted again if the transformer's first
+// provider did not, so that old providers can be removed.
 func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	for {
 		opened, done, err := s.tryOpen(ctx)

@@ -24,11 +24,11 @@ type object[T any] interface {
 
 type objectStorage[T any, P object[T]] struct {
 	storage.Interface
-	// newStoreWrite returns the storeWrite around an objectWrite, set by the storage's methods.
 	newStoreWrite func(*objectWrite[T, P]) storeWrite
 }
 
-// objectWrite is a write on its way through etcd3.store. after is the caller's: the decision's status goes to a copy.
+// objectWrite is a write on its way through etcd3.store, whose methods set the fields. after is the caller's: the
+// decision's status goes to a copy.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
 	copies                   bool

@@ -45,8 +45,8 @@ func (c *Change) operation() string {
 	return v1alpha1.OperationUpdated
 }
 
-// Item returns the change as a change set's item, with After in JSON. It requires Before's resourceVersion, if known,
-// and for a deletion the uid.
+// Item returns the change as a change set's item, with After in JSON. It requires Before's resourceVersion, and for a
+// deletion the uid.
 func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
 	item = c.objectItem()
 	for _, of := range []*runtime.RawExtension{item.Apply, item.Create} {

@@ -77,8 +77,7 @@ type Writer struct {
 	// Force takes over other managers' fields in applied changes.
 	Manager string
 	Force   bool
-	// DryRun with metav1.DryRunAll stores nothing.
-	DryRun []string
+	DryRun  []string
 	// Context returns the context of a request for the changes at indices. Optional.
 	Context func(ctx context.Context, indices []int) context.Context
 	// Replan returns a new change for a Record that differs from Before (now, nil if gone), or nil if nothing is left

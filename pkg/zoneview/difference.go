@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Difference is the net change between two serials (RFC 1995 §5, condensed), in canonical order, without the SOA.
+// Difference is the net change between two serials (RFC 1995 §5, condensed), in canonical order, without SOA.
 type Difference struct {
 	Before, After dns.Entry
 	dns.Change

@@ -408,7 +408,7 @@ func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Find returns the settled zone of a name. A zone that returns under another name keeps the former until it settles.
+// Find returns the settled zone of a name. A zone that returns renamed keeps the former name until it settles.
 func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

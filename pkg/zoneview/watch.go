@@ -16,7 +16,7 @@ type waiters struct {
 	gone    bool
 }
 
-// wakeWaiters is called after the change, with mu held.
+// Called after the change, with mu held.
 func (v *Set) wakeWaiters(uid string) {
 	if waiting := v.waiting[uid]; waiting != nil {
 		close(waiting.changed)
@@ -85,7 +85,7 @@ func (v *Set) Subscribe() (<-chan Event, func()) {
 	}
 }
 
-// notifySubscribers is called after the change, with mu held.
+// Called after the change, with mu held.
 func (v *Set) notifySubscribers(event Event) {
 	for sub := range v.subs {
 		sub.addEvent(event)

@@ -400,8 +400,8 @@ func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *dr
 }
 
 // answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again.
-// Otherwise a change set is decided again, up to maxStrange times, as its zone may have changed. After that, and for a
-// single write, the error reports damage.
+// Otherwise a change set is decided again, up to maxStrange times, as its zone may have changed. Then, and for a single
+// write, the error reports damage.
 func (b *batch) answerMoved(ctx context.Context, g *group) verdict {
 	if g.preview {
 		g.reply(Answer{Err: facts.ErrMoved})

@@ -30,7 +30,7 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	return a.Out, com.Late(w, a.Err)
 }
 
-// Run commits the change set. err concerns all writes, SetWrite.Refusal a single one. If moved, the writes of changed
+// Run commits the change set. err concerns all writes, SetWrite.Refusal a single one. If moved, writes of changed
 // objects must begin again, in a new set.
 func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	g := t.newGroup()

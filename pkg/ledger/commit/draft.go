@@ -190,8 +190,8 @@ func (b *batch) putPending(g *group, m *member) {
 	}
 }
 
-// touchWork adds the zone to the outbox item in a cascade's first transaction there, so that any server can finish the
-// cascade. A write that leaves the cascade's mark compares the item: another server may have removed both.
+// touchWork adds the zone to the outbox item in a cascade's first transaction there, for any server to finish. A write
+// that leaves the cascade's mark compares the item: another server may have removed both.
 func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	s := m.OutboxItem
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {

@@ -152,8 +152,8 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 }
 
 const (
-	// From this commit latency on, a queue waits up to maxPause, after a batch of largeBatch groups, for the same
-	// callers' next writes: half of them would miss the transaction.
+	// From this commit latency on, a queue waits up to maxPause after a batch of largeBatch groups: otherwise half of
+	// their callers' next writes would miss the transaction.
 	SlowCommit = 4 * time.Millisecond
 	largeBatch = 4
 	maxPause   = 10 * time.Millisecond

@@ -53,8 +53,8 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	return err
 }
 
-// movesZone reports whether an unchanged zone is put: after a lost race, so that the other server meets a conflict,
-// too, and yields.
+// movesZone reports whether an unchanged zone is put: after a lost race, so that the other server meets a conflict and
+// yields.
 func (b *batch) movesZone() bool {
 	if b.try == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.head.Key {
 		return false

@@ -74,9 +74,8 @@ type Stats struct {
 	Transactions, Conflicts atomic.Int64
 	// Batches are transactions with several writes.
 	Batches atomic.Int64
-	// Reads are transactions that only read.
-	Reads atomic.Int64
-	// CascadeSteps are records and zones decided again by cascades.
+	Reads   atomic.Int64
+	// CascadeSteps are objects decided again by cascades.
 	CascadeSteps atomic.Int64
 	// Tried are previews of waiting records and zones.
 	Tried  atomic.Int64

@@ -338,7 +338,7 @@ func (s *Session) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
-// guessEmpty assumes empty the range at or below a name, which is compared: not below an apex, where ranges are rarely
+// guessEmpty assumes empty, and compares, the range at or below a name: not below an apex, where ranges are rarely
 // empty, nor if memory has data there. The caller holds Memory.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k

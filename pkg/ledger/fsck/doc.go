@@ -7,7 +7,7 @@
 // Guarantees:
 //
 //  1. A check only reads.
-//  2. All reads are at the same revision, so writers need not stop.
+//  2. All reads are at a single revision: writers need not stop.
 //  3. Values determined by the objects are recomputed from the text of the semantics, without the ledger. Other values
 //     (a record's admission, a cascade's begin) are compared with related values. The law decides only whether a zone
 //     would adopt a waiting object.

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// isAhead is RFC 1982's comparison.
 func isAhead(s, of int64) bool { return serial.Serial(s).Ahead(serial.Serial(of)) }
 
 func (c *check) checkMembers() error {

@@ -338,7 +338,7 @@ func (a *Archive) addRemoval(ctx context.Context, p *page, x *content.Removal) (
 	return err
 }
 
-// writePage commits p, and returns false if a compare failed. Accounts without room lose their oldest segments first.
+// writePage commits p, or returns false if a compare failed. Accounts without room lose their oldest segments.
 func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) (done bool, err error) {
 	next := p.archived
 	next.Last, next.Retention = next.Offset+p.last, p.of.Retention

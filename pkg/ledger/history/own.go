@@ -41,7 +41,7 @@ type ownAnswer struct {
 }
 
 // OfNamespace returns the steps of a namespace's Records, within their zones' retention. Whole covers the namespace's
-// own account and the answer's zones.
+// account and the answer's zones.
 func (a *Archive) OfNamespace(ctx context.Context, of Of, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Share(of.Namespace))
 	if err != nil {

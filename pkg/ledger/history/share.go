@@ -107,7 +107,6 @@ const (
 	levelEvery = 30
 )
 
-// keepLevel counts archived octets, and sets the level if due.
 func (a *Archive) keepLevel(ctx context.Context, octets int64) {
 	if a.added.Add(octets) < a.all()/ofLevel && a.Now().Unix() < a.levelled.Load()+levelEvery || !a.levelling.TryLock() {
 		return

@@ -113,7 +113,7 @@ func (a *Archive) sweepLeft(ctx context.Context, old []string) error {
 
 const expiredAtOnce = 32
 
-// expireSegments deletes an account's old segments, and raises Whole of their zones.
+// expireSegments deletes an account's old segments, and raises their zones' Whole.
 func (a *Archive) expireSegments(ctx context.Context, account string, isOld func(layout.SegmentKey) bool) error {
 	old, err := a.listSegments(ctx, account, 0, isOld)
 	if err != nil {

@@ -21,11 +21,10 @@ import (
 )
 
 // While a zone is unsettled, after a mass deletion for days (S7.5), name servers have earlier content. A starting
-// server undoes the steps since, but the journal is bounded: the oldest of them are condensed into one before they are
-// trimmed. The last included step stays, as the link to the next.
-//
-// The condensed step is stored in parts, valid only through their header. Writes compare the header's key: if two
-// servers condense at once, the second fails. All servers make the same parts up to the same step.
+// server undoes the steps since, but the journal is bounded: the oldest of them are condensed into one before the trim.
+// The last included step stays, as the link to the next. The condensed step is stored in parts, valid only through
+// their header, whose key writes compare: if two servers condense at once, the second fails. All servers make the same
+// parts up to the same step.
 
 // condensedPart bounds a part, in estimated octets.
 const condensedPart = 256 << 10

@@ -94,7 +94,7 @@ func (k Keys) ParseBefore(key string) (namespace, zone string, n uint64, ok bool
 	return parts[0], parts[1], n, err == nil
 }
 
-// EveryNamespace replaces a namespace in shares/: its Share has the time at which the history began.
+// EveryNamespace replaces a namespace in shares/: its Share has the begin of the history.
 const EveryNamespace = "@"
 
 // Share is the key of an account's share of the history.

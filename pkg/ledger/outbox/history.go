@@ -47,7 +47,7 @@ type statesOf struct {
 }
 
 // SweepStates archives zones with a state beyond the retention, as rarely changing zones keep steps in the journal, and
-// zones with states of namespaces that have too many.
+// zones of namespaces with too many states.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
 	zones, namespaces, all := map[string]*statesOf{}, map[string]int64{}, int64(0)
 	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), "", 0, func(kv *mvccpb.KeyValue) error {

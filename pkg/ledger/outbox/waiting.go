@@ -132,8 +132,7 @@ func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace strin
 	return err
 }
 
-// drawWaiting reads about "most" waiting keys under a prefix from a key on, and draws at most maxTried of each
-// namespace by lot.
+// drawWaiting reads about "most" waiting keys, and draws at most maxTried of each namespace by lot.
 func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int) (chosen []candidate, next string, err error) {
 	drawn, met := map[string][]candidate{}, map[string]int{}
 	next, err = etcd.Scan(ctx, ob.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {

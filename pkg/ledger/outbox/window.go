@@ -169,8 +169,8 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 		decided := kv.CreateRevision > s.since && !s.again && slices.ContainsFunc(s.Work.Scans, s.moves)
 		return c, c.letter != layout.WaitingDelegation && scan.Of(c.Namespace) && !decided, nil
 	}
-	// A Record adopted after the work's creation was decided on the new state (I5), so that a busy client does not
-	// prolong the work.
+	// A Record adopted after the work's creation was decided on the new state (I5): a busy client does not prolong the
+	// work.
 	if s.since > 0 && kv.ModRevision > s.since {
 		return c, false, nil
 	}

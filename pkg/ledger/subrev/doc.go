@@ -8,7 +8,7 @@
 //
 //  1. A write's version is revision·128 + sub-revision. A transaction's last object of a resource has sub-revision 127,
 //     the object before 126, and so on; a key that is no object has 127. So no two objects of a resource share a
-//     version, and a lone write has the version of its response header.
+//     version, and a lone write has its response header's.
 //  2. A put below 127 stores the octet 0x80|sub-revision before the value. No octet means 127, so values of other
 //     writers stay readable.
 //  3. A deletion stores nothing. Its sub-revision is the resource's next write's minus one, so a watch asks etcd for
@@ -18,7 +18,7 @@
 //  5. A read at a version returns all writes up to it, and a watch from a version delivers all from it on, also inside
 //     a revision. If needed revisions are compacted, the result is ErrCompacted, never less.
 //  6. A revision whose writes cannot be numbered ends the watch with ErrCompacted, so that its caller lists again.
-//  7. Requests that would make versions wrong are refused unsent: more than 128 objects of a resource, a deletion of a
+//  7. Requests that would make versions wrong are refused: more than 128 objects of a resource, a deletion of a
 //     possibly absent key beside other writes, an order against a version inside a revision.
 //  8. A watch delivers transactions in parts, with pauses: the watch cache closes watchers that get more than ten
 //     events at once.

@@ -104,7 +104,7 @@ func refusedWatch(out chan clientv3.WatchResponse, err error) clientv3.WatchChan
 	return out
 }
 
-// handOver sends a response in parts, with pauses if transactions wrote many objects.
+// handOver sends a response in parts, with pauses.
 func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
 	send := func(events []*clientv3.Event) bool {
 		part := r

@@ -18,7 +18,6 @@ import (
 )
 
 const (
-	// maxFailures in a row make Wait return the source's error.
 	maxFailures = 3
 	// maxMisfits in a row freeze a zone.
 	maxMisfits = 3
@@ -65,7 +64,7 @@ func New(set *zoneview.Set, proofs int) *Feed {
 }
 
 // BeginListing begins a listing: the source calls Base for each zone, then EndListing. With stay, a feed in sync stays
-// so, as the source only retries proofs of frozen zones.
+// so, since only proofs of frozen zones are retried.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

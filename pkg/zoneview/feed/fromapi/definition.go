@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// errAnother ends a read that found another Zone of the name, as the watch reports too.
+// errAnother ends a read of another Zone of the name, which the watch reports, too.
 var errAnother = errors.New("another Zone has the name now")
 
 // Answers have parsed types such as name.Rel: names need no further check.
