@@ -146,8 +146,8 @@ type write struct {
 	counts bool // as a written Record
 }
 
-// orderSets returns the change sets by phase, each of a namespace. If split, the first phases delete Records to free
-// names for other namespaces.
+// orderSets returns the change sets by phase, each of a namespace. If split is true, the first phases delete Records to
+// free names for other namespaces.
 func (p *Plan) orderSets(split bool) (out [][][]write) {
 	type phase struct {
 		last      bool

@@ -76,7 +76,7 @@ func setOf(ctx context.Context) (*Set, int) {
 	return p.set, p.index
 }
 
-// GrowsBy returns octets plus those that earlier writes of ctx's set add.
+// GrowsBy returns octets plus those that the earlier writes of ctx's set add.
 func GrowsBy(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {

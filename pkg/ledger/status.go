@@ -31,14 +31,15 @@ const (
 	// statusPause bounds the pause after a transaction, for clients' writes.
 	statusPause   = 20 * time.Millisecond
 	resignTimeout = time.Second
-	// leaseSeconds passes until another server replaces a dead leader.
+	// leaseSeconds is the time until another server replaces a dead leader.
 	leaseSeconds = 5
 )
 
 // RunElected calls run once this server is elected, and returns when run does. If the leader's lease in etcd ends,
 // run's context ends and RunElected returns an error; two servers may execute run for a moment.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
-	// Revoke the lease after ctx ends, so that another server is elected at once, unless resignTimeout passes.
+	// Revoke the lease after ctx ends, so that another server is elected at once. Without an answer within
+	// resignTimeout, the lease expires.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(resignTimeout, end) })()

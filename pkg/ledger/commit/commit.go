@@ -30,8 +30,8 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	return a.Out, com.Late(w, a.Err)
 }
 
-// Run commits the change set. err concerns all writes, SetWrite.Refusal a single one. If moved, writes of changed
-// objects must begin again, in a new set.
+// Run commits the change set. err concerns all writes, SetWrite.Refusal a single one. If moved is true, writes of
+// changed objects must begin again, in a new set.
 func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	g := t.newGroup()
 	defer t.Committer.releaseAll(g.firstWrite())

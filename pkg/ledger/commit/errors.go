@@ -201,7 +201,8 @@ func Warn(ctx context.Context, warnings ...law.Warning) {
 	}
 }
 
-// WarnOfDeletions warns the client if a deletion stops delivery of the zone (S7.5), or would for older RRsets (S7.6).
+// WarnOfDeletions warns the client if a deletion stops delivery of the zone (S7.5), or would if the removed RRsets were
+// older (S7.6).
 func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	switch {
 	case c == nil:

@@ -50,8 +50,8 @@ func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), e
 	return func() { com.releaseAll(w) }, err
 }
 
-// Acquire locks further zones. Against deadlocks all locks are released, and taken in key order. After an error the
-// write has none.
+// Acquire locks further zones. Against deadlocks, all locks of the write are released first, and then taken in key
+// order. After an error the write has no locks.
 func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
 	for _, h := range w.Locks {
 		if !slices.Contains(keys, h.Key) {
@@ -153,8 +153,9 @@ func (com *Committer) isContended(h *queue) bool {
 	return time.Since(h.met) < contention
 }
 
-// After a conflict with another server at a zone, or its request (askFor), this server pauses for yieldTrips round
-// trips after each commit there, for contention. Each request adds a round trip, up to maxYield.
+// After a conflict with another server at a zone, or a request of that server (askFor), this server pauses for
+// yieldTrips round trips after each commit there, during the time contention. Each request adds a round trip, up to
+// maxYield.
 const (
 	contention = time.Second
 	yieldTrips = 2

@@ -70,8 +70,8 @@ type queue struct {
 	// enough is closed when the queue has want groups, nil if no batch waits.
 	enough chan struct{}
 	want   int
-	// met is when this server last noticed another at the zone, asked the requests since (askFor), yield how long the
-	// next Release keeps the lock.
+	// met is the last time at which this server noticed another server at the zone. asked counts requests since
+	// (askFor). yield is how long the next Release keeps the lock, for the other server.
 	met      time.Time
 	asked    int
 	yield    time.Duration
@@ -173,20 +173,20 @@ const (
 	// MaxBatchOctets keeps a transaction within etcd's 1.5 MiB, even with a long last group and an older Zone of 512
 	// KiB (S5.10).
 	MaxBatchOctets = 512 << 10
-	// A batch has many callers, so no caller's deadline.
+	// A batch serves many callers, so no caller's deadline applies.
 	batchTimeout = 20 * time.Second
-	// maxEntry bounds Record and journal step in a shared batch: no tenant's long Record makes another's request too
-	// large.
+	// maxEntry bounds a write's Record and journal step in a shared batch. Larger writes commit alone: no tenant's long
+	// Record makes another's request too large.
 	maxEntry = 64 << 10
 	// After maxPasses common reads, each group reads its own facts.
 	maxPasses = 4
 	// maxReads bounds the reads for single writes, as the rest of the batch waits.
 	maxReads = 8
-	// maxJoined bounds a change set that shares a batch.
+	// maxJoined bounds the writes of a change set that shares a batch.
 	maxJoined = 8
 	// maxStrange bounds decisions of a change set whose zone keeps changing.
 	maxStrange = 3
-	// maxGuessed bounds a group decided on guesses.
+	// maxGuessed bounds the writes and prerequisites of a group decided on guesses.
 	maxGuessed = 4
 	maxRead    = 64
 )
@@ -200,8 +200,8 @@ type gate struct {
 type parked struct {
 	b     *batch
 	payer string
-	// turn is closed when the batch gets a place, or after the transaction that took it along: then went is true, and
-	// outcome its result, nil after a panic.
+	// turn is closed when the batch gets a place, or after the transaction that took the batch along. Then went is
+	// true, and outcome is the result, nil if the sender panicked.
 	turn    chan struct{}
 	went    bool
 	outcome *outcome
@@ -216,7 +216,7 @@ type latencies struct {
 	n    int
 }
 
-// manyLatencies are a second or two of a busy zone. Fewer may all have waited for a CPU.
+// manyLatencies covers a second or two of a busy zone. Fewer transactions may all have waited for a CPU.
 const manyLatencies = 256
 
 func (t *latencies) note(trip time.Duration) {

@@ -109,7 +109,7 @@ type SetWrite struct {
 	Ask           records.RecordAsk
 	Hint          string
 	Unread        error
-	// Put is the encoding without a decision (S2.4). Same means an unchanged object.
+	// Put is the encoded object of a write without a decision (S2.4). If Same is true, nothing is written.
 	Put      []byte
 	Same     bool
 	Dry      bool

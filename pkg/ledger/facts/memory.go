@@ -46,7 +46,7 @@ func (mem *Memory) Narrow(operations int) bool {
 
 const maxDoubt = 1 << 16
 
-// Drop evicts a session's facts after an unknown outcome.
+// Drop evicts the facts of a session whose transaction has an unknown outcome.
 func (mem *Memory) Drop(s *Session) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -70,7 +70,7 @@ func (mem *Memory) Suspect(s *Session) {
 
 // Stats has counters.
 type Stats struct {
-	// Conflicts are transactions with a failed compare.
+	// Transactions counts the sent transactions, Conflicts those with a failed compare.
 	Transactions, Conflicts atomic.Int64
 	// Batches are transactions with several writes.
 	Batches atomic.Int64
@@ -98,7 +98,7 @@ type Memory struct {
 	Mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
 	heads map[string]*Head // by key of the Zone
-	// unsettled zones have a cascade in progress; mass deletions hold stopped zones (S7.5).
+	// unsettled has the zones with a cascade in progress, stopped the zones held by mass deletions (S7.5).
 	unsettled map[law.Key]*law.Holding
 	stopped   map[law.Key]bool
 	byUID     map[string]*Head
@@ -150,7 +150,7 @@ type Head struct {
 	Zone   *law.Zone
 	Facts  map[law.Key]any
 	used   time.Time // time of the last Note
-	// gone is the last revision without the zone.
+	// gone is the last revision at which the zone was absent.
 	gone int64
 }
 

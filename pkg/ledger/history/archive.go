@@ -88,7 +88,7 @@ type BeforeStep struct {
 	State []byte `json:"s"`
 }
 
-// RetentionOf returns the retention of a zone's steps, "without" unless set.
+// RetentionOf returns the retention of a zone's steps. without is the default.
 func RetentionOf(z *v1alpha1.Zone, without time.Duration) time.Duration {
 	if z != nil && z.Spec.HistoryRetention != nil {
 		return z.Spec.HistoryRetention.Duration
@@ -122,7 +122,7 @@ func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clie
 	return false, nil
 }
 
-// maxLost races end Keep and KeepGone.
+// Keep and KeepGone give up after maxLost lost races.
 const maxLost = 4
 
 // KeepGone is Keep for all steps of a zone without a name, and the removal.

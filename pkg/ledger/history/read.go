@@ -41,7 +41,7 @@ type Answer struct {
 type Ask struct {
 	// From is Next of an earlier answer, "" for the newest step.
 	From string
-	// Limit of items. A namespace's answer continues to a segment's end.
+	// Limit is the number of items. A namespace's answer continues to a segment's end.
 	Limit int
 	// Since returns false for an item that is too old, and ends the answer.
 	Since func(*Item) bool

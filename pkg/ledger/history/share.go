@@ -178,8 +178,8 @@ func (a *Archive) readShare(ctx context.Context, account string) (s Share, mod i
 	return s, r.Kvs[0].ModRevision, nil
 }
 
-// makeRoom condenses an account's oldest segments until octets more fit into its share. fits is false if they exceed
-// the share.
+// makeRoom condenses an account's oldest segments until so many more octets are within its share. fits is false if they
+// exceed the share.
 func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s Share, mod int64, fits bool, err error) {
 	most := a.shareOf(account)
 	for {
@@ -198,8 +198,8 @@ func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s S
 	}
 }
 
-// condenseOldest makes the oldest full segments bare, towards most octets in all, or deletes the oldest if bare ones
-// have half of that. If another server changes the share, nothing is written.
+// condenseOldest makes the oldest full segments bare, to reach a total of most octets, or deletes the oldest if bare
+// ones have half of that. If another server changes the share, nothing is written.
 func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
 	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
 	strips := s.BareOctets < max(most, 1)/2

@@ -16,7 +16,7 @@ import (
 )
 
 // Sweep removes segments beyond their zones' retention, and sets the shares' level. retentions has seconds for each
-// present zone, by uid. If incomplete, the history of other zones stays.
+// present zone, by uid. If complete is false, the history of other zones stays.
 func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, complete bool) error {
 	began, gone := a.Now().Unix(), map[string]int64{}
 	if complete {

@@ -170,9 +170,10 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 }
 
 // trimJournal deletes steps. The last KeptSteps of z stay, and all from the first that a Delivery or the delivered
-// content needs, within a bound of octets if weigh. Needed steps of an unsettled zone are first condensed; condensed is
-// the former condensed step's size. If the zone has lost its name since rev, nothing is deleted. Two servers may trim
-// at once: the steps that Deliveries need only become fewer. Deleted steps are archived first; all steps if archives.
+// content needs, within a bound of octets if weigh is true. Needed steps of an unsettled zone are first condensed;
+// condensed is the former condensed step's size. If the zone has lost its name since rev, nothing is deleted. Two
+// servers may trim at once: the steps that Deliveries need only become fewer. Deleted steps are archived first, all
+// steps if archives is true.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
@@ -401,9 +402,9 @@ func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, 
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)
 }
 
-// StepsFrom is Steps at a revision, 0 for the present. If all, the steps begin at the oldest serial with a known
-// content state, or the zone's creation. Steps move from the journal into the condensed step, so both are read at a
-// single revision.
+// StepsFrom is Steps at a revision, 0 for the present. If all is true, the steps begin at the oldest serial with a
+// known content state, or the zone's creation. Steps move from the journal into the condensed step, so both are read at
+// a single revision.
 func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State,
 	[]content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)

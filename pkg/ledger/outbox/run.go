@@ -105,8 +105,8 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
 	}
 }
 
-// listDue returns, oldest first, this server's works, works of servers silent for foreignAfter and, if all, those
-// without a runner.
+// listDue returns, oldest first, this server's works, works of servers silent for foreignAfter and, if all is true,
+// those without a runner.
 func (ob *Outbox) listDue(all bool) (works []*workState) {
 	ob.items.mu.Lock()
 	for _, one := range ob.items.by {

@@ -144,8 +144,8 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	return err
 }
 
-// commitSteps commits each zone's steps together. The first that fails is decided again, alone. If inside, no other
-// zone adopts a leaving Record yet. leaves has the decided Records by uid, true if leaving.
+// commitSteps commits each zone's steps together. The first that fails is decided again, alone. If inside is true, no
+// other zone adopts a leaving Record yet. leaves has the decided Records by uid, true if leaving.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {

@@ -63,8 +63,8 @@ func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), changed: make(chan struct{})}
 }
 
-// BeginListing begins a listing: the source calls Base for each zone, then EndListing. With stay, a feed in sync stays
-// so, since only proofs of frozen zones are retried.
+// BeginListing begins a listing: the source calls Base for each zone, then EndListing. If stay is true, a feed in sync
+// stays so, since only proofs of frozen zones are retried.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -166,7 +166,7 @@ func (f *Feed) Expect(key string) {
 }
 
 // Report ends a zone's reading. Without an error, the Set has the source's content, or rightly lacks the zone. An error
-// keeps a pending zone pending, and freezes the zone with freeze.
+// keeps a pending zone pending. If freeze is true, the zone is frozen.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
