@@ -17,19 +17,19 @@ import (
 type CutAsk struct {
 	Parent  *law.Zone
 	Pending law.PendingCut
-	// Holding, Cut (NS and glue) and DS are the child's; nil if not delegated.
+	// Holding, Cut and DS are the child's; nil if not delegated.
 	Holding *law.Holding
 	Cut     *law.CountedCut
 	DS      []string
 	Now     time.Time
 	By      string
-	// Work is the id of the cascade that moves records to the child and so unsettles the parent (S7.2). WorkBy is the
-	// namespace that caused the cascade.
+	// Work is the cascade, caused by the namespace WorkBy, that moves records to the child and so unsettles the parent
+	// (S7.2).
 	Work, WorkBy string
 	Own          bool
 }
 
-// DecideCut plans the step by which the parent counts the cut. Plan.Zone is nil if nothing changes.
+// DecideCut plans the parent's step that counts the cut. Plan.Zone is nil if nothing changes.
 func DecideCut(seen *law.Seen, ask CutAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) { return decideCut(r, ask) })
 }
@@ -95,7 +95,7 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// cutDiff returns the change of the parent's content. Values that records have, too, stay.
+// cutDiff returns the change of the parent's content. Values that are also a record's stay.
 func cutDiff(d *law.Reading, p *law.Zone, before, after *law.CountedCut) (*Diff, []law.Write, ownerChanges) {
 	var sets []rrset
 	data := map[rrset][]string{}
