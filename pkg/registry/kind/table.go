@@ -34,7 +34,7 @@ func Ready(conditions []metav1.Condition) string {
 	return string(metav1.ConditionUnknown)
 }
 
-// Message returns reason and message of the first condition, in the order of types, that is not True, or has the reason
+// Message returns reason and message of the first condition, in the order of types, that is not True or has the reason
 // DelegationWithdrawn.
 func Message(conditions []metav1.Condition, types ...string) string {
 	for _, kind := range types {
@@ -58,7 +58,6 @@ func Class(ref v1alpha1.DNSClassReference) string {
 	return string(ref.Kind) + "/" + ref.Name
 }
 
-// Age returns the time since a creation.
 func Age(created metav1.Time) string {
 	if created.IsZero() {
 		return "<unknown>"

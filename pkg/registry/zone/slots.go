@@ -14,8 +14,8 @@ import (
 )
 
 // slots bounds concurrent reads. A slow reader keeps a slot indefinitely, so a user with as many slots as are free gets
-// no more. A quarter is for users who may read all zones, such as primary and controller: half a dozen tenants could
-// hold all others.
+// no more. A quarter is for users who may read all zones, such as primary and controller, lest half a dozen tenants
+// hold all.
 type slots struct {
 	total int
 	each  int // of a user
@@ -57,7 +57,7 @@ func (s *slots) release(user string) {
 	}
 }
 
-// A namespace's service accounts are a single user, as the owner can create any number.
+// A namespace's service accounts are one user, as the owner can create any number.
 func readerOf(ctx context.Context) string {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

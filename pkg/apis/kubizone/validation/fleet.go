@@ -24,7 +24,7 @@ import (
 
 // Limits of bind9.kubi.zone objects (S11.2).
 const (
-	// MaxFleetOctets bounds the stored size; half of it bounds the spec.
+	// MaxFleetOctets bounds the stored size; half bounds the spec.
 	MaxFleetOctets = 64 << 10
 	// MaxServersOfRole bounds the servers per role of a cluster.
 	MaxServersOfRole = 100
@@ -37,7 +37,7 @@ const (
 	maxRotation     = 365 * 24 * time.Hour
 	maxRepository   = 255
 	splitFleet      = "name fewer addresses, or write prefixes"
-	longestSuffix   = "-secondary-99" // of a cluster's instances
+	longestSuffix   = "-secondary-99" // of an instance
 )
 
 // BINDVersions are the supported release series of BIND.
@@ -45,11 +45,11 @@ var BINDVersions = []string{"9.18", "9.20"}
 
 // FleetRules are the platform's rules for all BIND servers.
 type FleetRules struct {
-	// Repositories are the allowed image repositories. A trailing slash allows everything below.
+	// Repositories are the allowed image repositories. A trailing slash allows all below.
 	Repositories []string
 }
 
-// DefaultImageRepositories are those of BIND's maintainers and of bindcar.
+// DefaultImageRepositories are BIND's maintainers' and bindcar's.
 var DefaultImageRepositories = []string{"docker.io/internetsystemsconsortium/bind9", "ghcr.io/firestoned/bindcar"}
 
 func (r *FleetRules) allowsRepository(repository string) bool {
@@ -59,7 +59,7 @@ func (r *FleetRules) allowsRepository(repository string) bool {
 }
 
 var (
-	// imageRepository matches a repository of OCI's distribution specification with a registry. Otherwise the node's
+	// imageRepository matches a repository of OCI's distribution specification with a registry, else the node's
 	// configuration would choose the registry.
 	imageRepository = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`)
 	imageTag        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
@@ -112,7 +112,7 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// FleetStatusUpdate validates a status written by a controller. octets is the size of the status, had the former size.
+// FleetStatusUpdate validates a status written by a controller, of a size of octets, formerly had.
 func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octets, had int) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
 	errs = append(errs, validateOctets(field.NewPath("status"), "status", octets, had, maxStatusOctets, "shorten its messages "+
@@ -127,8 +127,8 @@ func clusterOf(spec *bind9.Bind9InstanceSpec) string {
 	return spec.ClusterRef.Name
 }
 
-// validateNewFleetObject validates a new object, and bounds its name: an instance has its cluster's name with up to
-// longest further characters, and a Service has the instance's name, an RFC 1035 label.
+// validateNewFleetObject validates a new object, and bounds its name: an instance's name is the cluster's with up to
+// longest further characters, and a Service has it, an RFC 1035 label.
 func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Size() int }, namespaced bool, longest int) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNS1035Label, path)
@@ -288,8 +288,7 @@ func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) f
 	return errs
 }
 
-// validateImage allows only the platform's images: the author of the object must not choose the images of its pods
-// (S11.5).
+// validateImage allows only the platform's images (S11.5).
 func validateImage(image *bind9.Image, rules *FleetRules, path *field.Path) field.ErrorList {
 	if image == nil {
 		return nil
@@ -393,7 +392,7 @@ func validatePlacement(placement *bind9.Placement, path *field.Path) field.Error
 	return errs
 }
 
-// validateToleration applies the rules of kube-apiserver, which would otherwise refuse the pod.
+// validateToleration applies kube-apiserver's rules, lest the pod be refused.
 func validateToleration(of bind9.Toleration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if of.Key != "" {
@@ -496,7 +495,7 @@ func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	return nil
 }
 
-// configWarnings warns of lists with exclusions only: BIND denies a client that matches no element.
+// configWarnings warns of lists of exclusions only: BIND denies a client that matches no element.
 func configWarnings(config *bind9.Config) []string {
 	if config == nil {
 		return nil
@@ -513,13 +512,12 @@ func configWarnings(config *bind9.Config) []string {
 	return warnings
 }
 
-// maxListEntries bounds an address list (S11.4).
 const maxListEntries = 256
 
-// addressWords are BIND's built-in lists, in lower case.
+// addressWords are BIND's built-in lists.
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// validateAddressList accepts BIND's address_match_list without keys, named lists and nested lists.
+// validateAddressList accepts BIND's address_match_list without keys, and named and nested lists.
 func validateAddressList(entries []string, path *field.Path) field.ErrorList {
 	return validateEach(entries, maxListEntries, path, func(entry string, at *field.Path) field.ErrorList {
 		if wrong := checkListEntry(entry); wrong != "" {

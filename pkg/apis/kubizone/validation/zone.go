@@ -22,12 +22,12 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of a Zone. Every decision in a zone reads the rules.
+// Every decision in a zone reads the rules.
 const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
 	MaxClassRefs   = 16
-	// MaxAddresses bounds the addresses of all name servers, which a single transaction changes.
+	// MaxAddresses bounds the addresses of all name servers: a single transaction changes them.
 	MaxAddresses = 48
 	// MaxWithdrawalGracePeriod bounds withdrawalGracePeriod (S3.6).
 	MaxWithdrawalGracePeriod = 30 * 24 * time.Hour
@@ -123,7 +123,6 @@ func validateLimits(limits *v1alpha1.ZoneLimits) (errs field.ErrorList) {
 	return errs
 }
 
-// validateReleaseNow checks the annotation kubi.zone/release-now (S3.6).
 func validateReleaseNow(o metav1.Object) field.ErrorList {
 	text, ok := o.GetAnnotations()[v1alpha1.AnnotationReleaseNow]
 	if !ok {
@@ -197,7 +196,7 @@ func validatePattern(text string, path *field.Path) field.ErrorList {
 	return rejectError(text, cmp.Or(err, name.CheckSpelling(text)), path)
 }
 
-// validateNameServers checks name servers (S6.2). An empty domainName is for zones of any name.
+// validateNameServers checks name servers (S6.2); domainName is empty for zones of any name.
 func validateNameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorList {
 	path := specPath.Child("nameServers")
 	origin, _ := name.Parse(domainName)
@@ -253,13 +252,13 @@ func validateHostName(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateMailboxName returns an error unless text is a name of DNS, host name or not.
+// validateMailboxName returns an error unless text is a name, host name or not.
 func validateMailboxName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err == nil {
 		return nil
 	}
-	// The error returned is that of an owner name, the likelier intention.
+	// The error is an owner name's, the likelier intention.
 	if value, wide := rdata.Parse(rdata.NS, text); wide == nil {
 		if _, wide = value.Pack(name.Root); wide == nil {
 			return nil
@@ -320,7 +319,7 @@ func orDefault(value *int32, otherwise int32) int64 {
 	return int64(*value)
 }
 
-// validateContact checks a contact (S6.5): a mail address, or a name with an "@" in the first label escaped.
+// validateContact checks a contact (S6.5): a mail address, or a name with an escaped "@" in the first label.
 func validateContact(text string) error {
 	if len(text) > maxContactBytes {
 		return fmt.Errorf("has %d bytes, more than any name: give a mail address (hostmaster@example.org)", len(text))
