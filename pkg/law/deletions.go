@@ -83,7 +83,7 @@ func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 }
 
 // YoungSince returns the removals of the present period, if this change would begin a hold if RRsets of any age
-// counted; else nil, also if a user let removals through beforehand (S7.9).
+// counted. Otherwise it returns nil, also if a user let removals through beforehand (S7.9).
 func (z *Zone) YoungSince(before *Zone) *Excess {
 	if z.Deletions.Most == nil {
 		return nil
@@ -161,8 +161,8 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	}
 }
 
-// ToPublish returns the value of the annotation that lets removals through: the settled serial, or the next if the
-// annotation has it already.
+// ToPublish returns the annotation's value that lets removals through: the settled serial or, if already there, the
+// next.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()
@@ -170,7 +170,7 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	return settled
 }
 
-// ReleaseHold ends a hold that new settings lift, else warns of an annotation without effect.
+// ReleaseHold ends a hold that new settings lift. Otherwise it warns of an annotation without effect.
 func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {

@@ -7,9 +7,9 @@
 // namespace of a zone, a "tenant" any other.
 //
 // Guarantees: (1) The same facts and request get the same answer, without clock, I/O or state. (2) A Plan names every
-// internal key that it changes, and depends only on facts that Seen marks as used: a transaction that compares their
-// revisions commits a valid decision (I5). (3) A Plan changes at most one record and one zone (I1). (4) A Refusal names
-// the rule and the remedy, and no foreign namespace or object (S1.8).
+// internal key that it changes, and depends only on facts that Seen marks as used, which a transaction compares (I5).
+// (3) A Plan changes at most one record and one zone (I1). (4) A Refusal names the rule and the remedy, and no foreign
+// namespace or object (S1.8).
 //
 // Out of scope: etcd, Kubernetes, API types, watches and time.
 //

@@ -56,7 +56,8 @@ type SerialMarks struct {
 }
 
 type Outstanding struct {
-	// Works are the unfinished cascades (decisions in steps after a change). With any, the zone is not settled (S7.2).
+	// Works are the unfinished cascades (decisions in steps after a change). Until they finish, the zone is not settled
+	// (S7.2).
 	Works []CascadeMark `json:"works,omitempty"`
 }
 
@@ -144,8 +145,8 @@ func (h *Holding) HasLockedBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// IsLockedBy reports whether the cascade has a lock. Only such cascades bring records to locked names, in a single
-// order (S2.9), also records on the way to a removed zone (Origins).
+// IsLockedBy reports whether the cascade has a lock. Only such cascades bring records to locked names (S2.9), also
+// records on the way to a removed zone (Origins).
 func (h *Holding) IsLockedBy(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
@@ -211,7 +212,7 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 // their marks.
 const MaxRemovals = 16
 
-// MaxEnds bounds removed and ended zones together; more, so that removals do not keep zones from ending (S3.5).
+// MaxEnds bounds removed and ended zones together. It is higher, so that removals do not keep zones from ending (S3.5).
 const MaxEnds = 2 * MaxRemovals
 
 // CountGained counts the zones whose records a namespace's cascades move here.
@@ -241,7 +242,7 @@ const (
 	Waiver         = 3600
 )
 
-// IsWaived reports whether foreign cascades delay no delivery. A time beyond Waiver is from a wrong clock.
+// IsWaived reports whether foreign cascades delay no delivery. A time beyond Waiver comes from a wrong clock.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
 func (h *Holding) OverdueAt(now int64) bool {

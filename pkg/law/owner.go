@@ -20,7 +20,6 @@ import (
 // Digest is a SHA-256 hash.
 type Digest [sha256.Size]byte
 
-// MarshalText returns base64 without padding.
 func (d Digest) MarshalText() ([]byte, error) {
 	return base64.RawStdEncoding.AppendEncode(nil, d[:]), nil
 }

@@ -17,7 +17,7 @@ type Reading struct {
 
 type lacking struct{}
 
-// Decide runs the decision "by" on the facts in seen, all unused at first.
+// Decide runs the decision "by" on the facts in seen, and marks the used facts.
 func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
@@ -72,7 +72,7 @@ func (r *Reading) Reread() {
 
 func (r *Reading) HoldingOf(z *Zone) *Holding {
 	h := Get[Holding](r, HoldingKey(z.View, z.FQDN()))
-	if h == nil || h.UID != z.UID { // two revisions
+	if h == nil || h.UID != z.UID { // facts of two revisions
 		r.Reread()
 	}
 	return h
@@ -80,7 +80,7 @@ func (r *Reading) HoldingOf(z *Zone) *Holding {
 
 func (r *Reading) ZoneOf(h *Holding) *Zone {
 	z := Get[Zone](r, ZoneKey(h.Namespace, h.Name))
-	if z == nil || z.UID != h.UID || z.Pending { // two revisions
+	if z == nil || z.UID != h.UID || z.Pending { // facts of two revisions
 		r.Reread()
 	}
 	return z

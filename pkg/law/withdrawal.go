@@ -4,8 +4,6 @@
 package law
 
 // Only time in which servers run counts towards a withdrawalGracePeriod (S3.6): a clock that jumps ends nothing.
-//
-// An ended zone keeps its uid, a part of its internal keys, so no rule recreates the zone before their purge.
 
 // Withdrawal is the grace period of a namespace whose data a zone's rules no longer allow, since the last withdrawing
 // write.

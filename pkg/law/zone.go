@@ -239,8 +239,6 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	return len(slices.Compact(types))
 }
 
-// The keys of Delegations' rules (S4.3) change only with the Zone object (I5).
-
 // RuleSet returns the rules of the Zone and, after RuledFor, of Delegations.
 func (z *Zone) RuleSet() *rules.Set {
 	return &rules.Set{Zone: z.FQDN(), Own: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.given}}

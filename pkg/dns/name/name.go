@@ -102,7 +102,7 @@ func (n Name) Rel(origin Name) (Rel, bool) {
 func (n Name) Compare(m Name) int { return compareLabels(n.relText(), m.relText()) }
 
 // Key returns n with reversed labels, each ended by a dot, and "/" written "~": "org.example.www.", "" for the root. It
-// prefixes the keys of all names below, and is safe in a slash-separated path. Keys do not sort canonically.
+// is a prefix of the keys below, and safe in a slash-separated path. Keys do not sort canonically.
 func (n Name) Key() string { return labelsToKey(n.relText()) }
 
 // FromKey is the inverse of Key. It rejects other texts, but does not check A-labels again, as Unicode tables change.

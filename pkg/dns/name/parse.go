@@ -16,8 +16,8 @@ import (
 const (
 	maxLabel = 63  // octets, RFC 1035 §2.3.4
 	maxWire  = 255 // octets, RFC 1035 §2.3.4
-	// maxText bounds the input of IDNA, whose decoder is quadratic. A code point takes an octet or more of an A-label,
-	// and four at most of UTF-8.
+	// maxText bounds the input of IDNA, whose decoder is quadratic. A code point takes at least one octet of an
+	// A-label, and at most four of UTF-8.
 	maxText = 4 * maxWire
 )
 
@@ -228,7 +228,7 @@ func scanASCII(text string) asciiScan {
 	return a
 }
 
-// wireLen returns the octets on the wire; for a relative name, below the root.
+// wireLen returns the octets on the wire; for a relative name the minimum, right below the root.
 func wireLen(text string, absolute bool) int {
 	if absolute {
 		return len(text) + 1
@@ -269,7 +269,7 @@ func Quote(text string) string {
 	return strconv.QuoteToASCII(text)
 }
 
-// IsHost reports whether a name in presentation format is a host name: letters, digits and inner hyphens. The root is.
+// IsHost reports whether a name in presentation format is a host name: letters, digits and inner hyphens, or the root.
 func IsHost(text string) bool {
 	text = strings.TrimSuffix(text, ".")
 	if text == "" {

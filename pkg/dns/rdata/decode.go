@@ -13,7 +13,7 @@ import (
 type decoder struct {
 	rest []byte
 	mark byte
-	err  *error // a pointer, lest an escaping error move the octets to the heap
+	err  *error // a pointer, so that an escaping error does not move the octets to the heap
 }
 
 func newDecoder(wire []byte, mark byte) decoder { return decoder{wire, mark, new(error)} }

@@ -6,7 +6,7 @@
 //
 // Guarantees: (1) A Value has one spelling: equal Texts of a Type are the same definition, and parsing a Text returns
 // the same Value. (2) A relative name stays relative: a Value depends on no zone. (3) The type alone determines the
-// names in a value. (4) Nothing is dropped or truncated without an error, with the correction. (5) No input panics.
+// names in a value. (4) Nothing is dropped or truncated without an error. (5) No input panics.
 //
 // Out of scope: owners, TTLs, RRsets, zones, and conflicts between records.
 //

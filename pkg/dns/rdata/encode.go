@@ -21,8 +21,8 @@ import (
 // noMark is the mark of a wire form without relative names.
 const noMark = 0
 
-// chooseMark returns a label of a single octet (the mark), not in the text, that ends relative names in the wire form,
-// so that decodeWire reads them as relative.
+// chooseMark returns a label of a single octet (the mark), not in the text, that ends relative names in the wire form
+// for decodeWire.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil

@@ -46,8 +46,8 @@ func ParseStored(t Type, text string) (Value, error) {
 }
 
 // FromRR parses a zone file's rdata with names relative to origin, and returns it with absolute names. Unlike Parse, it
-// accepts several bare strings as TXT data (RFC 1035 §5.1), and up to 65,535 octets. Data of a type that CheckRecord
-// rejects stays as written.
+// accepts several bare strings as TXT data (RFC 1035 §5.1), and 65,535 octets. Data of a type that CheckRecord rejects
+// stays as written.
 func FromRR(t Type, text string, origin name.Name) (string, error) {
 	if t != SOA && t.CheckRecord() != nil && !isGeneric(trimBlanks(text)) {
 		return asWritten(t, text)
@@ -188,7 +188,7 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 }
 
 // Absolute returns another tool's value with absolute names: every name in text is complete, even without the last dot.
-// It returns text unchanged if a name is "@", without names, or if invalid.
+// It returns text unchanged if the type has no names, text is invalid, or a name is "@".
 func Absolute(t Type, text string) string {
 	f := formatOf(t)
 	if !f.hasNames() {
@@ -246,7 +246,7 @@ func (v Value) Spellings(origin name.Name) ([]string, error) {
 	return all, nil
 }
 
-// Host returns the value's last name as defined, such as an SRV's target, or "".
+// Host returns the value's last name as defined, such as an SRV's target; "" for a type without names.
 func (v Value) Host() string {
 	f := formatOf(v.Type)
 	if f == nil || f.names == 0 {

@@ -120,7 +120,7 @@ func (l *lines) readLogical(first string) (string, error) {
 	}
 }
 
-// reread lets the lines after a bad line be read again, lest a superfluous parenthesis swallow them.
+// reread lets the lines after a bad line be read again: a superfluous parenthesis must not swallow them.
 func (l *lines) reread(again []string, err error) error {
 	if l.rereads++; len(again) == 0 || l.rereads > maxReread {
 		return err

@@ -122,8 +122,8 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules may give a free name to a tenant: with Delegations, which are not all read, any
-// name without a bar.
+// GivesTenants reports whether rules may give a free name to a tenant. In a zone with Delegations, any name without a
+// bar counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
 	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
@@ -139,7 +139,7 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.Least == 0 || set.Reaching(bar.Least).GivesTenants(c.NameOf(n))
 }
 
-// Refuse returns the bar's refusal of base. reason is the condition's; needs describes a rule that would allow base.
+// Refuse returns the bar's refusal of base, with the condition's reason. needs describes a rule that would allow base.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Unread {
 		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+
@@ -156,8 +156,8 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 
 const maxYielding = 16
 
-// FindYielding returns the tenants whose claims at and above base, up to "at", and with below also under base, give way
-// (S2.13): no rule allows them. Nil means no claims, an allowed claim, or too many tenants.
+// FindYielding returns the tenants that give way at base and above, up to "at", and if below is true under base, as no
+// rule allows their claims (S2.13). Nil means no claims, an allowed claim, or too many tenants.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {

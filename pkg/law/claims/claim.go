@@ -35,8 +35,8 @@ func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
-// joins reports whether the Claimant may have a name beside x: a claim of its namespace, or of shared rules alone,
-// where Rule gives the name to x's namespace, too (S4.13).
+// joins reports whether the Claimant may have a name beside x: a claim of its own namespace, or of shared rules alone
+// if Rule gives the name to x's namespace, too (S4.13).
 func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
 		return true
@@ -105,7 +105,7 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	return c.refuseBelow(base, c.ownBelow)
 }
 
-// Widens reports whether the request may extend a shared claim at base, maybe of a literal pattern, to all names below.
+// Widens reports whether the request may extend a shared claim at base to all names below.
 func (c *Claimant) Widens(base name.Rel) bool {
 	return !c.Literal && c.Zone.RuleSet().NamesSharedFor(base, c.Namespace)
 }
@@ -205,8 +205,8 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 	return own
 }
 
-// FindAbove returns the nearest claimed name above n, and whether another tenant claims it. Names where the Claimant
-// shares every claim, and no rule names them, are skipped; above these, claims of others by literal rules do not count.
+// FindAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips names where the
+// Claimant shares every claim and no rule names them; above these, others' claims by literal rules do not count.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
@@ -269,7 +269,7 @@ func (c *Claimant) ownNamesIn(of func(name.Rel) bool) bool {
 		slices.ContainsFunc(services, func(n name.Rel) bool { return of(n) && c.isService(n) })
 }
 
-// zonesBelow reports whether "which" selects a zone of another namespace at or below a name, with no zone between.
+// zonesBelow reports whether "which" selects another namespace's zone at or below a name, with no zone between.
 func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (others bool) {
 	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, at))
 	if below == nil {

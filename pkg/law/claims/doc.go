@@ -5,7 +5,7 @@
 // (S4.7 to S4.24). A claimed name comes with all names below.
 //
 // Guarantees: (1) A check reads its facts (stored values) in one walk up, one range of names and one of zones. (2) The
-// second of two claims is refused, whichever is older. (3) A refusal names no other namespace (S1.8).
+// second of two claims is refused. (3) A refusal names no other namespace (S1.8).
 //
 // Out of scope: records.
 //

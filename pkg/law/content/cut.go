@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// MaxGlue bounds the addresses of a delegation in its parent (S6.3) and of nameServers (S6.2). A transaction of the
-// parent (128 operations by default) replaces all, each at its own name.
+// MaxGlue bounds the addresses of a delegation in its parent (S6.3) and of nameServers (S6.2): a transaction (128
+// operations by default) replaces all.
 const MaxGlue = 48
 
 // Cut returns the RRsets that parent has for a delegated child (S6.3), in the order of RRset.Compare; nil if the child
@@ -20,7 +20,7 @@ const MaxGlue = 48
 //   - the addresses of hosts at or below the cut, at most MaxGlue, in equal shares of hosts and types
 //
 // childSets looks up the child's RRsets without nameServers. Owners are relative to parent, data absolute and TTLs
-// explicit: a change of the child's ttl shows.
+// explicit.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
 	cutOwner, ok := child.FQDN.Rel(parent)
 	if !ok || cutOwner.IsApex() {

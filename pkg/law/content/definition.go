@@ -42,7 +42,7 @@ type Header struct {
 type Row struct {
 	Owner name.Rel   `json:"o"`
 	Type  rdata.Type `json:"t"`
-	// Data is the canonical presentation (rdata.Value.Text), with relative names.
+	// Data is the canonical presentation (rdata.Value.Text).
 	Data string `json:"d"`
 }
 
@@ -81,7 +81,7 @@ func (r Row) Compare(other Row) int {
 	return cmp.Or(compareKey(r.Owner, r.Type, other.Owner, other.Type), cmp.Compare(r.Data, other.Data))
 }
 
-// Compare orders by owner (RFC 4034 §6.1), then by type number.
+// Compare is Row.Compare without text.
 func (s RRset) Compare(other RRset) int { return compareKey(s.Owner, s.Type, other.Owner, other.Type) }
 
 func compareKey(owner name.Rel, t rdata.Type, otherOwner name.Rel, otherType rdata.Type) int {

@@ -121,8 +121,8 @@ func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry
 	}
 }
 
-// walkSets calls soa, then next for each RRset, until a call returns false. It buffers the apex, whose NS the SOA may
-// need.
+// walkSets calls soa, then next for each RRset, until a call returns false. It buffers the apex: the SOA may need its
+// NS.
 func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, next func(RRset) bool) {
 	var apex []RRset
 	begun := false

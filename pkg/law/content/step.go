@@ -104,15 +104,14 @@ type Step struct {
 	From   serial.Serial `json:"f,omitzero"`
 	Serial serial.Serial `json:"s"`
 	State  sethash.State `json:"h,omitzero"`
-	// HeaderBefore and HeaderAfter are set if the header changed, HeaderAfter alone if the step creates the zone.
+	// HeaderBefore and HeaderAfter are set if the header changed; HeaderBefore is nil if the step creates the zone.
 	HeaderBefore *Header `json:"hb,omitempty"`
 	HeaderAfter  *Header `json:"ha,omitempty"`
 	// No row is in both lists, or twice.
-	Removed []Row `json:"r,omitempty"`
-	Added   []Row `json:"a,omitempty"`
-	// TTLs has at most a change for each RRset.
-	TTLs []TTLChange `json:"t,omitempty"`
-	// Record and By, the user, made the step. Others are further Records of a change set. None of them is part of the
+	Removed []Row       `json:"r,omitempty"`
+	Added   []Row       `json:"a,omitempty"`
+	TTLs    []TTLChange `json:"t,omitempty"`
+	// Record and By, the user, made the step; Others are further Records of a change set. None is part of the
 	// definition.
 	Record *RecordRef  `json:"rec,omitempty"`
 	Others []RecordRef `json:"recs,omitempty"`
@@ -165,9 +164,8 @@ type Transaction struct {
 	// Zone is set in the transaction that creates the zone.
 	Zone *Identity `json:"z,omitempty"`
 	// Settled is true if the definition after the last step may be delivered (S7.2).
-	Settled bool `json:"ok,omitempty"`
-	Gone    bool `json:"gone,omitempty"`
-	// Removal is set if Gone is.
+	Settled bool     `json:"ok,omitempty"`
+	Gone    bool     `json:"gone,omitempty"`
 	Removal *Removal `json:"x,omitempty"`
 }
 

@@ -74,7 +74,7 @@ func (x *delta) mergeOwner() *law.Owner {
 	return out
 }
 
-// checkAbove refuses a name below a DNAME. below is true below NS records, except for their glue.
+// checkAbove refuses a name below a DNAME. below reports whether added lies below NS records, and is not their glue.
 func (x *delta) checkAbove() (below bool, refusal *law.Refusal) {
 	owner, fqdn := x.added.Owner, x.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
@@ -217,7 +217,7 @@ func (x *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
 	}
 }
 
-// otherSpelling returns a value of others that is v with an absolute name for a relative, or the reverse.
+// otherSpelling returns a value of others that differs from v only in a name written absolute or relative.
 func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 	spellings, _ := v.Spellings(x.zone.FQDN())
 	i := slices.IndexFunc(spellings, func(text string) bool { return text != v.Text && x.others.HasValue(v.Type, law.DigestOf(text)) })

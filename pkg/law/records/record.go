@@ -70,7 +70,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		if p.holding.HasLocked(p.fqdn) && !p.holding.IsLockedBy(ask.Work) {
 			return nil, law.RefuseMoving(p.fqdn, p.zone.FQDN())
 		}
-		// A transaction changes one zone (I1); the next adds the record to the other.
+		// A transaction changes one zone (I1); the next adds the record to the other zone.
 		plan.Orphan = ask.waitingAt(p)
 		plan.Orphan.Moves = true
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonMoving, Message: fmt.Sprintf("moves to zone %s",
@@ -222,7 +222,7 @@ func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 
 func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.Refusal) {
 	z, ask := x.zone, &x.ask
-	plan.Writes = x.keys // without NoteWithdrawal's: the period is over
+	plan.Writes = x.keys // drops NoteWithdrawal's write: the period is over
 	plan.Rule = x.rule
 	if len(x.yielding) > 0 {
 		plan.Work = x.yieldWork()

@@ -25,8 +25,8 @@ type Requirement struct {
 
 func fieldOfRequirement(index int) string { return fmt.Sprintf("spec.prerequisites[%d]", index) }
 
-// DecideRequirements checks the prerequisites of a change set for the zone "in". Forbidden is a prerequisite on a name
-// that the namespace may not write, whatever its data; the first unmet is Unmet.
+// DecideRequirements checks the prerequisites of a change set for the zone "in". A prerequisite on a name that the
+// namespace may not write is Forbidden, the first unmet is Unmet.
 func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requirement) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		z := law.Get[law.Zone](r, law.ZoneKey(in.Namespace, in.Name))

@@ -29,8 +29,8 @@ type Withdrawing struct {
 }
 
 // NoteWithdrawal plans the change of the namespace's withdrawal, and returns it; nil without a period. release is true
-// if the period is over. A period begins again when the zone's own namespace withdraws more, or after rules came back
-// for everything.
+// if the period is over. A new period begins when the zone's own namespace withdraws more, or after rules came back for
+// everything.
 func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withdrawal, release bool) {
 	if x.Newly && x.Grace == 0 {
 		return nil, true

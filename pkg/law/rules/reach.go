@@ -105,7 +105,7 @@ func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	return out
 }
 
-// LeastLabels returns the least tail of a pattern that reaches n, in labels; 0 for none.
+// LeastLabels returns how many labels the tail of a pattern that reaches n has at least; 0 for none.
 func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
 	if namespace == s.Own {
 		return 0

@@ -31,8 +31,8 @@ type RecordRule struct {
 	Shared bool
 }
 
-// namedOnly are types that a rule for tenants must name (S4.5). Any rule must name a type by number, whose octets
-// nothing validates.
+// namedOnly are types that a rule for tenants must name (S4.5). Any rule must name a type by number: nothing validates
+// its octets.
 var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 func (r *Rule) CoversNamespace(namespace string) bool {

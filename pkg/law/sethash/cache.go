@@ -18,8 +18,8 @@ var (
 // maxCachedLength bounds the memory for tenants' long values: 4,096 are 2 MiB a generation.
 const maxCachedLength = 512
 
-// maxCachedElements bounds the elements of a call that uses the cache, lest the check of a whole zone evict those of
-// the next changes.
+// maxCachedElements bounds the elements of a call that uses the cache: the check of a whole zone would evict the
+// elements of the next changes.
 const maxCachedElements = 512
 
 type cache[K comparable] struct {

@@ -42,8 +42,8 @@ func NewElement(parts ...string) Element {
 }
 
 // Update returns the state without the removed and with the added elements. An element in both lists cancels out;
-// listed twice, it counts twice. It costs 12 µs, plus 7 µs an element: pass related elements together. It fails if s is
-// no valid encoding.
+// listed twice, it counts twice. A call costs 12 µs, plus 7 µs an element: pass related elements together. Update fails
+// if s is no valid encoding.
 func (s State) Update(removed, added []Element) (State, error) {
 	if len(removed) == 0 && len(added) == 0 {
 		_, err := s.decodePoint()

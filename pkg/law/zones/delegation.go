@@ -201,7 +201,7 @@ func (d *delegationDecision) writeRules(plan *law.Plan, z *law.Zone, before, aft
 	return changed, nil
 }
 
-// writeNames plans the reservations, and returns the names that change (S4.20).
+// writeNames plans the reservations, and returns the names reserved for other namespaces than before (S4.20).
 func (d *delegationDecision) writeNames(plan *law.Plan, z *law.Zone, before, after *rules.Rule) (names []name.Rel, refusal *law.Refusal) {
 	var had, has []name.Rel
 	var hadFor, hasFor []string

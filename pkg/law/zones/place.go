@@ -276,8 +276,9 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	return nil
 }
 
-// refuseLocked refuses a new zone at, above or below a locked name. At exactly that name, the parent's namespace or the
-// last zone's joins the move (joinMove); rules of another namespace would apply to Records of others (S4.15).
+// refuseLocked refuses a new zone at, above or below a locked name. At exactly that name, a zone of the parent's
+// namespace, or of the last zone's, joins the move (joinMove): rules of another namespace would apply to Records of
+// others (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
 		return nil

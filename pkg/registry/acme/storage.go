@@ -122,7 +122,7 @@ var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 const ttl = 60
 
 // solveChallenge returns the reason of a refusal, or "". Cleanup of an absent challenge succeeds even with an invalid
-// payload or without the right (denied), or the Challenge and its namespace could not be deleted.
+// payload or without the right (denied): the Challenge and its namespace could not be deleted otherwise.
 func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
 	switch request.Action {
@@ -219,7 +219,7 @@ func readView(raw *runtime.RawExtension) (view, refusal string) {
 	return config.View, ""
 }
 
-// User returns the user that writes a namespace's challenges, a name without rights from outside.
+// User returns the user that writes a namespace's challenges. Requests from outside have no rights by this name.
 func User(ctx context.Context, namespace string) user.Info {
 	from := ""
 	if caller, ok := genericapirequest.UserFrom(ctx); ok {

@@ -52,7 +52,7 @@ type Config struct {
 	Admission   admission.Interface
 	AuditSink   audit.Sink
 	AuditPolicy audit.PolicyRuleEvaluator
-	// CheckText refuses text as a request body.
+	// CheckText returns an error for text that is refused in a request body.
 	CheckText func(text []byte) error
 }
 

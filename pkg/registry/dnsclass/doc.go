@@ -3,8 +3,7 @@
 
 // Package dnsclass is the REST storage of dnsclasses.kubi.zone, with the subresources status and finalizers.
 //
-// Guarantees: (1) a write of spec does not change status, nor the reverse; (2) inline secrets need the server's
-// permission; (3) no Secret is read, so no response reveals its data.
+// Guarantees: (1) inline secrets need the server's permission; (2) no Secret is read, so no response reveals its data.
 //
 // Out of scope: providers, deliveries, and the zones of a class (package class).
 //

@@ -58,7 +58,8 @@ type Kind[T Object] struct {
 	WarnUpdate func(ctx context.Context, after, before T) []string
 	// Check checks other objects and rights, after admission. before is empty for a new object.
 	Check func(ctx context.Context, after, before T) error
-	// Protected reports whether to refuse a deletion. Both get the object that is deleted, not an earlier read.
+	// Protected reports whether to refuse a deletion. It and CheckDeletion get the object that is deleted, not an
+	// earlier read.
 	Protected     func(T) bool
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error
 	Subresources  map[string]Subresource[T]

@@ -8,7 +8,7 @@
 // code of a create's dry run (S14.1), with the same answer for no zone as for no rule (S14.2); (3) listed rules name no
 // other namespace or object (S14.3); (4) listing takes at most a fifth of a processor.
 //
-// Out of scope: the decision about a name, and its cost to a budget.
+// Out of scope: the decision about a name.
 //
 // Read storage.go, then rules.go.
 package namereview

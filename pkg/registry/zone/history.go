@@ -42,7 +42,7 @@ type OfRecords struct {
 	Namespace string
 	// Record is the name of a Record, or "".
 	Record string
-	// FQDN selects steps with values or TTLs at a name, Enclosing steps of zones with a name; zero selects all.
+	// FQDN selects steps with values or TTLs at a name, Enclosing steps of zones at or above a name; zero selects all.
 	FQDN, Enclosing name.Name
 }
 

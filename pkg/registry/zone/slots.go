@@ -14,8 +14,8 @@ import (
 )
 
 // slots bounds concurrent reads. A slow reader keeps a slot indefinitely, so a user with as many slots as are free gets
-// no more. A quarter is for users who may read all zones, such as primary and controller, lest half a dozen tenants
-// hold all.
+// no more. A quarter is for users who may read all zones, such as primary and controller: half a dozen tenants could
+// hold all others.
 type slots struct {
 	total int
 	each  int // of a user

@@ -37,7 +37,7 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 	w := &watcher{streams: s, zone: zone, at: snapshot.Serial(), definition: definition, sources: query.Sources}
 	if since != 0 {
 		w.at = since
-		// A later refusal has no code of its own.
+		// After the first octet a refusal has no code of its own.
 		if _, _, err := s.Views.Steps(ctx, zone, w.at, snapshot.Serial(), false); err != nil {
 			return nil, ifNotHeld(err, expiredError(zone, w.at, restart))
 		}

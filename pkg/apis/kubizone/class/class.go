@@ -72,7 +72,6 @@ func NeedsPrimary(spec *v1alpha1.DNSClassSpec) bool {
 }
 
 const (
-	// hashWidth is in hexadecimal digits.
 	hashWidth = 10
 	maxName   = 253
 )
@@ -88,7 +87,7 @@ func DeliveryName(zone string, uid types.UID, ref v1alpha1.DNSClassReference) st
 	return zone + "-" + hex.EncodeToString(sum[:])[:hashWidth]
 }
 
-// providerBlocks are the fields of DNSClassSpec with types named *Provider, with their JSON names.
+// providerBlocks are the fields of DNSClassSpec with types named *Provider.
 var providerBlocks = func() (blocks []reflect.StructField) {
 	for field := range reflect.TypeFor[v1alpha1.DNSClassSpec]().Fields() {
 		if field.Type.Kind() == reflect.Pointer && strings.HasSuffix(field.Type.Elem().Name(), "Provider") {
@@ -173,7 +172,7 @@ func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	}
 }
 
-// InUse reports whether a Bind9Cluster is, or was, a zone's class. The finalizer stays until the cluster ends, as its
+// InUse reports whether a Bind9Cluster is, or was, a zone's class. The finalizer stays until the cluster ends: its
 // servers follow even an empty catalog.
 func InUse(cluster *bind9.Bind9Cluster) bool {
 	return slices.Contains(cluster.Finalizers, v1alpha1.FinalizerDelivery)

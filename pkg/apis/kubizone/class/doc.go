@@ -6,7 +6,7 @@
 //
 // Guarantees: (1) for the same labels, the controller delivers the zones that the server admits (Admits, Delivers); (2)
 // an invalid selector selects nothing; (3) DeliveryName is constant for a zone and a class, and differs for successive
-// zones of a name; (4) each provider block of DNSClassSpec is a kind of provider.
+// zones of a name.
 //
 // Out of scope: the storage of classes and namespaces.
 //

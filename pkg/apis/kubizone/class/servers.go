@@ -22,8 +22,8 @@ func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 	return cmp.Or(block.Mode, v1alpha1.Bind9ModeCatalog)
 }
 
-// HiddenPrimary is the name of BIND's primaries list with the hidden primary's addresses, in the configuration of a
-// signer (a secondary that signs). Zones follow changes of the list.
+// HiddenPrimary names BIND's primaries list with the hidden primary's addresses, in the configuration of a signer (a
+// secondary that signs). Zones follow changes of the list.
 const HiddenPrimary = "kubizone"
 
 // Server is a BIND server of a class.
@@ -148,7 +148,7 @@ func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf 
 	}
 	delivers := of.Spec.Namespaces
 	if delivers == nil {
-		return !IsDefault(of) // otherwise the class delivers no zone
+		return !IsDefault(of) // other classes deliver no zone
 	}
 	if delivers.Selector != nil && !equality.Semantic.DeepEqual(delivers.Selector, consents.Selector) {
 		return false

@@ -36,7 +36,7 @@ var servedVersions = append(StoredVersions[:len(StoredVersions):len(StoredVersio
 
 // Install registers all groups in a scheme, in every version and the internal version.
 func Install(scheme *runtime.Scheme) {
-	// ObjectKinds lists versions in the order of registration, and callers take the first: the served version.
+	// Callers of ObjectKinds take the version registered first, which must be the served version.
 	addVersions(scheme)
 	for _, version := range servedVersions {
 		for kind, goType := range scheme.KnownTypes(version) {

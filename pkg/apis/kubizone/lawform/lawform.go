@@ -241,7 +241,7 @@ func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// Served reports whether a zone is delegated and servable, and has no class: then Delivery's finalizer is absent
+// Served reports whether a zone is delegated and servable, and without Delivery's finalizer, so that no class has it
 // (S8.3).
 func Served(o *v1alpha1.Zone) bool {
 	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions,

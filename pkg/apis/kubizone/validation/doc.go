@@ -4,8 +4,8 @@
 // Package validation validates an API object by itself.
 //
 // Guarantees: (1) every error names field, rule and next step, and all are reported at once; (2) no content causes a
-// panic; (3) an update is never refused for unchanged values, so objects that newer rules refuse can be labelled,
-// finalized and repaired; (4) valid values with a probable mistake give warnings, never errors.
+// panic; (3) an update is never refused for unchanged values, so that objects older than a rule can be repaired; (4)
+// valid values with a probable mistake give warnings, never errors.
 //
 // Out of scope: the zone, rights and conflicts of a Record, on which package law decides at commit.
 //

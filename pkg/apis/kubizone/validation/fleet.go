@@ -25,8 +25,7 @@ import (
 // Limits of bind9.kubi.zone objects (S11.2).
 const (
 	// MaxFleetOctets bounds the stored size; half bounds the spec.
-	MaxFleetOctets = 64 << 10
-	// MaxServersOfRole bounds the servers per role of a cluster.
+	MaxFleetOctets   = 64 << 10
 	MaxServersOfRole = 100
 
 	maxTolerations  = 32
@@ -59,8 +58,8 @@ func (r *FleetRules) allowsRepository(repository string) bool {
 }
 
 var (
-	// imageRepository matches a repository of OCI's distribution specification with a registry, else the node's
-	// configuration would choose the registry.
+	// imageRepository matches a repository of OCI's distribution specification with a registry, which the node's
+	// configuration would choose otherwise.
 	imageRepository = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`)
 	imageTag        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 	imageDigest     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
@@ -112,7 +111,7 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// FleetStatusUpdate validates a status written by a controller, of a size of octets, formerly had.
+// FleetStatusUpdate validates a status written by a controller. octets is its size, had the former size.
 func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octets, had int) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
 	errs = append(errs, validateOctets(field.NewPath("status"), "status", octets, had, maxStatusOctets, "shorten its messages "+
@@ -127,8 +126,8 @@ func clusterOf(spec *bind9.Bind9InstanceSpec) string {
 	return spec.ClusterRef.Name
 }
 
-// validateNewFleetObject validates a new object, and bounds its name: an instance's name is the cluster's with up to
-// longest further characters, and a Service has it, an RFC 1035 label.
+// validateNewFleetObject validates a new object. It bounds the name: instances have the cluster's name with up to
+// longest further characters, and their Services too, as RFC 1035 labels.
 func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Size() int }, namespaced bool, longest int) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNS1035Label, path)
@@ -392,7 +391,7 @@ func validatePlacement(placement *bind9.Placement, path *field.Path) field.Error
 	return errs
 }
 
-// validateToleration applies kube-apiserver's rules, lest the pod be refused.
+// validateToleration applies the rules by which kube-apiserver would refuse the pod.
 func validateToleration(of bind9.Toleration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if of.Key != "" {

@@ -12,8 +12,8 @@ import (
 
 var listIndex = regexp.MustCompile(`\[\d+\]`)
 
-// onlyNewErrors returns the errors that before does not. An error moved within its list is not new, and a list that is
-// too long may shrink. before is only called after errors.
+// onlyNewErrors returns the errors in now that before() does not return. An error moved within its list is not new, and
+// a list that is too long may shrink. before is only called after errors.
 func onlyNewErrors(now field.ErrorList, before func() field.ErrorList) field.ErrorList {
 	if len(now) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 )
 
 // Limits of an object in octets of stored protobuf with managedFields (S5.10). Each write of a Record also writes its
-// Zone, and etcd's log and every server keep both for a while: a small write must not cost all tenants much.
+// Zone, into etcd's log and every server: a small write must not cost all tenants much.
 const (
 	MaxRecordOctets = 96 << 10
 	MaxZoneOctets   = 96 << 10

@@ -147,7 +147,7 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 }
 
 // tenantWarnings warns of patterns in a rule for tenants: "@" gives nothing, and an underscore label gives names of
-// others, so that _acme-challenge.* can get certificates for each name of the zone.
+// others: with _acme-challenge.* a namespace can get certificates for each name of the zone.
 func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
 	if slices.Contains(namespaces, own) && !slices.ContainsFunc(namespaces, others) {
