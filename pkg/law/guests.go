@@ -41,7 +41,7 @@ type GuestsBelow struct {
 	guests, hosts bool
 }
 
-// countOwner counts the owner at a name below up. Callers add the owners at and below a child of up together.
+// countOwner counts the owner at a name below up. All owners at and below a child of up must follow each other.
 func (b *GuestsBelow) countOwner(up, at name.Rel, o *Owner) {
 	if len(o.Values)+len(o.Cut) == 0 {
 		return

@@ -29,7 +29,7 @@ func (d PendingCut) Same(other PendingCut) bool {
 type Waiting struct {
 	View string
 	FQDN name.Name // zero: only by reference
-	Zone *Ref      // target of the zoneRef
+	Zone *Ref
 	// Moves is true while the object is on the way to another zone (S2.9).
 	Moves bool
 	// KeptOut is the namespace that had the name when the record began to wait by annotation (S2.15). No client may

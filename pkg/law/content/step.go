@@ -73,7 +73,7 @@ type RecordRef struct {
 	Namespace string `json:"ns"`
 	Name      string `json:"n"`
 	UID       string `json:"u"`
-	// Was is true if the Record was in the zone before the step, Left if it is not after the step.
+	// Was is true if the Record was in the zone before the step, Left if not after.
 	Was  bool `json:"w,omitempty"`
 	Left bool `json:"l,omitempty"`
 }
@@ -117,7 +117,7 @@ type Step struct {
 	Others []RecordRef `json:"recs,omitempty"`
 	By     string      `json:"by,omitempty"`
 	Origin
-	// Trace is the traceparent of the span behind the step, of 55 octets, or "".
+	// Trace is the traceparent of the span behind the step, or "".
 	Trace string `json:"tp,omitempty"`
 	// Time is in unix seconds.
 	Time int64 `json:"at,omitempty"`

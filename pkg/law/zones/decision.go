@@ -41,7 +41,7 @@ type ZoneAsk struct {
 	// Annotated is true if kubi.zone/delete has the zone's uid (S8.1).
 	Annotated bool
 	Behind    *Behind
-	// Cascade is true without a client: a refusal is the reason to stay pending.
+	// Cascade is true without a client (RecordAsk.Cascade).
 	Cascade bool
 	Now     time.Time
 	By      string

@@ -44,8 +44,7 @@ type DelegationAsk struct {
 	After  *DelegationSpec
 	// Terminating is true if the namespace is being deleted: records stay until the zone is removed (S8.2).
 	Terminating bool
-	// Cascade is true without a client: a refusal is the reason to wait. Covered is true if the cascade decides all
-	// affected records again.
+	// Cascade is true without a client. Covered is true if the cascade decides all affected records again.
 	Cascade, Covered bool
 	Now              time.Time
 	WorkID           string

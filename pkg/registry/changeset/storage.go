@@ -28,7 +28,6 @@ import (
 // Set joins the writes of items in one transaction.
 type Set interface {
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
-	// Context returns a context for write i.
 	Context(ctx context.Context, i int) context.Context
 	// Leave ends write i, refused or not.
 	Leave(i int, refused bool)

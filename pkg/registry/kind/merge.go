@@ -41,7 +41,6 @@ func Stale(written, now int64) bool {
 	return !serial.Serial(uint32(written)).Ahead(serial.Serial(uint32(now)))
 }
 
-// keepMetadata restores metadata except managed fields.
 func keepMetadata(after, before *metav1.ObjectMeta) {
 	after.Labels = before.Labels
 	after.Annotations = before.Annotations

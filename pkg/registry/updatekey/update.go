@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Group is the group of the users of all UpdateKeys.
+// Group has the users of all UpdateKeys.
 const Group = "kubi.zone:updatekeys"
 
 // User returns the user of an UpdateKey. Only requests of this process have rights by this name (changeset.ActFor).

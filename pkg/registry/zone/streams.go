@@ -56,7 +56,6 @@ var (
 	_ rest.Storage         = (*view[runtime.Object])(nil)
 )
 
-// newEntries returns zones/entries (S6.1).
 func newEntries(s *streams) *view[*v1alpha1.ZoneEntriesOptions] {
 	return &view[*v1alpha1.ZoneEntriesOptions]{s, &v1alpha1.ZoneEntries{}, &v1alpha1.ZoneEntriesOptions{},
 		func(*v1alpha1.ZoneEntriesOptions) *slots { return s.readSlots }, s.prepareEntries}

@@ -29,7 +29,7 @@ func internalOf(version schema.GroupVersion) schema.GroupVersion {
 	return schema.GroupVersion{Group: version.Group, Version: runtime.APIVersionInternal}
 }
 
-// StoredVersions are the versions in storage, one for each group.
+// StoredVersions has a version of each stored group.
 var StoredVersions = schema.GroupVersions{v1alpha1.SchemeGroupVersion, bind9.SchemeGroupVersion}
 
 var servedVersions = append(StoredVersions[:len(StoredVersions):len(StoredVersions)], acme.SchemeGroupVersion)
@@ -52,7 +52,6 @@ func Install(scheme *runtime.Scheme) {
 var typePackages = []string{reflect.TypeFor[v1alpha1.Zone]().PkgPath(), reflect.TypeFor[bind9.Bind9Cluster]().PkgPath(),
 	reflect.TypeFor[acme.ChallengePayload]().PkgPath()}
 
-// addVersions also registers Scale, for Bind9Clusters.
 func addVersions(scheme *runtime.Scheme) {
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(bind9install.AddToScheme(scheme))

@@ -82,7 +82,6 @@ func countMembers(item *v1alpha1.ChangeSetItem) (n int) {
 	return n
 }
 
-// validatePrerequisites checks prerequisites (S10.5).
 func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Path) (errs field.ErrorList) {
 	if n := len(list); n > v1alpha1.MaxChangeSetItems {
 		return field.ErrorList{field.TooMany(path, n, v1alpha1.MaxChangeSetItems)}

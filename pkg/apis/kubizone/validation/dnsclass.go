@@ -33,9 +33,8 @@ const (
 	// MaxClassNamespaces bounds the names of namespaces, unlike a selector.
 	MaxClassNamespaces = 1000
 	MaxClassViews      = 100
-	// MinDriftInterval and MaxDriftInterval bound driftInterval.
-	MinDriftInterval = time.Minute
-	MaxDriftInterval = 7 * 24 * time.Hour
+	MinDriftInterval   = time.Minute
+	MaxDriftInterval   = 7 * 24 * time.Hour
 	// MaxWebhookTimeout bounds a provider call, in seconds. After a crash, a controller waits until earlier calls can
 	// no longer arrive before it repeats its last writes.
 	MaxWebhookTimeout     = 30
@@ -120,8 +119,7 @@ func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 
 type providerRules struct {
 	validate func(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *field.Path) field.ErrorList
-	// warn, if not nil, returns warnings about the block.
-	warn func(spec *v1alpha1.DNSClassSpec) []string
+	warn     func(spec *v1alpha1.DNSClassSpec) []string
 	// server returns the server to which the class writes; nil if servers fetch.
 	server func(spec *v1alpha1.DNSClassSpec) string
 }

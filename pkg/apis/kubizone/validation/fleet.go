@@ -513,7 +513,6 @@ func configWarnings(config *bind9.Config) []string {
 
 const maxListEntries = 256
 
-// addressWords are BIND's built-in lists.
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
 // validateAddressList accepts BIND's address_match_list without keys, and named and nested lists.

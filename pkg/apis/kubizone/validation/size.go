@@ -17,15 +17,13 @@ import (
 // Limits of an object in octets of stored protobuf with managedFields (S5.10). Each write of a Record also writes its
 // Zone, into etcd's log and every server: a small write must not cost all tenants much.
 const (
-	MaxRecordOctets = 96 << 10
-	MaxZoneOctets   = 96 << 10
-	// MaxZoneSpecOctets bounds the spec.
+	MaxRecordOctets   = 96 << 10
+	MaxZoneOctets     = 96 << 10
 	MaxZoneSpecOctets = 64 << 10
 	// maxStatusOctets is reserved for the status and its writers' managedFields, beside a full spec.
 	maxStatusOctets = 16 << 10
 )
 
-// Next steps for an object that is too large.
 const (
 	splitZone     = "move rules into child zones, or replace several patterns by one with *"
 	splitRecord   = "write the values as several Records of the same name and type"

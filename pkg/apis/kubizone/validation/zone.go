@@ -158,7 +158,6 @@ func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	return nil
 }
 
-// validateDelegationRules checks spec.delegations of a Zone (S4.2–S4.6).
 func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 	path := specPath.Child("delegations")
 	return validateEach(rules, MaxDelegations, path, func(rule v1alpha1.DelegationRule, at *field.Path) field.ErrorList {
