@@ -24,8 +24,8 @@ var (
 	notAllowed = regexp.MustCompile(`[^-a-z0-9]+`)
 )
 
-// OfZone returns two names for a Zone object: the readable "example.org" or "root", and for a taken name one with a
-// digest of name and view.
+// OfZone returns two names for a Zone object: the readable "example.org" or "root", and a name with a digest of name
+// and view, if the first is taken.
 func OfZone(fqdn name.Name, view string) [2]string {
 	nice, exact := joinLabels(fqdn.Labels(), "root")
 	id := view + "|" + fqdn.String()
@@ -38,7 +38,8 @@ func OfZone(fqdn name.Name, view string) [2]string {
 
 // OfRecord returns two names for a Record object, the readable first: "www-a.example.org", "apex-ns.root".
 //
-// Names from which owner and type cannot be parsed have a digest (L5 of package load).
+// The readable name is used only if owner and type can be parsed from the text; others get a digest (L5 of package
+// load).
 func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
 	labels := owner.Labels()

@@ -27,11 +27,11 @@ func (r Rank) Compare(other Rank) int {
 	return cmp.Or(r.Since.Compare(other.Since), cmp.Compare(r.ID, other.ID))
 }
 
-// Decide returns the claimant of each name, and for each claimant that lost, by index, the winner. Claimants are sorted
-// by rank. claims returns a claimant's names with their meanings; uses, which may be nil, the names in its status.
+// Decide returns the claimant of each name, and for each losing claimant, by index, the winner. Claimants are sorted by
+// rank. claims returns a claimant's names with their meanings; uses the names in the status. uses may be nil.
 //
-// A name in use is refused to claimants with another meaning. While its first user does not claim the name (the Secret
-// may be missing for a moment), only users get it. A claimant that loses a name gets none.
+// A name in use is refused to claimants with another meaning. While the first user does not claim the name (the Secret
+// may be missing for a moment), only users get the name. A claimant that loses a name gets none.
 func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, uses func(C) []N) (has map[N]C, lost map[int]C) {
 	has, lost = map[N]C{}, map[int]C{}
 	first, user, own := map[N]int{}, map[N]int{}, map[int]map[N]bool{}

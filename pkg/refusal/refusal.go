@@ -36,7 +36,7 @@ func (r Refusal) String() string {
 	return r.Field + ": " + r.Message
 }
 
-// Of returns the refusals in an API error: its message without causes, nil for another error.
+// Of returns the refusals in an API error: the message if there are no causes, nil for another error.
 func Of(err error) []Refusal {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -82,7 +82,7 @@ func Has(err error, reason metav1.StatusReason) bool {
 	})
 }
 
-// Messages joins the messages of refusals.
+// Has reports whether an answer, or a refusal in the answer, has a reason.
 func Messages(all []Refusal) string {
 	texts := make([]string, len(all))
 	for i, one := range all {
@@ -117,7 +117,7 @@ func ByRule(rule string, answer *apierrors.StatusError) *apierrors.StatusError {
 	return answer
 }
 
-// Cite adds the rule of a refusal, as S5.6, to the error and the text.
+// ByRule returns the answer after AddRule, for the rule cited in the message.
 func Cite(rule string, err *field.Error) *field.Error {
 	err.Detail += " (" + rule + ")"
 	return err.WithOrigin(rulePrefix + rule)

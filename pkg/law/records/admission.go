@@ -231,8 +231,8 @@ func (x *delta) refuseSigning() *law.Refusal {
 		"validates (S4.16; the owner of zone %s can write it)", x.place.fqdn, x.zone.FQDN())
 }
 
-// signsAnother reports whether added is a tenant's DS at another namespace's zone (S4.16). It goes without a grace
-// period, as validating resolvers would reject that zone.
+// signsAnother reports whether added is a tenant's DS at another namespace's zone (S4.16). There is no grace period:
+// validating resolvers would reject the child zone.
 func (x *delta) signsAnother() bool {
 	if x.added.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
 		return false

@@ -29,7 +29,7 @@ type CutAsk struct {
 	Own          bool
 }
 
-// DecideCut plans the parent's step that counts the cut. Plan.Zone is nil if nothing changes.
+// DecideCut plans the parent's step for the cut. Plan.Zone is nil if nothing changes.
 func DecideCut(seen *law.Seen, ask CutAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) { return decideCut(r, ask) })
 }

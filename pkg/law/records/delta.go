@@ -92,7 +92,7 @@ func (x *delta) countRemoved() {
 	}
 	by := x.ask.Before.Admission
 	if !x.owners.after(x.removed.Owner).RemoveContribution(x.removed, x.countGuest(by)) || !x.countClaim(x.removed, by, -1) {
-		x.Reread() // the status says that all is counted, so the facts are of two revisions
+		x.Reread() // the status says all is counted, so the facts are of two revisions
 	}
 	x.records--
 }
@@ -236,8 +236,8 @@ func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
 }
 
 // isOwnStep reports whether the step counts for mass deletion, as an act of the zone's own namespace (S7.7). In a
-// cascade of this namespace, Records that move between zones do not count, nor Records of others that waited for a free
-// name.
+// cascade of this namespace, neither Records on their way between zones count, nor Records of others on their way to a
+// free name.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone
 	switch {

@@ -30,7 +30,7 @@ func (x *delta) countPointers() {
 	}
 }
 
-// noteTaken adds a Notice for each host of own records that a tenant claims (S4.26): by this write, or before if a
+// noteTaken adds a Notice for each host of own records with a tenant's claim (S4.26): by this write, or before if a
 // cascade adds the own record.
 func (x *delta) noteTaken() {
 	z, added := x.zone, x.added

@@ -127,7 +127,7 @@ func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, curre
 	return d.leaveZone(plan, current, currentHolding)
 }
 
-// changeZone replaces the record's contribution to z by that at p; nil if the record leaves z.
+// changeZone replaces the record's contribution to z by the contribution at p; p is nil if the record leaves z.
 func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, current *law.Zone) (
 	*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}

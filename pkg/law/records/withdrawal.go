@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// DefaultGrace is the period, in seconds, of zones that a removed zone delegated (S3.5).
+// DefaultGrace is the period, in seconds, of zones delegated by a removed zone (S3.5).
 const DefaultGrace = 24 * 60 * 60
 
 // Withdrawing is a record or child zone that the rules no longer allow Namespace.
@@ -59,7 +59,7 @@ func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withd
 	return &next, next.Over()
 }
 
-// ReleaseWork returns the cascade that releases data of namespaces from z, each step delivered at once (S7.2).
+// ReleaseWork returns the cascade by which z releases data of namespaces, each step delivered at once (S7.2).
 func ReleaseWork(z *law.Zone, namespaces []string, id string, now int64) *law.Work {
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("zone %s releases records and zones that its rules no longer "+
 		"allow", z.FQDN()), View: z.View, By: z.Namespace,
@@ -123,7 +123,7 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
 
 // YieldWork returns the outbox item by which the namespaces in "from" give way at and below n, the same for all tenants
-// that want the name.
+// who want the name.
 func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.Time) *law.Work {
 	id := yieldWorkID(z.UID, n)
 	existing := law.Get[law.Work](r, law.WorkKey(id))

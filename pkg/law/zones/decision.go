@@ -34,7 +34,7 @@ type ZoneAsk struct {
 	Before *law.Zone
 	Waits  *law.Waiting
 	After  *ZoneSpec
-	// Renames is the path of a changed field that gives the name, as "spec.domainName".
+	// Renames is the path of a changed field with the name, as "spec.domainName".
 	Renames string
 	// MayEstablish is the result of the review for zones/establish (S3.3).
 	MayEstablish bool
@@ -51,7 +51,7 @@ type ZoneAsk struct {
 type zoneDecision struct {
 	*law.Reading
 	ask ZoneAsk
-	// by is the namespace that caused the decision; "" for the zone's own.
+	// by is the namespace behind the decision; "" for the zone's own.
 	by string
 }
 

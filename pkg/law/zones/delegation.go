@@ -19,7 +19,7 @@ import (
 // MaxDelegatedOctets bounds a namespace's rules in a zone from Delegations (S4.4).
 const MaxDelegatedOctets = 32 << 10
 
-// MaxNames bounds the names that a Delegation reserves (S4.22): all fit into an etcd transaction.
+// MaxNames bounds the names reserved by a Delegation (S4.22): all fit into an etcd transaction.
 const MaxNames = 32
 
 // DelegationWorkPrefix begins the ids of Delegations' outbox items.

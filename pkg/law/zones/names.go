@@ -178,7 +178,7 @@ type givenName struct {
 	reserves bool
 }
 
-// newNames returns the first maxNames names that new literal rules give to others, except shared and underscore names.
+// newNames returns the first maxNames names given to others by new literal rules, except shared and underscore names.
 func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	for _, rule := range after {
 		if len(rule.Namespaces) == 0 || slices.Contains(rule.Namespaces, z.Namespace) {

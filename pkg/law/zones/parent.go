@@ -38,7 +38,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 	z, work, plan := ask.Zone, ask.Work, &law.Plan{}
 	holding := law.Get[law.Holding](d.Reading, law.HoldingKey(z.View, z.FQDN()))
 	if holding == nil || holding.UID != z.UID {
-		return plan, nil // the removal has its own cascade
+		return plan, nil // the removal has a cascade of its own
 	}
 	x := parentOf(d.Reading, z.View, z.FQDN(), z.Namespace, holding)
 	var endsAt int64

@@ -22,7 +22,7 @@ type Behind struct {
 	// Serial is the secondary's; if Differs, the zone's next.
 	Serial  serial.Serial
 	Differs bool
-	// Accepted is the serial that an annotation accepts at any distance; 0: none.
+	// Accepted is the serial accepted by annotation at any distance; 0: none.
 	Accepted serial.Serial
 }
 

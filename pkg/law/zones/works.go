@@ -72,7 +72,7 @@ func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Wi
 	})
 }
 
-// DecideReleased removes the first MaxReleases withdrawals of a finished release, but none that began again.
+// DecideReleased removes the first MaxReleases withdrawals of a finished release, unless they began again.
 func DecideReleased(seen *law.Seen, work *law.Work) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
