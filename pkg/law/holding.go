@@ -152,7 +152,7 @@ func (h *Holding) IsLockedBy(id string) bool {
 }
 
 // Gains reports whether an unfinished cascade may still bring records to n, so that others must wait: n, or a name
-// above or below, is locked (S2.10), or the zone's own namespace caused a cascade, for instance by restored rules.
+// above or below, is locked (S2.10), or the zone's own namespace caused a cascade.
 func (h *Holding) Gains(n name.Name) bool {
 	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/docs"
 )
 
-// Role can mend a fault.
+// Role is a person who can mend a fault.
 type Role string
 
 const (

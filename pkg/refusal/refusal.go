@@ -75,14 +75,14 @@ func OfStatus(status metav1.Status) (all []Refusal) {
 	return all
 }
 
-// Has reports whether an answer, or one of its refusals, has a reason.
+// Has reports whether an answer, or a refusal in the answer, has a reason.
 func Has(err error, reason metav1.StatusReason) bool {
 	return apierrors.ReasonForError(err) == reason || slices.ContainsFunc(Of(err), func(one Refusal) bool {
 		return one.Reason == metav1.CauseType(reason)
 	})
 }
 
-// Has reports whether an answer, or a refusal in the answer, has a reason.
+// Messages joins the messages of refusals.
 func Messages(all []Refusal) string {
 	texts := make([]string, len(all))
 	for i, one := range all {
@@ -111,13 +111,13 @@ func AddRule(status *metav1.Status, rule string) {
 	}
 }
 
-// ByRule returns the answer after AddRule, for the rule that its message cites.
+// ByRule returns the answer after AddRule, for the rule cited in the message.
 func ByRule(rule string, answer *apierrors.StatusError) *apierrors.StatusError {
 	AddRule(&answer.ErrStatus, rule)
 	return answer
 }
 
-// ByRule returns the answer after AddRule, for the rule cited in the message.
+// Cite adds the rule of a refusal, as S5.6, to the error and the text.
 func Cite(rule string, err *field.Error) *field.Error {
 	err.Detail += " (" + rule + ")"
 	return err.WithOrigin(rulePrefix + rule)

@@ -24,9 +24,9 @@ func (v Value) String() string { return v.Text }
 // Parse parses a value in presentation format (S5.1–S5.4), or in the generic form "\# length hex" (RFC 3597 §5), which
 // becomes the type's own form. A value has at most 4 KiB on the wire (S5.8).
 //
-// For text types (TXT, SPF), a value without a leading quote is the text itself, octet by octet, without blanks at its
-// ends: "it's (a) \"test\"" and `C:\temp` need no quotes or escapes (S5.3). A value with a leading quote has only
-// quoted strings, with the escapes of RFC 1035 §5.1.
+// For text types (TXT, SPF), a value without a leading quote is the text itself, without blanks at its ends: "it's (a)
+// \"test\"" and `C:\temp` need no quotes or escapes (S5.3). A value with a leading quote has only quoted strings, with
+// the escapes of RFC 1035 §5.1.
 func Parse(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, oneValue)
 	if err != nil {

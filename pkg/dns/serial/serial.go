@@ -18,8 +18,8 @@ const RestoreStep = 1 << 28
 // repair costs a year of serials at most.
 const MaxRepair = 1 << 24
 
-// Ahead reports whether s comes after the serial "of" (RFC 1982 §3.2, SERIAL_BITS = 32). Of serials 2^31 apart neither
-// is ahead (S6.8). Never sort by Ahead: it is not transitive.
+// Ahead reports whether s comes after the serial "of" (RFC 1982 §3.2, SERIAL_BITS = 32; S6.8). Never sort by Ahead: the
+// order is not transitive.
 func (s Serial) Ahead(of Serial) bool { return s != of && uint32(s-of) < 1<<31 }
 
 // Next returns the next serial, never 0 (S6.8).

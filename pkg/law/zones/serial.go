@@ -27,10 +27,8 @@ type Behind struct {
 }
 
 // Repair returns the serial by which a zone overtakes a secondary (S6.11): the serial after the secondary's or, for
-// other data, after last. It returns false if
-//   - the secondary or the new serial is not ahead of last or, for other data, not the next
-//   - the secondary is beyond serial.MaxRepair, without annotation
-//   - the last repair (repaired, unix seconds; 0 for never) was less than repairInterval ago
+// other data, after last. It returns false if the secondary is not ahead of last, if it is beyond serial.MaxRepair
+// without annotation, or within repairInterval of the last repair (repaired, unix seconds; 0 for never).
 func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	if behind.Differs {

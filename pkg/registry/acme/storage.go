@@ -34,7 +34,6 @@ import (
 // Writer is updatekey.Writer.
 type Writer interface {
 	Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (v1alpha1.UpdateRequestStatus, error)
-	// Changes reports whether a message would change the namespace's records.
 	Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update.Message) (bool, error)
 	FindZone(view string, fqdn name.Name) (name.Name, bool)
 }

@@ -31,6 +31,7 @@ type beginning struct {
 
 type contextKey struct{}
 
+// Delete deletes an object from a store whose storage is wrapped by Storage.
 func Delete(ctx context.Context, store rest.GracefulDeleter, name string, validation rest.ValidateObjectFunc,
 	options *metav1.DeleteOptions) (out runtime.Object, immediately bool, err error) {
 	for attempt := range attempts {

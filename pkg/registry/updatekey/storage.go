@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// ListRules returns the rules in force for a namespace in all views; ok is false if incomplete.
+// ListRules is namereview.REST.ListRules.
 type ListRules func(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool)
 
 // NewKind returns the kind of UpdateKeys. taken is called with the message of a status that sets the reason

@@ -55,6 +55,7 @@ type Zones interface {
 	Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string, prerequisites []v1alpha1.ChangeSetPrerequisite) error
 }
 
+// ErrTooManyRecords is about the Records at the names of a message.
 var ErrTooManyRecords = errors.New("the namespace has more Records at the names of the message than one message may be about; send " +
 	"several messages")
 
