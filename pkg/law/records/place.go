@@ -21,7 +21,7 @@ type RecordAsk struct {
 	Cascade bool
 	// Existed is true for a record that has left its zone to move (S2.9), and in a cascade for any record in a zone.
 	Existed bool
-	// Came is true, in a cascade, for a record that waits for its name in a removed zone.
+	// Came is true, in a cascade, for a record that waits under the name it had in a removed zone.
 	Came   bool
 	Now    time.Time
 	By     string

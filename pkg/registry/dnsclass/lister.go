@@ -76,8 +76,8 @@ func (l *Lister) get(ctx context.Context, name string) (*v1alpha1.DNSClass, erro
 	return obj.(*v1alpha1.DNSClass), nil
 }
 
-// First returns the first class that the zone names, or the first default class by name, or nil. The class must not be
-// modified.
+// First returns the first class that the zone names, or if it names none, the first default class by name; else nil.
+// The class must not be modified.
 func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error) {
 	refs := zone.Spec.DNSClassRefs
 	if len(refs) == 0 {
@@ -141,7 +141,7 @@ func (l *Lister) defaultClasses(namespace, view string) []*v1alpha1.DNSClass {
 	return admitting
 }
 
-// HaveNameServers reports whether every class of the zone, named or default, has its own name servers.
+// HaveNameServers reports whether every class of the zone, named or default, exists and has name servers of its own.
 func (l *Lister) HaveNameServers(zone *v1alpha1.Zone) bool {
 	var delivering []*v1alpha1.DNSClass
 	if len(zone.Spec.DNSClassRefs) == 0 {

@@ -32,8 +32,8 @@ func Conditions(before, written []metav1.Condition, stale bool, server ...string
 	return out
 }
 
-// Stale reports whether a status was written for an older serial (S6.13), but not without a serial. Serials without
-// order (RFC 1982 §3.2) are stale: a late True is better than a wrong True.
+// Stale reports whether a status was written for an older serial (S6.13). A status without serial is not stale. Serials
+// without order (RFC 1982 §3.2) are: a late True is better than a wrong True.
 func Stale(written, now int64) bool {
 	if written == 0 || written == now {
 		return false

@@ -30,7 +30,7 @@ type Subresource[T Object] struct {
 	Written func(after, before T)
 }
 
-// Status returns the subresource status of a kind whose controller sets it all.
+// Status returns the subresource status of a kind whose controller sets the whole status.
 func Status[T Object](validate func(after, before T) field.ErrorList) Subresource[T] {
 	return Subresource[T]{Take: func(after, written T) { statusOf(after).Set(statusOf(written)) }, Validate: validate,
 		NotOwned: NotOwnedOfStatus(nil, nil)}
