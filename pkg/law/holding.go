@@ -49,7 +49,6 @@ type ApexNames struct {
 }
 
 type SerialMarks struct {
-	// MinimumConsumed is the spec.minimumSerial last used (S6.8).
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
 	// Repaired is the last repair of the serial (S6.11), unix seconds.
 	Repaired int64 `json:"repaired,omitempty"`

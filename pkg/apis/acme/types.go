@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	// GroupName is the API group of the solver.
 	GroupName = "acme.kubi.zone"
 	// Resource names the solver.
 	Resource = "kubizone"

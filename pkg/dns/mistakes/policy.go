@@ -41,7 +41,6 @@ var reportSchemes = []string{"mailto:", "http:", "https:"}
 // caaTags is IANA's registry.
 var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone"}
 
-// textFault returns the fault of a TXT value, most often a policy for mail.
 func textFault(owner, text string) string {
 	if strings.HasPrefix(text, "“") || strings.HasPrefix(text, "”") || strings.HasPrefix(text, "„") {
 		return `begins with a typographic quote, which is part of the text: write ", or no quote`

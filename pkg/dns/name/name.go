@@ -11,7 +11,6 @@ import (
 // Name is an absolute owner name in canonical form (S1.2, S1.3), "www.example.org.". The zero value is no name.
 type Name struct{ s string }
 
-// Root is ".".
 var Root = Name{"."}
 
 // String returns the canonical text; "" for zero.

@@ -11,7 +11,6 @@ import (
 // Rel is a canonical owner name relative to a zone, "www", or "@" for the apex. The zero value is no name.
 type Rel struct{ s string }
 
-// Apex is "@".
 var Apex = Rel{"@"}
 
 // String returns the canonical text; "" for zero.

@@ -73,7 +73,6 @@ const (
 	ANY        Type = 255
 )
 
-// isText reports whether the data is any number of strings (S5.3).
 func (t Type) isText() bool { return t == TXT || t == SPF }
 
 // otherNames are types without a format.

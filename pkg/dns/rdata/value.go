@@ -18,7 +18,6 @@ type Value struct {
 	Text string
 }
 
-// String returns Text.
 func (v Value) String() string { return v.Text }
 
 // Parse parses a value in presentation format (S5.1–S5.4), or in the generic form "\# length hex" (RFC 3597 §5), which

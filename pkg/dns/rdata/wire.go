@@ -154,7 +154,6 @@ func encodeGeneric(text string, wire []byte) ([]byte, error) {
 	return wire, nil
 }
 
-// isGeneric reports whether trimmed text is in the generic form (RFC 3597 §5).
 func isGeneric(text string) bool {
 	return strings.HasPrefix(text, `\#`) && (len(text) == 2 || text[2] == ' ' || text[2] == '\t')
 }

@@ -228,7 +228,6 @@ func unescapedAt(text string) int {
 	return -1
 }
 
-// escapeLabel writes a label of a master file (RFC 1035 §5.1).
 func escapeLabel(text string) string {
 	var escaped strings.Builder
 	for i := range len(text) {

@@ -81,7 +81,6 @@ func NewREST(config Config) *REST {
 // SetHandler is called once, before the first request.
 func (r *REST) SetHandler(handler Handler) { r.handler = handler }
 
-// Create writes all items or none.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	set, ok := obj.(*v1alpha1.ChangeSet)

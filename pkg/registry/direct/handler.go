@@ -99,8 +99,7 @@ type Write struct {
 	// Object is created or applied. Decode sets it.
 	Object runtime.Object
 	// A deletion uses only DryRun.
-	Options metav1.PatchOptions
-	// ClientManager is the default field manager of a create.
+	Options       metav1.PatchOptions
 	ClientManager string
 	// Preconditions of a deletion; may be nil.
 	Preconditions *metav1.Preconditions

@@ -64,8 +64,7 @@ type Kind[T Object] struct {
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error
 	Subresources  map[string]Subresource[T]
 
-	Fields func(T) fields.Set
-	// Indexed makes lists by values of Fields cheap.
+	Fields  func(T) fields.Set
 	Indexed []Index[T]
 	// Columns and Row are the output of `kubectl get`. Required.
 	Columns []metav1.TableColumnDefinition

@@ -88,7 +88,6 @@ func (s Strategy[T]) WarningsOnCreate(_ context.Context, obj runtime.Object) []s
 	return s.Of.Warn(obj.(T))
 }
 
-// WarningsOnUpdate returns warnings about a changed spec, or those of WarnUpdate.
 func (s Strategy[T]) WarningsOnUpdate(ctx context.Context, obj, old runtime.Object) []string {
 	switch {
 	case s.Of.WarnUpdate != nil:
@@ -101,12 +100,10 @@ func (s Strategy[T]) WarningsOnUpdate(ctx context.Context, obj, old runtime.Obje
 
 func (Strategy[T]) Canonicalize(runtime.Object) {}
 
-// AllowCreateOnUpdate is false: no PUT creates.
 func (Strategy[T]) AllowCreateOnUpdate(context.Context) bool { return false }
 
 func (s Strategy[T]) AllowUnconditionalUpdate(context.Context) bool { return !s.Of.Conditional }
 
-// GetResetFields returns the fields that server-side apply cannot own.
 func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 	if s.Of.Adopted {

@@ -70,7 +70,6 @@ type SubStrategy[T Object] struct {
 	sub Subresource[T]
 }
 
-// PrepareForUpdate restores all fields outside the part.
 func (s SubStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before, written := obj.(T), old.(T), obj.DeepCopyObject().(T)
 	specOf(after).Set(specOf(before))
@@ -87,7 +86,6 @@ func (SubStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.
 	return nil
 }
 
-// GetResetFields returns all fields outside the part.
 func (s SubStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet(s.sub.NotOwned...)
 	set.Insert(fieldpath.MakePathOrDie("spec"))

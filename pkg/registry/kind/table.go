@@ -15,7 +15,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// None is the cell of an absent value.
 const None = "<none>"
 
 // OrNone returns text, or None if empty.

@@ -77,7 +77,6 @@ func NewUpdateREST(keys rest.Getter, writer *Writer, report ReportRefused) *Upda
 	return &UpdateREST{kind.Endpoint{Object: &v1alpha1.UpdateRequest{}}, keys, writer, report}
 }
 
-// Create calls Writer.Apply for a message, and reports a refusal.
 func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Object, validate rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
 	if len(options.DryRun) > 0 {

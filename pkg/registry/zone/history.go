@@ -198,7 +198,6 @@ func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.Zo
 	return answer, zone, err
 }
 
-// parseFQDN parses a query parameter; zero if absent.
 func parseFQDN(parameter, text string) (fqdn name.Name, err error) {
 	if text == "" {
 		return fqdn, nil

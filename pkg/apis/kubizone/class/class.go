@@ -22,7 +22,6 @@ import (
 // LabelNamespaceName is kube-apiserver's label with a namespace's name.
 const LabelNamespaceName = "kubernetes.io/metadata.name"
 
-// MessageNoClass is Ready's message for the reason NoClass.
 const MessageNoClass = "the zone names no class and no default class is for its namespace and view, so nothing delivers it"
 
 // IsDefault reports whether the class delivers zones that name no class.
@@ -87,7 +86,6 @@ func DeliveryName(zone string, uid types.UID, ref v1alpha1.DNSClassReference) st
 	return zone + "-" + hex.EncodeToString(sum[:])[:hashWidth]
 }
 
-// providerBlocks are the fields of DNSClassSpec with types named *Provider.
 var providerBlocks = func() (blocks []reflect.StructField) {
 	for field := range reflect.TypeFor[v1alpha1.DNSClassSpec]().Fields() {
 		if field.Type.Kind() == reflect.Pointer && strings.HasSuffix(field.Type.Elem().Name(), "Provider") {

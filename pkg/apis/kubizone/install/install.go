@@ -21,8 +21,7 @@ import (
 	bind9install "kubi.zone/kubizone/pkg/apis/bind9/install"
 )
 
-// InternalGroupVersion is the version in which the generic server handles objects of kubi.zone, with the Go types of
-// v1alpha1.
+// InternalGroupVersion is the generic server's version of kubi.zone, with the Go types of v1alpha1.
 var InternalGroupVersion = internalOf(v1alpha1.SchemeGroupVersion)
 
 func internalOf(version schema.GroupVersion) schema.GroupVersion {

@@ -28,7 +28,6 @@ import (
 )
 
 const (
-	// MaxServers bounds the secondaries, and alsoNotify.
 	MaxServers = 100
 	// MaxClassNamespaces bounds the names of namespaces, unlike a selector.
 	MaxClassNamespaces = 1000
@@ -302,8 +301,8 @@ func validateServerAddresses(list []string, most int, path *field.Path) field.Er
 	})
 }
 
-// validateServerAddress validates an IP address with or without a port. seen has the previous addresses, with port 53
-// by default.
+// validateServerAddress allows an IP address with or without a port. seen has the previous addresses, with port 53 by
+// default.
 func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", `+
@@ -381,7 +380,7 @@ func validateHostPort(text string, path *field.Path) field.ErrorList {
 	return validateHost(host, text, path)
 }
 
-// validateHost validates the host in text: an IP address, or a host name (RFC 1123 §2.1).
+// validateHost allows an IP address, or a host name (RFC 1123 §2.1).
 func validateHost(host, text string, path *field.Path) field.ErrorList {
 	if address, err := netip.ParseAddr(host); err == nil {
 		if address.Zone() != "" || address.IsUnspecified() || address.IsMulticast() {

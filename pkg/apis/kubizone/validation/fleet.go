@@ -39,7 +39,6 @@ const (
 	longestSuffix   = "-secondary-99" // of an instance
 )
 
-// BINDVersions are the supported release series of BIND.
 var BINDVersions = []string{"9.18", "9.20"}
 
 // FleetRules are the platform's rules for all BIND servers.
@@ -48,7 +47,6 @@ type FleetRules struct {
 	Repositories []string
 }
 
-// DefaultImageRepositories are BIND's maintainers' and bindcar's.
 var DefaultImageRepositories = []string{"docker.io/internetsystemsconsortium/bind9", "ghcr.io/firestoned/bindcar"}
 
 func (r *FleetRules) allowsRepository(repository string) bool {

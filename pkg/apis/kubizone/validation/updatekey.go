@@ -20,7 +20,6 @@ import (
 )
 
 const (
-	// MaxUpdateKeyRecords bounds the patterns of an UpdateKey (S13.1).
 	MaxUpdateKeyRecords = 16
 	// MaxUpdateKeyOctets bounds the stored size; half bounds the spec.
 	MaxUpdateKeyOctets = 32 << 10

@@ -28,13 +28,10 @@ const (
 	MaxRulesInOne  = 1000
 	MaxClassRefs   = 16
 	// MaxAddresses bounds the addresses of all name servers: a single transaction changes them.
-	MaxAddresses = 48
-	// MaxWithdrawalGracePeriod bounds withdrawalGracePeriod (S3.6).
+	MaxAddresses             = 48
 	MaxWithdrawalGracePeriod = 30 * 24 * time.Hour
-	// MaxHistoryRetention bounds historyRetention (S7.13).
-	MaxHistoryRetention = 90 * 24 * time.Hour
-	// MaxReleaseNow bounds the namespaces in kubi.zone/release-now (S3.6).
-	MaxReleaseNow = 16
+	MaxHistoryRetention      = 90 * 24 * time.Hour
+	MaxReleaseNow            = 16
 	// MaxVerifyRequest bounds the annotation that requests a comparison, in octets.
 	MaxVerifyRequest = 64
 	maxSerial        = math.MaxUint32
