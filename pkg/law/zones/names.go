@@ -204,8 +204,8 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	return names
 }
 
-// warnOfHeld warns of new rules without effect, since others have the name or cut it off (S4.8, S4.10, S4.11, S5.7).
-// delegation is "" for the Zone's rules.
+// warnOfHeld warns of new rules without effect, since others have the name or cut the name off (S4.8, S4.10, S4.11,
+// S5.7). delegation is "" for the Zone's rules.
 func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
 	names := newNames(z, before, after)
 	var ks []law.Key
@@ -234,7 +234,7 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, 
 
 const maxKeeping = 8
 
-// isKept reports whether a namespace outside the rule keeps the name by rules; otherwise its records give way (S2.13).
+// isKept reports whether a namespace outside the rule keeps the name by rules; otherwise the records give way (S2.13).
 func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
 	fqdn, err := n.at.In(z.FQDN())
 	if o == nil || err != nil {

@@ -52,7 +52,8 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 				return plan, nil // the cascade of the former parent's removal decides (S3.5)
 			}
 		}
-		// If this parent delegated the zone until now, its namespace withdrew the zone, whichever cascade is first.
+		// If this parent delegated the zone until now, the parent's namespace withdrew the zone, whichever cascade is
+		// first.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
 		w, release := records.NoteWithdrawal(d.Reading, plan, records.Withdrawing{Zone: x.parent, Namespace: z.Namespace,
 			Child: true, Newly: newly,

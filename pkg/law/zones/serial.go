@@ -16,8 +16,8 @@ import (
 // serials.
 const repairInterval = 24 * time.Hour
 
-// Behind describes a listed secondary that, by two signed answers, is ahead of a zone or has other data at its serial
-// (S6.11).
+// Behind describes a listed secondary that, by two signed answers, is ahead of a zone or has other data at the zone's
+// serial (S6.11).
 type Behind struct {
 	// Serial is the secondary's; if Differs, the zone's next.
 	Serial  serial.Serial
