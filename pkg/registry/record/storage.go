@@ -44,7 +44,7 @@ var (
 	serverConditions = []string{v1alpha1.ConditionAdopted, v1alpha1.ConditionReady, v1alpha1.ConditionStalled}
 )
 
-// takeStatus copies only other controllers' conditions from written (S7.4).
+// takeStatus copies only other controllers' conditions (S7.4).
 func takeStatus(after, written *v1alpha1.Record) {
 	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, false, serverConditions...)
 }
