@@ -27,13 +27,12 @@ func IsBySigner(zone *v1alpha1.Zone) bool {
 	return false
 }
 
-// IsBeingSigned reports whether a signer begins to sign the zone. Servers transfer the unsigned zone until all is
-// signed; a server that queries the signer may have the signed zone before.
+// IsBeingSigned reports whether a signer begins to sign the zone. A server that queries the signer may then have the
+// signed zone before others.
 func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }
 
-// markSigners marks the signers among the peers, from which others transfer signed zones (IsBySigner).
 func (s *Selected) markSigners(secret class.GetSecret) error {
 	for at, server := range s.Known {
 		if !server.Signer {
