@@ -13,18 +13,16 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
-// Processes are the lives of the processes of delivery.
 type Processes struct {
 	Controller, Primary heartbeat.Life
 }
 
-// Roles that can end the cause of a Pending.
 const (
 	roleOwner    = "the zone's owner"
 	rolePlatform = "the platform"
 )
 
-// findCause returns the known reason why a class has not confirmed a zone yet; zero for none.
+// findCause returns why a class has not confirmed a zone yet; zero if unknown.
 func (f *Facts) findCause(of *ClassFacts) Judgement {
 	switch {
 	case f.Zone.Annotations[v1alpha1.AnnotationPaused] == "true":
@@ -51,7 +49,7 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 const AwaitAfter = 40 * time.Second
 
 // awaitClass returns AwaitsClass if, for AwaitAfter, the Ready was Unknown and no class changed anything; otherwise
-// zero. since is the time of the last change by a class, zero if not known.
+// zero. since is the last change by a class, zero if not known.
 func awaitClass(class string, before *metav1.Condition, since time.Time) Judgement {
 	if class == "" || since.IsZero() || before == nil || before.Status != metav1.ConditionUnknown ||
 		time.Since(before.LastTransitionTime.Time) < AwaitAfter || time.Since(since) < AwaitAfter {
@@ -78,8 +76,7 @@ func newCause(reason, what, role, step string) Judgement {
 
 func formatTime(at time.Time) string { return at.UTC().Format("15:04:05Z on 2 January") }
 
-// stays reports whether a Ready that names a dead process stays, since the Lease does not show yet whether the process
-// works.
+// stays reports whether a Ready that names a dead process stays, since the Lease does not show yet whether it works.
 func (p *Processes) stays(before *metav1.Condition) bool {
 	return before != nil && (before.Reason == v1alpha1.ReasonNoController && p.Controller.Unsure ||
 		before.Reason == v1alpha1.ReasonNoPrimary && p.Primary.Unsure)
