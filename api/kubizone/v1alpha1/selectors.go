@@ -13,7 +13,8 @@ const (
 	FieldRecordFQDN        = "status.fqdn"
 	// FieldRecordZone is `<namespace>/<name>` of the adopting zone.
 	FieldRecordZone = "status.zone"
-	// FieldRecordAdopted is "true" or "false".
+	// FieldRecordAdopted is "true" or "false". Selectors ignore the case of this field, FieldRecordReady and
+	// FieldRecordWithdrawn.
 	FieldRecordAdopted = "status.adopted"
 	// FieldRecordReady is "True", "False" or "Unknown", as the condition Ready of the present generation.
 	FieldRecordReady = "status.ready"

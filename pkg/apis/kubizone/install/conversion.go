@@ -7,9 +7,11 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/conversion"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -47,6 +49,13 @@ func addConversionFuncs(scheme *runtime.Scheme) error {
 	})
 }
 
+// valuesOf has the values of field selectors with few, compared without regard to case: another value selects nothing.
+var valuesOf = map[string][]string{
+	v1alpha1.FieldRecordAdopted:   {"true", "false"},
+	v1alpha1.FieldRecordReady:     {string(metav1.ConditionTrue), string(metav1.ConditionFalse), string(metav1.ConditionUnknown)},
+	v1alpha1.FieldRecordWithdrawn: {"true", "false"},
+}
+
 func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversionFunc {
 	known := map[string]bool{"metadata.name": true, "metadata.namespace": true}
 	for _, label := range labels {
@@ -65,6 +74,13 @@ func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversio
 			if value = strings.ToLower(value); value != "" && !strings.HasSuffix(value, ".") {
 				value += "."
 			}
+		}
+		if of := valuesOf[label]; of != nil {
+			i := slices.IndexFunc(of, func(one string) bool { return strings.EqualFold(one, value) })
+			if i < 0 {
+				return "", "", fmt.Errorf("%s is not %q: use one of %q", label, value, of)
+			}
+			value = of[i]
 		}
 		return label, value, nil
 	}

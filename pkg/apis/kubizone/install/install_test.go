@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"reflect"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -111,6 +112,18 @@ func TestFieldSelectors(t *testing.T) {
 				t.Errorf("%s %q: %q, %v", kind, written, value, err)
 			}
 		}
+	}
+	record := v1alpha1.SchemeGroupVersion.WithKind("Record")
+	for written, want := range map[string]string{"status.ready=false": "False", "status.ready=UNKNOWN": "Unknown",
+		"status.adopted=False": "false", "status.withdrawn=true": "true"} {
+		label, value, _ := strings.Cut(written, "=")
+		if _, value, err = scheme.ConvertFieldLabel(record, label, value); value != want || err != nil {
+			t.Errorf("%s: %q, %v", written, value, err)
+		}
+	}
+	_, _, err = scheme.ConvertFieldLabel(record, "status.ready", "no")
+	if want := `status.ready is not "no": use one of ["True" "False" "Unknown"]`; err == nil || err.Error() != want {
+		t.Errorf("status.ready=no: %v", err)
 	}
 	if _, _, err := scheme.ConvertFieldLabel(v1alpha1.SchemeGroupVersion.WithKind("Zone"), "spec.type", "A"); err == nil {
 		t.Error("a Zone has no type")
