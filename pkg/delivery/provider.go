@@ -50,8 +50,8 @@ type Abilities struct {
 	OwnApexNS bool
 	// Fetched is true if servers fetch zones. A confirmation needs rows in Report.Servers.
 	Fetched bool
-	// Claims maps names unique across all classes, such as TSIG keys, to a secret text to compare, never to print: this
-	// class's use.
+	// Claims maps names unique across all classes, such as TSIG keys, to this class's use of them: a text to compare,
+	// never to print.
 	Claims map[string]string
 }
 

@@ -14,9 +14,9 @@ import (
 // Any writer of the Zone can send Zone.Requests, so they are accepted at most once in requestInterval.
 const requestInterval = 10 * time.Second
 
-const compareWithin = 10 * time.Second // of a change of the class's servers
+const compareWithin = 10 * time.Second // after a change of the class's servers
 
-const viewWait = 5 * time.Minute // of a removal for the view of its zone
+const viewWait = 5 * time.Minute // bounds a removal's wait for its zone's view
 
 // BeginAttempt updates m. A change of the class, a join or leave of the zone, f.Woken, or a new request cancels the
 // delay of a failed delivery.

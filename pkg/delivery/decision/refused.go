@@ -38,7 +38,7 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	return unconfirmed
 }
 
-// The returned intent lists the refused RRsets to retry next.
+// The returned state's intent lists the refused RRsets to retry next.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.hasUnlisted() {

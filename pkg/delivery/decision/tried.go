@@ -86,8 +86,8 @@ func (m *Memory) keepUnlisted(t Tried, at serial.Serial, failed []delivery.Failu
 	return intent
 }
 
-// splitFailed divides refused RRsets. In place of an earlier RRset the provider may have known data; in place of a
-// fresh RRset, none.
+// splitFailed divides refused RRsets. In place of an earlier RRset the provider may have data known from the history;
+// in place of a fresh RRset, none.
 func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil

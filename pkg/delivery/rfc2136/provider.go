@@ -52,7 +52,7 @@ var _ delivery.Provider = (*Provider)(nil)
 
 const callTimeout = 10 * time.Second
 
-// New validates the configuration, without network access.
+// New works without network access. The error is a *delivery.Error.
 func New(config Config) (*Provider, error) {
 	if config.Server == "" {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "rfc2136.server: required; "+
@@ -172,8 +172,8 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 }
 
 // Health asks the server for the last delivered zone's SOA; a signed answer proves that the server accepts the TSIG
-// key. Before the first delivery, it asks for the root's SOA. Its refusal may precede the check of the key, and is
-// ErrNotProven.
+// key. Before the first delivery, it asks for the root's SOA. The server's refusal may precede the check of the key,
+// and is ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.last

@@ -75,8 +75,7 @@ func (o othersOf) readClaims() decision.Claims {
 	return c
 }
 
-// claimName returns false if another delivery has the name. Then it wakes the other delivery, and retries this delivery
-// when the name is free.
+// claimName returns false if another delivery has the name, and retries when the name is free.
 func (o othersOf) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()

@@ -83,7 +83,7 @@ type comparison struct {
 	plan   delivery.Plan
 	digest digest
 	soa    bool // true if the server's SOA differs
-	// sets has at most the number most of RRsets that differ so far; nil if names are not collected.
+	// sets has the RRsets that differ so far, bounded by most; nil if names are not collected.
 	sets map[delivery.RRsetKey]digest
 	most int
 }

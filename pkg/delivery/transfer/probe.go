@@ -25,7 +25,7 @@ const (
 	udpSize = 1232
 	// secondLook is the time between the two answers that prove a later serial.
 	secondLook = 500 * time.Millisecond
-	// firstPause between the questions to a lagging secondary doubles up to lastPause.
+	// firstPause, between the questions to a lagging secondary, doubles up to lastPause.
 	firstPause, lastPause = 10 * time.Millisecond, 500 * time.Millisecond
 )
 

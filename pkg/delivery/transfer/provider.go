@@ -70,6 +70,7 @@ type signedZones struct {
 
 var _ delivery.Provider = (*Provider)(nil)
 
+// New works without network access. The error is a *delivery.Error.
 func New(config Config) (*Provider, error) {
 	if uid := config.Members.Holder(config.Catalog); uid != "" {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "transfer.catalogZone: a zone of the class is named %s; "+

@@ -10,5 +10,5 @@
 //
 // Out of scope: the storage of secrets, and the schedule of retries.
 //
-// Read provider.go, then call.go; protocol/sign.go and protocol/record.go are common to client and server.
+// Read provider.go, then call.go.
 package webhook

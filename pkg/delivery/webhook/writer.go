@@ -166,6 +166,7 @@ func (w *writer) addItem(ctx context.Context, i item) error {
 	if err != nil {
 		return err
 	}
+	// around is the JSON around the items of a batch.
 	const around = 64
 	if len(body)+around > protocol.MaxBody {
 		w.failRRset(i.key, &delivery.Error{Reason: delivery.ReasonValidationFailed, Permanent: true,

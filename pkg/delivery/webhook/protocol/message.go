@@ -27,7 +27,7 @@ type Error struct {
 	Code    string          `json:"code"`
 	Message string          `json:"message"`
 	Details json.RawMessage `json:"details,omitempty"`
-	// Status is the HTTP status; 0 means Code's.
+	// Status is the HTTP status; 0 means the status for Code.
 	Status int `json:"-"`
 }
 
