@@ -100,6 +100,7 @@ func (f *Fleet) makeCommon(ctx context.Context, cluster *bind9.Bind9Cluster) (ch
 	return keys, f.children.removeMade(ctx, listSurplus(made, objects, false))
 }
 
+// instanceName returns the name that the operator bindy would give.
 func instanceName(cluster string, role bind9.Role, index int) string {
 	return cluster + "-" + strings.ToLower(string(role)) + "-" + strconv.Itoa(index)
 }

@@ -84,6 +84,7 @@ const maxInstances = 1000
 // agentTime bounds a Deliver's wait for agents, because other zones wait for the worker.
 const agentTime = 5 * time.Second
 
+// New sends nothing. The error is a *delivery.Error.
 func New(config Config) (*Provider, error) {
 	if len(config.Primaries) == 0 && config.Shown.Catalog.IsZero() {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Catalog needs a catalog zone, and the mode "+

@@ -330,7 +330,7 @@ func (m *memory) remove(zone types.UID) {
 }
 
 type remembered struct {
-	// reported has the reports sent to the signer: a repeated report would restart its timer.
+	// reported has the reports sent to the signer: a repeated report would restart the signer's timer.
 	reported map[dsReport]bool
 	targets  string
 	reminded time.Time

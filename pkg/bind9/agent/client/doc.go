@@ -7,7 +7,7 @@
 // Guarantees:
 //
 //	C1. A server gets one request at a time, at the rate of its dialect (kind and version of the agent). Instead of a
-//	 long wait, the call returns the time of the retry.
+//	 long wait, the call returns an error with the time of the retry.
 //	C2. A bindcar overwrites an existing zone's file and removes the journal. So a check that the zone is missing
 //	 directly precedes a request to create it.
 //	C3. For a zone that the dialect cannot express, the call returns an error, and sends nothing.

@@ -142,7 +142,7 @@ type Ready struct {
 	Checks []string `json:"checks"`
 }
 
-// Error is the response of a failed request. It names the field, the rule and the next step.
+// Error names the field, the rule and the next step.
 type Error struct {
 	Error   string  `json:"error"`
 	Details *string `json:"details"`

@@ -24,7 +24,7 @@ const (
 	macOctets = 88
 )
 
-// BIND's lib/isccc/include/isccc/cc.h, which also has lists.
+// Types as in BIND's lib/isccc/include/isccc/cc.h, which also has lists.
 const (
 	typeString, typeBinary, typeTable byte = 0, 1, 2
 )

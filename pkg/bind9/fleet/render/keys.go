@@ -74,7 +74,7 @@ func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, e
 	return Key{Name: strings.Replace(name, "*", hex.EncodeToString(sum[:8]), 1), Algorithm: algorithm, Secret: secret}, nil
 }
 
-// Control keys have the entries of the operator bindy, TSIG keys of a DNSClass.
+// Control keys have the entries of the operator bindy, TSIG keys those of a DNSClass.
 const (
 	dataKeyName, dataAlgorithm, dataSecret = "key-name", "algorithm", "secret"
 	dataFormer, dataNext                   = "former-", "next-"

@@ -51,7 +51,7 @@ const (
 	LabelManager      = "app.kubernetes.io/managed-by"
 	Manager           = "kubizone-fleet"
 	LabelInstallation = labelPrefix + "installation"
-	// AnnotationOwner is KIND/NAME in our API.
+	// AnnotationOwner is the owner's KIND/NAME in our API.
 	AnnotationOwner    = labelPrefix + "owner"
 	AnnotationOwnerUID = labelPrefix + "owner-uid"
 	// A new control key replaces the pod.
