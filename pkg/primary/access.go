@@ -21,7 +21,6 @@ type Rule struct {
 	Signs bool
 }
 
-// Rules requires an address in prefixes and, if keys is not empty, one of the keys.
 func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	if len(keys) == 0 {
 		return []Rule{{Prefixes: prefixes}}

@@ -63,7 +63,7 @@ type Config struct {
 	//   - a sixteenth of MaxConns, at least 4, for sources that cannot be admitted.
 	MaxConns int
 	// MaxConnsPerClient bounds connections of an IPv4 address or IPv6 /64, and of a tenant. 0: a quarter of MaxConns.
-	// BIND opens a connection for each transfer, often 100 (transfers-per-ns).
+	// BIND opens a connection for each transfer, often up to 100 (transfers-per-ns).
 	MaxConnsPerClient int
 	// MaxTransfers bounds concurrent transfers; others wait. Peers of tenants have as many separate slots, each tenant
 	// at most a quarter. 0: 16.
@@ -72,26 +72,26 @@ type Config struct {
 	MaxTransfersPerClient int
 	// TransferWait bounds the wait for a slot; then the answer is SERVFAIL. 0: 30 s.
 	TransferWait time.Duration
-	// Transfers slower on average than LeastRate, in octets a second, are cut after WriteTimeout. 0: 16 KiB, so that 16
+	// LeastRate is in octets a second: transfers slower on average are cut after WriteTimeout. 0: 16 KiB, so that 16
 	// fit a line of 2 Mbit/s.
 	LeastRate int
-	// IdleTimeout of 0 means 30 s.
+	// IdleTimeout is between messages. 0: 30 s.
 	IdleTimeout time.Duration
-	// ReadTimeout of 0 means 5 s.
+	// ReadTimeout is for the arrival of a message. 0: 5 s.
 	ReadTimeout time.Duration
-	// WriteTimeout of 0 means 30 s.
+	// WriteTimeout is for a message of at most 64 KiB. 0: 30 s.
 	WriteTimeout time.Duration
-	// StopTimeout of 0 means 5 s.
+	// StopTimeout is for transfers at shutdown. 0: 5 s.
 	StopTimeout time.Duration
 
 	// Reachable, if not nil, returns when secondaries can reach Listen. No NOTIFY is sent before: BIND would query at
 	// once, and after a lost query delay NOTIFYs of the zone for 15 s.
 	Reachable func(ctx context.Context)
-	// NotifyTimeout of 0 means 2 s.
+	// NotifyTimeout is for an answer. 0: 2 s.
 	NotifyTimeout time.Duration
-	// NotifyInterval of 0 means 200 ms, for a zone and target.
+	// NotifyInterval is for each zone and target. 0: 200 ms.
 	NotifyInterval time.Duration
-	// NotifyBackoff before the first retry doubles up to a minute. 0: 1 s.
+	// NotifyBackoff precedes the first retry, and doubles up to a minute. 0: 1 s.
 	NotifyBackoff time.Duration
 	// NotifyAttempts bounds the NOTIFYs of a serial; then the secondary relies on its refresh timer. 0: 8.
 	NotifyAttempts int

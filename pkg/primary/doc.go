@@ -11,8 +11,7 @@
 //     only after every record. Memory does not grow with the zone.
 //  2. A forbidden request is REFUSED, with the same octets whether or not the zone exists. A peer sees only zones of
 //     DNSClasses that admit it. Bad signatures are answered as in RFC 8945 §5.2, before a search for the zone.
-//  3. A source without access gets no answer longer than its question. A UDP answer has at most 1232 octets (512
-//     without TSIG), a single RRset for ANY, and TC instead of a partial RRset.
+//  3. A source without access gets no answer longer than its question. UDP answers are bounded (message.go, reply.go).
 //  4. Every message of an answer to a signed request is signed.
 //  5. Each target gets a NOTIFY of a new serial at once, repeated until confirmed or NotifyAttempts. At most one NOTIFY
 //     is in flight for a zone and target; later serials are coalesced.

@@ -35,7 +35,7 @@ type tcpServer struct {
 	// newcomers are connections of unproven sources (attack 78). If all slots are taken, the oldest is closed: peers
 	// sign their first message at once, so it is no peer's.
 	newcomers *slots.Slots
-	waiting   *slots.Slots // without a slot, except outsiders
+	waiting   *slots.Slots // for connections without a slot, except outsiders'
 	transfers *slots.Slots
 	messages  sync.Pool
 
@@ -144,8 +144,7 @@ func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-c
 	return c.place, freed
 }
 
-// promoteNewcomer moves a newcomer with an admitted message to a slot of peers or tenants. Without a free slot within
-// placeWait it closes the connection and returns false.
+// promoteNewcomer closes the connection and returns false if no slot of peers or tenants is free within placeWait.
 func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant string) bool {
 	if !c.place.GiveBack() {
 		return false

@@ -27,7 +27,7 @@ const reasonRemains = "HistoryForgotten"
 
 type announcer struct {
 	events.EventRecorder
-	// lastChange is Config.LastChange.
+	// lastChange is Config.LastChange. looking has a place for each call; nil means none.
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 	looking    chan struct{}
 }

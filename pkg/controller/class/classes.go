@@ -60,9 +60,10 @@ type knownClass struct {
 	asking    bool
 	// checked is the time of the last health check, proven of the last delivery that showed health.
 	checked, proven time.Time
-	asked           bool
-	health          error
-	found           metav1.Time
+	// asked is true once a check has a result: health, nil if good, as of the time found.
+	asked  bool
+	health error
+	found  metav1.Time
 	// written is the last condition Delivering written to a Bind9Cluster, writtenVersion the cluster's version before:
 	// the informer may lag behind.
 	written        metav1.Condition

@@ -33,7 +33,7 @@ type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider deli
 type GetSecret func(namespace, name string) (map[string][]byte, error)
 
 type Secrets interface {
-	// The error wraps ErrSecretNotFound if there is no Secret.
+	// Get returns the data, or an error wrapping ErrSecretNotFound.
 	Get(ctx context.Context, namespace, name string) (map[string][]byte, error)
 }
 

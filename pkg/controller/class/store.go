@@ -32,8 +32,9 @@ import (
 type store struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
-	zone     func(uid string) *v1alpha1.Zone
-	class    func(name string) *v1alpha1.DNSClass
+	// zone and class return nil if absent.
+	zone  func(uid string) *v1alpha1.Zone
+	class func(name string) *v1alpha1.DNSClass
 
 	// holding locks a zone while its finalizers change: no delivery may remove a finalizer that another needs.
 	holding [64]sync.Mutex

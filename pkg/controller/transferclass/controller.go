@@ -187,6 +187,7 @@ func isFetched(of *v1alpha1.DNSClass) bool {
 
 func isPaused(zone *v1alpha1.Zone) bool { return zone.Annotations[v1alpha1.AnnotationPaused] == "true" }
 
+// WaitForSync returns when Run has tried to serve every class, or with the cause of ctx.
 func (c *Controller) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.begun:
@@ -277,7 +278,7 @@ func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	return precedence.Rank{Last: cluster, Since: of.CreationTimestamp.Time, ID: of.Name}
 }
 
-// errUnread means that a Secret may exist.
+// errUnread means that a Secret may exist, but cannot be read.
 var errUnread = errors.New("a Secret cannot be read")
 
 func (c *Controller) syncPeers(ctx context.Context, name string) error {

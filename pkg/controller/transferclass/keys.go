@@ -127,8 +127,8 @@ func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) s
 
 const serverLabel = "bind9"
 
-// NamespaceOfKey returns the only namespace that may have a key of this name; "" means any. UpdateKeys have names
-// LABEL.NAMESPACE., servers (ofServer) LABEL.bind9.NAMESPACE. Only the form counts, so a new namespace takes no name
+// NamespaceOfKey returns the only namespace that may have a key of this name; "" means any. UpdateKeys are named
+// LABEL.NAMESPACE., servers (ofServer) LABEL.bind9.NAMESPACE.; only the form counts, so a new namespace takes no name
 // from others.
 func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {
 	switch labels := key.Labels(); {

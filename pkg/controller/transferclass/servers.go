@@ -89,6 +89,7 @@ func (s *Servers) ListSigners() (signers []apiclass.Server) {
 
 type Selected struct {
 	Peers
+	// Known are the servers of Peers.Secondaries, in that order.
 	Known   []apiclass.Server
 	Waiting []WaitingServer
 }
