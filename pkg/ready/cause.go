@@ -76,7 +76,8 @@ func newCause(reason, what, role, step string) Judgement {
 
 func formatTime(at time.Time) string { return at.UTC().Format("15:04:05Z on 2 January") }
 
-// stays reports whether a Ready that names a dead process stays, since the Lease does not show yet whether it works.
+// stays reports whether a Ready that names a dead process stays, since the Lease does not show yet whether the process
+// works.
 func (p *Processes) stays(before *metav1.Condition) bool {
 	return before != nil && (before.Reason == v1alpha1.ReasonNoController && p.Controller.Unsure ||
 		before.Reason == v1alpha1.ReasonNoPrimary && p.Primary.Unsure)

@@ -61,7 +61,6 @@ func trimZone(object any) (any, error) {
 	return object, nil
 }
 
-// KeyOf returns a Delivery's key in the Loop.
 func KeyOf(one *v1alpha1.Delivery) delivery.Key {
 	return delivery.Key{UID: string(one.Spec.Zone.UID), Class: class.NameOf(one.Namespace, one.Spec.ClassRef)}
 }
@@ -198,7 +197,6 @@ func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	}
 }
 
-// EachZone calls withViews for each zone selected by "of".
 func (x *Index) EachZone(of func(*v1alpha1.Zone) bool, do func(*v1alpha1.Zone)) {
 	for _, zone := range x.AllZones() {
 		if of(zone) {
@@ -277,7 +275,6 @@ func (x *Index) ClusterByName(name string) *bind9.Bind9Cluster {
 	return get[*bind9.Bind9Cluster](x.Clusters, name)
 }
 
-// ZonesNaming returns the zones that name a class's Bind9Cluster.
 func (x *Index) ZonesNaming(name string) []*v1alpha1.Zone {
 	return find[*v1alpha1.Zone](x.Zones, byClass, name)
 }
@@ -353,7 +350,6 @@ func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report 
 	return f
 }
 
-// NamesCluster reports whether a zone names, or has a delivery by, a Bind9Cluster.
 func (x *Index) NamesCluster(name string) bool {
 	return len(x.ZonesNaming(name)) > 0 || len(x.DeliveriesBy(name)) > 0
 }

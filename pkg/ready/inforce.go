@@ -27,8 +27,8 @@ type InForce struct {
 }
 
 // ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force: zones
-// wait for it. A class is not in force if it is under deletion, for other namespaces or views, or in taken: such a
-// class delivers the zone of the same name in the default view (S1.9). "of" has the namespace's labels.
+// wait for the class. A class under deletion, for other namespaces or views, or in taken is not in force: a taken class
+// delivers the zone of the same name in the default view (S1.9). "of" has the namespace's labels.
 func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
 	taken []string) InForce {
 	var force InForce
@@ -119,7 +119,6 @@ func FaultOf(of *v1alpha1.DNSClass) string {
 	return ready.Reason
 }
 
-// Describe returns kind and name of a class, for messages.
 func Describe(name string) string {
 	ref := class.RefOf(name)
 	return string(ref.Kind) + " " + ref.Name

@@ -47,8 +47,8 @@ type ClassFacts struct {
 	NameServers, Paused, Fetched bool
 }
 
-// At returns f without its confirmation if another target gave it, or if the zone is being removed. An empty target
-// matches any.
+// At returns f, without the confirmation if another target gave the confirmation, or if the zone is being removed. An
+// empty target matches any.
 func (f ClassFacts) At(target string) ClassFacts {
 	moved := target != "" && f.State.Target != target
 	if !f.Known || !moved && f.State.Hash != "" {
@@ -92,7 +92,7 @@ var (
 	noClass = Judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, class.MessageNoClass}
 	leaving = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, " +
 		"and the zone is being withdrawn from those that had it"}
-	// held is for Records of any namespace: it names no Zone (S1.8).
+	// held, for Records of any namespace, names no Zone (S1.8).
 	held = Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
 		"zone holds the zone (S7.5); the owner of the zone restores records, or lets the deletion through, as the condition Settled of " +
 		"the Zone says"}
