@@ -90,6 +90,7 @@ func (r *responder) answerPeer(req request, key *tsig.SigningKey, open []opening
 	if has := serial.Serial(req.serial); has == zone.Serial() || has.Ahead(zone.Serial()) {
 		return r.replySOA(req, key, zone, overTCP)
 	}
+	// A serial 2^31 away, of no order in RFC 1982, counts as older.
 	return r.answerDifference(req, key, zone, overTCP)
 }
 
