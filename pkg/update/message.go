@@ -12,6 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
+// RCode is a response code (RFC 2136 §2.2).
 type RCode uint16
 
 const (
