@@ -35,22 +35,21 @@ const (
 	refusedInterval                          = 10 * time.Second
 	actionHide, actionTake                   = "Hide", "Take"
 	maxNote                                  = 1024
-	// maxQueued bounds waiting Events, and queuedRate the Events written a second, because admission uses the same
-	// client. The object's status has the message of a dropped Event.
-	maxQueued  = 1000
-	queuedRate = 10
-	maxRefused = 1000
-	// lastTimeout bounds the search for a zone's last change.
+	// maxQueued bounds waiting Events, queuedRate writes in a second: admission uses the same client. The object's
+	// status has a dropped Event's message.
+	maxQueued   = 1000
+	queuedRate  = 10
+	maxRefused  = 1000
 	lastTimeout = 5 * time.Second
 )
 
 type announcer struct {
-	broadcaster events.EventBroadcaster // nil: standalone
+	broadcaster events.EventBroadcaster // nil if standalone
 	recorder    events.EventRecorder
 	queue       *eventQueue
-	refused     *cache.LRUExpireCache // Events of the last refusedInterval
+	refused     *cache.LRUExpireCache
 	members     func(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error)
-	// lastChange returns a text about the zone's last change, to follow a note; nil: none.
+	// lastChange may return "".
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 }
 
@@ -60,24 +59,22 @@ func newAnnouncer(client kubernetes.Interface) announcer {
 		refused: cache.NewLRUExpireCache(maxRefused)}
 }
 
-// queuedEvent is an Event to write. find, if not nil, looks up the object; an empty name drops the Event.
+// queuedEvent is an Event to write. find, if not nil, looks up the object; without an object the Event is dropped.
 type queuedEvent struct {
 	about                      *corev1.ObjectReference
 	kind, reason, action, note string
 	find                       func(context.Context) (object, uid string, err error)
-	// zone is set if its last change follows the note.
-	zone *v1alpha1.Zone
+	zone                       *v1alpha1.Zone
 }
 
-// eventQueue has a queue for each namespace, served in turn. Beyond maxQueued, a new Event replaces the last Event of
-// the longest queue, if that queue has at least two Events more than the new Event's queue; otherwise the new Event is
-// dropped.
+// eventQueue serves namespaces in turn. If full, a new Event replaces the last of the longest queue, or is dropped if
+// that queue has fewer than two Events more than its own.
 type eventQueue struct {
 	mu      sync.Mutex
 	waiting map[string][]queuedEvent // by namespace; no value is empty
-	next    []string                 // each namespace once
+	next    []string
 	count   int
-	added   chan struct{} // wakes the writer; capacity 1
+	added   chan struct{}
 }
 
 func newEventQueue() *eventQueue {
@@ -132,7 +129,7 @@ func (q *eventQueue) dequeueEvent() (e queuedEvent, ok bool) {
 	return e, true
 }
 
-// announceWithdrawn reports the end of an object's grace period, or that rules allow the object again if endsAt is 0
+// announceWithdrawn reports the end of an object's grace period, or with endsAt 0 that rules allow the object again
 // (S2.12, S3.5). The reference has no resourceVersion, so an object's Events form a series.
 func (a *announcer) announceWithdrawn(o metav1.Object, endsAt int64, message string) {
 	if a.recorder == nil {
@@ -158,7 +155,7 @@ func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message stri
 	a.announceKey(key, reasonRefused, actionUpdate, rcode+": "+message)
 }
 
-// announceNameTaken reports a TSIG name that another key has (S13.3).
+// announceNameTaken reports another key's TSIG name (S13.3).
 func (a *announcer) announceNameTaken(key *v1alpha1.UpdateKey, message string) {
 	a.announceKey(key, v1alpha1.ReasonKeyNameTaken, actionServe, message)
 }
@@ -172,7 +169,6 @@ func (a *announcer) announceKey(key *v1alpha1.UpdateKey, reason, action, note st
 	a.queue.addEvent(queuedEvent{about: about, kind: corev1.EventTypeWarning, reason: reason, action: action, note: note})
 }
 
-// isRepeated reports whether the Event was written within refusedInterval. If not, isRepeated remembers the Event.
 func (a *announcer) isRepeated(event string) bool {
 	_, again := a.refused.Get(event)
 	if !again {
@@ -181,8 +177,8 @@ func (a *announcer) isRepeated(event string) bool {
 	return again
 }
 
-// announceNotices writes Events about hidden names and taken hosts, for the Zone or a tenant's first Record at its
-// wildcard (S4.25, S4.26).
+// announceNotices reports hidden names and taken hosts to the Zone, or to a tenant's first Record at its wildcard
+// (S4.25, S4.26).
 func (a *announcer) announceNotices(o *v1alpha1.Zone, notices []law.Notice) {
 	if a.recorder == nil {
 		return
@@ -239,7 +235,7 @@ func (a *announcer) writeQueued(ctx context.Context) {
 	}
 }
 
-// announceStalled reports a Zone that waits for a person while no controller works (S7.12).
+// announceStalled reports a Zone that waits for a person, without a controller (S7.12).
 func (a *announcer) announceStalled(o *v1alpha1.Zone, reason, message string) {
 	klog.Background().Info("A Zone is not delivered", "zone", klog.KObj(o), "reason", reason, "message", message)
 	if a.recorder == nil {
@@ -251,7 +247,7 @@ func (a *announcer) announceStalled(o *v1alpha1.Zone, reason, message string) {
 		zone: o})
 }
 
-// announceHeld reports that deliveries of a Zone are held after a mass deletion (S7.5).
+// announceHeld reports a Zone held after a mass deletion (S7.5).
 func (a *announcer) announceHeld(o *v1alpha1.Zone) {
 	settled := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil {

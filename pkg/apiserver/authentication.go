@@ -110,7 +110,6 @@ func clientCA(o *genericoptions.DelegatingAuthenticationOptions, client kubernet
 	if o.SkipInClusterLookup {
 		return nil, nil
 	}
-	// Client certificates are optional in a cluster.
 	if trust[clientCAKey] == "" {
 		klog.Warningf("configmap %s/%s has no %s: client certificates are accepted from the front proxy alone",
 			metav1.NamespaceSystem, authenticationConfigMap, clientCAKey)
@@ -168,10 +167,10 @@ func requestHeader(ctx context.Context, o *genericoptions.DelegatingAuthenticati
 	}, nil
 }
 
-// knownCA serves the CA read at startup until its controller has read the config map. Without a CA in the TLS handshake
-// all requests of a connection get 401, which no client retries.
+// knownCA serves the CA read at startup until its controller has read the config map: without a CA in the TLS handshake
+// every request of the connection gets 401, which clients do not retry.
 type knownCA struct {
-	dynamiccertificates.CAContentProvider // the controller
+	dynamiccertificates.CAContentProvider
 	dynamiccertificates.ControllerRunner
 	first dynamiccertificates.CAContentProvider
 }
@@ -200,7 +199,7 @@ func (k *knownCA) VerifyOptions() (x509.VerifyOptions, bool) {
 	return k.first.VerifyOptions()
 }
 
-// neverEmpty replaces an empty list, with which upstream allows every client, by a name that no client has.
+// neverEmpty replaces an empty list, which upstream reads as every client.
 type neverEmpty struct {
 	names  headerrequest.StringSliceProvider
 	nobody string

@@ -21,13 +21,12 @@ import (
 )
 
 // Bounds of a request body (S5.12). The generic server's bounds, 3 MiB and 10,000 levels and operations, admit bodies
-// that take minutes and gigabytes: a merge patch parses nested values again at each level, an operation of a JSON patch
-// copies its list, and the managers of 100,000 labels are insertion-sorted. Expanding YAML aliases of 61 KB took 3.6
-// GiB.
+// that take minutes and gigabytes: a merge patch parses nested values again at each level, a JSON patch operation
+// copies its list, managers of 100,000 labels are insertion-sorted. YAML aliases in 61 KB took 3.6 GiB.
 const (
-	// maxBody is six times the largest stored object, as JSON may escape an octet by six.
+	// maxBody is six times the largest stored object: JSON escapes an octet by up to six.
 	maxBody = 512 << 10
-	// maxDepth is over three times any object's depth, including managedFields.
+	// maxDepth is over three times any object's depth, managedFields included.
 	maxDepth      = 64
 	maxOperations = 1000
 	// maxEntries is ten times the longest list of a field.
@@ -61,8 +60,8 @@ type boundedBody struct {
 	isJSONPatch bool
 	in          jsonPlace
 	isYAML      bool
-	whole       io.Reader // checked YAML
-	refusal     error     // error of whole
+	whole       io.Reader
+	refusal     error
 }
 
 func boundBody(body io.ReadCloser, resource, contentType string) *boundedBody {
@@ -127,7 +126,7 @@ func checkItem(text []byte) error {
 	return boundBody(nil, "records", runtime.ContentTypeJSON).checkPiece(text)
 }
 
-// readWhole checks YAML before aliases are expanded.
+// readWhole checks YAML before its aliases are expanded.
 func (b *boundedBody) readWhole() {
 	text, err := io.ReadAll(io.LimitReader(b.ReadCloser, maxBody+1))
 	var document yaml.Node
@@ -189,7 +188,7 @@ type jsonPlace struct {
 	// items counts objects and lists directly in the outermost value.
 	items           int
 	inText, escaped bool
-	// commas are counted per open value. most is the largest number of entries.
+	// commas is per open value.
 	commas [maxDepth + 1]int
 	most   int
 }

@@ -28,30 +28,29 @@ type sized interface {
 	Marshal() ([]byte, error)
 }
 
-// asked is a write, real or dry run (S9). A create has no before.
+// asked is a write, real or dry run (S9). before is nil for a create.
 type asked struct {
 	resource      schema.GroupResource
 	before, after sized
 }
 
-// An update that removes 1/shrinks of an object always passes. So a namespace beyond its budget can shrink an object of
-// 96 KiB two dozen times, not octet by octet.
+// An update that removes 1/shrinks of an object always passes, so a namespace beyond its budget shrinks an object of 96
+// KiB in at most two dozen updates, not octet by octet.
 const shrinks = 4
 
 type budgetJudge struct {
-	budgets *budget.Budgets // nil: no budgets
+	budgets *budget.Budgets // nil without budgets
 	keys    layout.Keys
 }
 
 // allowWrite checks the budget of the object's namespace. Always allowed are:
 //
-//   - deletions, and updates that shrink the object enough;
-//   - updates without a change, which write nothing;
+//   - deletions, and updates that shrink the object enough or change nothing;
 //   - the subresource finalizers, so that a zone can be delivered;
-//   - the subresource dnssec, so that a rollover of DS does not wait for a busy tenant.
+//   - the subresource dnssec, so that no DS rollover waits for a busy tenant.
 //
 // A status is charged but not counted as stored: controllers must report, and S5.10 bounds its size. No Role of a
-// namespace grants status, finalizers or dnssec (S8.3, S12.2), so tenants cannot evade their budget.
+// namespace grants these subresources (S8.3, S12.2), so tenants cannot evade their budget.
 func (j budgetJudge) allowWrite(ctx context.Context, w asked) error {
 	grows := j.countOctets(w.after)
 	if w.before != nil {
@@ -105,9 +104,9 @@ type budgeted struct {
 	storage.Interface
 	judge    budgetJudge
 	resource schema.GroupResource
-	// charges is false if the ledger charges the writes itself.
+	// charges is false if the ledger charges the writes.
 	charges bool
-	// clusters counts a namespace's stored Bind9Clusters; nil for other resources.
+	// clusters counts a namespace's Bind9Clusters; nil for other resources.
 	clusters func(ctx context.Context, namespace string) (int64, error)
 }
 

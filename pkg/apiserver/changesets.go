@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/changeset"
 )
 
-// actingAuthorizer lets change set items made for an UpdateKey write Records in the key's namespace, and nothing else
-// (S13.1). Other items have the rights of their user.
+// actingAuthorizer lets change set items of an UpdateKey write Records of the key's namespace only (S13.1). Other items
+// have their user's rights.
 type actingAuthorizer struct{ authorizer.Authorizer }
 
 var actingVerbs = []string{"get", "create", "patch", "delete"}
@@ -46,8 +46,8 @@ type quotaReturn struct {
 	keys layout.Keys
 }
 
-// returnQuota subtracts Records that were not created from the used quota, as Kubernetes' quota controller takes
-// minutes. The used quota never falls below the existing Records.
+// returnQuota subtracts refused Records from the used quota, never below the existing Records. Kubernetes' quota
+// controller takes minutes.
 func (q quotaReturn) returnQuota(ctx context.Context, namespace string, records int) {
 	logger := klog.FromContext(ctx)
 	present, err := q.etcd.Get(ctx, q.keys.Record(namespace, ""), clientv3.WithPrefix(), clientv3.WithCountOnly())

@@ -28,8 +28,8 @@ type deliveredZones struct {
 
 const maxDelivered, maxDeliveredNames, deliveredWithin = 5000, 5, time.Second
 
-// describeWithdrawn returns the number and first names of zones no longer delivered by a changed DNSClass, or ""
-// (S2.16). after is nil for a deletion.
+// describeWithdrawn returns the number and first names of zones that a changed class no longer delivers, or "" (S2.16).
+// after is nil for a deletion.
 func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) string {
 	ctx, cancel := context.WithTimeout(context.Background(), deliveredWithin)
 	defer cancel()
@@ -69,7 +69,6 @@ func (d *deliveredZones) describeWithdrawn(before, after *v1alpha1.DNSClass) str
 	return fmt.Sprintf("%s (%s)", number, strings.Join(names, ", "))
 }
 
-// stays reports whether a changed class still delivers a zone, or true if the zone cannot be read.
 func (d *deliveredZones) stays(ctx context.Context, of *v1alpha1.Delivery, after *v1alpha1.DNSClass) bool {
 	if !class.Admits(after, of.Namespace, d.namespaces.labelsOf(of.Namespace)) {
 		return false

@@ -45,9 +45,8 @@ func dialEtcd(ctx context.Context, where storagebackend.TransportConfig) (*kuber
 		DialTimeout:          dialTimeout,
 		DialKeepAliveTime:    keepAliveTime,
 		DialKeepAliveTimeout: keepAliveTimeout,
-		// The log would repeat the returned errors.
-		Logger:      zap.NewNop(),
-		DialOptions: []grpc.DialOption{grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window)},
+		Logger:               zap.NewNop(),
+		DialOptions:          []grpc.DialOption{grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window)},
 	}
 	if where.CertFile != "" || where.KeyFile != "" || where.TrustedCAFile != "" {
 		files := transport.TLSInfo{CertFile: where.CertFile, KeyFile: where.KeyFile, TrustedCAFile: where.TrustedCAFile}
@@ -94,7 +93,7 @@ func Reachable(ctx context.Context, where storagebackend.TransportConfig) error 
 	return client.Close()
 }
 
-// lastFailure returns the cause of a failed connection and the next step. gRPC reports them only to a call.
+// gRPC reports the cause of a failed connection to calls only.
 func lastFailure(connection *grpc.ClientConn) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -109,7 +108,7 @@ func lastFailure(connection *grpc.ClientConn) string {
 	}
 }
 
-// recordsSpans reports whether spans are sampled. Spans cost time even if dropped.
+// Even dropped spans cost time.
 func recordsSpans(ctx context.Context, provider trace.TracerProvider) bool {
 	if provider == nil {
 		return false

@@ -43,8 +43,8 @@ func serveCluster(server *genericapiserver.GenericAPIServer, registry install.Re
 	return nil
 }
 
-// serveCore serves the discovery of an empty core group, which clients read first, and a Namespace of any name: after a
-// "not found" kubectl would otherwise report the namespace as missing.
+// serveCore serves an empty core group, whose discovery clients read first, and a Namespace of any name: after "not
+// found" kubectl would report a missing namespace.
 func serveCore(server *genericapiserver.GenericAPIServer, registry install.Registry) {
 	core := schema.GroupVersion{Version: "v1"}
 	manager := server.AggregatedLegacyDiscoveryGroupManager

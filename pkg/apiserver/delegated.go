@@ -37,8 +37,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Delegated configures a server behind a kube-apiserver by upstream's groups of options, completed and validated.
-// Fields are required unless "" has a meaning.
+// Delegated configures a server behind a kube-apiserver with upstream's option groups, completed and validated. Fields
+// are required unless "" has a meaning.
 type Delegated struct {
 	ServerRun      *genericoptions.ServerRunOptions
 	Etcd           *genericoptions.EtcdOptions
@@ -55,19 +55,19 @@ type Delegated struct {
 	ACME           ACME
 	Budgets        budget.Limits
 	History        history.Config
-	// PeerCertFile is the peer certificate of the etcd member in this process; "": none.
+	// PeerCertFile is the peer certificate of this process's etcd member, or "".
 	PeerCertFile string
 }
 
 const (
-	// With client-go's defaults (5, 10) admission's requests for absent namespaces would queue for seconds.
+	// With client-go's defaults (5, 10) admission would queue for seconds on absent namespaces.
 	coreQPS, coreBurst = 50, 100
 	// authenticationTimeout makes an unresponsive kube-apiserver an error at startup.
 	authenticationTimeout = 10 * time.Second
 )
 
 // NewDelegated returns a server behind a kube-apiserver; see New. It fails on unreadable files, an unresponsive
-// kube-apiserver, and authentication that would admit every client.
+// kube-apiserver, or authentication that would admit every client.
 func NewDelegated(ctx context.Context, cfg Delegated) (_ *Server, err error) {
 	registry := install.New()
 	config, err := genericConfig(registry)
@@ -127,7 +127,7 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	if err := d.ServerRun.ApplyTo(config); err != nil {
 		return err
 	}
-	// Version and gates are global in the process.
+	// Both are global in the process.
 	config.EffectiveVersion, config.FeatureGate = serving.EffectiveVersion, serving.FeatureGate
 	if err := d.SecureServing.ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
@@ -136,7 +136,6 @@ func (d *Delegated) applyServing(config *genericapiserver.Config) error {
 	return nil
 }
 
-// recordSpans does nothing without a provider.
 func recordSpans(config *genericapiserver.Config, traces tracing.TracerProvider) {
 	if traces != nil {
 		config.TracerProvider = traces
@@ -145,8 +144,8 @@ func recordSpans(config *genericapiserver.Config, traces tracing.TracerProvider)
 }
 
 // writesDelivery reports whether a request writes the state of deliveries, signing or TSIG names. Full rights in a
-// namespace must not suffice to claim that a provider has removed a zone (S8.3), that a key signs it (S12.2), or that
-// an UpdateKey has used a TSIG name (S13.2).
+// namespace must not suffice to claim that a provider removed a zone (S8.3), a key signs it (S12.2), or an UpdateKey
+// used a TSIG name (S13.2).
 func writesDelivery(asked authorizer.Attributes) bool {
 	return asked.IsResourceRequest() && !asked.IsReadOnly() && asked.GetAPIGroup() == v1alpha1.GroupName &&
 		(asked.GetResource() == "deliveries" || asked.GetSubresource() == "finalizers" ||
@@ -165,7 +164,7 @@ func (d *Delegated) applyEntrance(ctx context.Context, config *genericapiserver.
 			Rules: permissions.AuthenticationConfig})
 	}
 	if err := applyDelegatedAuthentication(ctx, d.Authentication, client, config); err != nil {
-		// A missing permission may be the cause: name all.
+		// Name all missing permissions: one may be the cause.
 		missing, _, unanswered := rights.Ask(ctx)
 		return fmt.Errorf("authentication: %w", errors.Join(append(missing, err, unanswered)...))
 	}
@@ -239,8 +238,8 @@ func (d *Delegated) etcdOptions(registry install.Registry) *genericoptions.EtcdO
 	return options
 }
 
-// ClientConfig returns the client configuration of a kubeconfig or, if empty, of the pod's service account. Errors
-// name flag.
+// ClientConfig returns the client configuration of a kubeconfig, or of the pod's service account if "". Errors name
+// flag.
 func ClientConfig(flag, kubeconfig string) (*restclient.Config, error) {
 	var config *restclient.Config
 	var err error
@@ -262,7 +261,7 @@ func clientOf(flag, kubeconfig string) (kubernetes.Interface, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As upstream. The limits bound the clients that can be authenticated in a second.
+	// As upstream, to bound the authentications in a second.
 	config.QPS, config.Burst, config.Timeout = 200, 400, authenticationTimeout
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {

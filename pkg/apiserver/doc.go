@@ -12,11 +12,11 @@
 //	A3. Without kube-apiserver (standalone), clients with a certificate of group system:masters may do everything.
 //	    Others get 403, except on health and version paths. Core discovery, SelfSubjectReview and
 //	    SelfSubjectAccessReview are served too.
-//	A4. No object has a TTL, and an undecodable object cannot be deleted: both would bypass the ledger.
+//	A4. No object has a TTL, and undecodable objects cannot be deleted: both would bypass the ledger.
 //	A5. On shutdown /readyz fails, accepted requests finish, and each connection closes with its next response.
 //	A6. Behind kube-apiserver (delegated), kube-apiserver authenticates and authorizes. Request headers name a user
-//	    only if the client's certificate has an allowed name. An empty list of allowed names allows no certificate.
-//	    Anonymous clients reach only health paths.
+//	    only if an allowed name is in the client's certificate; an empty list allows none. Anonymous clients reach
+//	    only health paths.
 //	A7. A delegated server's /readyz names each missing RBAC permission.
 //	A8. Until /readyz has passed once, requests for objects get 503 with Retry-After.
 //

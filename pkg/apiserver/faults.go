@@ -9,13 +9,12 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Faults are hooks that programs built with the tag faultpoints set before they start (test/faults). Otherwise they are
-// nil.
+// Faults are hooks set by programs with the build tag faultpoints before they start (test/faults). Nil otherwise.
 var Faults struct {
-	// At is called at the named points of the ledger.
+	// At is called at named points of the ledger.
 	At func(point string)
 	// Now is the clock of decisions.
 	Now func() time.Time
-	// KV wraps etcd for the keys with a prefix.
+	// KV wraps etcd for keys with a prefix.
 	KV func(kv clientv3.KV, prefix string) clientv3.KV
 }

@@ -26,13 +26,13 @@ import (
 )
 
 const (
-	// requestTimeout bounds requests except watches, zones/entries and zones/changes.
+	// requestTimeout excludes watches, zones/entries and zones/changes.
 	requestTimeout = time.Minute
 	// drainTimeout bounds shutdown's wait for open connections, mostly watches.
 	drainTimeout = 5 * time.Second
 )
 
-// SetGates changes Kubernetes' defaults of the process's feature gates. Call it before a flag of gates is parsed.
+// SetGates changes Kubernetes' defaults of feature gates. Call it before a flag of gates is parsed.
 func SetGates() error {
 	// Deleting an undecodable object would take a Record out of its zone unnoticed (A4).
 	gates := map[string]bool{string(features.AllowUnsafeMalformedObjectDeletion): false}
@@ -61,7 +61,7 @@ func genericConfig(registry install.Registry) (*genericapiserver.RecommendedConf
 		return pace.EndSlowClients(genericapiserver.DefaultBuildHandlerChain(checkBodies(handler), c), c)
 	}
 	config.RequestTimeout = requestTimeout
-	// Entries and changes stream a zone longer than the request timeout, without a seat of priority and fairness.
+	// Streams of a zone outlast the request timeout, and need no seat of priority and fairness.
 	config.LongRunningFunc = filters.BasicLongRunningRequestCheck(sets.NewString("watch"), sets.NewString("entries", "changes"))
 	config.ShutdownWatchTerminationGracePeriod = drainTimeout / 2
 	return config, nil

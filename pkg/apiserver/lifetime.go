@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/inprocess"
 )
 
-// refuseEarly answers 503 until the server is ready (A8). Earlier, admission would answer 403, which clients do not
-// retry, and decisions would miss classes and namespace labels. A Service may still route to a restarted container.
+// refuseEarly answers 503 until the server is ready (A8): admission would answer 403, which clients do not retry, and
+// decisions would miss classes and namespace labels. A Service may still route to a restarted container.
 func (s *Server) refuseEarly(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())
@@ -35,7 +35,7 @@ func (s *Server) refuseEarly(handler http.Handler, config *genericapiserver.Conf
 	})
 }
 
-// hasBeenReady queries /readyz until it passes: a client that has seen it pass must be served.
+// hasBeenReady queries /readyz until it passes: a client that saw it pass must be served.
 func (s *Server) hasBeenReady(r *http.Request) bool {
 	if s.ready.Load() {
 		return true
@@ -52,8 +52,8 @@ func (s *Server) hasBeenReady(r *http.Request) bool {
 	return s.ready.Load()
 }
 
-// sendAway closes connections with their next response (A5). Otherwise kube-apiserver would keep its connection until
-// requests are refused, and it does not retry a write that races with the close (kubernetes/kubernetes#135285).
+// sendAway closes connections with their next response (A5). Otherwise kube-apiserver keeps its connection until
+// requests are refused, and does not retry a write that races with the close (kubernetes/kubernetes#135285).
 func (s *Server) sendAway(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.leaving.Load() {

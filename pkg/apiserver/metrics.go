@@ -24,27 +24,27 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
 )
 
-// measureEvery is the interval of key counts, which read all keys.
+// measureEvery is long, as each count reads all keys.
 const measureEvery = 15 * time.Second
 
-// Metrics are the metrics of a server. Only budgets have namespaces as labels, at most ten.
+// Metrics are a server's metrics. Only budgets have namespace labels, at most ten.
 type Metrics struct {
 	ledger *ledger.Ledger
 	feed   *fromjournal.Source
 	set    *zoneview.Set
-	// listGone lists deleted namespaces with objects here; false if unknown.
+	// listGone lists deleted namespaces with objects here; false means unknown.
 	listGone     func() ([]string, bool)
 	certificates inventory.Certificates
-	// replicas lists the replicas of other processes; nil without Leases.
+	// replicas is nil without Leases.
 	replicas func() ([]heartbeat.Replica, error)
-	// rooms has the number of keys in each room (a key prefix in etcd), -1 if unknown.
+	// rooms counts keys by key prefix in etcd, -1 if unknown.
 	rooms map[string]*atomic.Int64
 }
 
-// rooms lists rooms to count, with the kind of work that waits there, or "".
+// rooms has the kind of work that waits at each key prefix, or "".
 var rooms = map[string]string{"journal": "", "outbox": "cascade", "debts": "cut", "orphans": "adoption"}
 
-// NewMetrics registers and returns the metrics of a ledger and its zones in memory.
+// NewMetrics registers and returns the metrics.
 func NewMetrics(registry metrics.KubeRegistry, of *ledger.Ledger, feed *fromjournal.Source, set *zoneview.Set) *Metrics {
 	m := &Metrics{ledger: of, feed: feed, set: set, certificates: inventory.Certificates{}, rooms: map[string]*atomic.Int64{}}
 	for room := range rooms {
@@ -149,12 +149,12 @@ func (m *Metrics) collectProcesses(send samples.Send) {
 	if m.replicas == nil {
 		return
 	}
-	replicas, _ := m.replicas() // after an error, those of the last read
+	replicas, _ := m.replicas() // the last read, after an error
 	working := map[string]float64{}
 	for _, one := range replicas {
 		working[one.Process] = 1
 		if one.Ended {
-			working[one.Process] = 0 // all replicas have
+			working[one.Process] = 0 // if a replica has, all have
 		}
 	}
 	for process, value := range working {
@@ -162,7 +162,7 @@ func (m *Metrics) collectProcesses(send samples.Send) {
 	}
 }
 
-// With profiling, a DELETE of /metrics resets both registries.
+// With profiling, DELETE resets both registries.
 func serveMetrics(paths *mux.PathRecorderMux, own metrics.KubeRegistry, profiling bool) {
 	const path = "/metrics"
 	both := metrics.HandlerFor(prometheus.Gatherers{legacyregistry.DefaultGatherer, own},

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// namespaces finds Namespaces. A standalone server's fields are nil, and every namespace exists.
+// namespaces finds Namespaces. Standalone all fields are nil, and every namespace exists.
 type namespaces struct {
 	lister   listers.NamespaceLister
 	synced   cache.InformerSynced
@@ -38,7 +38,7 @@ func (n *namespaces) find(name string) *corev1.Namespace {
 	return found
 }
 
-// labelsOf returns a namespace's labels; for an unknown namespace, only the label of its name.
+// labelsOf returns a namespace's labels; if unknown, the label of its name.
 func (n *namespaces) labelsOf(name string) map[string]string {
 	if found := n.find(name); found != nil {
 		return found.Labels
@@ -46,7 +46,7 @@ func (n *namespaces) labelsOf(name string) map[string]string {
 	return map[string]string{class.LabelNamespaceName: name}
 }
 
-// budgetOf returns the budget annotation, or "". Only users who may update the Namespace can set it.
+// Only users who may update the Namespace set its budget.
 func (n *namespaces) budgetOf(name string) string {
 	if found := n.find(name); found != nil {
 		return found.Annotations[v1alpha1.AnnotationBudget]
@@ -84,8 +84,8 @@ func (n *namespaces) isTerminating(name string) bool {
 	return found != nil && found.DeletionTimestamp != nil
 }
 
-// began returns the creation of a namespace in Unix seconds, 0 standalone. A terminating namespace has none: the server
-// may not know its successor yet.
+// began returns the creation of a namespace in Unix seconds, 0 standalone. It fails for a terminating namespace: its
+// successor may be unknown here yet.
 func (n *namespaces) began(name string) (int64, error) {
 	if n.lister == nil {
 		return 0, nil

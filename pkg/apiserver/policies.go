@@ -21,9 +21,8 @@ import (
 
 const policyPause = time.Minute
 
-// informOfPolicies registers informers for the MutatingAdmissionPolicy plugin, which report no policies until
-// kube-apiserver serves these kinds as v1, from 1.36. With an older server the factory's own informers never sync, and
-// the plugin refuses every write.
+// informOfPolicies registers informers for the MutatingAdmissionPolicy plugin. kube-apiserver serves these kinds as v1
+// from 1.36; on an older server the factory's own informers never sync, and the plugin refuses every write.
 func informOfPolicies(factory informers.SharedInformerFactory, pause time.Duration) {
 	informWhereServed(factory, pause, &admissionv1.MutatingAdmissionPolicy{}, &admissionv1.MutatingAdmissionPolicyList{},
 		func(client kubernetes.Interface) policyClient[*admissionv1.MutatingAdmissionPolicyList] {
@@ -40,9 +39,9 @@ type policyClient[L runtime.Object] interface {
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// informWhereServed registers an informer of a kind that kube-apiserver may not serve. The informer has no objects
-// until the kind is served. Later, a list answered by "not found", as by an older kube-apiserver during a rollback, is
-// an error: the informer keeps its objects, so that policies stay in force.
+// informWhereServed registers an informer without objects until kube-apiserver serves the kind. A later "not found", as
+// from an older kube-apiserver during a rollback, is an error: the informer keeps its objects, so policies stay in
+// force.
 func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory, pause time.Duration, kind runtime.Object, none L,
 	of func(kubernetes.Interface) policyClient[L]) {
 	factory.InformerFor(kind, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
@@ -62,7 +61,7 @@ func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory
 			},
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				if !served.Load() && !ptr.Deref(o.SendInitialEvents, false) {
-					return watchNothing(pause), nil // the kind is not served
+					return watchNothing(pause), nil
 				}
 				events, err := from.Watch(ctx, o)
 				if err == nil {

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apiserver/pkg/quota/v1/generic"
 )
 
-// quotas configures the ResourceQuota plugin for count/records.kubi.zone, as writes to an aggregated server bypass
-// kube-apiserver's. kube-controller-manager counts the objects.
+// quotas configures the ResourceQuota plugin for count/records.kubi.zone: writes to an aggregated server bypass
+// kube-apiserver's plugin.
 type quotas struct{}
 
 var _ admission.PluginInitializer = quotas{}

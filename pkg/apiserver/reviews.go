@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// addReviews registers the served Go types also as the internal version, to which the generic server decodes.
+// The generic server decodes to the internal version, so addReviews registers the served Go types as such too.
 func addReviews(scheme *runtime.Scheme) {
 	utilruntime.Must(authenticationv1.AddToScheme(scheme))
 	utilruntime.Must(authorizationv1.AddToScheme(scheme))
@@ -60,8 +60,7 @@ func (subjectReviews) Create(ctx context.Context, object runtime.Object, validat
 	}, nil
 }
 
-// accessReviews implements SelfSubjectAccessReview without selectors, which a standalone server's authorizer does not
-// read.
+// accessReviews implements SelfSubjectAccessReview without selectors, which the standalone authorizer ignores.
 type accessReviews struct {
 	kind.Resource
 	authorizer authorizer.Authorizer

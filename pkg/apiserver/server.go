@@ -71,7 +71,7 @@ type Server struct {
 	loopback   *restclient.Config
 	ledger     *ledger.Ledger
 	client     *kubernetes.Client
-	compactor  interface { // of revisions in etcd
+	compactor  interface {
 		etcd3.Compactor
 		Stop()
 	}
@@ -81,14 +81,14 @@ type Server struct {
 	metrics   *Metrics
 	classes   *dnsclass.Lister
 	confirmer *confirm.Confirmer
-	budgets   *budget.Budgets // nil: no budgets
-	sender    *history.Sender // nil: none
+	budgets   *budget.Budgets // nil without budgets
+	sender    *history.Sender // optional
 	announcer announcer
-	// core is a client of kube-apiserver, or nil without quotas.
+	// core is a client of kube-apiserver; nil without quotas.
 	core       kubeclient.Interface
 	closing    sync.Once
 	namespaces namespaces
-	// leases watches Kubizone's processes; nil outside of a pod.
+	// leases is nil outside a pod.
 	leases    func(changed func()) *heartbeat.Watcher
 	inventory *inventory.Reader
 	ready     atomic.Bool // /readyz has passed once
@@ -277,7 +277,7 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 		return err
 	}
 	s.classes = dnsclass.NewLister(classes, s.namespaces.labelsOf)
-	// Otherwise the generic server would wait for these watches at shutdown.
+	// Shutdown would wait for these watches.
 	stopping, stop := context.WithCancel(context.Background())
 	if err := s.generic.AddPreShutdownHook("watches-of-changes", func() error { stop(); return nil }); err != nil {
 		stop()
@@ -364,25 +364,24 @@ func (s *Server) installGroups(registry install.Registry, options generic.RESTOp
 	return nil
 }
 
-// Loopback returns the client configuration of an administrator in this process. Requests go straight to the handler,
-// so watches and streams do not work.
+// Loopback returns an administrator's client configuration in this process. Watches and streams do not work.
 func (s *Server) Loopback() *restclient.Config {
 	return &restclient.Config{Host: s.loopback.Host, BearerToken: s.loopback.BearerToken, QPS: -1,
 		ContentConfig: restclient.ContentConfig{ContentType: runtime.ContentTypeProtobuf},
 		Transport:     inprocess.Transport{Handler: s.generic.Handler}}
 }
 
-// As returns the client configuration of a user in this process, with the rights that the authorizer grants the user.
+// As returns a client configuration in this process with the user's rights.
 func (s *Server) As(user string) *restclient.Config {
 	config := restclient.CopyConfig(s.loopback)
 	config.Impersonate.UserName = user
 	return config
 }
 
-// Registry returns the server's own metrics. /metrics also serves upstream's.
+// Registry returns the server's metrics, without upstream's.
 func (s *Server) Registry() metrics.KubeRegistry { return s.registry }
 
-// Run serves the API until ctx ends, and shuts down as in A5.
+// Run serves the API until ctx ends, then shuts down as in A5.
 func (s *Server) Run(ctx context.Context) error {
 	defer s.leaveAfter(ctx)()
 	return s.generic.PrepareRun().RunWithContext(ctx)
@@ -418,7 +417,7 @@ func (s *Server) followSizes(ctx context.Context) error {
 	return s.ledger.FollowSizes(ctx, s.budgets)
 }
 
-// runCascades waits up to ten seconds for the list of terminating namespaces (S2.6). Cascades are correct without it.
+// Cascades wait up to ten seconds for the list of terminating namespaces (S2.6), but are correct without it.
 func (s *Server) runCascades(ctx context.Context) error {
 	if s.namespaces.synced != nil {
 		first, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -473,7 +472,7 @@ func (s *Server) WaitForAPI(ctx context.Context) error {
 	}
 }
 
-// Close closes storage and etcd clients, after Run and RunLedger have returned.
+// Close closes storage and etcd clients. Call it after Run and RunLedger.
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		if s.generic != nil {

@@ -29,8 +29,8 @@ func etcdOptions(registry install.Registry, where storagebackend.TransportConfig
 		stored.Transport.TracerProvider = tracing
 	}
 	options := genericoptions.NewEtcdOptions(stored)
-	// A standalone server has no garbage collector to remove the finalizers Orphan and Foreground, so the delete would
-	// never end (S8.7). With false every policy deletes at once.
+	// Nothing standalone removes the finalizers Orphan and Foreground, so the delete would never end (S8.7). With false
+	// every policy deletes at once.
 	options.EnableGarbageCollection = false
 	return options
 }
@@ -45,10 +45,10 @@ func objectCodec(etcd *genericoptions.EtcdOptions, encryption value.ResourceTran
 	return codec
 }
 
-// Source describes a store to open without a server.
+// Source is a store to open without a server.
 type Source struct {
 	Etcd storagebackend.TransportConfig
-	// EncryptionProviderConfigFile is upstream's --encryption-provider-config, or empty.
+	// EncryptionProviderConfigFile is upstream's --encryption-provider-config, or "".
 	EncryptionProviderConfigFile string
 }
 

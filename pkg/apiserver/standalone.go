@@ -35,29 +35,29 @@ type Config struct {
 	// Listener is bound. The server closes it.
 	Listener                net.Listener
 	ServingCert, ServingKey []byte
-	// ClientCA is the authority of clients, in PEM.
+	// ClientCA is the PEM of the clients' authority.
 	ClientCA []byte
 	Etcd     storagebackend.TransportConfig
-	// Zones are kept up to date by RunLedger.
+	// RunLedger keeps Zones up to date.
 	Zones *zoneview.Set
 
 	// AllowInlineSecrets allows secrets in DNSClasses. Optional.
 	AllowInlineSecrets bool
 	Fleet              validation.FleetRules
-	// Parts are the other processes that run within this one, for status of the Installation.
+	// Parts lists other processes within this process, for the Installation.
 	Parts []string
 	ACME  ACME
-	// Budgets apply to namespaces without an override; nil: no limits.
+	// Budgets apply to namespaces without an override. Nil means no limits.
 	Budgets *budget.Limits
 	History history.Config
-	// Traces records requests and their consequences; nil: none.
+	// Traces is optional.
 	Traces tracing.TracerProvider
 
 	plain bool
 }
 
-// New connects to etcd, bounded by ctx, and returns a server that does not serve yet. It fails if the store's format
-// is unknown.
+// New connects to etcd, bounded by ctx, and returns a server that does not serve yet. It fails on an unknown store
+// format.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -93,8 +93,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// NewPlain returns a server without the ledger, for benchmarks. A1 does not hold, so no command uses it, and New must
-// not open its store.
+// NewPlain returns a server without the ledger (A1), for benchmarks. No command uses it, and New must never open its
+// store.
 func NewPlain(ctx context.Context, cfg Config) (*Server, error) {
 	cfg.plain = true
 	return New(ctx, cfg)
@@ -113,7 +113,7 @@ func (c *Config) validate() error {
 	return errors.Join(wrong...)
 }
 
-// publicPaths are served without a certificate, and reveal no stored data (A3).
+// publicPaths need no certificate, and reveal no stored data (A3).
 var publicPaths = []string{"/healthz", "/livez", "/readyz", "/version"}
 
 func serveStandalone(config *genericapiserver.Config, cfg Config) error {
@@ -127,7 +127,6 @@ func serveStandalone(config *genericapiserver.Config, cfg Config) error {
 	if err := serving.WithLoopback().ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
 	}
-	// Otherwise upstream looks for an address to advertise.
 	config.PublicAddress = net.IPv4(127, 0, 0, 1)
 	return nil
 }

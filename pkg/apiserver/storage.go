@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// restOptions adds the ledger's storage decorator to upstream's RESTOptionsGetter (A1).
+// restOptions adds the ledger's storage decorator to upstream's options (A1).
 type restOptions struct {
 	generic.RESTOptionsGetter
 	decorator generic.StorageDecorator
@@ -36,9 +36,8 @@ func (o restOptions) GetRESTOptions(resource schema.GroupResource, example runti
 	return options, err
 }
 
-// newDecorator builds upstream's storage and watch cache. wrap decorates the storage below the cache, and above
-// decorates the cache. connect dials a client for each resource, because caches must not share a client's progress
-// notifications.
+// newDecorator builds upstream's storage and watch cache. wrap decorates the storage below the cache; above decorates
+// the cache. connect dials a client for each resource: caches must not share a client's progress notifications.
 func newDecorator(connect func() (*kubernetes.Client, error), compactor etcd3.Compactor, versions *subrev.Mapping,
 	wrap func(schema.GroupResource, storage.Interface) (storage.Interface, error),
 	above func(storage.Interface) storage.Interface) generic.StorageDecorator {

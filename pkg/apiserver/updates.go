@@ -25,7 +25,7 @@ type updatedZones struct {
 
 var _ updatekey.Zones = (*updatedZones)(nil)
 
-// FindZone searches memory, then etcd, because memory lags behind a client's own create.
+// FindZone searches memory, then etcd: memory lags behind a client's own create.
 func (u *updatedZones) FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool,
 	err error) {
 	if zone, found := u.zones.Find(view, apex); found {
@@ -39,7 +39,7 @@ func refOf(zone *zoneview.Snapshot) v1alpha1.AdoptingZone {
 	return v1alpha1.AdoptingZone{Namespace: of.Namespace, Name: of.Name, UID: types.UID(of.UID)}
 }
 
-// FindEnclosing searches memory only. The ledger decides on current state.
+// FindEnclosing searches memory only: the ledger decides on current state.
 func (u *updatedZones) FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool) {
 	for n, more := fqdn, true; more; n, more = n.Parent() {
 		if zone, found := u.zones.Find(view, n); found {
@@ -49,7 +49,7 @@ func (u *updatedZones) FindEnclosing(view string, fqdn name.Name) (at v1alpha1.A
 	return v1alpha1.AdoptingZone{}, name.Name{}, false
 }
 
-// RecordsOf reads from etcd. It returns updatekey.ErrTooManyRecords.
+// RecordsOf reads from etcd. Errors include updatekey.ErrTooManyRecords.
 func (u *updatedZones) RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 	map[name.Name][]*v1alpha1.Record, error) {
 	found, err := u.ledger.RecordsAt(ctx, at, apex, namespace, names)
@@ -70,7 +70,6 @@ func (u *updatedZones) MayMake(at v1alpha1.AdoptingZone, view string, apex name.
 	return !found || zone.Zone().UID != string(at.UID) || slices.ContainsFunc(names, zone.Header().MakesAt)
 }
 
-// Judge checks prerequisites.
 func (u *updatedZones) Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string,
 	prerequisites []v1alpha1.ChangeSetPrerequisite) error {
 	return u.ledger.JudgePrerequisites(ctx, at, namespace, prerequisites)

@@ -31,23 +31,23 @@ import (
 // views serves zones/entries and zones/changes (A2).
 type views struct {
 	set *zoneview.Set
-	// frozen returns the reason why a zone (by UID) is frozen, its content unproven, or nil.
+	// frozen returns why a zone's content (by UID) is unproven, or nil.
 	frozen func(uid string) error
 	// stored returns a zone's steps (changes between serials) from a serial to step n in etcd's journal, and the
 	// content state at the serial, or journal.ErrTrimmed if the journal begins later.
 	stored func(ctx context.Context, uid string, since serial.Serial, n uint64) (sethash.State, []content.Step, error)
 	// journal returns all steps up to step n, and the content state before them.
 	journal func(ctx context.Context, uid string, n uint64) (sethash.State, []content.Step, error)
-	// left returns the RRsets of an ended zone since a serial, or journal.ErrTrimmed if they are unknown or withdrawn.
+	// left returns the RRsets of an ended zone since a serial, or journal.ErrTrimmed if unknown or withdrawn.
 	left func(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error)
 }
 
 var _ zone.Views = views{}
 
-// Snapshot returns the zone in memory, once it has the step of object, just read from etcd.
+// Snapshot returns the zone in memory once it has the step of object, just read from etcd.
 func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapshot, error) {
 	uid, wanted := string(object.UID), uint64(object.Status.ContentGeneration)
-	// A frozen zone is served if proven at this step.
+	// Even a frozen zone is served if proven at this step.
 	if snapshot, ok := v.set.ByUID(uid); (!ok || snapshot.N() < wanted) && v.frozen(uid) != nil {
 		return nil, unproven(object)
 	}
@@ -63,8 +63,8 @@ func (v views) Snapshot(ctx context.Context, object *v1alpha1.Zone) (zone.Snapsh
 	return snapshot, nil
 }
 
-// unproven is the error for readers of a frozen zone. The cause is only logged: it may name other namespaces' Records
-// (S1.8).
+// unproven is the error for readers of a frozen zone. Only the log has the cause, which may name other namespaces'
+// Records (S1.8).
 func unproven(zone *v1alpha1.Zone) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
@@ -74,7 +74,6 @@ func unproven(zone *v1alpha1.Zone) error {
 	}}
 }
 
-// At returns the zone at an earlier serial.
 func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) (zone.Snapshot, error) {
 	snapshot, ok := v.set.ByUID(string(object.UID))
 	if !ok {
@@ -90,7 +89,7 @@ func (v views) At(ctx context.Context, object *v1alpha1.Zone, at serial.Serial) 
 	return snapshot.UndoAll(steps)
 }
 
-// Oldest returns the oldest serial in the Set or the stored journal: after a restart the Set has few steps.
+// Oldest looks into the Set and the stored journal: after a restart the Set has few steps.
 func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial, error) {
 	uid := string(object.UID)
 	oldest, kept, err := v.set.Oldest(uid)
@@ -116,8 +115,8 @@ func (v views) Oldest(ctx context.Context, object *v1alpha1.Zone) (serial.Serial
 	return steps[0].From, nil
 }
 
-// Steps returns steps of the Set, else of the stored journal, and their changes if entries is true. A single read gives
-// both, as the journal may be condensed in between.
+// Steps returns steps of the Set, else of the stored journal, and with entries their changes. A single read gives both:
+// the journal may be condensed in between.
 func (v views) Steps(ctx context.Context, object *v1alpha1.Zone, since, until serial.Serial, entries bool) (steps []content.Step,
 	changes []dns.Change, err error) {
 	uid := string(object.UID)
@@ -150,7 +149,7 @@ func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Ser
 		}
 	}
 	for _, row := range left.Rows {
-		if owner, err := row.Owner.In(fqdn); err == nil { // otherwise no server had that name
+		if owner, err := row.Owner.In(fqdn); err == nil { // otherwise no server had the name
 			entries[dns.Entry{Name: owner, Type: row.Type}] = true
 		}
 	}
@@ -173,11 +172,10 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 	return proveSteps(ctx, after, until, before, steps)
 }
 
-// proveSteps undoes stored steps from the newest state, and compares the result with before, the stored state at their
-// beginning. It returns the steps up to the serial until, and the state there.
+// proveSteps returns the stored steps up to the serial until, and the state there. The steps are proven if undoing all
+// from the newest, proven state leads to before, the stored state at their beginning.
 func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
 	*zoneview.Snapshot, []content.Step, error) {
-	// The newest state is proven, and so are steps that lead back to the stored state.
 	var err error
 	uid, at, found, upTo := after.Zone().UID, after, false, len(steps)
 	for i := len(steps); ; i-- {

@@ -13,10 +13,10 @@ import (
 
 // Clock computes the first serials and revisions of a restored store: the backup's number plus the milliseconds since
 // the backup, raised to the next number equal to the present millisecond modulo a step. So the store is ahead of all
-// earlier restores of the same or a later backup, if no number grew by more than one per millisecond on average.
+// earlier restores of the same or a later backup, if numbers grew by at most one per millisecond on average.
 //
-// An earlier restore of an older backup can be ahead, unless Since accounts for that restore. But that restore's
-// numbers began at another millisecond, so no number is used twice with different content.
+// An earlier restore of an older backup can be ahead, unless Since accounts for it. But its numbers began at another
+// millisecond, so no number is used twice with different content.
 type Clock struct {
 	// Now is the start of the restore.
 	Now time.Time
@@ -27,8 +27,8 @@ type Clock struct {
 const (
 	// mostAhead is half of the range that RFC 1982 counts as ahead: 12 days of milliseconds.
 	mostAhead = 1 << 30
-	// A catalog's serial is the revision modulo catalogSerials (pkg/controller/transferclass). revisionStep divides
-	// catalogSerials: three days of milliseconds, like serial.RestoreStep.
+	// A catalog's serial is the revision modulo catalogSerials (pkg/controller/transferclass). revisionStep divides it:
+	// three days of milliseconds, like serial.RestoreStep.
 	catalogSerials = 1<<32 - 1
 	revisionStep   = catalogSerials / 15
 	// lastRevision leaves space for writes: a resourceVersion is 128 times a revision, in 63 bits.
@@ -59,8 +59,8 @@ func (c Clock) advance(from, most, step uint64) uint64 {
 }
 
 // serial returns the first serial of a restored zone; last is 0 for a zone without serial. A long advance could make
-// last, or today's serial, count as ahead again (RFC 1982): the next change of the zone would use that serial. So the
-// advance takes at most half of the way there. limited is true if the advance is therefore shorter than the age.
+// last, or today's serial, count as ahead again (RFC 1982), and the zone's next change would use it. So the advance
+// takes at most half of the way there; limited is true if it is therefore shorter than the age.
 func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	today, _ := law.NextSerial(0, c.Now, nil, nil)
 	next, _ := law.NextSerial(last, c.Now, nil, nil)

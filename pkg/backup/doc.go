@@ -11,7 +11,7 @@
 //	B4. Clients of the old store list again: revisions are ahead of all earlier revisions, and none before can be
 //	    watched. Secondaries accept the restored zones: every serial is ahead of all earlier serials (S6.8, S6.11).
 //
-// Out of scope: the schedule or storage of backups. The user of a zone made after the backup recreates the zone, with
+// Out of scope: the schedule and storage of backups. A zone made after the backup has to be recreated by its user, with
 // spec.minimumSerial.
 //
 // Read take.go first, then restore.go, with fsck of a store; serials.go raises serials.

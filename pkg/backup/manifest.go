@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A manifest of a later version is rejected.
+// A later version is rejected.
 const (
 	kind            = "KubizoneBackup"
 	manifestVersion = 1
@@ -51,13 +51,13 @@ func (m Manifest) sum() string {
 	m.Sum = ""
 	text, err := json.Marshal(m)
 	if err != nil {
-		return "" // equal to no Sum
+		return ""
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// String returns the number of zones and records.
+// String returns the numbers of zones and records.
 func (m *Manifest) String() string { return fmt.Sprintf("%d zones and %d records", m.Zones, m.Records) }
 
 // ManifestFile returns the path of a backup's manifest.
@@ -111,7 +111,7 @@ func Verify(backup string) (*Manifest, error) {
 	return m, nil
 }
 
-// readContents counts the objects in the snapshot itself, since a server would answer for another moment.
+// readContents counts the objects in the snapshot: a server would answer for another moment.
 func (m *Manifest) readContents(path string) error {
 	keys := layout.Keys{Prefix: apiserver.Prefix}
 	zones, records := map[string]bool{}, map[string]bool{}

@@ -25,20 +25,20 @@ import (
 type Restore struct {
 	// Backup is the file of Take.
 	Backup string
-	// DataDir must have no data, and is created if missing.
+	// DataDir must have no data. A missing directory is created.
 	DataDir string
-	// AheadOf is an older backup that was restored after Backup was taken, or "". Only its manifest is read.
+	// AheadOf is an older backup restored after Backup was taken, or "". Only its manifest is read.
 	AheadOf string
-	// EncryptionProviderConfigFile: see apiserver.Source.
+	// EncryptionProviderConfigFile is as in apiserver.Source.
 	EncryptionProviderConfigFile string
-	// MemberName and InitialCluster: see embed.Snapshot.
+	// MemberName and InitialCluster are as in embed.Snapshot.
 	MemberName, InitialCluster string
 	// Report receives a line per action.
 	Report func(line string)
 	Log    func(line string)
 }
 
-// Run restores the backup and returns fsck's report, which is clean. After an error the directory has no data.
+// Run restores the backup and returns fsck's clean report. After an error the directory has no data.
 func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	at := Clock{Now: time.Now()}
 	manifest, err := Verify(r.Backup)
@@ -64,7 +64,7 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	r.Report(fmt.Sprintf("%s: %s at revision %d, taken %s", r.Backup, manifest, manifest.Revision,
 		manifest.Time.Format("2006-01-02 15:04:05 MST")))
 	_, before := os.Stat(r.DataDir)
-	// Two copies of the snapshot, and space to start.
+	// Space for two copies of the snapshot, and to start.
 	dir, err := embed.OpenDir(r.DataDir, embed.DefaultMinFreeBytes+uint64(2*manifest.Bytes))
 	if err != nil {
 		return nil, err
@@ -84,10 +84,10 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	return report, err
 }
 
-// prepareInto restores into a work directory, whose content moves to dir at the end (B3).
+// The content of the work directory moves to dir at the end (B3).
 func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, manifest *Manifest, at Clock) (_ *fsck.Report, err error) {
 	defer func() {
-		if fault := recover(); fault != nil { // etcd's panic, for damage undetected in the file
+		if fault := recover(); fault != nil { // etcd panics at damage undetected in the file
 			err = fmt.Errorf("%s cannot be restored: %v; take another backup", r.Backup, fault)
 		}
 	}()

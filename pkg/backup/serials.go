@@ -31,7 +31,7 @@ const parallelRaises = 32
 
 // raiseSerials advances every serial of a store: the serials of zones by spec.minimumSerial (S6.11), so that hash and
 // journal are as from a server, the last serials of names without a zone, and the floor, the first serial of unknown
-// names (S6.8). No server may run on the store. limited counts the zones whose Clock.serial is limited.
+// names (S6.8). No server may run. limited counts the zones whose Clock.serial is limited.
 func raiseSerials(ctx context.Context, source apiserver.Source, at Clock) (zones, limited int, err error) {
 	client, codecOf, err := source.Open(ctx)
 	if err != nil {
@@ -156,7 +156,7 @@ func raiseKeptSerials(ctx context.Context, client *clientv3.Client, room string,
 	})
 }
 
-// leaveFloor turns the raised floor of an earlier restore, or zero, into the floor of this restore.
+// leaveFloor turns the raised floor of an earlier restore, or zero, into this restore's.
 func (c Clock) leaveFloor(last *law.LastSerial) {
 	if floor, _ := c.serial(0); last.Serial == 0 || floor.Ahead(last.Serial) {
 		last.Serial = floor

@@ -117,7 +117,7 @@ func (m *Manifest) saveSnapshot(ctx context.Context, where storagebackend.Transp
 	return errors.Join(wrong...)
 }
 
-// caughtUp does a linearizable read: a later snapshot has every answered write (B1), not only the member's own state.
+// A linearizable read: a later snapshot has every answered write (B1), not only the member's own state.
 func caughtUp(ctx context.Context, config clientv3.Config) error {
 	client, err := clientv3.New(config)
 	if err != nil {

@@ -28,18 +28,18 @@ type Candidate struct {
 	Resource  Resource
 	Namespace string
 	// Asker is a namespace whose object external-dns names in place of this one; then KeepTargets needs the object's
-	// texts. Usually empty.
+	// texts. Usually "".
 	Asker string
 	// Record is the wanted Record. If nil, the endpoint is invalid (Err) or withdrawn (no Err).
 	Record *v1alpha1.Record
-	// Err is the reason of a nil Record, or the server's refusal. Admitted is true after a passed dry run. If neither
-	// is set, the server has not been asked.
+	// Err is the reason of a nil Record, or the server's refusal. Admitted is true after a passed dry run. Without
+	// either the server has not been asked.
 	Err      error
 	Admitted bool
 	note     error // for an object whose Record stays
 }
 
-// MakeCandidates returns the candidates of endpoints, sorted by RRset, object and targets.
+// MakeCandidates sorts by RRset, object and targets.
 func (m Mapping) MakeCandidates(s Existing, endpoints []*contract.Endpoint) (all []*Candidate) {
 	sources := m.findSources(s, endpoints)
 	for _, e := range endpoints {
@@ -84,9 +84,8 @@ func (c *Candidate) makeRecord(m Mapping) {
 
 type pointer struct{ at, host name.Name }
 
-// findSources returns, for each address of a host, the object that the address comes from. An address that the host's
-// adopted Record already has comes from the object of this Record. Another address comes from the object of its
-// endpoint, but if the endpoint has several targets, its object is unknown: the zero Resource.
+// findSources returns the object of each address of a host: that of the host's adopted Record if the Record has the
+// address, else that of the endpoint, or zero if the endpoint has several targets.
 func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[pointer]Resource {
 	sources := map[pointer]Resource{}
 	for _, e := range endpoints {
@@ -125,7 +124,7 @@ func (m Mapping) findSources(s Existing, endpoints []*contract.Endpoint) map[poi
 // sharePointer splits a PTR endpoint of --create-ptr, which names no object, by the namespaces of its hosts, and drops
 // hosts of unknown objects.
 func sharePointer(e *contract.Endpoint, sources map[pointer]Resource) []*contract.Endpoint {
-	key, _ := e.Key() // no host has an invalid name
+	key, _ := e.Key() // an invalid name has no hosts
 	if _, known := ReadResource(e); known || key.Type != rdata.PTR {
 		return []*contract.Endpoint{e}
 	}
@@ -159,13 +158,13 @@ func reverseName(address netip.Addr) name.Name {
 	for _, octet := range octets {
 		fmt.Fprintf(&text, form, octet&15, octet>>4, octet)
 	}
-	fqdn, _ := name.Parse(text.String() + end) // always valid
+	fqdn, _ := name.Parse(text.String() + end)
 	return fqdn
 }
 
-// KeepTargets drops values of other objects, as external-dns joins the endpoints of all objects that want an RRset.
-// texts are all texts of the object; if they have none of the values, all are kept. With an Asker, Record becomes nil
-// if the texts lack the name, and Err errUnknown if they lack all values.
+// KeepTargets drops values of other objects: external-dns joins the endpoints of all objects that want an RRset. texts
+// are all texts of the object; if they have none of the values, all are kept. With an Asker, Record becomes nil if the
+// texts lack the name, and Err errUnknown if they lack all values.
 func (c *Candidate) KeepTargets(texts []string) {
 	kept, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -202,7 +201,7 @@ func (c *Candidate) isNamed(word string) bool {
 // Wanted has candidates by RRset.
 type Wanted map[contract.Key][]*Candidate
 
-// Group returns candidates by RRset, in the given order.
+// Group keeps the given order.
 func Group(candidates []*Candidate) Wanted {
 	wanted := Wanted{}
 	for _, c := range candidates {
@@ -217,8 +216,7 @@ func (w Wanted) wants(key contract.Key, namespace string) bool {
 	})
 }
 
-// replaces reports whether the namespace wants a type that excludes key's. A CNAME and any other type exclude each
-// other.
+// replaces reports whether the namespace wants a type that excludes key's, as CNAME excludes all others.
 func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	return slices.ContainsFunc(contract.Types, func(t rdata.Type) bool {
 		return (t == rdata.CNAME) != (key.Type == rdata.CNAME) && w.wants(contract.Key{Name: key.Name, Type: t}, namespace)
@@ -227,7 +225,7 @@ func (w Wanted) replaces(key contract.Key, namespace string) bool {
 
 // AddHolders adds a candidate for the object of each existing Record whose RRset only other namespaces want:
 // external-dns names a single object for joined or equal endpoints. A DNSEndpoint gets a candidate without an endpoint
-// too, as an invalid target makes external-dns drop all DNSEndpoints of a name.
+// too: an invalid target makes external-dns drop all DNSEndpoints of a name.
 func (m Mapping) AddHolders(s Existing, wanted Wanted) {
 	for key, current := range s {
 		others := wanted[key]
@@ -300,8 +298,8 @@ var (
 )
 
 // Choose returns the answer to external-dns, and the candidates whose objects get Err as an Event: refused candidates,
-// and Admitted candidates whose Record stays although external-dns names another object. judged returns a candidate
-// with the server's verdict.
+// and Admitted candidates whose Record stays although external-dns names another object. judged adds the server's
+// verdict.
 func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (answer []*contract.Endpoint, reported []Candidate) {
 	x := choice{answer: []*contract.Endpoint{}, open: map[place]bool{}}
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {

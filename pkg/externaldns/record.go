@@ -31,11 +31,11 @@ const (
 // Mapping maps endpoints to Records.
 type Mapping struct {
 	Owner string
-	// Cluster is this cluster's name at a central Kubizone; empty if Records are in the objects' cluster.
+	// Cluster is this cluster's name at a central Kubizone, or "" if Records are in the objects' cluster.
 	Cluster string
 	// Template is the namespace of Records at a central Kubizone, with {cluster} and {namespace}.
 	Template string
-	// Default is the namespace for endpoints without a namespaced object. If empty, they are refused.
+	// Default is the namespace for endpoints without a namespaced object. With "" they are refused.
 	Default string
 }
 
@@ -98,7 +98,7 @@ func makeValue(t rdata.Type, target string) string {
 
 func isHeritage(target string) bool { return strings.HasPrefix(strings.Trim(target, `" `), heritage) }
 
-// IsOwned reports whether a Record has this owner's labels, and fields of FieldManager.
+// IsOwned requires this owner's labels, and fields of FieldManager.
 func (m Mapping) IsOwned(r *v1alpha1.Record) bool {
 	return r.Labels[v1alpha1.LabelExternalDNS] == m.Owner && r.Labels[v1alpha1.LabelCluster] == m.Cluster &&
 		slices.ContainsFunc(r.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
@@ -106,7 +106,7 @@ func (m Mapping) IsOwned(r *v1alpha1.Record) bool {
 		})
 }
 
-// Existing has the owner's Record of each RRset. Of several Records, an adopted Record comes first, then the oldest.
+// Existing has the owner's Record of each RRset: of several an adopted Record, else the oldest.
 type Existing map[contract.Key]*v1alpha1.Record
 
 // ReadExisting selects the owner's Records.
@@ -149,7 +149,7 @@ func (s Existing) atName(fqdn name.Name) (all []*v1alpha1.Record) {
 	return all
 }
 
-// Endpoints returns an endpoint for each RRset, and the endpoints of the TXT registry.
+// Endpoints returns an endpoint for each RRset, and the TXT registry's.
 func (s Existing) Endpoints() []*contract.Endpoint {
 	endpoints, texts := make([]*contract.Endpoint, 0, len(s)), map[string]string{}
 	for _, r := range s {
@@ -167,7 +167,7 @@ func (s Existing) Endpoints() []*contract.Endpoint {
 	return endpoints
 }
 
-// readTexts returns registry texts alone: a tenant's edit must not make external-dns take another tenant's endpoint for
+// readTexts returns registry texts only: a tenant's edit must not make external-dns take another tenant's endpoint for
 // its own.
 func readTexts(r *v1alpha1.Record) map[string]string {
 	var texts map[string]string
@@ -178,8 +178,8 @@ func readTexts(r *v1alpha1.Record) map[string]string {
 	return texts
 }
 
-// KeepTexts adds new registry texts to those at the name. Each Record keeps the texts of all types, as external-dns
-// does not write known texts again.
+// KeepTexts adds new registry texts to those at the name. Each Record keeps the texts of all types: external-dns does
+// not write known texts again.
 func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
 	texts := map[string]string{}
 	for _, r := range s.atName(c.Name) {
@@ -187,13 +187,13 @@ func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
 	}
 	maps.Copy(texts, fresh)
 	if len(texts) > 0 {
-		text, _ := json.Marshal(texts) // cannot fail
+		text, _ := json.Marshal(texts)
 		c.Record.Annotations[v1alpha1.AnnotationExternalDNSTexts] = string(text)
 	}
 }
 
 // SplitTexts separates the TXT endpoints of external-dns' registry. texts has their targets by owned name and TXT name.
-// Encrypted texts are an error, as a tenant's text looks the same.
+// Encrypted texts are an error: a tenant's text looks the same.
 func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, texts map[name.Name]map[string]string, err error) {
 	texts = map[name.Name]map[string]string{}
 	for _, e := range endpoints {

@@ -18,8 +18,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Places is the number of Leases of a process: RBAC names each, so that no process can write another's. Further
-// replicas have none.
+// Places is the number of Leases of a process: RBAC names each, so that no process writes another's. Further replicas
+// have none.
 const Places = 8
 
 const renewTimeout = 5 * time.Second
@@ -34,7 +34,7 @@ type Beat struct {
 	said   string
 }
 
-// PodNamespace returns the namespace of the pod of this process, as client-go finds it; "" outside of a pod.
+// PodNamespace returns the namespace of this process's pod, as client-go finds it; "" outside a pod.
 func PodNamespace() string {
 	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
 		return namespace

@@ -31,8 +31,8 @@ const (
 )
 
 const (
-	// Interval is the time between renewals of a Lease. A process counts as ended EndAfter after the last renewal seen
-	// by a watcher.
+	// Interval is the time between renewals of a Lease. A process has ended EndAfter after the last renewal seen by a
+	// watcher.
 	Interval = 10 * time.Second
 	EndAfter = 30 * time.Second
 	// lookInterval is the time between lists of all Leases, lookTimeout bounds a list.
@@ -42,19 +42,19 @@ const (
 
 // Life is the state of a process. The zero value means a working replica, or unknown.
 type Life struct {
-	// Ended is the last renewal, by the clock of the replica; zero unless the process has ended.
+	// Ended is the last renewal, by the replica's clock; zero unless the process has ended.
 	Ended time.Time
 	// Unsure is true until the watcher has seen a renewal, or none for EndAfter.
 	Unsure bool
 }
 
-// Watcher follows the Leases of a namespace.
+// Watcher follows a namespace's Leases.
 type Watcher struct {
 	leases  coordinationclient.LeaseInterface
 	changed func()
 
-	sights map[string]sight // by the name of the Lease; used by Run alone
-	failed bool             // the last look failed
+	sights map[string]sight // by Lease; for Run only
+	failed bool
 
 	mu       sync.Mutex
 	lives    map[string]Life // by process; nil before the first look
@@ -62,31 +62,31 @@ type Watcher struct {
 	err      error // of the last look
 }
 
-// sight is the last change of a Lease seen by the watcher, or the first look at the Lease.
+// sight is the last change of a Lease seen by the watcher, or the first look.
 type sight struct {
 	Replica
-	at      time.Time // by the clock of the watcher
+	at      time.Time // the watcher's clock
 	changed bool
 }
 
-// Replica describes a replica of a process by its Lease.
+// Replica describes a replica by its Lease.
 type Replica struct {
 	Process, Identity string
-	// Started is the first renewal and Renewed the last, by the clock of the replica.
+	// Started and Renewed are the first and last renewal, by the replica's clock.
 	Started, Renewed time.Time
 	// Ended is true if no replica of the process works.
 	Ended bool
 }
 
 // Replicas returns the working replicas and, of each ended process, the replica that renewed last, sorted by process
-// and identity. If the last look failed, it also returns the error, and the replicas of an earlier look.
+// and identity. If the last look failed, it returns the error, and the replicas of an earlier look.
 func (w *Watcher) Replicas() ([]Replica, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.replicas, w.err
 }
 
-// NewWatcher returns a Watcher. Run lists the Leases, and calls changed after a change of a Life.
+// NewWatcher returns a Watcher. Run calls changed after a change of a Life.
 func NewWatcher(leases coordinationclient.LeaseInterface, changed func()) *Watcher {
 	return &Watcher{leases: leases, changed: changed, sights: map[string]sight{}}
 }
@@ -101,7 +101,7 @@ func (w *Watcher) LifeOf(process string) Life {
 	return w.lives[process]
 }
 
-// Run looks until ctx ends.
+// Run lists the Leases until ctx ends.
 func (w *Watcher) Run(ctx context.Context) {
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
@@ -161,7 +161,7 @@ func (w *Watcher) readLeases(ctx context.Context) {
 	w.mu.Unlock()
 }
 
-// listReplicas leaves out replicas that ended while others of their process work, as after a smaller scale.
+// listReplicas omits replicas that ended while others of their process work, as after a smaller scale.
 func listReplicas(sights map[string]sight, lives map[string]Life, now time.Time) (all []Replica) {
 	last := map[string]Replica{}
 	for _, one := range sights {

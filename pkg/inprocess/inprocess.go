@@ -28,7 +28,7 @@ func (t Transport) RoundTrip(request *http.Request) (response *http.Response, er
 	}
 	defer served.Body.Close()
 	defer func() {
-		// net/http would log the panic and end the connection instead.
+		// net/http would log the panic and end the connection.
 		if why := recover(); why != nil {
 			response, err = nil, fmt.Errorf("%s %s: the server has aborted the request: %v", request.Method, request.URL.Path, why)
 		}
@@ -56,7 +56,7 @@ func Detach(ctx context.Context) (detached context.Context, release func()) {
 
 // Recorder keeps a response.
 type Recorder struct {
-	Code int // 0: no response yet
+	Code int // 0 before a response
 	Body bytes.Buffer
 
 	header http.Header
@@ -65,7 +65,7 @@ type Recorder struct {
 // NewRecorder returns an empty Recorder.
 func NewRecorder() *Recorder { return &Recorder{header: http.Header{}} }
 
-// Header returns the response's headers.
+// Header implements http.ResponseWriter.
 func (r *Recorder) Header() http.Header { return r.header }
 
 // WriteHeader keeps the first code.
@@ -75,7 +75,7 @@ func (r *Recorder) WriteHeader(code int) {
 	}
 }
 
-// Write adds to the body.
+// Write implements http.ResponseWriter.
 func (r *Recorder) Write(data []byte) (int, error) {
 	r.WriteHeader(http.StatusOK)
 	return r.Body.Write(data)

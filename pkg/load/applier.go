@@ -23,8 +23,8 @@ type applier struct {
 	force  bool
 }
 
-// applierOf returns the field manager of the Config. With AsLastApplied, the result for an existing object is the
-// manager that applied the object last, else kubectl's client-side apply.
+// applierOf returns Config's field manager, or with AsLastApplied the manager that applied an existing object last,
+// else kubectl's client-side apply.
 func (l *Loader) applierOf(before metav1.Object) applier {
 	as := applier{manager: l.cfg.FieldManager, force: l.cfg.ForceConflicts}
 	if !l.cfg.AsLastApplied || before == nil {
@@ -44,7 +44,7 @@ func (l *Loader) applierOf(before metav1.Object) applier {
 	return as
 }
 
-// clientPatch returns the spec of o as a patch, with null for each field that the last kubectl apply had and o lacks.
+// clientPatch returns o's spec as a patch, with null for each field that the last kubectl apply had and o lacks.
 func clientPatch(o *unstructured.Unstructured, before metav1.Object) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	var last struct {
@@ -81,7 +81,7 @@ func mergePatch(object, patch map[string]any) {
 	}
 }
 
-// serverPatch returns the spec of o as a patch, with null for each field that only the manager applied and o lacks.
+// serverPatch returns o's spec as a patch, with null for each field that only the manager applied and o lacks.
 func serverPatch(o *unstructured.Unstructured, before metav1.Object, manager string) map[string]any {
 	spec, _, _ := unstructured.NestedMap(o.Object, "spec")
 	own, others := make(map[string]any), make(map[string]bool)
@@ -128,7 +128,7 @@ func (l *Loader) recordAfter(o *unstructured.Unstructured, before *v1alpha1.Reco
 	return record, as, err
 }
 
-// AsWritten returns an object, given as a pointer, without status and creation time.
+// AsWritten omits status and creation time of an object, given as a pointer.
 func AsWritten(object any) (map[string]any, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

@@ -20,24 +20,23 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Change is a write in a plan, as shown to the user.
+// Change is a planned write, as shown to the user.
 type Change struct {
 	// Op is + for an addition, ~ for a change, - for a removal.
 	Op string `json:"op"`
-	// Zone is NAMESPACE/NAME of the written Zone, of a Record's zone, or of the zone with the rule; or empty.
+	// Zone is NAMESPACE/NAME of the written Zone, of a Record's zone, or of the zone with the rule, or "".
 	Zone string `json:"zone,omitempty"`
 	// Object names the Record of a manifest, or the Zone that derives an entry. Text describes the change.
-	Object string `json:"object,omitempty"`
-	Text   string `json:"text"`
-	// Namespace, FQDN and Type of a Record, or of an entry that a Zone derives in its parent.
+	Object    string `json:"object,omitempty"`
+	Text      string `json:"text"`
 	Namespace string `json:"namespace,omitempty"`
 	FQDN      string `json:"fqdn,omitempty"`
 	Type      string `json:"type,omitempty"`
-	// After names an object of the plan on which this change depends; the server's later answer may differ.
+	// After names an object of the plan on which this change depends (L8).
 	After string `json:"after,omitempty"`
-	// Values is the number of added values of a Record less that of removed ones.
+	// Values is the number of added values of a Record, less the removed.
 	Values int `json:"-"`
-	// ZoneBefore and ZoneAfter are the Zone before and after a write; may be nil.
+	// ZoneBefore and ZoneAfter are a written Zone, or nil.
 	ZoneBefore, ZoneAfter *v1alpha1.Zone `json:"-"`
 }
 
@@ -56,7 +55,7 @@ func (c Change) String() string {
 	return line
 }
 
-// ChangesOfRecord lists the changes from before to after. A nil Record does not exist.
+// ChangesOfRecord lists the changes of a Record, which is nil before creation and after deletion.
 func ChangesOfRecord(before, after *v1alpha1.Record, zone types.NamespacedName) (changes []Change) {
 	add := func(op string, r *v1alpha1.Record, text string, values int) {
 		c := Change{Op: op, Text: text, Namespace: r.Namespace, FQDN: cmp.Or(r.Status.FQDN, r.Spec.DomainName), Type: r.Spec.Type,
@@ -178,7 +177,6 @@ func valueChange(field string, had, has any) string {
 	return fmt.Sprintf("%s %s instead of %s", field, asJSON(has), asJSON(had))
 }
 
-// A large changed element is shown by its changed fields.
 func listChange(field string, had, has []any) string {
 	come, gone := elementsBeyond(has, had), elementsBeyond(had, has)
 	var parts []string
@@ -312,8 +310,7 @@ func (t *existingRecords) addRecord(record *v1alpha1.Record, zone types.Namespac
 	t.adopted[key] = append(t.adopted[key], record)
 }
 
-// coversSet reports whether adopted Records have every value of s, and returns their TTL. So a Record made by hand gets
-// no second Record.
+// coversSet reports whether adopted Records have every value of s (L5), and returns their TTL.
 func (t *existingRecords) coversSet(s *set, to *destination) (ttl uint32, ok bool) {
 	fqdn, err := s.owner.In(to.fqdn)
 	if err != nil {

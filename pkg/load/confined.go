@@ -12,11 +12,10 @@ import (
 	"path/filepath"
 )
 
-// maxText bounds the octets of a run's manifests.
+// maxText is in octets, for all manifests of a run.
 const maxText = 256 << 20
 
-// Confined reads manifests that a stranger may have written, as in a pull request: links lead neither out of a
-// given directory nor out of the working directory, and all texts together are bounded.
+// Confined reads manifests of strangers, as in a pull request, within the bounds of L10.
 type Confined struct{ octets int64 }
 
 // ListFiles lists the files of a path.
@@ -27,7 +26,7 @@ func (*Confined) ListFiles(path string) (Files, error) {
 	return Source{Path: path}.Files()
 }
 
-// ReadFile returns the text of a file that ListFiles has found for the path given.
+// ReadFile reads a file that ListFiles has found for the path given.
 func (c *Confined) ReadFile(given, path string) ([]byte, error) {
 	file, err := openBelow(given, path)
 	if err != nil {
@@ -37,7 +36,7 @@ func (c *Confined) ReadFile(given, path string) ([]byte, error) {
 	return c.ReadAll(path, file)
 }
 
-// ReadAll returns the text of in. name is the source in errors.
+// ReadAll reads in. name is the source in errors.
 func (c *Confined) ReadAll(name string, in io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxText-c.octets+1))
 	if err != nil {
@@ -49,7 +48,7 @@ func (c *Confined) ReadAll(name string, in io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-// CheckLinks returns an error for a path below the working directory that leads out of it.
+// CheckLinks rejects a path below the working directory that leads out of it.
 func CheckLinks(path string) error {
 	at, err := os.Getwd()
 	if err != nil {
@@ -73,7 +72,6 @@ func CheckLinks(path string) error {
 	return nil
 }
 
-// openBelow opens a regular file below a directory, or path itself if both are the same.
 func openBelow(directory, path string) (*os.File, error) {
 	if directory == path {
 		return os.Open(path)

@@ -12,12 +12,12 @@
 //	    digest. An interrupted load is completed.
 //	L4. Fields changed later by other field managers stay, and are reported.
 //	L5. A Record's object name depends only on owner and type, so a second load of a changed file finds the Record.
-//	    If a Record of another client has the same data, no second Record is made.
+//	    If another client's Record has the same data, no second Record is made.
 //	L6. A source may be a pipe. A slow pipe is reported, and ctx ends the wait.
 //	L7. Records are removed only with Prune, only if every field of the spec belongs to this field manager, and only
 //	    if all files of the run were read completely.
-//	L8. A dry run asks the server about each write. A write that depends on another object of the run is marked with
-//	    that object.
+//	L8. A dry run asks the server about each write. A write that depends on another object of the run names that
+//	    object.
 //	L9. A Warning that another write of the run resolves is not shown.
 //	L10. Confined follows no link out of the given or the working directory, and reads 256 MiB at most.
 //

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// dryRunManifests needs the zones sorted, parents first.
+// Zones are sorted, parents first.
 func (l *Loader) dryRunManifests(ctx context.Context, what string, zones, delegations, rest []*manifest) (Result, error) {
 	var result Result
 	left, err := l.listLeft(ctx, slices.Concat(zones, delegations, rest))
@@ -107,7 +107,7 @@ func (l *Loader) listLeft(ctx context.Context, wanted []*manifest) (left leftObj
 	return left, nil
 }
 
-// Only absolute names, without zoneRef, need the list.
+// Only absolute names without zoneRef need the list.
 func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 	if !slices.ContainsFunc(wanted, func(m *manifest) bool {
 		_, found, _ := unstructured.NestedMap(m.object.Object, "spec", "zoneRef")
@@ -123,7 +123,7 @@ func (l *Loader) listZones(ctx context.Context, wanted []*manifest) error {
 		return nil
 	})
 	if apierrors.IsForbidden(err) {
-		return nil // the answers to writes name their zones
+		return nil
 	}
 	return err
 }

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// dryRunRecords asks the server about Records, in change sets for each namespace and zone. A Record is asked about
-// alone if its zone is unknown or absent, or if no change set can write as the Record's client does.
+// dryRunRecords asks the server about Records, in change sets for each namespace and zone, or singly if the zone is
+// unknown or absent, or if no change set can write as the Record's client does.
 func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*manifest, left []*v1alpha1.Record) (Result, error) {
 	var result Result
 	var writes, removals []*recordWrite
@@ -34,7 +34,7 @@ func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*ma
 			w.Applied, err = m.object.MarshalJSON()
 		}
 		if err != nil {
-			alone = append(alone, m) // the server names the fault
+			alone = append(alone, m)
 			continue
 		}
 		if w.Before != nil && equality.Semantic.DeepEqual(w.Before.Spec, w.After.Spec) {
@@ -124,8 +124,7 @@ func (l *Loader) fillNames(ctx context.Context, writes []*recordWrite) {
 	}
 }
 
-// shareManagers gives creations and removals the manager that updates Records of the same namespace and zone, as a
-// change set has a single manager.
+// A change set has a single manager, so creations and removals get that of updates in the namespace and zone.
 func shareManagers(writes []*recordWrite) {
 	managers := make(map[place]applier)
 	for _, w := range writes {

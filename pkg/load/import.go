@@ -30,18 +30,17 @@ type Target struct {
 	Zone types.NamespacedName
 	// Namespace of the Records.
 	Namespace string
-	// View of a new Zone. An existing Zone must be in this view, unless View is empty.
+	// View of a new Zone. Unless "", an existing Zone must be in this view.
 	View string
-	// Origin completes relative names before the first $ORIGIN. If zero, the name of the Zone completes them, or
-	// without a Zone the file's name.
+	// Origin completes relative names before the first $ORIGIN. If zero, the Zone's name does, or without a Zone the
+	// file's name.
 	Origin name.Name
 	// CreateZone creates a missing Zone from the SOA. The file is then the whole zone: NS at the apex become Records.
 	CreateZone bool
 }
 
-// Import writes the records of a zone file into a Zone. path names the file in the report. Refusals are reported and
-// counted. If the SOA or the name servers differ, the report has a command that sets the fields of the Zone. After an
-// error, Finish removes no Record of the Zone.
+// Import writes the records of a zone file into a Zone. path names the file in the report, which has refusals, and a
+// command for the Zone's fields if SOA or name servers differ. After an error, Finish removes no Record of the Zone.
 func (l *Loader) Import(ctx context.Context, path string, text []byte, target Target) (Result, error) {
 	result, err := l.importFile(ctx, path, text, target)
 	if err != nil {
@@ -103,7 +102,7 @@ func (l *Loader) getZone(ctx context.Context, id types.NamespacedName) (zone *v1
 	return nil, fmt.Errorf("zone %s: %w", id, err)
 }
 
-// planImport returns the plan even with an error, for its refusals.
+// Even with an error planImport returns the plan, for its refusals.
 func (l *Loader) planImport(ctx context.Context, path string, text []byte, zone *v1alpha1.Zone, target Target) (*plan, *destination, Result,
 	error) {
 	p := &plan{view: target.View}
@@ -190,7 +189,7 @@ func (l *Loader) makeZone(ctx context.Context, p *plan, target Target) (Result, 
 		return l.typed.KubizoneV1alpha1().Zones(zone.Namespace).Create(ctx, zone, l.createOptions())
 	})
 	if apierrors.IsAlreadyExists(err) {
-		err = nil // our own creation succeeded, and its answer was lost
+		err = nil // our creation succeeded, and its answer was lost
 	}
 	if err != nil {
 		return Result{}, fmt.Errorf("zone %s: %w", target.Zone, err)
@@ -241,7 +240,7 @@ func (l *Loader) reportSOA(path string, soa zonefile.RR, zone *v1alpha1.Zone) in
 }
 
 // reportNameServers removes the NS at the apex from the plan, reports those missing in the Zone, and returns the number
-// of ignored lines. Without spec.nameServers in the Zone, the NS stay in the plan and become a Record.
+// of ignored lines. Without spec.nameServers in the Zone the NS become a Record.
 func (l *Loader) reportNameServers(path string, p *plan, zone *v1alpha1.Zone) int {
 	i := slices.IndexFunc(p.sets, func(s *set) bool { return s.owner.IsApex() && s.typ == rdata.NS })
 	known := zone.Status.FQDN != ""

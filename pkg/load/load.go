@@ -38,7 +38,7 @@ import (
 const FieldManager = "kubizone-load"
 
 const (
-	// maxWorkers concurrent writes suffice for the server to batch those of a zone.
+	// maxWorkers writes suffice for the server to batch those of a zone.
 	maxWorkers = 64
 
 	defaultInterval = 2 * time.Second
@@ -49,34 +49,33 @@ const (
 // Config of a Loader.
 type Config struct {
 	Client *rest.Config
-	// Namespace is for the objects of zone files, and for manifests without a namespace.
+	// Namespace is for zone files, and for manifests without a namespace.
 	Namespace string
 	// FieldManager of all writes, by default the constant.
 	FieldManager string
 	DryRun       bool
-	// Prune makes Finish remove the Records of this field manager that no source has any more.
+	// Prune makes Finish remove left-over Records (L7).
 	Prune bool
 	// Plan receives the changes of each write. Note receives remarks with a kind such as "refused"; if nil, Report
-	// receives them.
+	// does.
 	Plan func(Change)
 	Note func(kind, text string)
-	// AsLastApplied makes a dry run apply each manifest as the client that last applied the object.
+	// AsLastApplied makes a dry run apply each manifest as the object's last client.
 	AsLastApplied bool
 	// PruneSelector makes a dry run remove the Zones, Delegations and Records with these labels that the manifests
 	// lack.
 	PruneSelector string
-	// HowToRemove is the next step in the report of left-over Records; by default "delete them".
+	// HowToRemove is the next step for left-over Records, by default "delete them".
 	HowToRemove string
-	// ForceConflicts overwrites fields changed by other managers (L4).
+	// ForceConflicts overwrites other managers' changes (L4).
 	ForceConflicts bool
-	// Interval precedes the first progress line, by default 2 s. Each further interval is twice as long, up to
-	// maxInterval.
+	// Interval precedes the first progress line, by default 2 s. It doubles with each line, up to maxInterval.
 	Interval time.Duration
-	// Progress receives the numbers of objects done and in all, instead of progress lines. May be nil.
+	// Progress receives the numbers of objects done and in all, instead of progress lines. Optional.
 	Progress func(what string, done, of int)
-	// Confirm is called with the number of Records before Finish removes them. Its error ends the run. May be nil.
+	// Confirm gets the number of Records before Finish removes them. Its error ends the run. Optional.
 	Confirm func(removals int) error
-	// Report receives lines for people, which quote sources unescaped. May be nil.
+	// Report receives lines for people, which quote sources unescaped. Optional.
 	Report func(line string)
 }
 
@@ -85,7 +84,7 @@ type Result struct {
 	Written int `json:"written"`
 	Present int `json:"present"`
 	Removed int `json:"removed"`
-	// Left counts objects not written, since another field manager changed them (L4).
+	// Left counts objects changed by other managers (L4).
 	Left int `json:"left"`
 	// NotTaken counts SOA and NS lines that differ from the Zone, and omitted parts of custom resources.
 	NotTaken int `json:"notTaken"`
@@ -93,9 +92,9 @@ type Result struct {
 	Refused     int `json:"refused"`
 	Failed      int `json:"failed"`
 	NotServable int `json:"notServable"`
-	// Changed counts entries of a zone's custom resource that are missing now or have another TTL.
+	// Changed counts entries of a zone's custom resource now missing or with another TTL.
 	Changed int `json:"changed"`
-	// Held counts zones that are not delivered, since too much was removed from them at once.
+	// Held counts zones not delivered after a mass deletion (S7.5).
 	Held int `json:"held"`
 }
 
@@ -125,7 +124,7 @@ func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, 
 	return nil
 }
 
-// StopsAll reports whether every other file would fail too: ctx has ended, the server does not answer, or rejects the
+// StopsAll reports whether every other file would fail too: ctx has ended, or the server does not answer or rejects the
 // user.
 func StopsAll(ctx context.Context, err error) bool {
 	var status apierrors.APIStatus
@@ -247,8 +246,8 @@ func withSubject(ctx context.Context, of subject) context.Context {
 	return context.WithValue(ctx, subjectKey{}, of)
 }
 
-// withZone returns a context in which the Warnings answered are dropped and, unless the run is dry, those about name
-// servers: Finish reports the condition Servable.
+// withZone returns a context that drops the Warnings answered and, unless the run is dry, those about name servers,
+// which Finish checks.
 func (l *Loader) withZone(ctx context.Context, answered map[string]bool) context.Context {
 	if !l.cfg.DryRun {
 		answered = alsoAnswered(answered, v1alpha1.ReasonNoNameServers, v1alpha1.ReasonNameServerWithoutAddress)
@@ -274,7 +273,7 @@ type warnings struct {
 
 var _ rest.WarningHandlerWithContext = (*warnings)(nil)
 
-// HandleWarningHeaderWithContext adds a Warning. 299 is the code of API servers; ours have the reason as agent.
+// HandleWarningHeaderWithContext adds a Warning. API servers' code is 299; ours have the reason as agent.
 func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int, agent string, text string) {
 	if code != 299 || text == "" {
 		return
@@ -299,8 +298,7 @@ func (w *warnings) HandleWarningHeaderWithContext(ctx context.Context, code int,
 	w.reasons[text] = agent
 }
 
-// takeAll returns the texts in the order of print. Warnings about names that other namespaces lose come first, however
-// many there are.
+// takeAll returns the texts in print order, first all about names that other namespaces lose.
 func (w *warnings) takeAll() (texts []string, reasons map[string]string, more int) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -380,8 +378,7 @@ func (l *Loader) dryRun() []string {
 	return nil
 }
 
-// ReadText reads a whole source until ctx ends, as a FIFO without a writer would block forever. name is the source in
-// reports.
+// ReadText reads a whole source until ctx ends (L6). name is the source in reports.
 func (l *Loader) ReadText(ctx context.Context, name string, read func() ([]byte, error)) ([]byte, error) {
 	type answer struct {
 		text []byte

@@ -53,7 +53,7 @@ func (l *Loader) loadManifests(ctx context.Context, source Source, paths []strin
 	return result, err
 }
 
-// Apply applies objects. path is the source in reports, except of objects that ReadObjects of this Loader has read.
+// Apply applies objects. path is the source in reports, except of objects that this Loader's ReadObjects has read.
 func (l *Loader) Apply(ctx context.Context, path string, objects []*unstructured.Unstructured) (Result, error) {
 	var all []*manifest
 	for _, o := range objects {
@@ -107,8 +107,8 @@ func (l *Loader) applyManifests(ctx context.Context, what string, all []*manifes
 	return result, nil
 }
 
-// byOwner groups manifests by name, the oldest first, because the first holder of a name keeps it (S4.8). Addresses
-// come before NS with their hosts, and NS before glue and DS, to avoid Warnings about records of later manifests.
+// byOwner groups manifests by name, the oldest first, which keeps the name (S4.8). Addresses come before NS with their
+// hosts, and NS before glue and DS, to avoid Warnings about records of later manifests.
 func byOwner(manifests []*manifest) [][][]*manifest {
 	groups := groupBy(manifests, func(m *manifest) string { return m.owner })
 	cuts := make(map[string]bool)
@@ -139,7 +139,7 @@ func byOwner(manifests []*manifest) [][][]*manifest {
 	})
 }
 
-// lastDS sorts a DS behind the NS at its name, which the DS needs.
+// A DS needs the NS at its name.
 func lastDS(t rdata.Type) int {
 	if t == rdata.DS {
 		return 1
@@ -155,7 +155,7 @@ func (m *manifest) rrtype() rdata.Type {
 	return 0
 }
 
-// noteAnswers finds the Warnings that other manifests resolve.
+// noteAnswers finds the Warnings that other manifests resolve (L9).
 func noteAnswers(all []*manifest) {
 	var written WrittenNames
 	for _, m := range all {
@@ -200,7 +200,7 @@ func noteAnswers(all []*manifest) {
 	}
 }
 
-// applyAll repeats refused manifests while any succeeds, as they may depend on each other.
+// applyAll repeats refused manifests while any succeeds: they may depend on each other.
 func (l *Loader) applyAll(ctx context.Context, what string, phases [][][]*manifest, workers int) (Result, error) {
 	var result Result
 	for len(phases) > 0 {
@@ -269,7 +269,6 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	} else {
 		m.object.SetNamespace("")
 	}
-	// Without ForceConflicts, fields set later by another manager stay (L4).
 	before, err := resource.Get(ctx, m.object.GetName(), metav1.GetOptions{})
 	if err != nil {
 		before = nil // absent or unreadable; the apply reports any error
@@ -303,7 +302,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 		return Result{}, nil, fmt.Errorf("%s: %s: %w", m.path, describeObject(m.object), err)
 	}
 	m.answer = after
-	// resourceVersions do not count: they are arbitrary in a dry run, and a write of the status changes them.
+	// resourceVersions do not count: they are arbitrary in a dry run, and a status write changes them.
 	if before != nil && objectChange(before, after) == "" {
 		return Result{Present: 1}, nil, nil
 	}
@@ -327,14 +326,14 @@ func (l *Loader) mergeManifest(ctx context.Context, resource dynamic.ResourceInt
 		DryRun: l.dryRun(), FieldValidation: metav1.FieldValidationStrict})
 }
 
-// ReadObjects reads the objects of a YAML or JSON text, and reports and counts invalid documents. Objects without a
-// namespace get the Loader's.
+// ReadObjects reads the objects of a YAML or JSON text, and reports and counts invalid documents. The Loader's
+// namespace is the default.
 func (l *Loader) ReadObjects(path string, text []byte) (objects []*unstructured.Unstructured, refused int) {
 	objects, wrong := ReadObjects(path, text)
 	for _, r := range wrong {
 		l.reportRefused(r)
 	}
-	// Namespaces are dropped: a standalone server has every namespace.
+	// A standalone server has every namespace.
 	objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
 		return o.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Namespace"}
 	})

@@ -27,7 +27,7 @@ type plan struct {
 	fqdn name.Name
 	view string
 	spec v1alpha1.ZoneSpec
-	// soa is the line of the SOA, for refusals of fields of the Zone; hasNS is true if the file has NS at the apex.
+	// soa is the SOA's line, for refusals of fields of the Zone; hasNS is true with NS at the apex.
 	soa     Refusal
 	hasNS   bool
 	sets    []*set
@@ -49,7 +49,7 @@ type Refusal struct {
 	Path  string
 	Lines []int
 	Text  string
-	// Fix is the next step, if Reason does not name it.
+	// Fix is the next step, unless Reason has it.
 	Reason, Fix string
 	// final is true if no rule or other object would help.
 	final bool
@@ -88,10 +88,9 @@ func shorten(text string) string {
 	return strings.ToValidUTF8(text[:maxTextShown], "") + "…"
 }
 
-// errNoSOA is also the error for a refused SOA.
 var errNoSOA = errors.New("no SOA could be read, with which a zone file begins; is this a zone file?")
 
-// makePlan plans a whole file, for a new Zone in the view and namespace. It fails if the file has no SOA.
+// makePlan plans a whole file, for a new Zone in the view and namespace. It fails without an SOA.
 func makePlan(path string, rows iter.Seq2[zonefile.RR, error], view, namespace string) (*plan, error) {
 	p := &plan{view: view}
 	all, soa, err := p.readRows(path, rows)
@@ -175,8 +174,8 @@ func (p *plan) takeSOA(path string, all []zonefile.RR, at int, namespace string)
 	return nil
 }
 
-// dropRefused resets the fields of the Zone that err refuses, and returns the refusals: a bad field of the SOA must not
-// block the records (L2). It returns none for another error.
+// dropRefused resets the Zone's fields that err refuses, and returns the refusals: a bad field of the SOA must not
+// block the records (L2).
 func (p *plan) dropRefused(err error) (dropped []Refusal) {
 	if !apierrors.IsInvalid(err) {
 		return nil
@@ -303,7 +302,7 @@ func zoneSpec(soa zonefile.RR, namespace string, refuse func(Refusal)) (v1alpha1
 		Retry:                 ptr.To(int32(retry)),
 		Expire:                ptr.To(int32(expire)),
 		NegativeResponseCache: ptr.To(int32(minimum)),
-		// The namespace may use every name of the zone, and every type except those by number.
+		// Every name, and every type except those by number.
 		Delegations: []v1alpha1.DelegationRule{{
 			Namespace: namespace,
 			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
@@ -345,7 +344,7 @@ func contactOf(rname string) string {
 type destination struct {
 	zone types.NamespacedName
 	fqdn name.Name
-	// ttl is the zone's TTL. If nil, the TTL is unknown, and every record gets its own.
+	// ttl is the zone's TTL. If nil it is unknown, and every record gets its own.
 	ttl       *int32
 	namespace string
 }
@@ -365,7 +364,7 @@ func (d *destination) newRecord(s *set) *v1alpha1.Record {
 	r := &v1alpha1.Record{}
 	r.Namespace = d.namespace
 	r.Spec = v1alpha1.RecordSpec{
-		// Relative to the Zone object: records then follow a zone recreated under another name.
+		// Relative: records then follow a zone recreated under another name.
 		DomainName: s.owner.String(),
 		ZoneRef:    d.zoneRef(),
 		Type:       s.typ.String(),

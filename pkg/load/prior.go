@@ -15,20 +15,20 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// prior is a change of a zone in a dry run on which later objects depend.
+// prior is a change of a zone in a dry run on which later objects depend (L8).
 type prior struct {
 	object string
 	// made is true if the zone does not exist yet, and will have this fqdn and view.
 	made bool
 	fqdn name.Name
 	view string
-	// namespaces affected; all if empty.
+	// namespaces are those affected; empty means all.
 	namespaces []string
 }
 
 type priors struct {
 	zones map[types.NamespacedName][]prior
-	// removed maps a name to the change that frees it.
+	// removed has the change that frees each name.
 	removed map[name.Name]string
 	live    map[types.NamespacedName]prior
 }
@@ -78,8 +78,7 @@ func (p *priors) addRemoved(r *v1alpha1.Record, how string) {
 	}
 }
 
-// removedAt returns the change that frees a name at, above or below n, or "". A change of the object asks does not
-// count.
+// removedAt returns the change that frees a name at, above or below n, or "". Changes of the object asks do not count.
 func (p *priors) removedAt(n name.Name, asks metav1.Object) string {
 	for _, of := range slices.SortedFunc(maps.Keys(p.removed), name.Name.Compare) {
 		if !n.IsZero() && p.removed[of] != titleOf("Record", asks) && (of.Encloses(n) || n.Encloses(of)) {

@@ -22,8 +22,8 @@ import (
 
 const maxLeftNamed = 5
 
-// Finish ends a run after all sources. Records of earlier runs missing in all sources are reported, or removed with
-// Config.Prune. doubt is the reason why sources are missing, or empty. With a doubt no Record is reported or removed.
+// Finish ends a run after all sources. It reports Records that no source has any more, or removes them with
+// Config.Prune (L7), unless doubt, the reason why sources are missing, is set.
 func (l *Loader) Finish(ctx context.Context, doubt string) (Result, error) {
 	var result Result
 	for _, s := range l.scopeOrder {
@@ -87,8 +87,8 @@ func (l *Loader) finishScope(ctx context.Context, s *scope) (Result, error) {
 	return result, err
 }
 
-// checkZones reports the Zones that name servers would not load, and with Config.Prune the held Zones. It runs after
-// all sources, because a source may depend on a later source, but not in a dry run.
+// checkZones reports the Zones that name servers would not load, and with Config.Prune the held Zones. It needs all
+// sources, which may depend on each other.
 func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 	var result Result
 	if l.cfg.DryRun {
@@ -114,11 +114,11 @@ func (l *Loader) checkZones(ctx context.Context) (Result, error) {
 			return l.typed.KubizoneV1alpha1().Zones(id.Namespace).Get(ctx, id.Name, metav1.GetOptions{})
 		})
 		if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-			continue // unknown state
+			continue
 		} else if err != nil {
 			return result, fmt.Errorf("zone %s: %w", id, err)
 		}
-		// A Zone of a manifest may lack name servers by intent; a zone file implies that name servers load the zone.
+		// A Zone of a manifest may lack name servers by intent; a zone file implies them.
 		if servable && l.reportServable(id, zone) && files[id] {
 			result.NotServable++
 		}

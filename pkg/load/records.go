@@ -102,7 +102,7 @@ func newPhases(sets []*set, origin name.Name) func(s *set) int {
 	}
 }
 
-// newAnswers returns a function for the Warnings about a set that the rest of its file resolves (S4.18, S5.6, S5.14).
+// newAnswers finds the Warnings about a set that the rest of its file resolves (L9, S4.18, S5.6, S5.14).
 func newAnswers(sets []*set, origin name.Name) func(s *set) map[string]bool {
 	named, addressed := namedHosts(sets, origin, rdata.NS), map[name.Rel]bool{}
 	var written WrittenNames
@@ -167,7 +167,7 @@ func (l *Loader) eachRecord(ctx context.Context, namespace, selector string, do 
 	})
 }
 
-// nameRecord returns the Record of a set; nil if Records of other clients have the set's values.
+// nameRecord returns the Record of a set, or nil if other clients' Records have its values.
 func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record, done Result, err error) {
 	to, existing := file.to, file.existing
 	want = to.newRecord(s)
@@ -193,8 +193,8 @@ func (l *Loader) nameRecord(file *recordsOfFile, s *set) (want *v1alpha1.Record,
 	return nil, done, fmt.Errorf("the object names %q are taken in namespace %s; load into another namespace", objectNames, to.namespace)
 }
 
-// replanWrite plans a write again after a conflict. now is the stored Record or nil. If no change is left, the Result
-// counts the reason.
+// replanWrite plans a write again after a conflict. now is the stored Record or nil. Without a change the Result counts
+// the reason.
 func (l *Loader) replanWrite(w *recordWrite, now *v1alpha1.Record) (*rrsets.Change, Result, error) {
 	desired := rrsets.Desired{Manager: l.cfg.FieldManager}
 	var records []*v1alpha1.Record
@@ -241,7 +241,6 @@ func isSameRRset(have, want *v1alpha1.RecordSpec) bool {
 	return have.DomainName == want.DomainName && have.Type == want.Type && equality.Semantic.DeepEqual(have.ZoneRef, want.ZoneRef)
 }
 
-// reportChanged reports a Zone changed by other managers, unless conflicts are forced (L4).
 func (l *Loader) reportChanged(at Refusal, fields []metav1.ManagedFieldsEntry) (changed bool) {
 	others := l.otherManagers(fields)
 	if l.cfg.ForceConflicts || len(others) == 0 {

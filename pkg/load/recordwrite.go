@@ -48,7 +48,7 @@ type place struct {
 
 func (w *recordWrite) place() place { return place{w.Record().Namespace, w.zone} }
 
-// writeRecords writes Records phase by phase, or asks the server in a dry run. refused are in the order of phases.
+// writeRecords writes Records phase by phase, or asks the server in a dry run. refused has the order of phases.
 func (l *Loader) writeRecords(ctx context.Context, what string, phases [][]*recordWrite) (result Result, refused []*recordWrite,
 	err error) {
 	type key struct {

@@ -24,7 +24,7 @@ func New(cfg Config) (*Loader, error) {
 	client.QPS = -1 // the bound is maxWorkers
 	client.WarningHandlerWithContext = received
 	binary := rest.CopyConfig(client)
-	// JSON would cost a tenth more time per Record.
+	// JSON costs a tenth more time per Record.
 	binary.ContentType, binary.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
 	typed, err := versioned.NewForConfig(binary)
 	if err != nil {

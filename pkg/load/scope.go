@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// scope is a Zone and namespace that the zone files of a run describe completely. A Record of the same field manager is
-// left over if no file has it.
+// scope is a Zone and namespace that the zone files of a run describe completely. A Record of the same field manager
+// that no file has is left over.
 type scope struct {
 	zone types.NamespacedName
 	// readable is true if a file was written into the Zone, which this user may read.
@@ -24,7 +24,7 @@ type scope struct {
 	to       *destination
 
 	paths []string
-	// doubt is the reason why files may be incomplete; then no Record counts as left over.
+	// doubt is why files may be incomplete; then no Record is left over.
 	doubt string
 
 	refused []*recordWrite

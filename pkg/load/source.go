@@ -27,8 +27,8 @@ type Source struct {
 	Origin name.Name
 }
 
-// ParseSource parses [VIEW=][NAME=]PATH. Text before the first "=" is a view if it is empty or an RFC 1123 label, and
-// the name of the zone if it has a dot. A path with "=" in its first element is written "./a=b.zone".
+// ParseSource parses [VIEW=][NAME=]PATH. Text before the first "=" is a view if it is "" or an RFC 1123 label, and the
+// zone's name if it has a dot. A path with "=" in its first element is written "./a=b.zone".
 func ParseSource(text string) (Source, error) {
 	var s Source
 	rest := text
@@ -72,8 +72,8 @@ type Files struct {
 	Manifests, Zones []string
 }
 
-// Files lists the files. A file given directly is a manifest if its name ends in .yaml, .yml or .json, otherwise a zone
-// file. In a directory, zone files end in .zone or .db, and other files are skipped.
+// Files lists the files. A file given directly is a manifest if IsManifest, otherwise a zone file. In a directory, zone
+// files end in .zone or .db, and other files are skipped.
 func (s Source) Files() (Files, error) {
 	info, err := os.Stat(s.Path)
 	if err != nil {
@@ -144,8 +144,8 @@ func ParseOrigin(text string) (name.Name, error) {
 	return name.Parse(text)
 }
 
-// originGuess is the origin of a zone file by its name: NAME.zone, NAME.db or db.NAME. It is used if neither the file
-// nor the caller gives an origin.
+// originGuess is the origin by a zone file's name, NAME.zone, NAME.db or db.NAME, if neither the file nor the caller
+// gives any.
 type originGuess struct {
 	loader *Loader
 	path   string
@@ -164,7 +164,7 @@ func (l *Loader) guessOrigin(path string) *originGuess {
 		text = ""
 	}
 	g := &originGuess{loader: l, path: path}
-	// "db.127" and "1.168.192.db" are incomplete names of reverse zones, as no top-level domain is a number.
+	// "db.127" and "1.168.192.db" are incomplete names of reverse zones: no top-level domain is a number.
 	last := text[strings.LastIndexByte(text, '.')+1:]
 	if origin, err := ParseOrigin(text); err == nil && strings.Trim(last, "0123456789") != "" {
 		g.origin = origin

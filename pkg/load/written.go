@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// WrittenNames has names as written by their authors: absolute, or relative to zones that may be unknown. A relative
+// WrittenNames has names as their authors write them: absolute, or relative to zones that may be unknown. A relative
 // name matches any absolute name that begins with its labels.
 type WrittenNames struct {
 	texts      map[string]bool
@@ -29,7 +29,7 @@ func (w *WrittenNames) Add(text string) {
 	}
 }
 
-// AddObject adds the name of a Record or Zone.
+// AddObject adds a Record's or Zone's name.
 func (w *WrittenNames) AddObject(object *unstructured.Unstructured) {
 	if text, _, _ := unstructured.NestedString(object.Object, "spec", "domainName"); text != "" {
 		w.Add(text)
@@ -66,7 +66,7 @@ func beginningsOf(text string) (all []string) {
 	return all
 }
 
-// HostsOf returns the hosts named in a Record, as written.
+// HostsOf returns the hosts in a Record, as written.
 func HostsOf(object *unstructured.Unstructured) (hosts []string) {
 	text, _, _ := unstructured.NestedString(object.Object, "spec", "type")
 	rrtype, err := rdata.ParseType(text)

@@ -33,8 +33,7 @@ import (
 const LabelLoaded = "kubi.zone/loaded"
 
 const (
-	// planVersion is raised when the program makes other objects from the same files, so that the files are loaded
-	// again.
+	// planVersion is raised with a program that makes other objects from the same files, to load them again.
 	planVersion = 2
 )
 
@@ -108,7 +107,7 @@ func (l *Loader) fileDigest(text []byte, source Source, guess *originGuess) stri
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d|%s|%s|%s|%s|", planVersion, source.View, l.cfg.Namespace, source.Origin, guess.origin)
 	sum.Write(text)
-	return hex.EncodeToString(sum.Sum(nil))[:40] // a label's value is at most 63 characters
+	return hex.EncodeToString(sum.Sum(nil))[:40] // of at most 63 characters in a label
 }
 
 func (l *Loader) findLoaded(ctx context.Context, mark string) (*v1alpha1.Zone, error) {
@@ -173,7 +172,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 			if !apierrors.IsAlreadyExists(err) {
 				return nil, Result{}, err
 			}
-			// Another zone has the readable name, or the answer to our creation was lost.
+			// The readable name is another zone's, or the answer to our creation was lost.
 			if have, err = l.findZone(ctx, p); err != nil || have != nil {
 				break
 			}
@@ -194,7 +193,7 @@ func (l *Loader) putZone(ctx context.Context, p *plan) (*v1alpha1.Zone, Result, 
 	case l.reportChanged(at, have.ManagedFields):
 		return have, Result{Left: 1}, nil
 	}
-	// A patch: every record changes its Zone, and a PUT would conflict.
+	// A patch: every record changes its Zone, so a PUT would conflict.
 	patch, err := zonePatch(&p.spec)
 	if err != nil {
 		return nil, Result{}, err
@@ -236,7 +235,7 @@ func (l *Loader) findZone(ctx context.Context, p *plan) (*v1alpha1.Zone, error) 
 	return nil, nil
 }
 
-// sameZone reports whether the fields set by a file are equal. All other fields belong to the owner of the Zone.
+// sameZone compares the fields set by a file. All others belong to the Zone's owner.
 func sameZone(have, want *v1alpha1.ZoneSpec) bool {
 	parts := want.DeepCopy()
 	parts.TTL, parts.Refresh, parts.Retry, parts.Expire, parts.NegativeResponseCache = have.TTL, have.Refresh, have.Retry, have.Expire,

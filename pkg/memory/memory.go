@@ -17,7 +17,7 @@ import (
 // Total returns the memory of the machine, or of the container if less, in octets; 0 if unknown.
 func Total() uint64 { return readTotal(os.DirFS("/")) }
 
-// readTotal reads proc(5) and the limits of cgroup v2 and v1, absent except on Linux.
+// readTotal reads proc(5) and the limits of cgroup v2 and v1.
 func readTotal(root fs.FS) uint64 {
 	least := uint64(0)
 	for _, x := range []struct {
@@ -33,7 +33,7 @@ func readTotal(root fs.FS) uint64 {
 			continue
 		}
 		var n uint64
-		if _, err := fmt.Sscanf(string(text), x.form, &n); err != nil { // "max": no limit
+		if _, err := fmt.Sscanf(string(text), x.form, &n); err != nil { // "max" means no limit
 			continue
 		}
 		if n *= x.unit; least == 0 || n < least {
@@ -50,7 +50,7 @@ const (
 	mostSpare  = 256 << 20
 )
 
-// After two minutes without a collection, the runtime collects even without need. quietTime is shorter.
+// The runtime collects after two minutes without a collection. quietTime is shorter.
 const quietTime = 100 * time.Second
 
 // SpareHeap delays each garbage collection until the garbage reaches a sixteenth of the memory or GOMEMLIMIT, between
@@ -79,7 +79,7 @@ func SpareHeap() {
 	})
 }
 
-// heap has octets: the objects found alive by the last collection, and all memory held for objects.
+// heap is in octets: objects alive at the last collection, and all memory held for objects.
 type heap struct{ live, held uint64 }
 
 func readHeap() heap {
@@ -100,7 +100,7 @@ func percentFor(spare, live uint64) int {
 	return max(100, int(spare*100/max(live, 1<<20)))
 }
 
-// collected has a pointer, as the allocator puts small objects without pointers into a shared block.
+// collected has a pointer: the allocator puts small objects without pointers into a shared block.
 type collected struct{ again func() }
 
 // callAfterCollections calls f now and after each collection, on the finalizer goroutine.

@@ -88,8 +88,7 @@ func (r *referenceOfBindy) UnmarshalJSON(text []byte) error {
 	return errors.Join(append(unknown, err)...)
 }
 
-// kindOfBindy has the data fields in the order of an RR's text. A renamed field is listed with all its names, since no
-// release has two of them.
+// kindOfBindy has the data fields in the order of an RR's text. A renamed field has all its names: no release has two.
 type kindOfBindy struct {
 	rrType string
 	fields []string
@@ -130,7 +129,7 @@ func (k kindOfBindy) readRecord(o *unstructured.Unstructured) (place placeOfBind
 		}
 	}
 	if k.rrType != "A" && k.rrType != "AAAA" {
-		values = []string{strings.Join(values, " ")} // texts form a single TXT value
+		values = []string{strings.Join(values, " ")}
 	}
 	t, _ := rdata.ParseType(k.rrType) // valid in bindyRecords
 	for i, text := range values {
@@ -264,7 +263,7 @@ func (z *zoneOfBindy) takeSpec(spec *zoneSpecOfBindy) error {
 		Retry:                 ptr.To(ptr.Deref(soa.Retry, bindyRetry)),
 		Expire:                ptr.To(ptr.Deref(soa.Expire, bindyExpire)),
 		NegativeResponseCache: ptr.To(ptr.Deref(soa.NegativeTTL, bindyNegativeTTL)),
-		// Every name and type, except types by number.
+		// Every name, and every type except those by number.
 		Delegations: []v1alpha1.DelegationRule{{
 			Namespace: z.was.GetNamespace(),
 			Records:   []v1alpha1.RecordDelegation{{Pattern: "@"}, {Pattern: "*"}},
@@ -371,8 +370,8 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 	}
 }
 
-// isServedByBindy reports whether bindy serves a record, by the status, which authors of records cannot write. Rules
-// for other namespaces cover only names served.
+// isServedByBindy reads the status, which authors of records cannot write. Rules for other namespaces cover only names
+// served.
 func isServedByBindy(o *unstructured.Unstructured) bool {
 	var status struct {
 		Conditions []metav1.Condition `json:"conditions"`
@@ -392,8 +391,8 @@ func (zones *zonesOfBindy) named(namespace, object string) *zoneOfBindy {
 	return nil
 }
 
-// findZone returns the DNSZone that a record names, or else the DNSZone that selects the record's labels; of several,
-// the DNSZone in the record's status, into which bindy writes.
+// findZone returns the DNSZone that a record names, or else one that selects its labels: of several the DNSZone in the
+// record's status, into which bindy writes.
 func (zones *zonesOfBindy) findZone(o *unstructured.Unstructured, place *placeOfBindy) (z *zoneOfBindy, reason, fix string) {
 	here := o.GetNamespace()
 	const importBoth = "import it in the same source, or name another one"
@@ -454,7 +453,7 @@ func (zones *zonesOfBindy) enclosing(fqdn name.Name) *zoneOfBindy {
 	}
 }
 
-// addRules adds rules for other namespaces and child zones. The own namespace's rule stays first.
+// addRules adds rules for other namespaces and child zones. The own namespace's stays first.
 func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
 	own := z.was.GetNamespace()
 	rules := map[string]*v1alpha1.DelegationRule{own: &z.spec.Delegations[0]}

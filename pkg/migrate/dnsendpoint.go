@@ -36,7 +36,7 @@ func (c *conversion) convertExternalDNS(all []*unstructured.Unstructured) {
 	}
 }
 
-// convertEndpoints makes a Record for each name and type. It drops labels of endpoints, as external-dns writes its own.
+// convertEndpoints makes a Record for each name and type, without endpoints' labels: external-dns writes its own.
 func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []contract.Endpoint) {
 	if len(endpoints) == 0 {
 		c.omit(o, "spec.endpoints: there are none", "")
@@ -49,13 +49,13 @@ func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []
 			c.refuse(o, at+err.Error(), fixFields)
 			continue
 		}
-		key, _ := endpoints[i].Key() // valid after MakeRecord
+		key, _ := endpoints[i].Key()
 		switch before := made[key]; {
 		case before == nil:
 			made[key], order = &r.Spec, append(order, key)
 		case !ptr.Equal(before.TTL, r.Spec.TTL):
 			c.refuse(o, fmt.Sprintf("%srecordTTL: another endpoint has %s with another TTL", at, key), "write one TTL")
-		default: // join as external-dns does
+		default: // joined as by external-dns
 			before.Values = append(before.Values, r.Spec.Values...)
 		}
 	}

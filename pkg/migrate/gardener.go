@@ -20,7 +20,7 @@ import (
 const (
 	gardenerGroup  = "dns.gardener.cloud"
 	gardenerIgnore = gardenerGroup + "/ignore"
-	// maxTextString bounds a character-string in octets (RFC 1035 §3.3).
+	// maxTextString is in octets (RFC 1035 §3.3).
 	maxTextString = 255
 )
 

@@ -25,12 +25,12 @@ type Finding struct {
 	Of *unstructured.Unstructured
 	// Refused is true if the object, or the list item in Reason, is not converted; otherwise the rest is.
 	Refused bool
-	// Fix is the next step, if Reason names none.
+	// Fix is the next step, unless Reason has it.
 	Reason, Fix string
 }
 
-// Convert converts custom resources to objects of this API. Pass all of bindy's group, as its records and zones refer
-// to each other.
+// Convert converts custom resources to objects of this API. Pass all of bindy's group: its records and zones refer to
+// each other.
 func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstructured, found []Finding) {
 	c := &conversion{}
 	groups := make(map[string][]*unstructured.Unstructured)
@@ -49,7 +49,7 @@ func Convert(all []*unstructured.Unstructured) (converted []*unstructured.Unstru
 		}
 	}
 	for _, group := range groups {
-		// In bindy and Gardener the older object of a name wins.
+		// In bindy and Gardener the older object of a name wins (M3).
 		slices.SortFunc(group, func(one, other *unstructured.Unstructured) int {
 			return cmp.Or(one.GetCreationTimestamp().Compare(other.GetCreationTimestamp().Time),
 				strings.Compare(one.GetKind(), other.GetKind()), strings.Compare(id(one), id(other)))
@@ -77,8 +77,8 @@ func (c *conversion) omit(o *unstructured.Unstructured, reason, fix string) {
 
 const fixFields = "change the custom resource, or import a file without what is named"
 
-// addReplacement keeps users' labels and annotations, and the time of creation: the older object keeps a name (S4.8).
-// Owners are dropped: the garbage collector would delete an object whose owner is absent in its cluster.
+// addReplacement keeps users' labels and annotations (M2), and the time of creation: the older object keeps a name
+// (S4.8). The garbage collector would delete an object whose owner is absent in its cluster.
 func (c *conversion) addReplacement(was *unstructured.Unstructured, kind, object string, spec any) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(spec)
 	if err != nil {
@@ -132,7 +132,7 @@ func dropEmpty(content map[string]any) {
 	})
 }
 
-// readSpec rejects unknown fields, because an object converted without them has another meaning.
+// readSpec rejects unknown fields (M1).
 func readSpec(spec, into any) error {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -147,7 +147,7 @@ func readSpec(spec, into any) error {
 
 func readStatus(o *unstructured.Unstructured, into any) {
 	if text, err := json.Marshal(o.Object["status"]); err == nil {
-		_ = strictjson.UnmarshalCaseSensitivePreserveInts(text, into) // invalid: as if absent
+		_ = strictjson.UnmarshalCaseSensitivePreserveInts(text, into)
 	}
 }
 

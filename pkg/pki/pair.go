@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// clockSkew admits clients with a slow clock.
+// For clients with a slow clock.
 const clockSkew = time.Hour
 
 // ErrForeignKey reports a certificate of another key.
@@ -31,8 +31,8 @@ type Pair struct {
 	CertPEM, KeyPEM []byte
 }
 
-// ParsePair parses the first certificate of certPEM and the key of keyPEM. It returns ErrForeignKey if the key is
-// another's or not ECDSA.
+// ParsePair parses the first certificate of certPEM, and the key. It returns ErrForeignKey if the key is another's or
+// not ECDSA.
 func ParsePair(certPEM, keyPEM []byte) (*Pair, error) {
 	certBlock, _ := pem.Decode(certPEM)
 	if certBlock == nil {
@@ -138,6 +138,6 @@ func (p *Pair) Covers(hosts []string) bool {
 
 func encodePEM(kind string, der []byte) []byte {
 	var text bytes.Buffer
-	pem.Encode(&text, &pem.Block{Type: kind, Bytes: der}) // cannot fail
+	pem.Encode(&text, &pem.Block{Type: kind, Bytes: der})
 	return text.Bytes()
 }

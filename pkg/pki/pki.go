@@ -80,7 +80,7 @@ func Open(dir string, hosts []string, now time.Time) (*Bundle, error) {
 	}, nil
 }
 
-// Kubeconfig returns the administrator's kubeconfig, with embedded certificates. server is an https URL.
+// Kubeconfig returns the administrator's, with embedded certificates. server is an https URL.
 func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 	const name = "kubizone"
 	config := clientcmdapi.NewConfig()
@@ -91,8 +91,8 @@ func (b *Bundle) Kubeconfig(server string) ([]byte, error) {
 	return clientcmd.Write(*config)
 }
 
-// Hosts returns the names and addresses of a server that listens on host: loopback, and host, or this machine's if host
-// is empty, 0.0.0.0 or ::.
+// Hosts returns the names and addresses of a server that listens on host: loopback, and host, or this machine's for "",
+// 0.0.0.0 or ::.
 func Hosts(host string) []string {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	add := func(h string) {
@@ -120,7 +120,7 @@ func Hosts(host string) []string {
 
 // WriteFile atomically replaces a file, with mode 0600 (P1, P3).
 func WriteFile(name string, text []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*") // mode 0600
+	temporary, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,7 @@ func lasts(p *Pair, now time.Time) bool {
 	return !now.Before(p.Cert.NotBefore) && now.Add(renewBefore).Before(p.Cert.NotAfter)
 }
 
-// ensurePair returns the pair of choose, and stores a new pair. After a crash between the writes, readPair finds no
-// pair.
+// ensurePair returns the pair of choose, and stores a new pair. After a crash between the writes readPair finds none.
 func ensurePair(dir, name string, choose func(have *Pair) (*Pair, error)) (*Pair, error) {
 	certFile, keyFile := filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
 	have, err := readPair(certFile, keyFile)

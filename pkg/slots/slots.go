@@ -17,17 +17,17 @@ type Slots struct {
 	mu     sync.Mutex
 	order  *list.List // oldest first
 	client map[Client]int
-	beyond int           // beyond the clients' shares
+	beyond int
 	freed  chan struct{} // closed and replaced when a slot is given back
 	queues map[Client]*queue
 }
 
 type queue struct {
-	turn  chan struct{} // has an element while the first caller waits; Go serves the others in order
+	turn  chan struct{} // full while the first caller waits; Go serves the others in order
 	users int
 }
 
-// Client identifies the holder of a share: an address, a network by its first address, or a tenant.
+// Client holds a share: an address, a network by its first address, or a tenant.
 type Client struct {
 	Network netip.Addr
 	Tenant  string
@@ -37,7 +37,7 @@ type Client struct {
 type Slot struct {
 	of     *Slots
 	client Client
-	// cut ends the work in the slot, and must not block. If nil, the slot is kept.
+	// cut ends the work in the slot, and must not block. A slot without cut is kept.
 	cut func()
 	at  *list.Element // nil after GiveBack or cut
 }
@@ -54,8 +54,8 @@ func (s *Slots) WithSpare(spare int) *Slots {
 	return s
 }
 
-// Take returns a slot, or freed, a channel closed when the next slot is given back. If all are taken, Take cuts the
-// oldest until a slot is free, unless its cut is nil.
+// Take returns a slot, or freed, a channel closed when the next slot is given back. If all are taken, it cuts the
+// oldest (L2).
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (slot *Slot) GiveBack() bool {
 	return true
 }
 
-// removeSlot's caller holds mu.
+// The caller holds mu.
 func (slot *Slot) removeSlot() {
 	s := slot.of
 	s.order.Remove(slot.at)
@@ -121,7 +121,7 @@ func TakeWhenFreed(ctx context.Context, take func() (slot *Slot, freed <-chan st
 	}
 }
 
-// TakeInOrder waits for a slot after earlier callers of the client, and returns nil when ctx ends.
+// TakeInOrder waits for a slot after earlier callers of the client. It returns nil when ctx ends.
 func (s *Slots) TakeInOrder(ctx context.Context, client Client) *Slot {
 	q := s.enterQueue(client)
 	defer s.leaveQueue(client, q)

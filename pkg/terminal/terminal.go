@@ -61,7 +61,7 @@ func (e escaped) Format(state fmt.State, verb rune) {
 	_, _ = io.WriteString(state, Escape(fmt.Sprintf(fmt.FormatString(state, verb), e.value)))
 }
 
-// PrintError writes a failed program's name and error. Each error of errors.Join has a line.
+// PrintError writes a failed program's name and error, each error of errors.Join on a line.
 func PrintError(to io.Writer, program string, err error) {
 	lines := listErrors(err)
 	for i := range lines {
@@ -84,7 +84,7 @@ func listErrors(err error) (lines []string) {
 	return lines
 }
 
-// NewWriter returns an escaping writer that keeps lines and columns. Write is safe for concurrent use.
+// NewWriter returns an escaping writer that keeps lines and columns, safe for concurrent use.
 func NewWriter(to io.Writer) io.Writer { return &writer{to: to} }
 
 type writer struct {

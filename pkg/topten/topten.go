@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Keys returns the keys of the first ten values in the order of compare; equal values are in the order of their keys.
+// Keys returns the keys of the first ten values by compare; equal values are in the order of their keys.
 func Keys[V any](values map[string]V, compare func(x, y V) int) []string {
 	all := slices.SortedFunc(maps.Keys(values), func(x, y string) int {
 		return cmp.Or(compare(values[x], values[y]), cmp.Compare(x, y))

@@ -28,7 +28,7 @@ const (
 // None records nothing.
 var None = trace.SpanFromContext(context.Background())
 
-// Start starts a child of ctx's span. If that is not recorded, Start returns ctx and None.
+// Start starts a child of ctx's span, or returns ctx and None if that is not recorded.
 func Start(ctx context.Context, name string) (context.Context, trace.Span) {
 	parent := trace.SpanFromContext(ctx)
 	if !parent.IsRecording() {
@@ -45,8 +45,8 @@ func Within(ctx context.Context, span trace.Span) context.Context {
 	return trace.ContextWithSpan(ctx, span)
 }
 
-// StartCaused starts a child of the first of causes with a link to each. causes are traceparents. Without causes or a
-// provider the results are ctx and None.
+// StartCaused starts a child of the first of causes (traceparents) with a link to each. Without causes or a provider it
+// returns ctx and None.
 func StartCaused(ctx context.Context, provider trace.TracerProvider, name string, causes []string, options ...trace.SpanStartOption) (
 	context.Context, trace.Span) {
 	if provider == nil || len(causes) == 0 {
@@ -70,7 +70,7 @@ func read(traceparent string) trace.SpanContext {
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), header))
 }
 
-// Parent returns the traceparent of a span, or "" if the span is not recorded.
+// Parent returns the traceparent of a span, or "" if not recorded.
 func Parent(span trace.Span) string {
 	of := span.SpanContext()
 	if !span.IsRecording() || !of.IsSampled() {
@@ -83,7 +83,7 @@ func Parent(span trace.Span) string {
 	return text.String()
 }
 
-// Call starts the span of a request, and adds the span's traceparent to the header.
+// Call starts the span of a request, and adds its traceparent to the header.
 func Call(ctx context.Context, request *http.Request) trace.Span {
 	_, span := Start(ctx, request.Method)
 	if parent := Parent(span); parent != "" {
@@ -123,7 +123,7 @@ func Join(causes []string, more ...string) []string {
 	return causes
 }
 
-// End ends a span, with an error's reason instead of its message, which may have a tenant's data.
+// End ends a span, with an error's reason: the message may have a tenant's data.
 func End(span trace.Span, failed bool, reason string) {
 	if failed && span.IsRecording() {
 		span.SetStatus(codes.Error, reason)

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// number is the next release's version, with -dev. In a release the linker sets the tag's (hack/build-release.sh
-// refuses another).
+// number is the next release's, with -dev. In a release the linker sets the tag's (hack/build-release.sh).
 var number = "0.5.0-dev"
 
 // go install of a tag sets no linker flags, but build info has the module's version.
@@ -21,13 +20,13 @@ func init() {
 	}
 }
 
-// Component is the API server's name in the answers of upstream's APIs.
+// Component names the API server in answers of upstream's APIs.
 const Component = "kubizone"
 
 // Number returns Kubizone's Semantic Version, without "v".
 func Number() string { return number }
 
-// UserAgent returns a component's User-Agent. The part before the slash is also the default field manager.
+// UserAgent returns a component's User-Agent. The part before the slash is the default field manager.
 func UserAgent(component string) string {
 	return fmt.Sprintf("%s/v%s (%s/%s)", component, number, runtime.GOOS, runtime.GOARCH)
 }

@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/reasons"
 )
 
-// judgeServers adds a link for each server's answer.
 func (j *judgement) judgeServers() {
 	z := j.Zone
 	if z.ClassesLack != "" {
@@ -77,8 +76,7 @@ func (l *Link) setStepIfBad(role reasons.Role, step string) {
 	}
 }
 
-// unlessView returns Unknown for a zone of another view than the default: a server may answer this machine from the
-// default view.
+// unlessView returns Unknown for a named view: a server may answer this machine from the default view.
 func (j *judgement) unlessView(state State) State {
 	if j.Zone.View != "" {
 		return Unknown
@@ -98,7 +96,7 @@ func (a *ServerAnswer) describe() string {
 	return a.RCode
 }
 
-// judgeSilent judges an unasked or silent server by the row of the Delivery.
+// judgeSilent judges a server by its row in the Delivery.
 func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	text := "not asked"
 	switch {
@@ -126,7 +124,7 @@ func (j *judgement) judgeSilent(s Server, a *ServerAnswer) {
 	}
 }
 
-// addOlder adds a server at an earlier serial than wanted, which fails if the class had confirmed a later serial there.
+// addOlder adds a server at an earlier serial than wanted, a fault if the class had confirmed a later serial there.
 func (j *judgement) addOlder(s Server, has serial.Serial, state State, text string) {
 	if has == 0 || s.OwnSerial || !serial.Serial(s.Confirmed).Ahead(has) {
 		j.add(KindServer, s.Of, state, "%s", text).because(v1alpha1.ReasonPending, reasons.OfReady)
@@ -139,7 +137,6 @@ func (j *judgement) addOlder(s Server, has serial.Serial, state State, text stri
 		because(v1alpha1.ReasonServerWentBack, reasons.OfReady)
 }
 
-// judgeServed judges a server of a zone without a Record.
 func (j *judgement) judgeServed(s Server, a *ServerAnswer) {
 	want := serial.Serial(j.wanted())
 	switch {
@@ -156,7 +153,6 @@ func (j *judgement) judgeServed(s Server, a *ServerAnswer) {
 	}
 }
 
-// judgeData compares a server's values with those of the zone.
 func (j *judgement) judgeData(s Server, a *ServerAnswer) {
 	missing := subtract(j.Expected, a.Data)
 	var extra []string
@@ -185,7 +181,6 @@ func (j *judgement) judgeData(s Server, a *ServerAnswer) {
 	}
 }
 
-// before returns the links before the first of a kind.
 func (j *judgement) before(kind Kind) []Link {
 	if n := slices.IndexFunc(j.links, func(l Link) bool { return l.Kind == kind }); n >= 0 {
 		return j.links[:n]
@@ -202,7 +197,7 @@ func subtract(all, without []string) (rest []string) {
 	return rest
 }
 
-// judgeParents adds a link for each zone above, the nearest first.
+// The nearest is first.
 func (j *judgement) judgeParents() {
 	for n := range j.Zone.Parents {
 		p := &j.Zone.Parents[n]

@@ -19,8 +19,8 @@ const (
 	dnsTime  = 5 * time.Second
 )
 
-// Ask answers a question. An error is that of the question, or of a request that failed for another reason than a
-// missing right.
+// Ask answers a question. It fails on an invalid question, or if a request fails for another reason than a missing
+// right.
 func Ask(ctx context.Context, clients Clients, q Question) (Chain, error) {
 	q.Type = strings.ToUpper(q.Type)
 	if q.Type != "" {

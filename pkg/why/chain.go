@@ -18,11 +18,11 @@ const (
 	Fails   State = "Fails"
 	Waits   State = "Waits"
 	Unknown State = "Unknown"
-	// NotAsked: no question was sent, or the user lacks the right to send it.
+	// NotAsked means that no question was sent, perhaps for lack of a right.
 	NotAsked State = "NotAsked"
 )
 
-// IsBad reports whether a link of the state is a fault.
+// IsBad reports a fault.
 func (s State) IsBad() bool { return s == Fails || s == Waits }
 
 // Kind of a link, in the order of a path. Server and Parent may occur several times.
@@ -57,7 +57,7 @@ type Chain struct {
 	Notes []string `json:"notes,omitempty"`
 	// State is the worst of the paths.
 	State State `json:"state"`
-	// First is the first link that fails, or else waits, in the first such path; absent for none.
+	// First is the first link that fails, or else waits, in the first such path. Nil if none.
 	First *Link  `json:"first,omitempty"`
 	Paths []Path `json:"paths"`
 }
@@ -71,7 +71,7 @@ type Path struct {
 	Links []Link `json:"links"`
 }
 
-// Subject of a path. Kind is Record, Zone or Name; a name has no object.
+// Subject is the subject of a path. Kind is Record, Zone or Name; a name has no object.
 type Subject struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
@@ -87,16 +87,16 @@ type Link struct {
 	// Of is the zone, class or server of the link.
 	Of    string `json:"of,omitempty"`
 	State State  `json:"state"`
-	// Reason of a condition, explained in docs/reasons.md; absent for none.
+	// Reason of a condition, explained in docs/reasons.md, or "".
 	Reason string `json:"reason,omitempty"`
 	Text   string `json:"text"`
-	// Mends is the role for the next Step; both are absent for a link without fault.
+	// Mends is the role for the next Step. Both are "" without a fault.
 	Mends reasons.Role `json:"mends,omitempty"`
 	Step  string       `json:"step,omitempty"`
 }
 
 const (
-	// maxText and maxData, of values in a text, are in runes.
+	// in runes
 	maxText = 400
 	maxData = 120
 	// maxPaths and maxLinks bound a chain.
@@ -104,7 +104,6 @@ const (
 	maxLinks = 100
 )
 
-// shorten cuts a text of others.
 func shorten(text string, limit int) string {
 	if utf8.RuneCountInString(text) <= limit {
 		return text
@@ -112,7 +111,7 @@ func shorten(text string, limit int) string {
 	return string([]rune(text)[:limit-1]) + "…"
 }
 
-// firstBad returns the first link that fails, or else waits; nil for none.
+// firstBad returns the first link that fails, or else waits, or nil.
 func firstBad(links []Link) *Link {
 	for _, state := range []State{Fails, Waits} {
 		for i := range links {
@@ -135,7 +134,6 @@ func (p *Path) settle() {
 	}
 }
 
-// settle sets State and First.
 func (c *Chain) settle() {
 	c.State = OK
 	for _, state := range []State{Fails, Waits} {
@@ -148,7 +146,7 @@ func (c *Chain) settle() {
 	}
 }
 
-// Describe returns a subject as a heading.
+// Describe returns a heading.
 func (s *Subject) Describe() string {
 	text := s.FQDN
 	if s.Name != "" {

@@ -24,7 +24,7 @@ func (j *judgement) add(kind Kind, of string, state State, format string, args .
 	return &j.links[len(j.links)-1]
 }
 
-// because sets the reason of a link, and role and step by docs/reasons.md.
+// because takes role and step from docs/reasons.md.
 func (l *Link) because(reason, heading string) *Link {
 	l.Reason = reason
 	if l.State.IsBad() {
@@ -42,29 +42,29 @@ func (l *Link) setStep(role reasons.Role, format string, args ...any) {
 type Facts struct {
 	// Record is nil for a zone or for a name without a Record.
 	Record *v1alpha1.Record
-	// Asked is the name in questions to servers, Type their type.
+	// Asked is the name in questions to servers, with Type.
 	Asked name.Name
 	Type  rdata.Type
-	// Expected are canonical values of the RRset; Exact is true if the list is complete.
+	// Expected has canonical values of the RRset, all of them if Exact.
 	Expected []string
 	Exact    bool
 	// Zone is nil without an enclosing zone, or without the right to list zones.
 	Zone *ZoneFacts
-	// Absent has the facts of a name without a Record; nil for others.
+	// Absent is for a name without a Record.
 	Absent *AbsentFacts
-	// Answers of Zone.Servers, in that order; nil if no server was asked.
+	// Answers of Zone.Servers, in that order. Nil if no server was asked.
 	Answers []ServerAnswer
 }
 
 // AbsentFacts describe a name without a Record of the type.
 type AbsentFacts struct {
 	Namespace string
-	// Review is the answer to a NameReview; nil if Lacks names a missing right.
+	// Review is a NameReview's answer. Nil if Lacks names a missing right.
 	Review *v1alpha1.NameReviewStatus
 	Lacks  string
 	// Others are types of Records at the name.
 	Others []string
-	// Cut is an NS or DNAME Record above the name; "" for none.
+	// Cut is an NS or DNAME Record above the name, or "".
 	Cut string
 }
 
@@ -81,7 +81,7 @@ type ZoneFacts struct {
 	DeliveriesLack string
 	// Classes are the readable DNSClasses, by name.
 	Classes map[string]*v1alpha1.DNSClass
-	// ClassesLack is the missing right to read other classes; "" for none.
+	// ClassesLack is the missing right to read other classes, or "".
 	ClassesLack string
 	// Servers of the zone's classes, or else its NS names.
 	Servers []Server
@@ -90,15 +90,15 @@ type ZoneFacts struct {
 
 // Server is a name server to ask.
 type Server struct {
-	// Of is shown: the class and its row, or the name of the server.
+	// Of is shown: the class and its row, or the server's name.
 	Of string
-	// Address is HOST:PORT; "" if unknown.
+	// Address is HOST:PORT, or "" if unknown.
 	Address string
 	// Listed by a DNSClass, whose authors are no tenants.
 	Listed bool
-	// OwnSerial: the server signs, or is another operator's primary, with other serials than the zone's.
+	// OwnSerial is true for a signer or another operator's primary, with other serials than the zone's.
 	OwnSerial bool
-	// Row of the Delivery; nil for none. Confirmed is the serial that the class has confirmed; 0 for none.
+	// Row of the Delivery, or nil. Confirmed is the serial that the class has confirmed, or 0.
 	Row       *v1alpha1.DeliveryServer
 	Confirmed int64
 }
@@ -107,11 +107,11 @@ type Server struct {
 type ServerAnswer struct {
 	// Asked is false beyond the bounds, or without an address.
 	Asked bool
-	// Err is a failure of the exchange; "" for none.
+	// Err is a failure of the exchange, or "".
 	Err           string
 	RCode         string
 	Authoritative bool
-	// HasSOA: the server answers for the zone, at Serial.
+	// HasSOA is true if the server answers for the zone, at Serial.
 	HasSOA bool
 	Serial serial.Serial
 	// Data are the values of the RRset, Alias the target of a CNAME, Referral the cut of a referral.
@@ -120,11 +120,11 @@ type ServerAnswer struct {
 	Referral string
 }
 
-// ParentFacts are the delegation of a zone by the zone above.
+// ParentFacts describe the delegation of a zone by the zone above.
 type ParentFacts struct {
-	// Zone is the delegated one, Above the zone above; zero if unknown.
+	// Zone is the delegated zone, Above the zone above. Zero if unknown.
 	Zone, Above name.Name
-	// Ours: the zone above is a Zone here with readable entries. Lacks is the missing right to read them.
+	// Ours is true if the zone above is a Zone here with readable entries. Lacks is the missing right to read them.
 	Ours  bool
 	Lacks string
 	// Asked is false without a resolver, or with servers that may not be asked. Resolver is its HOST:PORT. Err is a
@@ -132,14 +132,14 @@ type ParentFacts struct {
 	Asked    bool
 	Resolver string
 	Err      string
-	// NS are the hosts in the zone above, Want the hosts at the zone's own apex; nil if unknown.
+	// NS are the hosts in the zone above, Want those at the zone's own apex. Nil if unknown.
 	NS, Want []string
 	// DS are key tags in the zone above, WantDS those of status.dnssec.
 	DS, WantDS []string
-	// Phase of signing; "" for an unsigned zone.
+	// Phase of signing, or "" for an unsigned zone.
 	Phase v1alpha1.DNSSECPhase
-	// Keyless: a server answers without DNSKEY of the zone.
+	// Keyless is true if a server answers without DNSKEY of the zone.
 	Keyless bool
-	// Resolved: the resolver has the zone's SOA.
+	// Resolved is true if the resolver has the zone's SOA.
 	Resolved bool
 }

@@ -16,42 +16,41 @@ import (
 	"kubi.zone/kubizone/pkg/verify"
 )
 
-// atOnce bounds the concurrent requests to the API server.
+// atOnce bounds requests to the API server.
 const atOnce = 8
 
 // Clients send requests and questions.
 type Clients struct {
 	API versioned.Interface
-	// Ask asks a name server, as verify.Ask does. Nil: no server is asked. Tenants choose the addresses of NS names
-	// and of a Bind9Cluster's external instances, so a process that answers others must bound which addresses it asks.
+	// Ask asks a name server, as verify.Ask does. Nil asks none. Tenants choose addresses of NS names and of a
+	// Bind9Cluster's external instances, so a process that answers others must bound the addresses.
 	Ask func(context.Context, verify.Question) (*verify.Answer, error)
-	// Public: of other servers than the resolver and those that a readable DNSClass lists, public addresses alone are
-	// asked.
+	// Public bounds the questions to public addresses, except to the resolver and servers listed in a readable
+	// DNSClass.
 	Public bool
-	// History reads last changes. Nil: none is noted.
+	// History reads last changes. Nil notes none.
 	History *history.Reader
 }
 
-// Question of a user.
+// Question is a user's question.
 type Question struct {
-	// Text is a DNS name, an address, record/NAME, zone/NAME, NAMESPACE/NAME or the name of an object.
+	// Text is a DNS name, an address, record/NAME, zone/NAME, NAMESPACE/NAME or an object's name.
 	Text string
-	// Type is the type at a DNS name; "" for all.
+	// Type is the type at a DNS name, or "" for all.
 	Type string
 	// Namespace of objects and of a NameReview. It is searched alone if the user may not list all namespaces.
 	Namespace string
-	// Resolver is HOST:PORT of a recursive server. "": only servers of classes are asked.
+	// Resolver is HOST:PORT of a recursive server. With "" only servers of classes are asked.
 	Resolver string
 }
 
-// inquiry is a question under way.
 type inquiry struct {
 	Clients
 	Question
 	search *find.Search
 	chain  Chain
 	facts  []*Facts
-	// subjects are those of facts.
+	// subjects are parallel to facts.
 	subjects []Subject
 	zones    map[zoneKey]*ZoneFacts
 }

@@ -81,7 +81,7 @@ func contactOf(review *v1alpha1.NameReviewStatus) string {
 	return " (contact: " + review.Contact + ")"
 }
 
-// judgeRule adds the rule and the Record, and returns false if no zone has the Record.
+// judgeRule adds the rule and the Record. It returns false if no zone has the Record.
 func (j *judgement) judgeRule() bool {
 	r := j.Record
 	adopted := meta.FindStatusCondition(r.Status.Conditions, v1alpha1.ConditionAdopted)
@@ -133,7 +133,7 @@ func (j *judgement) isDelivered() bool {
 	return meta.IsStatusConditionTrue(j.conditionsOf(), v1alpha1.ConditionReady)
 }
 
-// judgeZone: a delivered Record has no fault in a zone that lacks name servers or is paused.
+// A delivered Record has no fault in a zone that lacks name servers or is paused.
 func (j *judgement) judgeZone() {
 	z, o := j.Zone, j.Zone.Object
 	of := cmp.Or(z.FQDN.String(), z.Namespace+"/"+z.Name)
@@ -164,7 +164,6 @@ func (j *judgement) judgeZone() {
 	}
 }
 
-// judgeSerial compares the serial of the Record with the delivered serial.
 func (j *judgement) judgeSerial() {
 	o := j.Zone.Object
 	has := int64(0)
@@ -196,7 +195,6 @@ func (j *judgement) judgeSerial() {
 	}
 }
 
-// judgeClasses adds a link for each Delivery.
 func (j *judgement) judgeClasses() {
 	z := j.Zone
 	ready := meta.FindStatusCondition(j.conditionsOf(), v1alpha1.ConditionReady)
@@ -258,7 +256,7 @@ var linkOf = map[string]Kind{
 	v1alpha1.ReasonNotAdopted: KindRule,
 }
 
-// placeReady gives a link the reason and message of Ready, if Ready is not True and no link fails yet.
+// placeReady gives a link the reason and message of Ready, unless Ready is True or a link fails.
 func (j *judgement) placeReady() {
 	ready := meta.FindStatusCondition(j.conditionsOf(), v1alpha1.ConditionReady)
 	if j.Absent != nil || ready == nil || isTrue(ready) {

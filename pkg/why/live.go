@@ -25,7 +25,7 @@ import (
 const (
 	// serverTime bounds a question.
 	serverTime = 2 * time.Second
-	// maxQuestions bounds the questions of a chain, maxFlying the concurrent ones.
+	// maxQuestions bounds a chain, maxFlying concurrent questions.
 	maxQuestions = 256
 	maxFlying    = 32
 	// maxHosts bounds the name servers found by the resolver.
@@ -41,7 +41,7 @@ func (e errNotPublic) Error() string {
 	return "not asked: " + e.server + " is no public address, and no class that you may read lists it; kubectl kubizone why asks it"
 }
 
-// isPublic reports whether HOST:PORT is an address of the public internet. A host name is none.
+// isPublic is false for a host name.
 func isPublic(server string) bool {
 	at, err := netip.ParseAddrPort(server)
 	if err != nil {
@@ -111,7 +111,6 @@ func (q *questions) resolve(ctx context.Context, at name.Name, of rdata.Type) (*
 	return q.sendOnce(ctx, verify.Question{Server: q.inquiry.Resolver, Name: at, Type: of, Recursive: true})
 }
 
-// askServers asks the servers of each zone and of zones above concurrently.
 func (i *inquiry) askServers(ctx context.Context) {
 	q := &questions{inquiry: i, flying: make(chan struct{}, maxFlying), left: maxQuestions,
 		asked: map[verify.Question]func() (*verify.Answer, error){}, listed: map[string]bool{}}
@@ -170,7 +169,7 @@ func serialIn(answer *verify.Answer, zone name.Name) (at serial.Serial, found bo
 	return 0, false
 }
 
-// enclosing returns the apex of the zone that encloses a name, by the SOA in the resolver's answer.
+// enclosing returns the apex of a name's zone, by the SOA in the resolver's answer.
 func (q *questions) enclosing(ctx context.Context, at name.Name) (name.Name, error) {
 	answer, err := q.resolve(ctx, at, rdata.SOA)
 	if err != nil {
@@ -202,8 +201,8 @@ func (q *questions) findZone(ctx context.Context, z *ZoneFacts, all []*Facts) {
 	}
 }
 
-// findServers adds the NS names of a zone, if no class shows its servers. Tenants choose their addresses, so without a
-// resolver none is added.
+// findServers adds a zone's NS names, if no class shows its servers, and with a resolver only: tenants choose their
+// addresses.
 func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 	if len(z.Servers) > 0 || z.FQDN.IsZero() || q.inquiry.Resolver == "" {
 		return
@@ -240,7 +239,7 @@ func (q *questions) findServers(ctx context.Context, z *ZoneFacts) {
 	}
 }
 
-// findAddress returns HOST:PORT of a host by the resolver; "" for none.
+// findAddress returns HOST:PORT of a host by the resolver, or "".
 func (q *questions) findAddress(ctx context.Context, host string) string {
 	at, err := name.Parse(host)
 	if err != nil || q.inquiry.Resolver == "" {
@@ -258,7 +257,6 @@ func (q *questions) findAddress(ctx context.Context, host string) string {
 	return ""
 }
 
-// askAll asks each server of a zone for its SOA and for a name.
 func (q *questions) askAll(ctx context.Context, f *Facts) {
 	answers := make([]ServerAnswer, min(len(f.Zone.Servers), maxLinks))
 	var all sync.WaitGroup
@@ -339,7 +337,6 @@ func (z *ZoneFacts) hasSerialOf(answer *verify.Answer) bool {
 	return found && (at == serial.Serial(z.Object.Status.SettledSerial) || at == serial.Serial(z.Object.Status.Serial))
 }
 
-// askKeys asks whether a zone with DS has keys.
 func (q *questions) askKeys(ctx context.Context, z *ZoneFacts) {
 	if len(z.Parents) == 0 || len(z.Parents[0].DS) == 0 {
 		return

@@ -10,8 +10,8 @@ import (
 	"kubi.zone/kubizone/pkg/history"
 )
 
-// noteLastChange notes the newest change of the Record or zone whose link is the first to fail. Without the right to
-// read the history there is no note.
+// noteLastChange notes the newest change of the Record or zone whose link is the first to fail, if the user may read
+// the history.
 func (i *inquiry) noteLastChange(ctx context.Context) {
 	if i.History == nil {
 		return

@@ -26,10 +26,10 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// maxParents bounds the zones above a zone that are followed.
+// maxParents bounds the zones followed above a zone.
 const maxParents = 10
 
-// zoneOf returns the facts of a Zone, whose object may be nil: it is read later.
+// zoneOf returns the facts of a Zone. A nil object is read later.
 func (i *inquiry) zoneOf(namespace, object string, known *v1alpha1.Zone) *ZoneFacts {
 	key := zoneKey{namespace, object}
 	z := i.zones[key]
@@ -48,7 +48,6 @@ func (z *ZoneFacts) take(object *v1alpha1.Zone) {
 	z.FQDN, _ = name.Parse(object.Status.FQDN)
 }
 
-// readZones reads the objects of each zone, side by side.
 func (i *inquiry) readZones(ctx context.Context) error {
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
@@ -111,7 +110,6 @@ func (i *inquiry) readZone(ctx context.Context, z *ZoneFacts) error {
 	return group.Wait()
 }
 
-// uidIn returns the uid of the Zone, as its object or a Record's status has it.
 func (z *ZoneFacts) uidIn(all []*Facts) types.UID {
 	if z.Object != nil {
 		return z.Object.UID
@@ -124,7 +122,6 @@ func (z *ZoneFacts) uidIn(all []*Facts) types.UID {
 	return ""
 }
 
-// readClasses reads the classes of the Deliveries and of the Zone, and lists their servers.
 func (i *inquiry) readClasses(ctx context.Context, z *ZoneFacts) error {
 	named := map[string]bool{}
 	for n := range z.Deliveries {
@@ -186,7 +183,6 @@ func (i *inquiry) listServers(ctx context.Context, z *ZoneFacts, d *v1alpha1.Del
 	return nil
 }
 
-// listInstances adds the Bind9Instances of a Delivery's rows.
 func (i *inquiry) listInstances(ctx context.Context, z *ZoneFacts, d *v1alpha1.Delivery, shown string) error {
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
@@ -216,8 +212,7 @@ func (i *inquiry) listInstances(ctx context.Context, z *ZoneFacts, d *v1alpha1.D
 	return err
 }
 
-// readParents follows the Zones above, as far as the user may read them. The last is to be asked by DNS if it is not a
-// Zone here.
+// readParents follows the readable Zones above. The last is to be asked by DNS if it is not a Zone here.
 func (i *inquiry) readParents(ctx context.Context, z *ZoneFacts) error {
 	api := i.API.KubizoneV1alpha1()
 	object, fqdn := z.Object, z.FQDN
@@ -264,7 +259,6 @@ func (i *inquiry) readParents(ctx context.Context, z *ZoneFacts) error {
 	return nil
 }
 
-// readEntries reads the entries of a zone at a name.
 func (i *inquiry) readEntries(ctx context.Context, namespace, zone string, at name.Name, lacks *string) ([]v1alpha1.Entry, error) {
 	var answer v1alpha1.ZoneEntries
 	err := i.API.KubizoneV1alpha1().RESTClient().Get().Namespace(namespace).Resource("zones").Name(zone).SubResource("entries").
@@ -283,8 +277,8 @@ func dataOf(entries []v1alpha1.Entry, at name.Name, of rdata.Type) (data []strin
 	return slices.Compact(data)
 }
 
-// readExpected decides the values that servers are to answer: the zone's entries if they are settled and readable, else
-// those of the Record, which others may add to.
+// readExpected finds the values that servers are to answer: the zone's entries if settled and readable, else the
+// Record's, which others may add to.
 func (i *inquiry) readExpected(ctx context.Context, f *Facts) error {
 	if f.Record == nil || f.Zone == nil || f.Asked.IsZero() {
 		return nil
@@ -315,7 +309,7 @@ func (i *inquiry) readExpected(ctx context.Context, f *Facts) error {
 	return nil
 }
 
-// canonicalData returns data as the reader of answers writes them.
+// canonicalData writes data as the reader of answers does.
 func canonicalData(owner name.Name, of rdata.Type, data []string) (all []string) {
 	var text strings.Builder
 	for _, one := range data {

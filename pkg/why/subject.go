@@ -53,7 +53,7 @@ func (i *inquiry) findSubjects(ctx context.Context) error {
 	return i.findName(ctx)
 }
 
-// findObject adds an object. An empty reading is a Record or else a Zone.
+// Without a reading the object is a Record or else a Zone.
 func (i *inquiry) findObject(ctx context.Context, namespace, object string, reading Reading) error {
 	if i.Type != "" {
 		return fmt.Errorf("%s is an object, of which a TYPE says no more: leave %s out", i.Text, i.Type)
@@ -167,14 +167,14 @@ func (i *inquiry) findName(ctx context.Context) error {
 	return i.addAbsent(ctx, fqdn, found, above)
 }
 
-// answersType reports whether a Record is of a type, or a CNAME, which answers for every type. The type "" is every.
+// answersType is true for a CNAME too, and for every Record if rrtype is "".
 func answersType(r *v1alpha1.Record, rrtype string) bool {
 	return rrtype == "" || strings.EqualFold(r.Spec.Type, rrtype) || strings.EqualFold(r.Spec.Type, "CNAME")
 }
 
 // surroundings are the objects above a name.
 type surroundings struct {
-	// zone is the nearest of a view at or above the name; nil for none, or without the right to list zones.
+	// zone is the nearest of a view at or above the name. Nil if none, or without the right to list zones.
 	zone      *v1alpha1.Zone
 	wildcards []v1alpha1.Record
 	cut       string
@@ -192,7 +192,7 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for n, at := range names {
-		searches := [3]find.Search{*i.search, *i.search, *i.search} // each learns for itself what the user may list
+		searches := [3]find.Search{*i.search, *i.search, *i.search} // each learns what the user may list
 		group.Go(func() error {
 			options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN, at.String()).String()}
 			err := find.Each(ctx, &searches[0], "zones", func(in string) find.Lister[*v1alpha1.ZoneList] {
@@ -280,7 +280,7 @@ func (i *inquiry) addRecords(all []v1alpha1.Record, asked string) {
 	}
 }
 
-// addRecord adds a Record. asked is the name in questions to servers; "" for the Record's own.
+// asked is the name in questions to servers; "" means the Record's own.
 func (i *inquiry) addRecord(r *v1alpha1.Record, asked string) {
 	f := &Facts{Record: r}
 	fqdn, err := name.Parse(cmp.Or(asked, r.Status.FQDN))

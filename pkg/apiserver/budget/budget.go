@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// maxRetryAfter bounds Retry-After, as Kubernetes clients wait silently.
+	// maxRetryAfter bounds Retry-After: Kubernetes clients wait silently.
 	maxRetryAfter = 30 * time.Second
 	sweepEvery    = time.Minute
 )
 
-// CauseTooMuch is the cause of refusals for stored octets or the number of Bind9Clusters.
+// CauseTooMuch is the cause of refusals for stored octets or Bind9Clusters.
 const CauseTooMuch metav1.CauseType = "NamespaceBudgetExceeded"
 
-// idle sets the burst: a namespace may write the rate of a minute at once.
+// idle sets the burst: a namespace may write a minute's octets at once.
 const idle = time.Minute
 
 // Config configures Budgets.
@@ -38,7 +38,7 @@ type Config struct {
 	Quota func() int64
 	// Override, if not nil, returns a namespace's budget annotation or "".
 	Override func(namespace string) string
-	// Registry gets the metrics; nil means a private registry.
+	// Registry is optional.
 	Registry metrics.KubeRegistry
 }
 
@@ -50,21 +50,21 @@ type Budgets struct {
 	mu       sync.Mutex
 	accounts map[string]*account
 	creating map[string]int64 // Bind9Clusters in creation, by namespace
-	counted  bool             // the first count is complete
+	counted  bool
 	fresh    map[string]int64 // by namespace, during a count
 	swept    time.Time
 }
 
 type account struct {
 	stored int64
-	// charged is the octets written, less those paid off at the rate Written until the time "at".
+	// charged is the octets written, less those paid off at the rate Written until "at".
 	charged float64
 	at      time.Time
 	text    string
 	limits  Limits
 }
 
-// New returns Budgets with nothing counted.
+// New returns empty Budgets.
 func New(config Config) *Budgets {
 	if config.Registry == nil {
 		config.Registry = metrics.NewKubeRegistry()
@@ -74,7 +74,7 @@ func New(config Config) *Budgets {
 	return b
 }
 
-// The caller of currentAccount holds b.mu.
+// The caller holds b.mu.
 func (b *Budgets) currentAccount(namespace string) *account {
 	now := time.Now()
 	a := b.accounts[namespace]
@@ -115,7 +115,7 @@ func (b *Budgets) quota() int64 {
 	return DefaultQuota
 }
 
-// Charge adds octets that a namespace has written. At most twice the burst stays charged.
+// Charge adds octets written. At most twice the burst stays charged.
 func (b *Budgets) Charge(namespace string, octets int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -133,14 +133,14 @@ func (b *Budgets) Charge(namespace string, octets int) {
 	}
 }
 
-// Recount begins a count of stored octets. Recount, Add and Counted implement ledger.Sizes.
+// Recount implements ledger.Sizes, with Add and Counted.
 func (b *Budgets) Recount() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.fresh = map[string]int64{}
 }
 
-// Add adds stored octets, or removes them if negative.
+// Add adds stored octets, which may be negative.
 func (b *Budgets) Add(namespace string, octets int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,11 +168,11 @@ func (b *Budgets) Counted() {
 type Write struct {
 	Resource        schema.GroupResource
 	Namespace, Name string
-	// Grows is the growth of stored octets, checked only if positive.
+	// Grows is the growth of stored octets, checked if positive.
 	Grows int64
 }
 
-// Admit returns 403 if the namespace stores too much, 429 if it writes too fast, or else nil.
+// Admit returns 403 if too much is stored, 429 if too much is written, else nil.
 func (b *Budgets) Admit(w Write) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -208,8 +208,7 @@ func (b *Budgets) Admit(w Write) error {
 }
 
 // AdmitCluster returns 403 if the namespace may not have another Bind9Cluster, or the error of count. The caller calls
-// done after the create. count runs after the create is registered, so that two creates cannot both take the last
-// place.
+// done after the create. The create is registered before count runs, so two creates never take the same last place.
 func (b *Budgets) AdmitCluster(resource schema.GroupResource, namespace, name string, count func() (int64, error)) (done func(),
 	err error) {
 	b.mu.Lock()

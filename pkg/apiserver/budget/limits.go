@@ -23,13 +23,13 @@ const DefaultQuota = 2 << 30
 
 const DefaultClusters = 20
 
-// Stock limits stored octets by a percentage of etcd's quota or a number of octets. The zero value is unlimited.
+// Stock limits stored octets, as a percentage of etcd's quota or a number. The zero value is unlimited.
 type Stock struct {
 	Percent float64
 	Octets  int64
 }
 
-// Limits limit a namespace. Written is octets a second; 0 is unlimited.
+// Limits are a namespace's limits. Written is octets a second. 0 means unlimited.
 type Limits struct {
 	Stored   Stock
 	Written  int64
@@ -87,7 +87,7 @@ func parseOctets(text string) (int64, error) {
 	return q.Value(), nil
 }
 
-// Override returns l with the values of an annotation: "stored=1Gi,written=4Mi,clusters=50", or some of the parts.
+// Override returns l with the values of an annotation, as "stored=1Gi,written=4Mi,clusters=50", or some of its parts.
 func (l Limits) Override(text string) (Limits, error) {
 	for _, part := range strings.Split(text, ",") {
 		what, value, ok := strings.Cut(strings.TrimSpace(part), "=")
@@ -109,7 +109,7 @@ func (l Limits) Override(text string) (Limits, error) {
 	return l, nil
 }
 
-// of returns the limit in octets, given etcd's quota, or 0 if unlimited.
+// 0 means unlimited.
 func (s Stock) of(quota int64) int64 {
 	if s.Percent > 0 {
 		return int64(s.Percent / 100 * float64(quota))
@@ -117,7 +117,7 @@ func (s Stock) of(quota int64) int64 {
 	return s.Octets
 }
 
-// Default are the limits on a shared server.
+// Default is for a shared server.
 var Default = Limits{Stored: Stock{Percent: 25}, Written: 2 << 20, Clusters: DefaultClusters}
 
 // AddFlag adds --namespace-budget.

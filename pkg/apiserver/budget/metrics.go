@@ -68,7 +68,7 @@ func (b *Budgets) measureNamespaces() (stored, written map[string]sample) {
 	return stored, written
 }
 
-// Namespaces returns the namespaces with stored objects; nil if b is nil.
+// Namespaces returns the namespaces with stored objects.
 func (b *Budgets) Namespaces() []string {
 	if b == nil {
 		return nil

@@ -25,23 +25,23 @@ import (
 
 const (
 	workers = 4
-	// wrongRate and otherRate bound the writes in a second of Records that did not change themselves: wrongRate to end
-	// a wrong Ready, otherRate for other reasons. The end, move or failure of a class concerns all Records of a zone.
-	// At 1 to 2 KB a write both are below a namespace's budget (S9.2). burst Records are written at once.
+	// wrongRate and otherRate bound the writes in a second of unchanged Records, such as all Records of a zone whose
+	// class ends, moves or fails: wrongRate to end a wrong Ready. At 1 to 2 KB a write both are below a namespace's
+	// budget (S9.2).
 	wrongRate = 1000
 	otherRate = 500
 	burst     = 1000
-	// zoneRate bounds the Zones a second that get or lose NoController, zoneBurst those at once.
+	// zoneRate bounds the Zones a second that get or lose NoController.
 	zoneRate, zoneBurst = 10, 20
 	// frozenInterval is the time between checks for frozen zones, retryInterval the pause after a lost election or
 	// watch.
 	frozenInterval = time.Second
-	// loudAfter is the number of successive failures logged as an error.
+	// loudAfter successive failures are logged as an error.
 	loudAfter     = 5
 	retryInterval = time.Second
 )
 
-// New returns a Confirmer, and registers metrics in config.Registry.
+// New returns a Confirmer, and registers its metrics.
 func New(config Config) *Confirmer {
 	c := &Confirmer{config: config, Metrics: NewMetrics(config.Registry)}
 	if config.Leases != nil {
@@ -166,7 +166,6 @@ func (l *leader) followFrozen(ctx context.Context) {
 	}
 }
 
-// workNext processes a zone of the queue, or returns false at the end.
 func (l *leader) workNext(ctx context.Context) bool {
 	uid, end := l.queue.Get()
 	if end {

@@ -7,14 +7,14 @@
 // Guarantees: (1) A Record is Ready while every class in force (that may deliver its zone) has confirmed the Record's
 // serial at its present target (status.target). Otherwise the condition has the reason (S6.13). (2) A Record is written
 // only if unchanged since it was judged, so no Ready is older than its content. (3) In a zone, Records wrongly Ready
-// come first, then the latest changes, in pages of each namespace in turn. Writes of Records that did not change have a
-// bounded rate. (4) The server pauses between transactions while clients write. (5) A single server writes. If it dies,
-// another continues. (6) The cause of a Pending Ready costs few transactions: only the Zone and the latest Records of
-// each namespace get it. The server writes a Zone only while no controller works (S7.12).
+// come first, then the latest changes, in pages of each namespace in turn. Writes of unchanged Records have a bounded
+// rate. (4) The server pauses between transactions while clients write. (5) A single server writes. If it dies, another
+// continues. (6) The cause of a Pending Ready costs few transactions: only the Zone and the latest Records of each
+// namespace get it. The server writes a Zone only while no controller works (S7.12).
 //
 // Out of scope: providers, and the choice of the classes in force (package ready).
 //
 // Read first: confirm.go runs the elected server, write.go writes a zone's Records, cause.go names why they wait,
-// tracker.go tracks waiting Records, leader.go has the state, lag.go counts for a dead controller,
-// tally.go waiting Records.
+// tracker.go tracks waiting Records, leader.go has the state, lag.go counts for a dead controller, tally.go waiting
+// Records.
 package confirm

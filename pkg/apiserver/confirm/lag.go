@@ -13,8 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/samples"
 )
 
-// LagMetrics are the controller's metrics of unconfirmed changes. The elected server reports them while no controller
-// works.
+// LagMetrics are the controller's metrics of unconfirmed changes, from the elected server while no controller works.
 type LagMetrics struct {
 	// index is nil at other servers.
 	index atomic.Pointer[ready.Index]

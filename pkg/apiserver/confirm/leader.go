@@ -23,11 +23,11 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// pageRecords bounds a namespace's Records before the next namespace's turn.
+// pageRecords bounds a namespace's Records in a turn.
 const pageRecords = 128
 
 const (
-	// causeRecords is the number of Records that get the cause of their Pending at once. Another page follows each
+	// causeRecords bounds the Records that get the cause of their Pending at once; another page follows each
 	// causeInterval. With Stalled two minutes later (S7.4) these are less than 60 transactions, for any number of
 	// Records. A page waits causeDelay to become full.
 	causeRecords  = 26 * pageRecords
@@ -48,20 +48,20 @@ type Ledger interface {
 	ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error)
 }
 
-// Config configures a Confirmer. All fields but the last two are required.
+// Config configures a Confirmer. Only the last two fields are optional.
 type Config struct {
 	Ledger Ledger
 	// NewIndex returns an index whose informers, except that of Namespaces, are not started.
 	NewIndex func() *ready.Index
-	// WatchRecords watches all Records after the resourceVersion since. If since is empty, the present Records come
-	// first, then a bookmark with metav1.InitialEventsAnnotationKey. Events contain copies.
+	// WatchRecords watches all Records after the resourceVersion since. If since is "", the present Records come first,
+	// then a bookmark with metav1.InitialEventsAnnotationKey. Events contain copies.
 	WatchRecords func(ctx context.Context, since string) (watch.Interface, error)
 	// Frozen lists the zones whose content does not match their hash.
 	Frozen   func() []cache.ObjectName
 	Registry metrics.KubeRegistry
-	// Leases returns a Watcher of processes, which calls changed; nil if this server cannot know which processes work.
+	// Leases returns a Watcher of processes, which calls changed; nil outside a pod.
 	Leases func(changed func()) *heartbeat.Watcher
-	// Announce writes an Event of a Zone that waits for a person; nil: none.
+	// Announce writes an Event of a Zone that waits for a person.
 	Announce func(zone *v1alpha1.Zone, reason, message string)
 }
 
@@ -69,7 +69,7 @@ type source interface {
 	NewInformer(cache.Indexers) cache.SharedIndexInformer
 }
 
-// IndexOf returns a function for Config.NewIndex. Standalone, namespaces is nil.
+// IndexOf returns a function for Config.NewIndex. namespaces is nil standalone.
 func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinformers.NamespaceInformer) func() *ready.Index {
 	return func() *ready.Index {
 		return &ready.Index{Zones: zones.NewInformer(cache.Indexers{}), Deliveries: deliveries.NewInformer(cache.Indexers{}),
@@ -81,33 +81,31 @@ func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinforme
 type Confirmer struct {
 	config Config
 	*Metrics
-	lags *LagMetrics // nil if this server cannot know which processes work
+	lags *LagMetrics // nil without Leases
 }
 
 // Metrics are the metrics of a Confirmer.
 type Metrics struct {
-	// open is the number of adopted Records not Ready, at the elected server.
+	// open counts adopted Records not Ready, at the elected server.
 	open    *metrics.Gauge
 	tally   *tally
 	written *metrics.Counter
 }
 
-// leader is an elected server's state.
 type leader struct {
 	*Confirmer
 	index  *ready.Index
 	frozen *ready.FrozenZones
-	queue  workqueue.TypedRateLimitingInterface[string] // of UIDs of zones
+	queue  workqueue.TypedRateLimitingInterface[string] // UIDs of zones
 	stalls ready.Stalls
-	// wrong and others limit writes of unchanged Records: wrong to end a wrong Ready, others for other reasons.
+	// wrong and others have wrongRate and otherRate.
 	wrong, others *rate.Limiter
-	// causes limits Records that get a cause for the platform to end, zoneWrites limits Zones that get or lose a cause.
+	// causes limits Records with a cause for the platform to end.
 	causes, zoneWrites *rate.Limiter
 	tracker
 	changes changes
 }
 
-// judgeZone returns a zone's present Progress, or nil if the zone is gone or pending.
 func (l *leader) judgeZone(uid string) *ready.Progress {
 	if f := l.readFacts(uid); f != nil {
 		return ready.ProgressOf(f)
@@ -115,7 +113,6 @@ func (l *leader) judgeZone(uid string) *ready.Progress {
 	return nil
 }
 
-// readFacts returns nil if the zone is gone or pending.
 func (l *leader) readFacts(uid string) *ready.Facts {
 	zone := l.index.ZoneByUID(uid)
 	if zone == nil || zone.Status.Serial == 0 {
@@ -146,9 +143,9 @@ func (l *leader) readFacts(uid string) *ready.Facts {
 // tracker has the open Records (not Ready), and Records to judge.
 type tracker struct {
 	mu sync.Mutex
-	// zones are by UID; "" has the Records in no zone.
+	// zones is by UID; "" has the Records in no zone.
 	zones map[string]*zone
-	// in maps an open Record to the UID of its zone.
+	// in has the zone's UID of each open Record.
 	in map[law.Ref]string
 }
 
@@ -159,18 +156,18 @@ func newTracker() tracker {
 type zone struct {
 	// progress is nil until processZone has judged the zone.
 	progress *ready.Progress
-	// open has the Records not Ready, as trimRecord returns them.
+	// open has the Records not Ready, trimmed.
 	open map[law.Ref]*v1alpha1.Record
 	// due has Records to judge and write, unnamed the Pending Records that lack the known cause.
 	due, unnamed dueRecords
-	// unnamedSince is when the next page of unnamed began to wait. causes limits Records that get a cause for the
-	// zone's owner to end.
+	// unnamedSince is when the next page of unnamed began to wait. causes limits Records with a cause for the zone's
+	// owner to end.
 	unnamedSince time.Time
 	causes       *rate.Limiter
-	// scans is true while all Ready Records must be judged; cursor is where Ledger.Members continues.
+	// scans is true while all Ready Records must be judged, from cursor on.
 	scans  bool
 	cursor string
-	// stalls are open Records that may later be Stalled; stalling has the same Records.
+	// stalls has the open Records that may later be Stalled; stalling is its set.
 	stalls   waits
 	stalling map[law.Ref]bool
 }
@@ -189,7 +186,7 @@ func newDueRecords() dueRecords {
 
 func (d *dueRecords) isEmpty() bool { return len(d.fresh)+len(d.pages) == 0 }
 
-// waits is a heap of Records by the time to judge them again.
+// waits is a heap by time.
 type waits []wait
 
 type wait struct {

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/topten"
 )
 
-// tally counts the waiting Records of each namespace, at the elected server.
+// tally counts waiting Records by namespace.
 type tally struct {
 	mu sync.Mutex
 	of map[law.Ref]waiting
@@ -26,8 +26,8 @@ type tally struct {
 	withdrawn            int
 }
 
-// waiting has the reasons of a Record's conditions Ready and Adopted. ready is "" if confirmed or in no zone, adopted
-// is "" if adopted.
+// waiting has the reasons of a Record's conditions Ready and Adopted. ready is "" if confirmed or in no zone; adopted
+// is "" in a zone.
 type waiting struct {
 	ready, adopted string
 	withdrawn      bool
@@ -61,7 +61,7 @@ func (t *tally) reset() {
 
 func waitingOf(record *v1alpha1.Record, open bool) (w waiting) {
 	if record.Status.ZoneRef != nil && open {
-		w.ready = v1alpha1.ReasonPending // before a judgement of this generation
+		w.ready = v1alpha1.ReasonPending // not judged in this generation
 		if of := ready.ReadyOf(record.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
 			w.ready = of.Reason
 		}

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// zoneOf returns a zone's state, created if missing. The caller holds mu.
+// The caller holds mu.
 func (t *tracker) zoneOf(uid string) *zone {
 	if t.zones[uid] == nil {
 		t.zones[uid] = &zone{open: map[law.Ref]*v1alpha1.Record{}, due: newDueRecords(), unnamed: newDueRecords(), causes: newCauseLimit(),
@@ -64,7 +64,7 @@ func isOpen(record *v1alpha1.Record) bool {
 	return of == nil || of.Status != metav1.ConditionTrue || of.ObservedGeneration < record.Generation
 }
 
-// resetTracker drops all Records and judges the present zones. The watch of Records then delivers all Records again.
+// After a reset the watch delivers all Records again.
 func (l *leader) resetTracker() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +79,7 @@ func (l *leader) resetTracker() {
 	}
 }
 
-// change is an event of a Record, or a reset, after which all Records follow.
+// change is an event of a Record, or a reset before all Records.
 type change struct {
 	record         *v1alpha1.Record
 	deleted, reset bool
@@ -111,7 +111,7 @@ func (l *leader) followRecords(ctx context.Context, since string) (string, error
 			if event.Type != watch.Bookmark {
 				l.changes.add(change{record: record, deleted: event.Type == watch.Deleted})
 			}
-			// Initial events come in the order of keys, not of versions.
+			// Initial events are in the order of keys, not of versions.
 			if since != "" || event.Type == watch.Bookmark && record.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
 				since = record.ResourceVersion
 			}
@@ -122,7 +122,7 @@ func (l *leader) followRecords(ctx context.Context, since string) (string, error
 type changes struct {
 	mu    sync.Mutex
 	list  []change
-	added chan struct{} // capacity 1
+	added chan struct{}
 }
 
 func (c *changes) add(one change) {
@@ -172,7 +172,7 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 			l.open.Dec()
 		}
 		if z := l.zones[at]; z.progress == nil && len(z.open) == 0 {
-			delete(l.zones, at) // the zone is gone
+			delete(l.zones, at)
 		}
 	}
 	if deleted {
@@ -197,7 +197,7 @@ func (l *leader) trackRecord(record *v1alpha1.Record, deleted bool) {
 	}
 }
 
-// markDue judges a Record and adds it to due or unnamed if its status differs. The caller holds mu.
+// markDue adds a Record to due or unnamed if its status differs. The caller holds mu.
 func (l *leader) markDue(uid string, z *zone, record *v1alpha1.Record) (marked bool) {
 	v, differs := l.judgeRecord(uid, z, record)
 	switch {
@@ -217,8 +217,7 @@ type verdict struct {
 	adopted   bool
 }
 
-// judgeRecord returns the status that a Record must have. differs is true if the Record has another status. The caller
-// holds mu.
+// judgeRecord returns the status due to a Record, and whether it differs. The caller holds mu.
 func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v verdict, differs bool) {
 	conditions := record.Status.Conditions
 	again := func(in time.Duration) {
@@ -252,8 +251,7 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		record.Status.LastDeliveryError != v.lastError || !ready.SameStall(conditions, v.stalled)
 }
 
-// names reports whether the verdict only adds the cause to a Pending Record. The Record waits all the same without the
-// cause.
+// names reports whether the verdict only adds the cause to a Pending Record.
 func (v *verdict) names(record *v1alpha1.Record) bool {
 	before := ready.ReadyOf(record.Status.Conditions)
 	return before != nil && before.Reason == v1alpha1.ReasonPending && before.ObservedGeneration == record.Generation &&

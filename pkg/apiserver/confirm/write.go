@@ -22,10 +22,10 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// turnRecords bounds the Records of a turn, so other zones and later changes come in between.
+// turnRecords leaves turns to other zones and later changes.
 const turnRecords = 1024
 
-// processZone judges a zone, writes some due Records, and enqueues the zone if more are left.
+// processZone judges a zone, writes some due Records, and enqueues the zone for the rest.
 func (l *leader) processZone(ctx context.Context, uid string) error {
 	var now *ready.Progress
 	if uid != "" {
@@ -50,7 +50,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	scans, cursor := z.scans, z.cursor
 	l.mu.Unlock()
 
-	left := false // the rate allowed no more
+	left := false // by the rate
 	if scans {
 		var err error
 		if left, err = l.scanPage(ctx, uid, z, cursor); err != nil {
@@ -90,7 +90,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	return nil
 }
 
-// nameCause writes a page of Records that lack the cause of their Pending, and returns the time until the next.
+// nameCause writes a page of unnamed, and returns the time until the next page.
 func (l *leader) nameCause(ctx context.Context, uid string, z *zone) (wait time.Duration, err error) {
 	page, wait := l.chooseUnnamed(z)
 	if page == nil {
@@ -135,7 +135,7 @@ func (l *leader) findMissing(ctx context.Context, uid string, z *zone, now *read
 	return nil
 }
 
-// dropZone forgets a zone. Its released Records are tracked again, in no zone.
+// Released Records of a dropped zone are tracked again, in no zone.
 func (l *leader) dropZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,7 +151,7 @@ func (l *leader) dropZone(uid string) {
 	}
 }
 
-// setProgress stores the Progress now, and marks Records as due if their status changes. The caller holds mu.
+// setProgress stores now, and marks Records as due if their status changes. The caller holds mu.
 func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	before := z.progress
 	if z.progress = now; now != nil {
@@ -176,8 +176,8 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	}
 }
 
-// choosePages removes and returns pages of about most Records together, at least a page. Namespaces take turns; the
-// latest changes of a namespace come first. The caller holds mu.
+// choosePages removes and returns pages of about most Records together, at least a page. Namespaces take turns, each
+// with its latest changes first. The caller holds mu.
 func (z *zone) choosePages(of *dueRecords, most int) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}
 	for ref := range of.fresh {
@@ -232,8 +232,8 @@ func (l *leader) putBack(to *dueRecords, pages [][]law.Ref) {
 	}
 }
 
-// writePage writes the page's Records whose status differs. left is true if the rate allowed only some; the others are
-// then back in of.
+// writePage writes the page's Records whose status differs. If the rate allows only some, left is true and the others
+// are back in of.
 func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueRecords, page []law.Ref) (left bool, err error) {
 	names := make([]string, len(page))
 	for i, ref := range page {
@@ -257,8 +257,7 @@ func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueReco
 	return left, err
 }
 
-// scanPage judges a page of Ready Records, and writes those whose status differs. left is true if the rate allowed only
-// some; the page then comes again.
+// scanPage is writePage for a page of Ready Records, which comes again if left is true.
 func (l *leader) scanPage(ctx context.Context, uid string, z *zone, cursor string) (left bool, err error) {
 	members, next, err := l.config.Ledger.Members(ctx, uid, cursor, turnRecords)
 	if err != nil {

@@ -1,13 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package history answers zones/changes in the form history, and records/changes, from the ledger (history.go), with
-// the Records of entries for sources=true (sources.go), and sends steps to a file or receiver (sender.go).
+// Package history answers zones/changes in the form history, and records/changes, from the ledger, finds the Records of
+// entries for sources=true, and sends steps to a file or receiver.
 //
 // Guarantees:
 //
-//  1. An answer for a namespace has only steps that Records of the namespace made (S1.8). No answer has steps before
-//     the creation of its namespace.
+//  1. An answer for a namespace has only steps made by its Records (S1.8). No answer has steps from before its
+//     namespace's creation.
 //  2. An answer reads a bounded number of zones and segments.
 //  3. A Sender delays no write, and its memory is bounded. It counts lost steps.
 //

@@ -30,14 +30,13 @@ import (
 
 // Reader implements zone.History.
 type Reader struct {
-	Ledger *ledger.Ledger
-	// Records is the storage of Records.
+	Ledger  *ledger.Ledger
 	Records interface {
 		rest.Getter
 		rest.Lister
 	}
-	// Began returns the creation of a namespace, 0 if unbounded, in Unix seconds, or an error for an unknown namespace.
-	// Earlier steps are of another namespace of the name.
+	// Began returns a namespace's creation in Unix seconds, 0 if unbounded, or an error if unknown. Earlier steps
+	// belong to a former namespace of the name.
 	Began func(namespace string) (int64, error)
 }
 
@@ -91,7 +90,7 @@ func (h Reader) OfZone(ctx context.Context, object *v1alpha1.Zone, ask zone.Hist
 	return answerHistory(h.Ledger.ZoneHistory(ctx, object, bounded))
 }
 
-// LastChange returns the zone's newest step for users of its namespace, as the end of a sentence, or "".
+// LastChange describes the zone's newest step to users of its namespace, as the end of a sentence, or returns "".
 func (h Reader) LastChange(ctx context.Context, object *v1alpha1.Zone) string {
 	answer, err := h.OfZone(ctx, object, zone.HistoryAsk{Limit: 1, Since: func(*content.Step) bool { return true }})
 	if err != nil || len(answer.Items) == 0 {
@@ -110,7 +109,7 @@ func (h Reader) OfRemoved(ctx context.Context, namespace, name string, ask zone.
 	return answerRemoved(h.Ledger.RemovedHistory(ctx, namespace, name, bounded))
 }
 
-// OfRemovedFQDN reads the ledger. In all namespaces, it finds also the Zones of namespaces of the past.
+// OfRemovedFQDN reads the ledger. Without a namespace it finds the Zones of former namespaces too.
 func (h Reader) OfRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask zone.HistoryAsk) (*zone.HistoryAnswer,
 	*v1alpha1.Zone, error) {
 	bounded := boundLedger(ask, 0)
@@ -138,7 +137,7 @@ func answerRemoved(a *stored.Answer, of *stored.Header, err error) (*zone.Histor
 	return out, was, err
 }
 
-// OfRecords reads the ledger. The zones of existing Records come from the watch cache.
+// OfRecords reads the ledger, and the zones of existing Records from the watch cache.
 func (h Reader) OfRecords(ctx context.Context, of zone.OfRecords, ask zone.HistoryAsk) (*zone.HistoryAnswer, error) {
 	bounded, err := h.askLedger(of.Namespace, ask)
 	if err != nil {
@@ -155,7 +154,7 @@ func (h Reader) OfRecords(ctx context.Context, of zone.OfRecords, ask zone.Histo
 		}}, bounded))
 }
 
-// encloses is true for the zone of any zero name.
+// encloses is true for a zero name.
 func encloses(x *stored.Header, at name.Name) bool {
 	if at.IsZero() {
 		return true

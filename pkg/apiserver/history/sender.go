@@ -25,26 +25,24 @@ import (
 )
 
 const (
-	// maxQueued bounds the octets of unsent lines, and maxSent the lines of a request.
-	maxQueued = 8 << 20
-	maxSent   = 1000
-	// sendTimeout bounds a request, and retryAfter is the pause after a failure.
+	// maxQueued bounds the octets of unsent lines, maxSent the lines of a request.
+	maxQueued   = 8 << 20
+	maxSent     = 1000
 	sendTimeout = 10 * time.Second
 	retryAfter  = 5 * time.Second
-	// flushFor is the time for which a stopping server goes on to send.
-	flushFor = 3 * time.Second
+	flushFor    = 3 * time.Second
 )
 
 // Config configures the history of zones.
 type Config struct {
-	// Retention applies to zones without historyRetention; nil: 168h.
+	// Retention applies to zones without historyRetention. Nil means 168h.
 	Retention *time.Duration
-	// To is the file or HTTP receiver of all steps; "": none.
+	// To is the file or HTTP receiver of all steps, or "".
 	To string
 }
 
 // Sender sends the steps of this server's writes as JSON lines to a file or an HTTP receiver. Queue never blocks: steps
-// beyond maxQueued are counted, and the count is sent as a line.
+// beyond maxQueued are counted, and a line reports the number.
 type Sender struct {
 	to     string
 	client *http.Client
@@ -56,7 +54,7 @@ type Sender struct {
 	wake   chan struct{}
 }
 
-// CheckTarget returns an error for a target that is neither an absolute path nor an http or https URL.
+// CheckTarget requires an absolute path or an http or https URL.
 func CheckTarget(to string) error {
 	u, err := url.Parse(to)
 	if err == nil && ((u.Scheme == "https" || u.Scheme == "http") && u.Host != "" || u.Scheme == "" && len(to) > 0 && to[0] == '/') {
@@ -73,7 +71,6 @@ func NewSender(to string) (*Sender, error) {
 	return &Sender{to: to, client: &http.Client{Timeout: sendTimeout}, wake: make(chan struct{}, 1)}, nil
 }
 
-// sentStep is the JSON line of a step.
 type sentStep struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`

@@ -12,17 +12,17 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// Certificates are the sources of the server's certificates, by name. A certificate is read anew each time.
+// Certificates has a reader of certificates by name.
 type Certificates map[string]func() ([]*x509.Certificate, error)
 
-// AddFile adds a file in PEM. Without a path nothing is added.
+// AddFile adds a PEM file, unless path is "".
 func (c Certificates) AddFile(name, path string) {
 	if path != "" {
 		c[name] = func() ([]*x509.Certificate, error) { return certutil.CertsFromFile(path) }
 	}
 }
 
-// AddServing adds the serving certificate, and its authority if the server has its key.
+// AddServing adds the serving certificate, and its authority if the server has the authority's key.
 func (c Certificates) AddServing(serving dynamiccertificates.CertKeyContentProvider) {
 	c["serving"] = func() ([]*x509.Certificate, error) {
 		text, _ := serving.CurrentCertKeyContent()

@@ -19,26 +19,25 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// processSelf is the name of this process in an Installation.
+// processSelf names this process in an Installation.
 const processSelf = "apiserver"
 
-// Reader reads the Installation from the server's memory, and its Certificates. Began, EtcdState
-// and Gone are required.
+// Reader reads the Installation from the server's memory, and its Certificates. Began, EtcdState and Gone are required.
 type Reader struct {
 	Began time.Time
-	// Parts are the other processes that run within this process.
+	// Parts lists other processes within this process.
 	Parts []string
-	// Processes is nil outside of a pod.
+	// Processes is nil outside a pod.
 	Processes *heartbeat.Watcher
 	EtcdState func() (state maintenance.State, full, corrupt bool)
-	// Gone lists the deleted namespaces that left objects; false if unknown.
+	// Gone lists deleted namespaces that left objects; false if unknown.
 	Gone func() ([]string, bool)
-	// Permissions lists the RBAC rules that the server lacks; nil without a kube-apiserver.
+	// Permissions lists missing RBAC rules; nil without a kube-apiserver.
 	Permissions func() []string
 	Certificates
 }
 
-// Run follows the Leases of processes until ctx ends.
+// Run follows the Leases until ctx ends.
 func (r *Reader) Run(ctx context.Context) error {
 	if r.Processes != nil {
 		r.Processes.Run(ctx)
@@ -52,7 +51,7 @@ func (r *Reader) ReadStatus() v1alpha1.InstallationStatus {
 	miss := func(part, format string, args ...any) {
 		s.Unknown = append(s.Unknown, v1alpha1.InstallationUnknown{Part: part, Reason: fmt.Sprintf(format, args...)})
 	}
-	host, _ := os.Hostname() // "" is left out
+	host, _ := os.Hostname()
 	began, now := metav1.NewTime(r.Began), metav1.Now()
 	s.Processes = []v1alpha1.InstallationProcess{{Name: processSelf, Replica: host, Started: &began, Renewed: &now}}
 	for _, part := range r.Parts {

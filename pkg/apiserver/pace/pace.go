@@ -17,14 +17,14 @@ import (
 	genericapiserver "k8s.io/apiserver/pkg/server"
 )
 
-// A request holds a seat of priority and fairness while the body arrives and the response is sent, without limit: even
+// A request holds a seat of priority and fairness while its body arrives and the response is sent, without limit: even
 // the 504 of a timeout waits for the blocked write. A few hundred stalled requests of a tenant took all seats, and
 // other users got 429.
 
-// clientTimeout bounds a stall, at a third of the time that other requests wait for a seat.
+// clientTimeout bounds a stall, at a third of other requests' wait for a seat.
 const clientTimeout = 5 * time.Second
 
-// leastRate is the minimum rate in octets a second, after clientTimeout of waiting.
+// leastRate is in octets a second, after clientTimeout of waiting.
 const leastRate = 64 << 10
 
 type pace struct {
@@ -44,17 +44,17 @@ func (p *pace) end(octets int) {
 }
 
 // EndSlowClients ends requests of stalled clients. Long-running requests are exempt: they hold no seat and end stalled
-// readers themselves. EndSlowClients must be the outermost filter, to cover the responses of the others.
+// readers themselves. It must be the outermost filter, to cover the responses of the others.
 func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
-		// Otherwise HTTP/1 reads the rest of a body, without a deadline, before it sends a response.
+		// Otherwise HTTP/1 reads the rest of a body, without a deadline, before a response.
 		_ = control.EnableFullDuplex() // always on in HTTP/2
 		answer := &pacedWriter{ResponseWriter: w, control: control}
 		if r.Body != nil && r.Body != http.NoBody {
 			body := &pacedBody{ReadCloser: r.Body, control: control}
 			defer body.leave()
-			r = r.WithContext(r.Context()) // net/http inspects the Body of the original request for 100 Continue
+			r = r.WithContext(r.Context()) // net/http inspects the original Body for 100 Continue
 			r.Body = body
 			if r.ProtoMajor == 1 {
 				answer.unread = body
@@ -70,22 +70,22 @@ func EndSlowClients(handler http.Handler, config *genericapiserver.Config) http.
 	})
 }
 
-// pacedBody has a deadline only during reads. Otherwise HTTP/1 takes the connection for broken while the handler runs.
+// HTTP/1 takes the connection for broken if a read deadline passes while the handler runs.
 type pacedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 
 	pace pace
 	mu   sync.Mutex
-	over bool // read to the end
-	left bool // the request has ended, perhaps not its handler: do not use control
+	over bool
+	left bool // the request ended, perhaps not its handler: control must not be used
 }
 
 func (b *pacedBody) Read(into []byte) (int, error) {
 	b.setDeadline(b.pace.begin())
 	n, err := b.ReadCloser.Read(into)
 	b.pace.end(n)
-	if errors.Is(err, os.ErrDeadlineExceeded) { // The deadline stays: net/http must not wait for the rest.
+	if errors.Is(err, os.ErrDeadlineExceeded) { // the deadline stays: net/http must not wait for the rest
 		slow := apierrors.NewTimeoutError(fmt.Sprintf("%d octets of the request's body came, and then none for too long: send it again, "+
 			"at %d KiB a second or more", b.pace.octets, leastRate>>10), 0)
 		slow.ErrStatus.Code = http.StatusRequestTimeout
@@ -102,7 +102,7 @@ func (b *pacedBody) setDeadline(at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.left {
-		_ = b.control.SetReadDeadline(at) // a recorder in a test has none
+		_ = b.control.SetReadDeadline(at)
 	}
 }
 
@@ -115,7 +115,7 @@ func (b *pacedBody) leave() {
 	}
 }
 
-// pacedWriter has a deadline only during writes: otherwise HTTP/2 resets the stream.
+// HTTP/2 resets the stream if a write deadline passes between writes.
 type pacedWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController

@@ -23,7 +23,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Pauses between questions while a permission is missing, and afterwards.
+// Pauses while a permission is missing, and afterwards.
 const (
 	askPause   = 5 * time.Second
 	checkPause = time.Minute
@@ -35,8 +35,7 @@ type Rule struct {
 	namespace, name              string
 	verbs                        []string
 	purpose                      string
-	// optional rules do not hold back readiness.
-	optional bool
+	optional                     bool
 }
 
 func (r Rule) String() string {
@@ -118,12 +117,12 @@ var admissionRules = map[string][]Rule{
 	},
 }
 
-// Checker checks the server's permissions at kube-apiserver.
+// Checker checks the rules of Needs.
 type Checker struct {
 	Needs []Need
 
 	mutex sync.Mutex
-	// wrong is why the server is not ready. A permission revoked after the server was ready is in lacks alone.
+	// wrong is why the server is not ready. Rules revoked later are in lacks only.
 	wrong error
 	asked bool
 	lacks []string
@@ -136,7 +135,7 @@ type Need struct {
 	Rules  []Rule
 }
 
-// Run asks repeatedly until ctx ends.
+// Run asks until ctx ends.
 func (p *Checker) Run(ctx context.Context) {
 	var logged string
 	for {
@@ -169,7 +168,7 @@ func (p *Checker) noteAnswer(required, optional []error, err error) {
 		p.asked, p.wrong = true, errors.Join(append(required, err)...)
 	}
 	if err != nil {
-		return // kube-apiserver's fault
+		return
 	}
 	p.lacks = nil
 	for _, one := range slices.Concat(required, optional) {
@@ -177,7 +176,7 @@ func (p *Checker) noteAnswer(required, optional []error, err error) {
 	}
 }
 
-// List returns the rules that the server lacks, with the effect.
+// List returns the missing rules, with the effect.
 func (p *Checker) List() []string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -202,7 +201,6 @@ func (p *Checker) Ask(ctx context.Context) (required, optional []error, err erro
 			for _, verb := range one.verbs {
 				allowed, err := askPermission(ctx, need.Client, one, verb)
 				if err != nil {
-					// Other requests would time out too.
 					return nil, nil, fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.Flag, err)
 				}
 				if !allowed {

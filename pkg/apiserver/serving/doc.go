@@ -11,8 +11,7 @@
 //	C2. A new authority's leaf is served only after caBundle has had the authority for a while. Until then the old
 //	    leaf is served, and caBundle has both authorities.
 //	C3. caBundle never goes back to an older state of the Secret, even if replicas race.
-//	C4. Leaf and authority are renewed after two thirds of their life. A deleted Secret is created again, with a new
-//	    authority.
+//	C4. Leaf and authority are renewed after two thirds of their life, or if the Secret is deleted.
 //	C5. An unreadable Secret is left alone, the error names the key, and the last certificate remains served.
 //	C6. caBundle is the only field written in an APIService.
 //

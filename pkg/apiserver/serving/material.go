@@ -23,7 +23,7 @@ const (
 	authorityLife = 10 * 365 * 24 * time.Hour
 	leafLife      = 90 * 24 * time.Hour
 
-	// Keys of the Secret, as kubernetes.io/tls requires. ca.crt has all trusted authorities, the signer first.
+	// As kubernetes.io/tls requires. ca.crt has all trusted authorities, the signer first.
 	leafCertKey      = corev1.TLSCertKey
 	leafPrivateKey   = corev1.TLSPrivateKeyKey
 	authorityCertKey = corev1.ServiceAccountRootCAKey
@@ -32,11 +32,11 @@ const (
 
 type material struct {
 	authority, leaf *pki.Pair
-	// trust has the signing authority, then older ones whose leaves replicas may still serve.
+	// trust has the signing authority, then older authorities whose leaves replicas may still serve.
 	trust []*x509.Certificate
 }
 
-// parseMaterial returns nil if all keys are absent, as an administrator may create the Secret empty.
+// parseMaterial returns nil without any key: an administrator may create an empty Secret.
 func parseMaterial(data map[string][]byte) (*material, error) {
 	var missing []string
 	for _, key := range []string{leafCertKey, leafPrivateKey, authorityCertKey, authorityKeyKey} {
@@ -78,13 +78,13 @@ func (m *material) data() map[string][]byte {
 func (m *material) bundle() []byte {
 	var text bytes.Buffer
 	for _, cert := range m.trust {
-		pem.Encode(&text, &pem.Block{Type: certutil.CertificateBlockType, Bytes: cert.Raw}) // cannot fail
+		pem.Encode(&text, &pem.Block{Type: certutil.CertificateBlockType, Bytes: cert.Raw})
 	}
 	return text.Bytes()
 }
 
-// renewIfDue returns the Secret's new content and the reason, or m and "". For an empty Secret m is nil, and before has
-// the authorities whose leaves replicas may serve. settled is true if no replica serves an older authority's leaf.
+// renewIfDue returns the Secret's new content and the reason, or m and "". m is nil for an empty Secret; before has the
+// authorities whose leaves replicas may then serve. settled means that no replica serves an older authority's leaf.
 func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settled bool, now time.Time) (after *material, why string,
 	err error) {
 	if m != nil {
@@ -137,8 +137,7 @@ func (m *material) renewIfDue(before []*x509.Certificate, hosts []string, settle
 	return &next, why, nil
 }
 
-// due reports whether to renew a certificate: after two thirds of its life, or before its beginning, as a clock was
-// wrong.
+// due is true after two thirds of a certificate's life, or before its beginning, as after a wrong clock.
 func due(cert *x509.Certificate, now time.Time) bool {
 	life := cert.NotAfter.Sub(cert.NotBefore)
 	return now.Before(cert.NotBefore) || !now.Before(cert.NotBefore.Add(life*2/3))

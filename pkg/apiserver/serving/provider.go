@@ -28,13 +28,12 @@ import (
 )
 
 const (
-	// interval is the time between checks. After an error it is retry, doubled up to interval.
+	// interval is between checks; after an error it is retry, doubled up to interval.
 	interval = 30 * time.Second
 	retry    = time.Second
-	// settle is the time an authority must be in caBundle before its leaf is served, for every kube-apiserver to see
-	// it.
+	// settle is the time for every kube-apiserver to see an authority in caBundle, before its leaf is served.
 	settle = 30 * time.Second
-	// overlap is the time older authorities then stay trusted: at its end every replica serves the new leaf.
+	// overlap is how long older authorities then stay trusted: at its end every replica serves the new leaf.
 	overlap     = 24 * time.Hour
 	attempts    = 5
 	passTimeout = time.Minute
@@ -46,18 +45,18 @@ const (
 type Config struct {
 	Secrets     corev1client.SecretsGetter
 	APIServices apiregistrationv1client.APIServicesGetter
-	// Namespace and Secret name the Secret; APIService is the registration: "v1alpha1.kubi.zone".
+	// Namespace and Secret name the Secret, APIService the registration: "v1alpha1.kubi.zone".
 	Namespace, Secret string
 	APIService        string
-	// Further are the server's other APIServices, if present, with the same caBundle. Optional.
+	// Further lists the server's other APIServices, if present, with the same caBundle. Optional.
 	Further []string
-	// Hosts are further names in the certificate.
+	// Hosts lists further names for the certificate.
 	Hosts []string
 	// Clock is optional.
 	Clock clock.Clock
 }
 
-// Validate returns an error that names all missing fields.
+// Validate names all missing fields.
 func (c *Config) Validate() error {
 	var wrong []error
 	if c.Secrets == nil || c.APIServices == nil {
@@ -75,8 +74,8 @@ func (c *Config) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// Provider is the serving certificate of the generic API server (options.GeneratableKeyCert.GeneratedCert), which
-// runs it. Call RunOnce first.
+// Provider is the serving certificate of the generic API server (options.GeneratableKeyCert.GeneratedCert), which runs
+// it. Call RunOnce first.
 type Provider struct {
 	config Config
 	clock  clock.Clock
@@ -84,7 +83,7 @@ type Provider struct {
 
 	// pass serializes RunOnce and Run: upstream calls both.
 	pass sync.Mutex
-	// trusted has the time since which this process has seen an authority in caBundle. Guarded by pass.
+	// trusted is when this process first saw an authority in caBundle. Guarded by pass.
 	trusted map[identity]time.Time
 	// last is the Secret's last content. Guarded by pass.
 	last *material
@@ -99,7 +98,7 @@ var (
 	_ dynamiccertificates.ControllerRunner       = (*Provider)(nil)
 )
 
-// New checks the configuration, and sends no request.
+// New sends no request.
 func New(config Config) (*Provider, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -142,8 +141,7 @@ func (p *Provider) AddListener(listener dynamiccertificates.Listener) {
 	p.listeners = append(p.listeners, listener)
 }
 
-// RunOnce checks and renews. It returns an error only if there is no certificate to serve. Others are logged, and Run
-// retries.
+// RunOnce checks and renews. It fails only without a certificate to serve. Other errors are logged, and Run retries.
 func (p *Provider) RunOnce(ctx context.Context) error {
 	err := p.checkAll(ctx)
 	if err == nil {
@@ -183,8 +181,8 @@ func (p *Provider) Run(ctx context.Context, _ int) {
 	}
 }
 
-// checkAll checks APIService, Secret, caBundle and leaf, in this order (C2, C3). If caBundle can be written at the
-// APIService's resourceVersion, no replica has written a caBundle from a newer Secret since.
+// checkAll checks APIService, Secret, caBundle and leaf, in this order (C2, C3): a caBundle written at the APIService's
+// resourceVersion replaces none from a newer Secret.
 func (p *Provider) checkAll(ctx context.Context) error {
 	p.pass.Lock()
 	defer p.pass.Unlock()
@@ -364,7 +362,7 @@ func (p *Provider) serveLeaf(ctx context.Context, m *material, unregistered bool
 		case p.served.authority.Cert.Equal(m.authority.Cert):
 		case trusted && now.Sub(since) >= settle:
 		case unregistered: // no request is forwarded
-		case now.After(p.served.leaf.Cert.NotAfter): // expired
+		case now.After(p.served.leaf.Cert.NotAfter):
 		default:
 			return
 		}

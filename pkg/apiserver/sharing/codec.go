@@ -19,7 +19,7 @@ import (
 
 const (
 	sharedObjects = 1000
-	sharedParts   = 1000 // managed fields, and labels
+	sharedParts   = 1000
 )
 
 // Codec decodes the events of a resource's watch, whose cache keeps objects for over a minute. Each write of a Record
@@ -44,7 +44,7 @@ func New(codec runtime.Codec) Codec {
 	return Codec{codec, lru.New(sharedObjects), &parts{lru.New(sharedParts), lru.New(sharedParts)}}
 }
 
-// Decoder returns a decoder for the initial lists of the watch cache.
+// Decoder returns a decoder for the watch cache's initial lists.
 func (c Codec) Decoder(plain etcd3.Decoder) etcd3.Decoder { return decoder{plain, c.parts} }
 
 // Decode returns a read-only object.
@@ -54,7 +54,7 @@ func (c Codec) Decode(data []byte, defaults *schema.GroupVersionKind, into runti
 	if err != nil {
 		return object, kind, err
 	}
-	c.internParts(object) // before its fields are shared with objects that others read
+	c.internParts(object) // before fields are shared with objects in use
 	switch o := object.(type) {
 	case *v1alpha1.Zone:
 		c.shareFields(&o.ObjectMeta, &o.Spec.Delegations, &o.Spec.NameServers, nil)
@@ -104,7 +104,7 @@ func (d decoder) DecodeListItem(ctx context.Context, data []byte, rev uint64, ne
 
 type parts struct {
 	fields *lru.Cache // raw managed fields to *metav1.FieldsV1
-	labels *lru.Cache // the only label, KEY=VALUE, to map[string]string
+	labels *lru.Cache // of the only label, as KEY=VALUE
 }
 
 func (x *parts) internParts(object runtime.Object) {

@@ -3,7 +3,7 @@
 
 // Package alarm names the health checks of /healthz that fail while etcd has an alarm, for servers and for commands.
 //
-// Guarantees: (1) A name never changes, since the monitoring of users contains the names.
+// Guarantees: (1) A name never changes: users' monitoring has the names.
 //
 // Out of scope: the checks (package maintenance).
 //

@@ -26,29 +26,28 @@ import (
 	"go.uber.org/zap"
 )
 
-// clusterToken never changes, as the identifiers of members depend on this token.
+// clusterToken never changes: the identifiers of members depend on it.
 const clusterToken = "kubizone"
 
 const peerDialTimeout = 2 * time.Second
 
-// catchUpEntries is the number of log entries that a member keeps in memory for slower members. A member further behind
-// receives the whole store.
+// catchUpEntries log entries stay in memory for slower members. A member further behind receives the whole store.
 const catchUpEntries = 1000
 
-// The memberFile is absent for a sole member.
+// A sole member has no memberFile.
 const memberFile = "member"
 
 // Cluster is a member's place in a cluster.
 type Cluster struct {
 	// MemberName is this member's name in InitialCluster.
 	MemberName string
-	// InitialCluster has all members with their peer URLs, as NAME=https://HOST:PORT, separated by commas. After the
-	// first start the stored list counts.
+	// InitialCluster has all members with peer URLs, as NAME=https://HOST:PORT, separated by commas. After the first
+	// start the stored list counts.
 	InitialCluster string
 	// ListenPeer is for peers, as https://IP:PORT.
 	ListenPeer string
-	// CertFile and KeyFile (PEM) identify this member to peers, and are read again at each handshake. The CA in CAFile
-	// must sign nothing else, as every client with its certificate is a peer.
+	// CertFile and KeyFile (PEM) identify this member to peers, and are read at each handshake. The CA in CAFile must
+	// sign nothing else: every client with its certificate is a peer.
 	CertFile, KeyFile, CAFile string
 }
 
@@ -119,7 +118,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	members, _ := c.parseMembers() // Validate has parsed both.
+	members, _ := c.parseMembers() // parsed by Validate
 	listen, _ := url.Parse(c.ListenPeer)
 	to.Name, to.InitialClusterToken, to.InitialCluster = c.MemberName, clusterToken, members.String()
 	to.ListenPeerUrls, to.AdvertisePeerUrls = []url.URL{*listen}, members[c.MemberName]
@@ -133,7 +132,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 	}
 	formed, err := c.findCluster(members, log)
 	if err != nil || formed == nil {
-		return err // no member has begun, so all begin together
+		return err // no member has begun: all begin together
 	}
 	return c.joinFormed(to, dir, members, formed)
 }
@@ -153,13 +152,13 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	}
 	formed, err := etcdserver.GetClusterFromRemotePeers(log, peers, round)
 	if err != nil {
-		return nil, nil // etcd tells only that no peer answered
+		return nil, nil // etcd only reports that no peer answered
 	}
 	return formed, nil
 }
 
-// joinFormed configures an empty member for an existing cluster. A fresh start would make a second member with the name
-// and vote of the first, but without a record of earlier votes.
+// joinFormed configures an empty member for an existing cluster (E6): a fresh start would make a second member with the
+// first's name and vote, without a record of its earlier votes.
 func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, formed *membership.RaftCluster) error {
 	initial, err := membership.NewClusterFromURLsMap(zap.NewNop(), clusterToken, members)
 	if err != nil {
@@ -194,7 +193,7 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 	return nil
 }
 
-// checkMember rejects a directory of another member; name is "" for a sole member.
+// checkMember rejects another member's directory. name is "" for a sole member.
 func (d *Dir) checkMember(name string) error {
 	if !stored(filepath.Join(d.path, etcdDir)) {
 		return nil
@@ -235,8 +234,8 @@ func (d *Dir) SetMember(name string) error {
 	return d.writeLine(path, name)
 }
 
-// LostMemberError reports an empty directory of a member, though the cluster has begun. Known is true if the cluster
-// still has a member of this name.
+// LostMemberError reports that a member's directory lost its data (E6). Known is true if the cluster still has a member
+// of this name.
 type LostMemberError struct {
 	Dir, Member string
 	Known       bool

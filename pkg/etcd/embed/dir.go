@@ -16,11 +16,11 @@ import (
 	"syscall"
 )
 
-// Format is the version of the data directory's layout. It changes only if older binaries cannot use the new layout.
+// Format is the layout's version. It changes only if older binaries cannot use the new layout.
 const Format = 1
 
-// DefaultMinFreeBytes is the free space needed to start etcd, which preallocates two write-ahead segments of 64 MiB,
-// and ends the process if that fails.
+// DefaultMinFreeBytes is the free space needed to start: etcd preallocates two write-ahead segments of 64 MiB, and ends
+// the process if that fails.
 const DefaultMinFreeBytes = 144 << 20
 
 const (
@@ -29,14 +29,14 @@ const (
 	etcdDir    = "etcd"
 )
 
-// Dir is an opened data directory, locked for this process, in a known format (E1, E2).
+// Dir is an opened data directory (E1, E2).
 type Dir struct {
 	path string
 	lock *os.File
 }
 
-// OpenDir creates a missing directory (mode 0700), locks it and checks the format. minFree is the required space in
-// octets, 0 for DefaultMinFreeBytes.
+// OpenDir creates a missing directory, locks it and checks the format. minFree is the required space in octets, 0 for
+// DefaultMinFreeBytes.
 //
 // The error is *InUseError, or names the directory and the next step.
 func OpenDir(path string, minFree uint64) (*Dir, error) {
@@ -62,10 +62,10 @@ func OpenDir(path string, minFree uint64) (*Dir, error) {
 	return d, nil
 }
 
-// Path returns the absolute path.
+// Path is absolute.
 func (d *Dir) Path() string { return d.path }
 
-// Close releases the lock. The lock file stays, or two processes could lock two files of this name.
+// Close releases the lock. The lock file stays: otherwise two processes could lock two files of this name.
 func (d *Dir) Close() error { return d.lock.Close() }
 
 func acquireLock(path string) (*os.File, error) {
@@ -132,7 +132,7 @@ func (d *Dir) checkFormat() error {
 	return nil
 }
 
-// writeLine writes through a rename, so a crash leaves no empty file.
+// A rename, so a crash leaves no empty file.
 func (d *Dir) writeLine(name, line string) error {
 	temporary := name + ".new"
 	if err := os.WriteFile(temporary, []byte(line+"\n"), 0o600); err != nil {

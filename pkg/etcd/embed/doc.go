@@ -9,7 +9,7 @@
 //	    ID, before anything is read or written.
 //	E2. A directory in a newer format is rejected unchanged.
 //	E3. Only the directory's owner has access. Clients connect to a unix socket in a directory of mode 0700, never to
-//	    a port. A sole member has no peer listener. A cluster's member has a TLS listener, for peers with a
+//	    a port. A sole member has no peer listener; a cluster's member has a TLS listener, for peers with a
 //	    certificate of their own CA.
 //	E4. Fatal errors of etcd do not end the process. Failed and Err report them, with the next step.
 //	E5. Stop answers requests in flight, then closes the store. Then the caller releases the lock.
@@ -17,7 +17,7 @@
 //	    takes the place of a member that had data: Start fails, and names the command that admits the member.
 //
 // Out of scope: the content of the store, and the ledger's requirements of an etcd client (pkg/ledger/etcd). etcd's own
-// compactor is off, as the API server's keeps five minutes of history for watches to resume.
+// compactor is off: the API server's keeps five minutes of history for watches to resume.
 //
 // Read embed.go first, then dir.go, then cluster.go.
 package embed

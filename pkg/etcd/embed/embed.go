@@ -24,25 +24,25 @@ import (
 	"google.golang.org/grpc"
 )
 
-// DefaultQuotaBytes is larger than etcd's 2 GiB, as every write of a Record also writes its Zone.
+// DefaultQuotaBytes is larger than etcd's 2 GiB: every write of a Record also writes its Zone.
 const DefaultQuotaBytes = 8 << 30
 
-// maxSocketPath is less than sun_path on every system (104 on the BSDs, 108 on Linux).
+// maxSocketPath is below sun_path on every system (104 on the BSDs, 108 on Linux).
 const maxSocketPath = 100
 
 const (
 	socketFile = "etcd.sock"
-	// window bounds the octets in flight to the member; pkg/apiserver bounds those from the member.
+	// window bounds the octets in flight to the member; pkg/apiserver bounds the other direction.
 	window = 4 << 20
 )
 
 // Config configures a Member.
 type Config struct {
-	// Dir must be closed by the caller after Stop.
+	// Dir is closed by the caller after Stop.
 	Dir *Dir
-	// QuotaBytes is the store's size above which etcd rejects writes; 0 means DefaultQuotaBytes.
+	// QuotaBytes is the store's size above which etcd rejects writes. 0 means DefaultQuotaBytes.
 	QuotaBytes int64
-	// Log receives etcd's log by line; nil drops it.
+	// Log receives etcd's log by line, unless nil.
 	Log func(line string)
 	// Verbose logs more than errors.
 	Verbose bool
@@ -62,15 +62,15 @@ type Member struct {
 	dir      string
 	server   *etcd.Etcd
 	endpoint string
-	// ephemeral is the socket's directory if the path of the data directory is too long.
+	// ephemeral is the socket's directory if the data directory's path is too long.
 	ephemeral string
 	failure   *failure
 	stop      sync.Once
-	// stopping mutes the log, as etcd reports its closed listeners.
+	// stopping mutes the log: etcd reports its closed listeners.
 	stopping atomic.Bool
 }
 
-// Start returns when etcd accepts writes, or with ctx's error. A cluster needs a majority for writes.
+// Start returns when etcd accepts writes, or with ctx's error. A cluster needs a majority.
 //
 // The error is *LostMemberError, or names the flag or directory and the next step.
 func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
@@ -81,7 +81,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
-	// An existing directory may be open to others; E3 depends on the mode.
+	// E3 needs the mode, and the directory may exist.
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
@@ -123,8 +123,8 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	}
 }
 
-// startServer starts etcd in a separate goroutine: etcd reports fatal errors by its logger's Fatal and Panic, whose
-// hooks end the calling goroutine (E4).
+// etcd reports fatal errors by its logger's Fatal and Panic, whose hooks end the calling goroutine (E4), so startServer
+// starts etcd in a separate goroutine.
 func (m *Member) startServer(config *etcd.Config) error {
 	result := make(chan error, 1)
 	var server *etcd.Etcd
@@ -148,7 +148,7 @@ func (m *Member) startServer(config *etcd.Config) error {
 // Endpoints returns the endpoints for etcd clients.
 func (m *Member) Endpoints() []string { return []string{m.endpoint} }
 
-// Failed returns a channel that is closed if etcd stops by itself.
+// Failed is closed if etcd stops by itself.
 func (m *Member) Failed() <-chan struct{} { return m.failure.done }
 
 // Err returns the reason and the next step after Failed is closed, nil before.
@@ -194,8 +194,8 @@ func (m *Member) relayFailure() {
 	}
 }
 
-// Running returns the endpoint of another process's etcd in a data directory. ok is false if no socket is there, or if
-// the path is too long.
+// Running returns the endpoint of another process's etcd in a data directory. ok is false without a socket, or if the
+// path is too long.
 func Running(path string) (endpoint string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -208,8 +208,8 @@ func Running(path string) (endpoint string, ok bool) {
 	return "unix://" + path, true
 }
 
-// Reach returns the endpoints of the etcd that uses a data directory. If no etcd runs there, Reach starts one with a
-// single member; release stops this member, but never an etcd that ran before. log is as in Config.
+// Reach returns the endpoints of the etcd that uses a data directory. If none runs, Reach starts a sole member, which
+// release stops. log is as in Config.
 func Reach(ctx context.Context, path string, log func(line string)) (endpoints []string, release func(), err error) {
 	dir, err := OpenDir(path, 0)
 	var inUse *InUseError
@@ -242,8 +242,8 @@ func (m *Member) choosePath(dir string) (string, error) {
 	return filepath.Join(short, socketFile), nil
 }
 
-// snapshotEvery is in log entries. A starting member reads all entries after the last snapshot into memory: etcd's
-// default of 10,000, at 0.3 MiB each, would be 3 GB.
+// snapshotEvery is in log entries. A start reads all entries after the last snapshot into memory: etcd's default of
+// 10,000, at 0.3 MiB each, would be 3 GB.
 const snapshotEvery = 1000
 
 func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
@@ -263,7 +263,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.WatchProgressNotifyInterval = time.Minute
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
-	// With the defaults a sole member would only wait longer at the start.
+	// The defaults would only delay a sole member's start.
 	c.TickMs, c.ElectionMs = 20, 200
 	// By default etcd warns whenever a laptop sleeps or a disk stalls.
 	c.WarningApplyDuration = 5 * time.Second

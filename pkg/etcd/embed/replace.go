@@ -18,17 +18,15 @@ import (
 )
 
 // Replace admits a member without data in place of the lost member of its name, and returns when the new member has a
-// vote. dataDir is the directory of a running member; initialCluster is as in Cluster. Replace calls report when the
-// new member may start.
+// vote. dataDir is a running member's; initialCluster is as in Cluster. Replace calls report when the new member may
+// start. An interrupted Replace can be repeated.
 //
-// The new member is a learner until all data have arrived, so it blocks no write if it never starts. An interrupted
-// Replace can be repeated.
+// The new member is a learner until all data have arrived, so it blocks no write if it never starts.
 func Replace(ctx context.Context, dataDir, member, initialCluster string, report func(line string)) error {
 	endpoint, running := Running(dataDir)
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
-	// The new member joins through this member, so this member must stay.
 	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err

@@ -12,21 +12,21 @@ import (
 	"go.uber.org/zap"
 )
 
-// A sole member needs a peer address; nothing listens there.
+// A sole member needs a peer address, without a listener.
 const (
 	soleMember = "kubizone"
 	solePeer   = "http://127.0.0.1:2380"
 )
 
-// Snapshot describes the source of Restore.
+// Snapshot is the source of Restore.
 type Snapshot struct {
 	// Path is the file of an etcd snapshot with its hash.
 	Path string
 	// Bump is added to the revision, and all earlier revisions are compacted: clients that saw a later revision list
-	// again, and never see a revision twice with different content. With 0 the revision stays.
+	// again, and never see a revision twice with different content. 0 keeps the revision.
 	Bump int64
 	// MemberName and InitialCluster, as in Cluster, make this a new cluster's first member, which others join by
-	// Replace. Both are empty for a sole member.
+	// Replace. Both are "" for a sole member.
 	MemberName, InitialCluster string
 }
 
@@ -75,7 +75,7 @@ func (d *Dir) Restore(from Snapshot) error {
 	return nil
 }
 
-// Adopt moves a sole member's data from another directory on the same file system into d, which must have none. Neither
+// Adopt moves a sole member's data from another directory of the file system into d, which must have none. Neither
 // member may run.
 func (d *Dir) Adopt(other *Dir) error {
 	if err := d.SetMember(""); err != nil {
@@ -87,7 +87,7 @@ func (d *Dir) Adopt(other *Dir) error {
 	return nil
 }
 
-// HasData reports whether a member has run here, or a snapshot was restored.
+// HasData reports whether a member ran here, or a snapshot was restored.
 func (d *Dir) HasData() bool {
 	_, err := os.Stat(filepath.Join(d.path, etcdDir))
 	return err == nil

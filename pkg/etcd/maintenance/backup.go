@@ -11,8 +11,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// lastBackup returns the key with the time of the last backup, in RFC 3339. A backup contains the time of the previous
-// backup, since the key is written when all files are complete.
+// lastBackup is the key of the last backup's time, in RFC 3339. It is written when all files are complete, so a backup
+// has the time of the previous backup.
 func lastBackup(prefix string) string { return prefix + "/maintenance/last-backup" }
 
 // NoteBackup writes the time of a complete backup.

@@ -20,7 +20,7 @@ import (
 // ReasonInsufficientStorage goes with status 507.
 const ReasonInsufficientStorage metav1.StatusReason = "InsufficientStorage"
 
-// unanswered bounds a transaction: a write on a dead connection fails within five seconds, not a minute.
+// unanswered bounds a transaction, within the five seconds of M5.
 const unanswered = 4 * time.Second
 
 var errUnanswered = errors.New("no answer within " + unanswered.String())
@@ -39,8 +39,8 @@ func lost(err error) bool {
 	return status.Code(err) == codes.Unavailable
 }
 
-// failure returns a failed write's error, without Retry-After: Kubernetes clients would otherwise repeat the write up
-// to ten times before they show an error.
+// failure returns a failed write's error, without Retry-After: Kubernetes clients would repeat the write up to ten
+// times before they show an error.
 func failure(code int32, reason metav1.StatusReason, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }
@@ -55,8 +55,7 @@ func noSpace(err error) error {
 			"try again in a minute. If it stays full, an administrator has to raise its quota (docs/operations.md, NOSPACE)")
 }
 
-// unknown returns an API error if the outcome is unknown, otherwise err. The client must decide whether to repeat the
-// write.
+// unknown returns an API error if the outcome is unknown, otherwise err.
 func unknown(ctx context.Context, err error) error {
 	if !lost(err) && !(err != nil && errors.Is(context.Cause(ctx), errUnanswered)) {
 		return err
@@ -66,8 +65,7 @@ func unknown(ctx context.Context, err error) error {
 			"administrators check etcd with kubectl kubizone doctor")
 }
 
-// Explain returns a KV that finds the outcome of unanswered transactions. Errors for a full database and an unknown
-// outcome are API errors with the next step (M2, M5).
+// Explain returns a KV that guarantees M5, and whose errors are API errors with the next step (M2).
 func Explain(kv clientv3.KV) clientv3.KV { return explained{kv} }
 
 type explained struct{ clientv3.KV }

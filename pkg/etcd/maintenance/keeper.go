@@ -29,19 +29,18 @@ import (
 const (
 	interval     = 15 * time.Second
 	intervalFull = 5 * time.Second
-	// defragmentTimeout is long, as the member answers no request for about ten seconds per gigabyte.
+	// defragmentTimeout is long: the member answers no request for about ten seconds per gigabyte.
 	askTimeout        = 10 * time.Second
 	defragmentTimeout = 3 * time.Minute
-	// minReclaim is a defragmentation's minimum gain in octets: small stores are not interrupted.
+	// minReclaim is the least gain in octets: small stores are not interrupted.
 	minReclaim = 64 << 20
-	// againAfter is the minimum time between a member's defragmentations, in seconds. etcd reuses free space, so only a
-	// file near the quota needs defragmentation.
+	// againAfter is the least time between a member's defragmentations, in seconds: etcd reuses free space.
 	againAfter = 6 * 3600
-	// usualQuota is etcd's default, assumed for members before 3.6, which report none.
+	// usualQuota is etcd's default, assumed before 3.6, which reports none.
 	usualQuota = 2 << 30
-	// keepHistory is the history kept by compactHistory, so that interrupted watches resume.
+	// keepHistory stays after compactHistory, so that interrupted watches resume.
 	keepHistory = time.Minute
-	// lockSeconds is the time for which a dead server blocks defragmentations by others.
+	// lockSeconds is how long a dead server blocks defragmentations by others.
 	lockSeconds = 240
 	turnSeconds = 15
 )
@@ -71,7 +70,7 @@ type State struct {
 	// Checked is zero before the first check.
 	Checked time.Time
 	Members []Member
-	// Backup is the time of the last backup; zero if none is known.
+	// Backup is the time of the last backup; zero if unknown.
 	Backup time.Time
 }
 
@@ -83,14 +82,14 @@ type Member struct {
 	Err                error // of a member that did not answer
 }
 
-// State returns the result of the last check, and the present alarms.
+// State also returns the present alarms.
 func (k *Keeper) State() (state State, full, corrupt bool) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	return k.state, k.full != nil, k.corrupt != nil
 }
 
-// NewKeeper returns a Keeper, idle until Run. client is not closed. prefix begins the server's keys.
+// NewKeeper returns a Keeper, idle until Run. prefix begins the server's keys.
 func NewKeeper(client *clientv3.Client, prefix string, registry metrics.KubeRegistry) *Keeper {
 	return &Keeper{
 		client: client, lockKey: prefix + "/maintenance/defragment", backupKey: lastBackup(prefix), metrics: NewMetrics(registry),
@@ -181,7 +180,7 @@ func (m member) free() int64 { return m.DbSize - m.DbSizeInUse }
 
 func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 
-// fits reports whether a twentieth of the quota is free, so that the alarm would not flap.
+// fits reports whether a twentieth of the quota is free, so that the alarm does not flap.
 func (m member) fits() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
 // checkMembers updates metrics and health, compacts history if needed, and does at most one defragmentation. If etcd is
@@ -220,8 +219,7 @@ type sight struct {
 	at       time.Time
 }
 
-// compactHistory compacts in two cases, as a compaction every five minutes is too slow for a tenant who fills the
-// quota:
+// compactHistory compacts in two cases, as five minutes are too long for a tenant who fills the quota:
 //
 //   - after growth by an eighth of the quota since the last compaction: all history but keepHistory
 //   - at 0.7 of the quota and after growth by a 64th: all history but the changes since the last check
@@ -258,7 +256,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	return nil
 }
 
-// listMembers returns the reachable members, the leader last.
+// The leader is last.
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
@@ -303,8 +301,8 @@ func leads(m member) int {
 	return 0
 }
 
-// listAlarms returns the members with the alarm NOSPACE. AlarmList goes through the log of all members like a write, so
-// it is called only if a status reports an alarm.
+// listAlarms returns the members with the alarm NOSPACE. AlarmList goes through the log like a write, so a status must
+// report an alarm first.
 func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, error) {
 	if !slices.ContainsFunc(members, func(m member) bool { return alarmed(m, etcdserverpb.AlarmType_NOSPACE) }) {
 		return nil, nil
@@ -324,8 +322,7 @@ func (k *Keeper) listAlarms(ctx context.Context, members []member) ([]uint64, er
 	return full, nil
 }
 
-// defragmentOne defragments a member whose file exceeds half of the quota and is more than half empty, unless another
-// server is defragmenting or the last defragmentation was a few hours ago (M1).
+// defragmentOne implements M1, unless another server is defragmenting or the last defragmentation was a few hours ago.
 func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 	due := -1
 	for i, m := range members {
@@ -370,7 +367,7 @@ func (k *Keeper) defragmentOne(ctx context.Context, members []member) error {
 // doneKey exists until the member may be defragmented again.
 func (k *Keeper) doneKey(m member) string { return fmt.Sprintf("%s/%x", k.lockKey+"ed", m.id()) }
 
-// handOver moves the leadership away from m, since every write waits while a leader stops.
+// handOver moves the leadership away from m: every write waits while a leader stops.
 func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if leads(m) == 0 {
 		return nil
@@ -385,7 +382,7 @@ func (k *Keeper) handOver(ctx context.Context, m member) error {
 		if other.ID == m.id() || other.IsLearner {
 			continue
 		}
-		// The client tries all members in turn; only the leader can hand over.
+		// The client tries all members in turn; only the leader hands over.
 		for range 2 * len(k.client.Endpoints()) {
 			if _, err = k.client.MoveLeader(limited, other.ID); !errors.Is(err, rpctypes.ErrNotLeader) {
 				break
@@ -417,7 +414,7 @@ func (k *Keeper) defragmentMember(ctx context.Context, m member) error {
 }
 
 // freeSpace compacts and defragments while etcd rejects writes, and disarms the alarm if that was enough (M2, M4). A
-// lock would be a write, so the clock selects the member to defragment.
+// lock would be a write, so the clock selects the member.
 func (k *Keeper) freeSpace(ctx context.Context, alarms []uint64) error {
 	limited, cancel := context.WithTimeout(ctx, defragmentTimeout)
 	defer cancel()

@@ -5,7 +5,7 @@ package maintenance
 
 import "k8s.io/component-base/metrics"
 
-// Metrics has the metrics of a Keeper.
+// Metrics are a Keeper's metrics.
 type Metrics struct {
 	size, inUse, quota *metrics.GaugeVec
 	full, corrupt      *metrics.Gauge
@@ -13,7 +13,7 @@ type Metrics struct {
 	defragmentations   *metrics.CounterVec
 }
 
-// NewMetrics registers the metrics of a Keeper.
+// NewMetrics registers a Keeper's metrics.
 func NewMetrics(registry metrics.KubeRegistry) *Metrics {
 	const namespace, subsystem = "kubizone", "etcd"
 	gauge := func(name, help string) *metrics.GaugeVec {

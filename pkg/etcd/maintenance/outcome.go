@@ -18,15 +18,15 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A leader that hands over or ends drops a write forwarded by a member without telling the member. So an answer may be
+// A leader that hands over or ends drops a forwarded write without telling the forwarding member. So an answer may be
 // lost though etcd is healthy.
 //
 // A write is sent again if it compares the revision of a key that it also writes. The first copy changes that revision,
 // so the second is rejected, however late. The keys then show whether the first was carried out.
 
 const (
-	// An unanswered write is sent again after resendAfter, and once more after twice that, so that a slow etcd gets two
-	// more copies at most.
+	// An unanswered write is sent again after resendAfter, and once more after twice that: a slow etcd gets at most two
+	// more copies.
 	resendAfter = time.Second
 	// A planned change of leader takes tens of milliseconds.
 	repeatPause = 50 * time.Millisecond
@@ -132,8 +132,8 @@ func (t *explainedTxn) mayBeSentAgain() bool {
 	})
 }
 
-// findOutcome returns the outcome of a transaction whose second copy was rejected: refusal if the first copy was not
-// carried out, the lost answer if it was, or the error doubt if the keys do not show which.
+// findOutcome is for a transaction whose second copy was rejected. It returns refusal if the first copy was not carried
+// out, the lost answer if it was, or the error doubt if the keys do not show which.
 func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnResponse, doubt error) (*clientv3.TxnResponse, error) {
 	compared, last := map[string]int64{}, int64(0)
 	for _, c := range t.cmps {
@@ -147,7 +147,7 @@ func (t *explainedTxn) findOutcome(ctx context.Context, refusal *clientv3.TxnRes
 		moved     bool  // a compared key has another revision: a late copy will be rejected
 		taken     bool  // another transaction created a written key
 		absent    bool  // a key to put is absent
-		at        int64 // revision of a key put by this transaction; 0: unknown
+		at        int64 // revision of a key put by this transaction; 0 if unknown
 	)
 	found, err := t.readWritten(ctx)
 	if err != nil {
@@ -217,7 +217,7 @@ func (t *explainedTxn) answerAt(revision int64, another *clientv3.TxnResponse) *
 	return answer
 }
 
-// dropped reports whether a leader rejected a write during a handover, without effect.
+// dropped reports a write rejected by a leader during a handover, without effect.
 func dropped(err error) bool {
 	return err != nil && status.Convert(err).Message() == raft.ErrProposalDropped.Error()
 }

@@ -16,8 +16,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Probe returns an error if etcd (for example kine) does not carry out transactions of several compares and operations
-// (M3), or if etcd was restored with old revisions (M6).
+// Probe returns an error for an etcd rejected by M3 (for example kine) or M6.
 func Probe(ctx context.Context, client *clientv3.Client, prefix string) error {
 	one, other := prefix+"/probe/one", prefix+"/probe/other"
 	_, err := client.Txn(ctx).
@@ -44,13 +43,13 @@ const (
 	lookAgain = 200 * time.Millisecond
 )
 
-// Began returns the key that stores how far etcd's revision was ahead of its log at a server's first start. A restore
-// by package backup deletes the key, and the next server writes the key again.
+// Began is the key of the distance of etcd's revision from its log at a server's first start. Package backup deletes it
+// in a restored store, and the next server writes it again.
 func Began(prefix string) string { return prefix + "/maintenance/began" }
 
-// refuseRestored rejects a restored store that would use revisions and serials twice (M6). Each revision has its own
-// log entry, so a grown store has no more revisions than entries; a restored store has all revisions at once, and a new
-// log. A copied data directory, with its log, is not detected.
+// refuseRestored implements M6. Each revision has its own log entry, so a grown store has no more revisions than
+// entries; a restored store has all revisions at once, and a new log. A copied data directory, with its log, is not
+// detected.
 func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string) error {
 	r, err := client.Get(ctx, Began(prefix))
 	if err != nil {
@@ -69,7 +68,7 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 			klog.FromContext(ctx).Info("Whether etcd was restored is not known", "why", err.Error())
 			return nil
 		case len(r.Kvs) == 0:
-			// Of several starting servers, a single server writes the key. If etcd is full, a later start does.
+			// A single server writes the key. If etcd is full, a later start does.
 			_, err := client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(Began(prefix)), "=", 0)).
 				Then(clientv3.OpPut(Began(prefix), strconv.FormatInt(max(0, most), 10))).Commit()
 			if err != nil {
@@ -95,8 +94,8 @@ func refuseRestored(ctx context.Context, client *clientv3.Client, prefix string)
 	}
 }
 
-// revisionAhead returns the distance of the revision from the log, for the first member that answers: between least and
-// most, as both grow meanwhile. It returns an error if etcd does not report the log.
+// revisionAhead returns the distance of the revision from the log at the first member that answers: between least and
+// most, as both grow meanwhile. It fails if etcd does not report the log.
 func revisionAhead(ctx context.Context, client *clientv3.Client) (least, most int64, err error) {
 	var wrong []error
 	for _, endpoint := range client.Endpoints() {

@@ -18,7 +18,7 @@ import (
 const (
 	// MediaType of all bodies. external-dns compares octets.
 	MediaType = "application/external.dns.webhook+json;version=1"
-	// MaxBody bounds a body, in octets, as in external-dns.
+	// MaxBody is in octets, as in external-dns.
 	MaxBody = 32 << 20
 
 	// LabelResource has the object of an endpoint, as KIND/NAMESPACE/NAME.
@@ -61,7 +61,7 @@ type Key struct {
 	Type rdata.Type
 }
 
-// Key returns the RRset of the endpoint. With an invalid type, the key still has the name.
+// Key returns the RRset of the endpoint. Even with an invalid type the key has the name.
 func (e *Endpoint) Key() (key Key, err error) {
 	if key.Name, err = ParseName(e.DNSName); err != nil {
 		return key, fmt.Errorf("dnsName %q: %w", e.DNSName, err)
@@ -75,7 +75,7 @@ func (e *Endpoint) Key() (key Key, err error) {
 // String formats an RRset.
 func (k Key) String() string { return k.Name.String() + " " + k.Type.String() }
 
-// ParseName parses an absolute name with or without trailing dot.
+// ParseName parses an absolute name, also without the trailing dot.
 func ParseName(text string) (name.Name, error) {
 	return name.Parse(strings.TrimSuffix(text, ".") + ".")
 }
@@ -83,13 +83,12 @@ func ParseName(text string) (name.Name, error) {
 // OwnedName returns the name in a registry's TXT endpoint; zero for other endpoints.
 func (e *Endpoint) OwnedName() (owned name.Name) {
 	if strings.EqualFold(e.RecordType, "TXT") && e.Labels[labelOwned] != "" && len(e.Targets) == 1 {
-		owned, _ = ParseName(e.Labels[labelOwned]) // an invalid name is zero
+		owned, _ = ParseName(e.Labels[labelOwned]) // zero if invalid
 	}
 	return owned
 }
 
-// FormatTarget returns rdata as a target (NewEndpointWithTTL): without trailing dot, except for TXT, NAPTR, SRV and the
-// root.
+// FormatTarget returns rdata as NewEndpointWithTTL does: without trailing dot, except for TXT, NAPTR, SRV and the root.
 func FormatTarget(t rdata.Type, data string) string {
 	if t == rdata.TXT || t == rdata.NAPTR || t == rdata.SRV || strings.HasSuffix(" "+data, " .") {
 		return data
