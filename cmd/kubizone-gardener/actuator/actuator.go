@@ -40,9 +40,8 @@ type Options struct {
 	// ReadyTimeout bounds the wait for delivery, to less than gardenlet's two minutes.
 	ReadyTimeout  time.Duration
 	RetryInterval time.Duration
-	// CallTimeout bounds a request to Kubizone.
-	CallTimeout time.Duration
-	// PollInterval is the interval of reads of a Record that is not Ready.
+	CallTimeout   time.Duration
+	// PollInterval separates reads of a Record that is not Ready.
 	PollInterval time.Duration
 }
 
@@ -96,7 +95,7 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extens
 	return nil
 }
 
-// retryLater sets a fixed delay, as the reconciler's grows to a quarter of an hour.
+// retryLater sets a fixed delay, since the reconciler's grows to 15 minutes.
 func (a *actuator) retryLater(err error) error {
 	if err == nil {
 		return nil
@@ -130,8 +129,7 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	return a.waitReady(ctx, to.client.KubizoneV1alpha1().Records(record.Namespace), record, timeout)
 }
 
-// recordProgress writes the Zone into the status. A change of the Record clears the last error, as gardenlet gives up
-// on an object with an error.
+// After a change of the Record, recordProgress clears the last error: gardenlet gives up on an object with an error.
 func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record, written bool) error {
 	zone, lastError := zoneForStatus(dns, record), dns.Status.LastError
 	if written {
@@ -170,7 +168,6 @@ func (a *actuator) patchStatus(ctx context.Context, dns *extensionsv1alpha1.DNSR
 
 func (a *actuator) writeRecord(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, to target, want *v1alpha1.Record) (
 	record *v1alpha1.Record, written bool, err error) {
-	// Updates are guarded by resourceVersion.
 	err = retry.OnError(retry.DefaultRetry, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) },
 		func() error {
 			record, written, err = a.tryWrite(ctx, dns, to, want)

@@ -42,9 +42,8 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonDelegationWithdrawn: gardencorev1beta1.ErrorInfraUnauthorized,
 	v1alpha1.ReasonLimitExceeded:       gardencorev1beta1.ErrorInfraQuotaExceeded,
 	reasonNamespaceBudget:              gardencorev1beta1.ErrorInfraQuotaExceeded,
-	// A Record with this reason waits for conflicting data to go. A conflicting write gives a 422.
-	v1alpha1.ReasonCNAMEConflict: gardencorev1beta1.ErrorRetryableConfigurationProblem,
-	// These causes are temporary.
+	// The Record waits until the conflicting data is gone.
+	v1alpha1.ReasonCNAMEConflict:   gardencorev1beta1.ErrorRetryableConfigurationProblem,
 	v1alpha1.ReasonMoving:          gardencorev1beta1.ErrorRetryableInfraDependencies,
 	v1alpha1.ReasonZoneTerminating: gardencorev1beta1.ErrorRetryableInfraDependencies,
 	v1alpha1.ReasonTerminating:     gardencorev1beta1.ErrorRetryableInfraDependencies,

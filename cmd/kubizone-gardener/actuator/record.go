@@ -19,15 +19,14 @@ import (
 )
 
 const (
-	// DefaultTTL is a Record's TTL in seconds.
+	// DefaultTTL is in seconds.
 	DefaultTTL = 120
-	// OwnerAnnotation has namespace and name of the Record's DNSRecord.
+	// OwnerAnnotation has NAMESPACE/NAME of the Record's DNSRecord.
 	OwnerAnnotation = "gardener.kubi.zone/owner"
-	// zonePrefix distinguishes the zone in the status from zones of azure-dns and google-clouddns, also of the form
-	// NAME/NAME.
+	// zonePrefix distinguishes status.zone from that of azure-dns and google-clouddns, also NAME/NAME.
 	zonePrefix = "kubi.zone/"
 	managedBy  = "kubizone-gardener"
-	// maxNameText bounds the readable part of a Record's name: with type and hash it has at most 253 characters.
+	// maxNameText bounds the readable part of a Record's name; type and hash follow, at most 253 characters in all.
 	maxNameText = 200
 	// maxString bounds a character-string of TXT in octets (RFC 1035 §3.3).
 	maxString = 255
@@ -35,7 +34,7 @@ const (
 
 func normalizeName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// RecordName returns the Record's name for a domain name and a type. The hash distinguishes equal readable parts.
+// RecordName returns the Record's name for a domain name and a type. Its hash distinguishes equal readable parts.
 func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
 	domainName = normalizeName(domainName)
 	text := strings.Map(func(c rune) rune {
@@ -51,7 +50,7 @@ func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
 
 func owner(dns *extensionsv1alpha1.DNSRecord) string { return dns.Namespace + "/" + dns.Name }
 
-// makeRecord returns the Record for a DNSRecord, with a zoneRef only if spec.zone names a Zone.
+// makeRecord sets a zoneRef only if spec.zone names a Zone.
 func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record, error) {
 	values, err := makeValues(dns.Spec.RecordType, dns.Spec.Values)
 	if err != nil {
@@ -92,8 +91,8 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record,
 // zoneForStatus returns the value for status.zone: the Record's Zone, once there is one. Without spec.zone, the
 // server's first choice stays. A value without the prefix is another provider's.
 //
-// The Zone in the status does not bind the Record. The server takes only the longest enclosing Zone (S2.1), so a
-// zoneRef would only refuse the name after the Zone is split.
+// status.zone does not bind the Record: the server takes only the longest enclosing Zone (S2.1), so a zoneRef would
+// only refuse the name after a split of the Zone.
 func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *string {
 	zone, in := dns.Status.Zone, record.Status.ZoneRef
 	chosen := zone != nil && strings.HasPrefix(*zone, zonePrefix)
@@ -160,8 +159,7 @@ func makeValue(of extensionsv1alpha1.DNSRecordType, value string) (string, error
 	return "", configurationProblem("spec.recordType %q: A, AAAA, CNAME and TXT are served", of)
 }
 
-// quoteText formats a text as character-strings. It removes enclosing quotes, which some of Gardener's clients add for
-// other providers.
+// quoteText formats a text as character-strings, without the enclosing quotes that some of Gardener's clients add.
 func quoteText(text string) string {
 	if len(text) >= 2 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {
 		text = text[1 : len(text)-1]

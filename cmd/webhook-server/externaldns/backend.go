@@ -22,15 +22,15 @@ import (
 
 // Config configures a Backend.
 type Config struct {
-	// URL is the URL of the provider, http or https.
+	// URL is the provider's, http or https.
 	URL string
-	// Types are the types written and listed by the provider, by default ListedTypes.
+	// Types are written and listed by the provider; by default ListedTypes.
 	Types []rdata.Type
 	// PlainText is true if TXT is not quoted, as for Azure.
 	PlainText bool
-	// Logger logs values that a provider changes. May be nil.
+	// Logger logs values that a provider changes; may be nil.
 	Logger *slog.Logger
-	// Now is the clock, by default time.Now.
+	// Now is time.Now by default.
 	Now func() time.Time
 }
 
@@ -39,7 +39,7 @@ type Backend struct {
 	config Config
 	base   *url.URL
 	client *http.Client
-	// slot serializes requests, except Health, and guards the fields below.
+	// slot serializes requests but Health, and guards the fields below.
 	slot     chan struct{}
 	list     listing // nil if unknown
 	listedAt time.Time
@@ -60,7 +60,7 @@ const (
 	maxLost = 3
 )
 
-// New returns a Backend, without a connection.
+// New opens no connection.
 func New(config Config) (*Backend, error) {
 	base, err := url.Parse(config.URL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
@@ -122,15 +122,15 @@ type task struct {
 type round struct {
 	zone    name.Name
 	results []error
-	// taken counts the RRsets stored as requested, lost the tasks without effect when sent singly.
+	// taken counts the RRsets stored as requested; lost are the tasks without effect when sent singly.
 	taken int
 	lost  []*task
-	// stopped is set if the provider wants no more requests, or the client has gone.
+	// stopped is set if the provider wants no more requests, or the client is gone.
 	stopped error
 }
 
-// Apply writes the differences in a single request, and checks the listing. It writes missing RRsets again in smaller
-// parts, at last singly. Of an RRset given twice the last counts. Removals at a name come first.
+// Apply writes the differences in one request, checks the listing, and sends missing RRsets again in smaller parts, at
+// last singly. Of an RRset given twice the last counts. Removals at a name come first.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	r := &round{zone: zone, results: make([]error, len(sets))}
 	last, written := map[contract.Key]int{}, map[name.Name]bool{}
@@ -267,8 +267,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	}
 }
 
-// findDifferences returns the tasks not yet done according to the listing, and refuses tasks whose listing is foreign,
-// no RRset.
+// findDifferences returns the tasks that the listing lacks, and refuses tasks whose listing is foreign (no RRset).
 func (b *Backend) findDifferences(r *round, list listing, tasks []*task) (pending []*task) {
 	for _, t := range tasks {
 		s := list[t.Key]
@@ -336,7 +335,7 @@ func (b *Backend) writeChanges(ctx context.Context, r *round, list listing, task
 	return tasks, err
 }
 
-// adjustWishes lets the provider adjust endpoints, and refuses tasks that it would write as something else.
+// adjustWishes lets the provider adjust endpoints, and refuses tasks that the provider would write differently.
 func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (kept []*task, err error) {
 	var wishes []*contract.Endpoint
 	for _, t := range tasks {
@@ -396,8 +395,8 @@ func findBeside(list listing, t *task) error {
 	return nil
 }
 
-// explainLoss returns the error of a lost task. It blames the record only if the provider answers with success and has
-// taken other records: other failures may be temporary.
+// explainLoss blames a lost task's record only if the provider answers with success and has taken other records: other
+// failures may be temporary.
 func (r *round) explainLoss(t *task) error {
 	switch {
 	case errors.As(t.lost, new(*protocol.Error)):
@@ -412,7 +411,7 @@ func (r *round) explainLoss(t *task) error {
 		"--domain-filter allows it", t.Key, r.zone)
 }
 
-// Read answers from the listing, in the form requested by the last Apply.
+// Read answers from the listing, in the form that the last Apply requested.
 func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error) {
 	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
 	if !slices.Contains(b.config.Types, t) {
@@ -437,7 +436,7 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	return set, nil
 }
 
-// Health requests the filter, without a test of the provider's credentials.
+// Health requests the filter; the provider's credentials are not tested.
 func (b *Backend) Health(ctx context.Context) error {
 	answered, err := b.callProvider(ctx, http.MethodGet, "", nil, new(any))
 	if err == nil && answered != contract.MediaType {

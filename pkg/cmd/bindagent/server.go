@@ -92,7 +92,6 @@ type identity struct {
 	last atomic.Pointer[tls.Certificate]
 }
 
-// loadFiles returns the last certificate if the files are unreadable (B3).
 func (i *identity) loadFiles(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	certificate, err := tls.LoadX509KeyPair(i.certFile, i.keyFile)
 	if err == nil {

@@ -57,7 +57,7 @@ type Config struct {
 	delivering.Retries
 	HealthListen netip.AddrPort
 	Client       *rest.Config
-	// Server is nil if the API server is another process, reached by Client.
+	// Server is nil if the API server is another process.
 	Server        *process.Server
 	Lease         types.NamespacedName
 	LeaseDuration time.Duration

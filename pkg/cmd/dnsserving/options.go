@@ -30,7 +30,7 @@ type Options struct {
 	TSIGKeyFile   string
 }
 
-// NewOptions returns the defaults: the default view, served on loopback to loopback clients.
+// NewOptions returns the defaults: the default view, on loopback, for loopback clients.
 func NewOptions() Options {
 	return Options{
 		DNSListen:     "127.0.0.1:5300",
@@ -63,7 +63,7 @@ type Config struct {
 	Traces trace.TracerProvider
 }
 
-// Primary returns a primary with a bound port, so that a taken port ends the program before other parts start.
+// Primary returns a primary with a bound port: a taken port ends the program before other parts start.
 func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
 		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen,
@@ -123,7 +123,7 @@ func (o *Options) Complete() (c Config, warnings []string, err error) {
 	return c, warnings, errors.Join(wrong...)
 }
 
-// ListenAddress parses ADDRESS:PORT; the address may be localhost, or empty for all.
+// ListenAddress parses ADDRESS:PORT. The address may be localhost; empty means all.
 func ListenAddress(flag, text string, usual int) (netip.AddrPort, error) {
 	example := fmt.Sprintf("write an address and a port, like 127.0.0.1:%d", usual)
 	host, portText, err := net.SplitHostPort(text)

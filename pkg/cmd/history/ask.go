@@ -23,10 +23,9 @@ import (
 	"kubi.zone/kubizone/pkg/history"
 )
 
-// values is a result of blame, diff and show.
 type values struct {
 	FQDN string `json:"fqdn"`
-	// Name asked for, if not the zone's.
+	// Name is absent if it is the zone's.
 	Name   string `json:"name,omitempty"`
 	Serial int64  `json:"serial"`
 	// Since is the first serial of a diff.
@@ -207,7 +206,7 @@ func (r *room) showContent(ctx context.Context, argument string, out io.Writer) 
 	return r.printValues(out, v, nil)
 }
 
-// writeFile writes a zone file. A line break within an entry, as no valid server sends, is escaped.
+// writeFile writes a zone file. Line breaks within an entry, which no valid server sends, are escaped.
 func writeFile(out io.Writer, entries iter.Seq[dns.Entry]) error {
 	buffered := bufio.NewWriter(out)
 	escape := strings.NewReplacer("\n", `\010`, "\r", `\013`)

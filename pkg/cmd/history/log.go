@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/history"
 )
 
-// pause is the time between watches, if a server ends each at once.
+// pause separates watches that a server ends at once.
 const pause = time.Second
 
 // defaultTail is the number of changes without --since.
@@ -37,7 +37,7 @@ type logOptions struct {
 	follow    bool
 }
 
-// Results are the results of the commands by their kinds.
+// Results returns an empty result for each JSON kind.
 func Results() map[string]any {
 	return map[string]any{"ZoneChanges": v1alpha1.ZoneChanges{}, "Values": values{}, "Revert": history.Plan{}}
 }
@@ -140,7 +140,6 @@ func printStep(page *output.Text, x *v1alpha1.HistoryStep) {
 	}
 }
 
-// followZone watches the zone's serial, and prints the changes after each event.
 func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.Writer) error {
 	last := s.Zone.Status.Serial
 	for ctx.Err() == nil {
@@ -166,8 +165,8 @@ func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.W
 	return nil
 }
 
-// printEvents returns the last printed serial. The end of the stream is no error: the next request shows whether the
-// server answers.
+// printEvents returns the last printed serial. The end of the stream is no error: the next request shows if the server
+// answers.
 func (o *logOptions) printEvents(ctx context.Context, s history.Subject, last int64, stream io.Reader, out io.Writer) (int64, error) {
 	decoder := json.NewDecoder(stream)
 	for {

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/history"
 )
 
-// room is what the commands share.
+// room is shared by the commands.
 type room struct {
 	client *kubeconfig.Options
 	format *output.Format
@@ -83,7 +83,7 @@ func (r *room) findSubject(ctx context.Context, text string) (s history.Subject,
 	return s, r.findZone(ctx, &s)
 }
 
-// findZone sets the zone with the longest name that has s.Name, if the user may read one.
+// findZone sets the zone with the longest name that encloses s.Name, if the user may read one.
 func (r *room) findZone(ctx context.Context, s *history.Subject) error {
 	for up, ok := s.Name, true; ok; up, ok = up.Parent() {
 		list, err := r.client.ZonesNamed(ctx, r.api, up.String(), s.Namespace)
@@ -127,7 +127,7 @@ func narrow(s *history.Subject, past *history.Past) {
 	}
 }
 
-// until reads steps up to a moment, all if it is zero.
+// until reads steps up to a moment; all if zero.
 func until(m history.Moment) func(*v1alpha1.HistoryStep) bool {
 	if m.IsZero() {
 		return nil

@@ -46,16 +46,16 @@ type ZonePlan struct {
 	Zone    string        `json:"zone"`
 	FQDN    string        `json:"fqdn,omitempty"`
 	Changes []load.Change `json:"changes"`
-	// RRsets is the number of RRsets before.
+	// RRsets is the number before.
 	RRsets int64 `json:"rrsets,omitempty"`
-	// Held is the reason why the zone would be held, or "".
+	// Held is the reason if the zone would be held, or "".
 	Held string `json:"held,omitempty"`
 	// Classes deliver the zone. Unknown is the reason if they are unreadable.
 	Classes []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
-	// Left are classes whose servers lose the zone by the plan.
+	// Left are classes whose servers lose the zone.
 	Left []string `json:"left,omitempty"`
-	// Unread is true if the Zone may not be read, so that RRsets is not known.
+	// Unread is true if the Zone may not be read, so RRsets is unknown.
 	Unread bool `json:"-"`
 
 	write *load.Change
@@ -168,8 +168,8 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 	return nil
 }
 
-// classSet has the classes of a Zone. Whether those in perhaps are depends on labels of the namespace. unknown is the
-// reason if default classes are unreadable.
+// classSet has the classes of a Zone; those in perhaps depend on labels of the namespace. unknown is the reason if
+// default classes are unreadable.
 type classSet struct {
 	sure, perhaps []string
 	unknown       string
@@ -207,7 +207,7 @@ func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone
 }
 
 // foreseeHold returns why the zone is or would be held for a mass deletion, or "". A name that other Records keep
-// counts as removed, so a hold is predicted too often, never too rarely.
+// counts as removed: too many holds are predicted, never too few.
 func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -241,7 +241,7 @@ func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, 
 	}
 }
 
-// countRRsets returns the number of added Records less that of removed ones, by name and type.
+// countRRsets returns added less removed Records, by name and type.
 func (z *ZonePlan) countRRsets(of func(namespace string) bool) map[string]int {
 	counted := make(map[string]int)
 	for _, c := range z.Changes {

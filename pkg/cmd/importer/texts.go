@@ -22,14 +22,13 @@ type Text struct {
 	Content []byte
 }
 
-// Section is a part of a plan as a pull request shows it.
+// Section is a part of a plan in a pull request.
 type Section struct {
 	Title string
-	// Language is the language of the lines: diff or text.
+	// Language is diff or text.
 	Language string
 	Lines    []string
-	// Classes names the classes of the section's zone, Held the reason why the zone would be held; "" if the section is
-	// of no zone.
+	// Classes and Held are as in ZonePlan; "" for a section of no zone.
 	Classes, Held string
 }
 

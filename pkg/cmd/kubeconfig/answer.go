@@ -20,24 +20,23 @@ import (
 
 const nextStep = "kubectl kubizone doctor finds the cause"
 
-// timeouts bound the wait of a request for its answer.
 type timeouts struct {
-	// note is the time until a line says that the API does not answer, limit the time until the request fails, and
-	// after the time that later requests get until one is answered.
+	// After note a line says that the API does not answer, and after limit the request fails. Later requests get after
+	// until one is answered.
 	note, limit, after time.Duration
-	// always bounds writes, watches and the rest of an answer, too (--request-timeout).
+	// always also bounds writes, watches and the rest of an answer (--request-timeout).
 	always bool
 }
 
 var commandTimeouts = timeouts{note: 3 * time.Second, limit: 15 * time.Second, after: time.Second}
 
-// unanswered is an error of a request to the API that got no answer. The text is that of the error.
+// unanswered is an error of a request that got no answer.
 type unanswered struct{ error }
 
 func (e unanswered) Unwrap() error { return e.error }
 
-// Explain adds the command that finds the cause to an error of an API that does not answer. A timeout of the server
-// names the command already.
+// Explain adds the command that finds the cause to an error of an API that does not answer. A timeout of the server has
+// the command already.
 func Explain(err error) error {
 	if _, silent := errors.AsType[unanswered](err); silent || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) {
 		return fmt.Errorf("%w; %s", err, nextStep)
@@ -45,7 +44,6 @@ func Explain(err error) error {
 	return err
 }
 
-// answers is the transport of commands.
 type answers struct {
 	http.RoundTripper
 	timeouts

@@ -55,7 +55,7 @@ type Config struct {
 	dnsserving.Config
 	HealthListen netip.AddrPort
 	Client       *rest.Config
-	// Server is nil if the API server is another process, reached by Client.
+	// Server is nil if the API server is another process.
 	Server *process.Server
 	// SecretsDir is "" if Secrets are read from the cluster.
 	SecretsDir string

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package program is the command line of each program: its log, its errors and its exit codes.
+// Package program is the command line of each program: log, errors and exit codes.
 //
 // Guarantees:
 //

@@ -21,7 +21,7 @@ import (
 // Options are the flags: either DataDir or Servers.
 type Options struct {
 	DataDir string
-	// Servers are URLs of etcd, with files for https.
+	// Servers are etcd's URLs.
 	Servers                   []string
 	CAFile, CertFile, KeyFile string
 }

@@ -20,7 +20,6 @@ import (
 // lately is the age up to which refusals are shown.
 const lately = time.Hour
 
-// knownTime returns nil for an unknown time.
 func knownTime(at metav1.Time) *metav1.Time {
 	if at.IsZero() {
 		return nil
@@ -81,7 +80,7 @@ func (o *Overview) addUnconfirmed(item Item) {
 	}
 }
 
-// addOpenRecord counts a Record by the reason for its refusal, or else by the reason of Ready.
+// addOpenRecord counts a Record by the reason of its refusal, else of Ready.
 func (o *Overview) addOpenRecord(record *v1alpha1.Record, byReason map[string]*RecordCount) {
 	item := Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name, FQDN: record.Status.FQDN, View: record.Status.View,
 		Reason: v1alpha1.ReasonPending, Since: knownTime(record.CreationTimestamp)}
@@ -143,7 +142,7 @@ type challenge struct {
 	} `json:"status"`
 }
 
-// addChallenge adds a challenge that waits for its record, since its creation: cert-manager tells no time of a refusal.
+// addChallenge uses the creation time: cert-manager has none for a refusal.
 func (o *Overview) addChallenge(one *challenge) {
 	if one.Status.Presented || one.Status.Reason == "" {
 		return
@@ -152,7 +151,7 @@ func (o *Overview) addChallenge(one *challenge) {
 		Message: one.Status.Reason, Since: knownTime(one.CreationTimestamp)})
 }
 
-// sortItems sorts the oldest items first; withdrawn objects, the next to end first.
+// sortItems sorts the oldest items first; of withdrawn objects, the next to end.
 func (o *Overview) sortItems() {
 	nanos := func(at *metav1.Time) int64 {
 		if at == nil {

@@ -32,7 +32,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 		"apiserver.config.k8s.io, as kube-apiserver's; empty: no traces")
 }
 
-// Config is the content of a file, nil without a flag.
+// Config is a file's content, nil without the flag.
 type Config = tracingapi.TracingConfiguration
 
 // Complete reads the file.
@@ -51,7 +51,7 @@ func (o *Options) Complete() (*Config, error) {
 	return config, nil
 }
 
-// Open reads the file, as Complete, and returns its provider.
+// Open reads the file, and returns its provider.
 func (o *Options) Open(ctx context.Context, process string) (tracing.TracerProvider, error) {
 	config, err := o.Complete()
 	if err != nil {
@@ -60,8 +60,7 @@ func (o *Options) Open(ctx context.Context, process string) (tracing.TracerProvi
 	return Open(ctx, config, process)
 }
 
-// Open returns a provider, nil without a config. The connection to the collector is made later; lost spans are no
-// error.
+// Open returns a provider, nil without a config. It connects to the collector later; lost spans are no error.
 func Open(ctx context.Context, config *Config, process string) (tracing.TracerProvider, error) {
 	if config == nil {
 		return nil, nil
@@ -79,7 +78,7 @@ func Open(ctx context.Context, config *Config, process string) (tracing.TracerPr
 	return bounded{made}, nil
 }
 
-// Close exports the last spans of a provider, or none if nil.
+// Close exports the last spans; nil has none.
 func Close(provider tracing.TracerProvider) {
 	if provider != nil {
 		_ = provider.Shutdown(context.Background())

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// consoleStop is the time for the console to end by itself.
+// consoleStop bounds the console's own end.
 const consoleStop = 2 * time.Second
 
 // clientProgram returns the client beside this program, or "". In a directory that others may write, such as /tmp, the
@@ -40,7 +40,7 @@ func clientProgram() string {
 }
 
 // startConsole runs the client's console until the parts stop, and prints its lines. Its standard input ends with this
-// process, so the console never stays behind. The failure of a console ends no other part.
+// process, so it never stays behind. Its failure ends no other part.
 func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfig string) {
 	if client == "" {
 		return

@@ -32,12 +32,12 @@ type Options struct {
 	Listen        string
 	Load          []string
 	LoadNamespace string
-	// AllowInlineSecrets accepts DNSClasses with secrets in the spec.
+	// AllowInlineSecrets accepts secrets in a DNSClass's spec.
 	AllowInlineSecrets bool
 	ACME               bool
 	SecretsDir         string
 	Traces             tracing.Options
-	// Verbosity is the level of -v; above 3 etcd logs.
+	// Verbosity is -v; above 3 etcd logs.
 	Verbosity int
 }
 
@@ -142,7 +142,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	return c, errors.Join(wrong...)
 }
 
-// NewCommand returns the sub-command. verbosity points to -v of the root command.
+// NewCommand returns the sub-command. verbosity is the root command's -v.
 func NewCommand(verbosity *int) *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{
