@@ -44,7 +44,7 @@ type options struct {
 	check, reload   []string
 }
 
-// newOptions sets a file check as strict as named's load of a primary zone, without resolving outside hosts.
+// newOptions checks files as strictly as named loads a primary zone, without resolving outside hosts.
 func newOptions() *options {
 	types := []string{}
 	for _, t := range externaldns.ListedTypes {
@@ -211,8 +211,7 @@ func (o *options) openFiles() (server.Backend, error) {
 	return backend, nil
 }
 
-// judgeSecrets rejects missing secrets, with which no client could sign, and empty secrets, with which any client
-// could.
+// judgeSecrets rejects missing secrets, with which no client could sign, and empty secrets, with which any could.
 func (o *options) judgeSecrets() error {
 	if len(o.secretFiles) == 0 {
 		return errors.New("name at least one; without a secret no request is answered")

@@ -121,7 +121,7 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	if err := a.recordProgress(ctx, dns, record, written); err != nil {
 		return err
 	}
-	// After an error, later attempts check the Record once, without a wait, unless they changed the Record.
+	// After an error, later attempts check the Record once, unless they changed the Record.
 	timeout := a.options.ReadyTimeout
 	if dns.Status.LastError != nil {
 		timeout = 0
@@ -141,8 +141,8 @@ func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.D
 	return a.patchStatus(ctx, dns, func() { dns.Status.Zone, dns.Status.LastError = zone, lastError })
 }
 
-// markBegun sets Created to Unknown before the first write. The library would set False after a failed first
-// reconciliation, and not request the removal of a possibly written Record.
+// markBegun sets Created to Unknown: after a failed first reconciliation the library would set False, and request no
+// removal of a possibly written Record.
 func (a *actuator) markBegun(ctx context.Context, dns *extensionsv1alpha1.DNSRecord) error {
 	created := v1beta1helper.GetCondition(dns.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated)
 	if created != nil && created.Status != gardencorev1beta1.ConditionFalse {

@@ -52,7 +52,7 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 // reasonNamespaceBudget is the cause in a 403 by S9.1.
 const reasonNamespaceBudget = "NamespaceBudgetExceeded"
 
-// maxErrorText bounds an untrusted server's error in the DNSRecord's status, in octets.
+// maxErrorText is in octets: the server is untrusted.
 const maxErrorText = 2000
 
 func coded(err error) error {

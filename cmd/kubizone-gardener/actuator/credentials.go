@@ -130,8 +130,8 @@ func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 // maxKubeconfig is in octets: empty entries take a thousand times the memory.
 const maxKubeconfig = 64 << 10
 
-// readKubeconfig parses an untrusted kubeconfig, and refuses fields that execute a program, read files or redirect
-// requests. The error continues the words "the kubeconfig".
+// readKubeconfig refuses fields that execute a program, read files or redirect requests. The error continues the words
+// "the kubeconfig".
 func readKubeconfig(text []byte) (*rest.Config, error) {
 	if len(text) > maxKubeconfig {
 		return nil, fmt.Errorf("has more than %d octets: leave the clusters and users out that its current-context does not name",

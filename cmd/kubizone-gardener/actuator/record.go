@@ -26,7 +26,7 @@ const (
 	// zonePrefix distinguishes status.zone from that of azure-dns and google-clouddns, also NAME/NAME.
 	zonePrefix = "kubi.zone/"
 	managedBy  = "kubizone-gardener"
-	// maxNameText bounds the readable part of a Record's name; type and hash follow, at most 253 characters in all.
+	// maxNameText leaves room for type and hash in 253 characters.
 	maxNameText = 200
 	// maxString bounds a character-string of TXT in octets (RFC 1035 §3.3).
 	maxString = 255
@@ -88,11 +88,11 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record,
 	return record, nil
 }
 
-// zoneForStatus returns the value for status.zone: the Record's Zone, once there is one. Without spec.zone, the
-// server's first choice stays. A value without the prefix is another provider's.
+// zoneForStatus returns status.zone: the Record's Zone, once there is one, but without spec.zone the server's first
+// choice. A value without the prefix is another provider's.
 //
-// status.zone does not bind the Record: the server takes only the longest enclosing Zone (S2.1), so a zoneRef would
-// only refuse the name after a split of the Zone.
+// status.zone does not bind the Record: the server takes only the longest enclosing Zone (S2.1), and after a split of
+// the Zone a zoneRef would refuse the name.
 func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *string {
 	zone, in := dns.Status.Zone, record.Status.ZoneRef
 	chosen := zone != nil && strings.HasPrefix(*zone, zonePrefix)
@@ -105,7 +105,7 @@ func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *
 	return zone
 }
 
-// parseZone parses NAMESPACE/NAME of a Zone, with or without the prefix, or NAME in the credentials' namespace.
+// parseZone parses [kubi.zone/][NAMESPACE/]NAME. The default namespace is the credentials'.
 func parseZone(zone string, to target) (*v1alpha1.ZoneReference, error) {
 	zone = strings.TrimPrefix(zone, zonePrefix)
 	namespace, name, both := strings.Cut(zone, "/")

@@ -22,7 +22,6 @@ import (
 
 // Config configures a Backend.
 type Config struct {
-	// URL is the provider's, http or https.
 	URL string
 	// Types are written and listed by the provider; by default ListedTypes.
 	Types []rdata.Type
@@ -30,8 +29,7 @@ type Config struct {
 	PlainText bool
 	// Logger logs values that a provider changes; may be nil.
 	Logger *slog.Logger
-	// Now is time.Now by default.
-	Now func() time.Time
+	Now    func() time.Time
 }
 
 // Backend implements server.Backend.
@@ -122,7 +120,7 @@ type task struct {
 type round struct {
 	zone    name.Name
 	results []error
-	// taken counts the RRsets stored as requested; lost are the tasks without effect when sent singly.
+	// lost are the tasks without effect when sent singly.
 	taken int
 	lost  []*task
 	// stopped is set if the provider wants no more requests, or the client is gone.
@@ -352,7 +350,7 @@ func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (ke
 	}
 	forms := map[name.Name][]contract.Endpoint{}
 	for _, e := range adjusted {
-		owner, _ := contract.ParseName(e.DNSName) // the root for an invalid name, which no task has
+		owner, _ := contract.ParseName(e.DNSName) // an invalid name becomes the root, not in a task
 		forms[owner] = append(forms[owner], e)
 	}
 	for _, t := range tasks {
@@ -395,8 +393,8 @@ func findBeside(list listing, t *task) error {
 	return nil
 }
 
-// explainLoss blames a lost task's record only if the provider answers with success and has taken other records: other
-// failures may be temporary.
+// explainLoss blames a record only if the provider answers with success and takes others: other failures may be
+// temporary.
 func (r *round) explainLoss(t *task) error {
 	switch {
 	case errors.As(t.lost, new(*protocol.Error)):
@@ -436,7 +434,7 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	return set, nil
 }
 
-// Health requests the filter; the provider's credentials are not tested.
+// Health does not test the provider's credentials.
 func (b *Backend) Health(ctx context.Context) error {
 	answered, err := b.callProvider(ctx, http.MethodGet, "", nil, new(any))
 	if err == nil && answered != contract.MediaType {

@@ -23,7 +23,7 @@ import (
 // exchangeTime is above the 15 s that external-dns itself waits.
 const exchangeTime = 20 * time.Second
 
-// callProvider sends a request, decodes the answer, and returns its media type. A nil into expects no content.
+// callProvider sends a request and decodes the answer. A nil into expects no content.
 func (b *Backend) callProvider(ctx context.Context, method, path string, body, into any) (media string, err error) {
 	var content io.Reader
 	if body != nil {
@@ -73,7 +73,7 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 	return answer.Header.Get("Content-Type"), err
 }
 
-// ListedTypes are listed by the providers of the large clouds, which may write others.
+// ListedTypes are those of the large clouds' providers.
 var ListedTypes = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.TXT}
 
 type listedRRset struct {

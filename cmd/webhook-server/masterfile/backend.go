@@ -165,8 +165,8 @@ type bisection struct {
 	file        string
 }
 
-// bisectSets takes the sets of the indices in which if they pass the check together, and otherwise tries both halves.
-// It returns the indices of sets that fail alone, and adds the errors of invalid sets to results.
+// bisectSets takes the sets of the indices in which if they pass the check together, else tries both halves. It returns
+// the indices of sets that fail alone.
 func (s *bisection) bisectSets(ctx context.Context, which []int) (refused []int, err error) {
 	c, changed := s.taken, false
 	var good []int

@@ -20,7 +20,6 @@ type Backend interface {
 	Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error
 	// Read returns an RRset; without Data if there is none.
 	Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error)
-	// Health returns an error if the Backend cannot work.
 	Health(ctx context.Context) error
 }
 
@@ -31,7 +30,7 @@ type Conditional interface {
 	ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error
 }
 
-// Changed is the error for an RRset changed concurrently by another client.
+// Changed is the error for an RRset that another client changed.
 func Changed(set protocol.RRset) *protocol.Error {
 	return Beside("%s %s: another client changed it at this moment; repeat the request", set.Name, set.Type)
 }
@@ -41,8 +40,7 @@ func UnknownZone(zone name.Name) *protocol.Error {
 	return protocol.Refuse(protocol.CodeInvalidDomain, "the zone %s is not here", zone)
 }
 
-// Beside is the error for a record that cannot coexist with others: a conflict, as the request succeeds after their
-// removal.
+// Beside is the error for a record that cannot coexist with others: a conflict, as their removal helps.
 func Beside(format string, args ...any) *protocol.Error {
 	refusal := protocol.Refuse(protocol.CodeInvalidRecord, format, args...)
 	refusal.Status = http.StatusConflict

@@ -30,23 +30,21 @@ type Config struct {
 	// Secrets returns the valid secrets, two during a rotation. Empty secrets are ignored.
 	Secrets   func() ([][]byte, error)
 	Algorithm protocol.Algorithm
-	// BasePath begins the clients' paths, such as "/dns"; may be "".
+	// BasePath begins the clients' paths, such as "/dns".
 	BasePath string
 	// Logger logs failed requests; may be nil.
 	Logger *slog.Logger
-	// Now is time.Now by default.
-	Now func() time.Time
+	Now    func() time.Time
 }
 
 const (
-	// maxNonces bounds the nonces of ten minutes. Further requests are refused.
+	// maxNonces bounds the nonces of ten minutes.
 	maxNonces = 200_000
 	// maxRequests bounds the memory: signed requests, and reads of bodies.
 	maxRequests = 64
-	// readShare bounds the reads of bodies per client.
-	readShare = 16
-	bodyTime  = 5 * time.Second
-	busyRetry = 10 * time.Second
+	readShare   = 16
+	bodyTime    = 5 * time.Second
+	busyRetry   = 10 * time.Second
 )
 
 type handler struct {
@@ -350,7 +348,7 @@ func (h *handler) logRefusal(request *http.Request, err error) *protocol.Error {
 	}
 	level := slog.LevelInfo
 	if refusal.Code == protocol.CodeRecordNotFound {
-		level = slog.LevelDebug // usual
+		level = slog.LevelDebug
 	}
 	h.config.Logger.Log(request.Context(), level, "request refused", "method", request.Method, "path", request.URL.EscapedPath(), "code",
 		refusal.Code, "reason", refusal.Message)

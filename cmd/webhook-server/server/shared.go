@@ -213,8 +213,7 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 	}
 }
 
-// respell returns the data as the first version with the same meaning spells it: a Backend may split a text into other
-// strings.
+// respell returns the data in the spelling of the first equal version: a Backend may split a text differently.
 func respell(present protocol.RRset, versions ...[][]string) []string {
 	for _, data := range slices.Concat(versions...) {
 		if slices.Equal(Meaning(present.Type, data), Meaning(present.Type, present.Data)) {

@@ -79,7 +79,7 @@ func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error 
 	return h.nonces.useNonce(of.nonce, of.at.Add(protocol.Window), h.config.Now())
 }
 
-// nonces are hashes of seen nonces until their timestamps are stale.
+// nonces are hashes, kept until their timestamps are stale.
 type nonces struct {
 	most int
 

@@ -29,11 +29,11 @@ import (
 
 const (
 	restartPause = 5 * time.Second
-	// besideTimeout bounds the end of sub-commands: calls to providers in flight, transfers, and writes of outcomes.
+	// besideTimeout bounds the end of sub-commands: calls in flight, transfers, and writes of outcomes.
 	besideTimeout = 30 * time.Second
 )
 
-// beside is a sub-command in the server's process, with the rights of its user (P4).
+// beside is a sub-command in the server's process, with its own user's rights (P4).
 type beside struct {
 	name, user string
 	run        func(ctx context.Context, server *process.Server) error
@@ -43,8 +43,8 @@ type runner interface {
 	Run(ctx context.Context) error
 }
 
-// parseBeside parses the arguments after "--", "-- NAME FLAGS" for each sub-command, and returns all errors. The
-// server's traces are the default.
+// parseBeside parses the arguments after "--", "-- NAME FLAGS" for each sub-command. The server's traces are the
+// default.
 func parseBeside(arguments []string, out io.Writer, traces tracing.Options) (all []beside, err error) {
 	var wrong []error
 	for section := range splitSections(arguments) {

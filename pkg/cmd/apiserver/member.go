@@ -19,8 +19,7 @@ const aloneTimeout = 2 * time.Minute
 
 // MemberOptions configure an etcd member in this process, alone or in Cluster.
 type MemberOptions struct {
-	DataDir string
-	// QuotaBytes is embed.Config.QuotaBytes.
+	DataDir    string
 	QuotaBytes int64
 	Cluster    embed.Cluster
 }

@@ -41,7 +41,7 @@ import (
 )
 
 const (
-	// DefaultPort is the kubelets' port, which firewalls open from the control plane to nodes.
+	// DefaultPort is the kubelets', open in firewalls from the control plane to nodes.
 	DefaultPort = 10250
 
 	// A stopping server answers until Services have removed the endpoint.
@@ -55,7 +55,7 @@ type Options struct {
 	Etcd          *genericoptions.EtcdOptions
 	Member        MemberOptions
 	SecureServing *genericoptions.SecureServingOptionsWithLoopback
-	// ServingSecret is NAMESPACE/NAME of the Secret of a generated serving certificate.
+	// ServingSecret is NAMESPACE/NAME of the generated serving certificate's Secret.
 	ServingSecret  string
 	Authentication *genericoptions.DelegatingAuthenticationOptions
 	Authorization  *authorization.Options
@@ -65,15 +65,13 @@ type Options struct {
 	Admission      *genericoptions.AdmissionOptions
 	Traces         tracing.Options
 	Fleet          validation.FleetRules
-	// ACME enables the group acme.kubi.zone.
-	ACME    apiserver.ACME
-	Budgets budget.Limits
+	ACME           apiserver.ACME
+	Budgets        budget.Limits
 	// HistoryRetention applies to zones without historyRetention.
 	HistoryRetention time.Duration
-	// HistoryTo is a file or the URL of a receiver; "" means none.
-	HistoryTo string
-	Metrics   *metrics.Options
-	Logs      *logs.Options
+	HistoryTo        string
+	Metrics          *metrics.Options
+	Logs             *logs.Options
 
 	beside []beside
 }
@@ -134,7 +132,7 @@ var etcdFlags = []string{
 }
 
 var notRunFlags = []string{
-	// For servers with APIs of several releases, or reached by their own names.
+	// For servers of several releases, or with their own names.
 	"emulation-forward-compatible", "runtime-config-emulation-forward-compatible", "emulated-version", "min-compatibility-version",
 	"advertise-address", "external-hostname",
 }
@@ -152,7 +150,7 @@ func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
 	})
 }
 
-// Flags binds the options to flags, by group.
+// Flags groups the flags.
 func (o *Options) Flags() cliflag.NamedFlagSets {
 	var all cliflag.NamedFlagSets
 	without(notRunFlags, all.FlagSet("generic"), o.ServerRun.AddUniversalFlags)

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Run serves until ctx ends, then stops the parts in order (P3) and returns nil. The options must be completed and
-// validated.
+// Run serves until ctx ends or a part fails, then stops the parts in order (P3). It returns nil if only ctx ended. The
+// options must be completed and validated.
 func (o *Options) Run(ctx context.Context) error {
 	outer := ctx
 	ctx, fail := context.WithCancelCause(ctx)

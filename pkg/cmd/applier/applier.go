@@ -44,15 +44,14 @@ func Results() map[string]any { return map[string]any{"AppliedChangeSet": applie
 
 type applied struct {
 	Records []appliedRecord `json:"records"`
-	// Zone is NAMESPACE/NAME; "" if no zone has the Records.
-	Zone string `json:"zone,omitempty"`
-	// Serial is the first serial of the zone with the change.
+	Zone    string          `json:"zone,omitempty"`
+	// Serial is the zone's first with the change.
 	Serial int64 `json:"serial,omitempty"`
 }
 
 type appliedRecord struct {
 	Name string `json:"name"`
-	// Operation is Created, Updated, Unchanged or Deleted, as in a ChangeSet's status.
+	// Operation is as in a ChangeSet's status: Created, Updated, Unchanged or Deleted.
 	Operation string `json:"operation"`
 }
 

@@ -25,8 +25,7 @@ const (
 	endTime                          = 20 * time.Second
 	configPause                      = 2 * time.Second
 	sweepPause                       = 10 * time.Minute
-	// WatchMembers recreates the lost zone of a catalog member at the second check.
-	memberPause = 20 * time.Second
+	memberPause                      = 20 * time.Second
 )
 
 type server struct {

@@ -22,23 +22,19 @@ import (
 )
 
 const (
-	// A health request every healthPause has half of that time for an answer. After maxSilences without an answer the
-	// agent is killed.
+	// Every healthPause the agent gets a health request, with half of that time to answer, and is killed after
+	// maxSilences.
 	healthPause, maxSilences = 10 * time.Second, 3
-	// An ended agent is restarted after restartPause, which doubles up to maxRestartPause. A run longer than that
-	// resets it.
+	// restartPause doubles with each restart up to maxRestartPause. A longer run resets the pause.
 	restartPause, maxRestartPause = time.Second, 30 * time.Second
-	// named gets a query every namedPause. After maxFailures the probe address closes.
-	namedPause, maxFailures = 2 * time.Second, 2
+	namedPause, maxFailures       = 2 * time.Second, 2
 )
 
 // supervisor runs the agent as a child process: if the container's first process crashed, Kubernetes would remove the
 // pod from Services.
 type supervisor struct {
-	// probe accepts connections while named answers.
-	probe              string
-	nameserver, health string
-	// command ends with ctx.
+	probe                   string
+	nameserver, health      string
 	command                 func(ctx context.Context) *exec.Cmd
 	healthPause, namedPause time.Duration
 	logger                  *slog.Logger

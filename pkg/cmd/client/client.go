@@ -74,7 +74,7 @@ func Results() map[string]any {
 	return all
 }
 
-// completionName is the plugin's name when kubectl asks for completions.
+// completionName is the plugin's name for kubectl's completions.
 const completionName = "kubectl_complete-kubizone"
 
 func complete(started string, arguments []string) []string {

@@ -61,9 +61,8 @@ type Config struct {
 	Server        *process.Server
 	Lease         types.NamespacedName
 	LeaseDuration time.Duration
-	// Traces is nil without traces.
-	Traces *tracing.Config
-	Out    io.Writer
+	Traces        *tracing.Config
+	Out           io.Writer
 }
 
 // Complete reads the options and their files, and returns all errors.

@@ -139,7 +139,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 		Leases: func(changed func()) *heartbeat.Watcher { return heartbeat.NewWatcher(leases, changed) },
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry,
 		LastChange: (&history.Reader{Client: client.KubizoneV1alpha1()}).DescribeLast,
-		// The last holder released the Lease without calls in flight, or did not renew it for longer than a call.
+		// The last holder released the Lease without calls in flight, or did not renew it for longer than a call takes.
 		Lease: c.LeaseDuration, HealthInterval: c.HealthInterval, Backoff: c.Backoff, Traces: spans,
 	})
 	if err != nil {

@@ -24,12 +24,12 @@ import (
 )
 
 const (
-	// serversAge bounds the age of a class's cached list of servers, which each zone requests.
+	// serversAge bounds the age of a class's cached servers, which each zone requests.
 	serversAge     = 5 * time.Second
 	serversTimeout = 10 * time.Second
 )
 
-// newBind9 leaves the servers out of the target, as they change at any time; the rows of a Delivery name them.
+// newBind9 leaves the servers out of the target, as they change at any time.
 func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delivery.Provider, string, error) {
 	block := of.Spec.Bind9
 	servers := &readServers{of: of, sources: sources}
@@ -101,8 +101,8 @@ type readServers struct {
 	letGo   func()
 }
 
-// listInstances returns the servers of the class, last those without an address or a key, then the servers in known
-// that left the class and still run.
+// listInstances returns the servers of the class, last those without an address or a key, then those in known that left
+// the class and still run.
 func (r *readServers) listInstances(known []string) ([]provider.Instance, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,7 +116,7 @@ func (r *readServers) listInstances(known []string) ([]provider.Instance, error)
 	}
 	for _, row := range known {
 		if selected[row] || r.byCatalog() {
-			continue // a server that follows a catalog removes the zone itself
+			continue // followers of a catalog remove the zone themselves
 		}
 		left, read := r.leaving[row]
 		if !read {
@@ -165,7 +165,7 @@ func (r *readServers) addAgent(instance *provider.Instance, server apiclass.Serv
 	}
 	agent, err := r.sources.Agents.ClientOf(server, r.of.Spec.AllowLocalAddresses)
 	if err != nil {
-		return // without an agent, as the row tells
+		return // without an agent
 	}
 	instance.Agent = agent
 }

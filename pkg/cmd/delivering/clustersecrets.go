@@ -41,7 +41,7 @@ type clusterSecret struct {
 	// read is zero if the Secret must be read.
 	read    time.Time
 	version string
-	// watched is true while each change has an event. changes counts events, to detect an outdated read.
+	// watched is true while each change has an event. changes counts changes, to detect an outdated read.
 	watched bool
 	changes int
 }

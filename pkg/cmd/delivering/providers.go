@@ -38,10 +38,8 @@ type Kind struct {
 
 // NameServer is a server of a class.
 type NameServer struct {
-	// Address is a host or an IP address, with an optional port.
 	Address string
-	// Key names the Secret of the server's TSIG key; may be nil.
-	Key *v1alpha1.SecretReference
+	Key     *v1alpha1.SecretReference
 	// Guest is true if SOA and apex NS are the server's own.
 	Guest bool
 	// Signed is true if the server signs the zone, or transfers it signed.
@@ -50,17 +48,17 @@ type NameServer struct {
 
 // Sources are further inputs, read when needed: changes recreate no provider.
 type Sources struct {
-	// Members are the zones of each class as served by primaries.
+	// Members are each class's zones as served by primaries.
 	Members *transferclass.Members
 	Views   *zoneview.Set
 	Client  versioned.Interface
-	// Servers has the BIND servers of classes with block bind9, Agents the clients of their agents.
+	// Servers are the BIND servers of classes, Agents the clients of their agents.
 	Servers *transferclass.Servers
 	Agents  *agents.Agents
-	// Zones may be nil; then no zone counts as signed.
+	// Zones may be nil: then no zone counts as signed.
 	Zones   listers.ZoneLister
 	Secrets controller.Secrets
-	// Keys are the TSIG keys of classes. If nil, conflicts of names are not checked.
+	// Keys are the TSIG keys of classes; if nil, conflicts of names are not checked.
 	Keys *transferclass.Keys
 }
 

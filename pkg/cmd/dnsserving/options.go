@@ -30,7 +30,7 @@ type Options struct {
 	TSIGKeyFile   string
 }
 
-// NewOptions returns the defaults: the default view, on loopback, for loopback clients.
+// NewOptions serves the default view, on loopback, to loopback clients.
 func NewOptions() Options {
 	return Options{
 		DNSListen:     "127.0.0.1:5300",
@@ -57,10 +57,8 @@ type Config struct {
 	Keys      []tsig.Key
 	Allow     []primary.Rule
 	Notify    []primary.Target
-	// Reachable is primary.Config.Reachable.
 	Reachable func(ctx context.Context)
-	// Traces is primary.Config.Traces.
-	Traces trace.TracerProvider
+	Traces    trace.TracerProvider
 }
 
 // Primary returns a primary with a bound port: a taken port ends the program before other parts start.

@@ -57,7 +57,7 @@ func (f *facts) judgeInstallation(time.Time) Finding {
 	return ok(check, fmt.Sprintf("%s at service %s/%s", strings.Join(names, ", "), namespace, service))
 }
 
-// installAgain returns the command that restores deleted objects. helm notes its release in each object.
+// installAgain returns the command that restores deleted objects: helm's, if its release is noted in them.
 func (f *facts) installAgain() string {
 	namespace, _, _ := f.serviceRef()
 	annotated := []map[string]string{}
@@ -114,12 +114,11 @@ func (f *facts) judgeClocks(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d, none more than %s off", len(offsets), max(offsets[worst].Abs(), reference.Abs(), time.Second)))
 }
 
-// formatCheck fails while the server cannot read the format of the store.
 const formatCheck = "format"
 
 func isOfEtcd(check string) bool { return strings.HasPrefix(check, "etcd") || check == formatCheck }
 
-// listFailing returns the servers' failed checks, those of etcd or the others, as texts and as names, and the number of
+// listFailing returns the servers' failed checks, of etcd or the others, as texts and as names, and the number of
 // servers without any.
 func (f *facts) listFailing(ofEtcd bool) (texts, names []string, passed int) {
 	for _, a := range f.answers {
@@ -135,10 +134,9 @@ func (f *facts) listFailing(ofEtcd bool) (texts, names []string, passed int) {
 	return texts, names, passed
 }
 
-// nearQuota is the used part of etcd's quota for a WARN, as in the alert KubizoneEtcdNearQuota.
+// nearQuota is the used part of etcd's quota for a WARN (alert KubizoneEtcdNearQuota).
 const nearQuota = 0.7
 
-// judgeEtcd uses the servers' checks, and the members and alarms in the Installation.
 func (f *facts) judgeEtcd(time.Time) Finding {
 	const check = "etcd"
 	texts, names, passed := f.listFailing(true)
@@ -186,8 +184,7 @@ func (f *facts) judgeEtcd(time.Time) Finding {
 	return warn(check, "no server tells of it", "see servers")
 }
 
-// judgeServers uses the API servers' checks, and the kubelet's readiness. A server that starts or stops while another
-// serves is a WARN.
+// A server that starts or stops while another serves is a WARN.
 func (f *facts) judgeServers(time.Time) Finding {
 	const check = "servers"
 	texts, _, passed := f.listFailing(false)
@@ -239,8 +236,7 @@ func (f *facts) countReady() (ready, all int) {
 	return ready, all
 }
 
-// judgeAvailability judges whether kube-apiserver reaches the servers. A failure in earlier, which may be nil, is the
-// cause.
+// judgeAvailability judges whether kube-apiserver reaches the servers. If not nil, earlier is the cause.
 func (f *facts) judgeAvailability(earlier *Finding) Finding {
 	const check = "apiservices"
 	var away []string
@@ -268,7 +264,6 @@ func (f *facts) judgeAvailability(earlier *Finding) Finding {
 	return ok(check, fmt.Sprintf("%d are available", len(f.registrations)))
 }
 
-// judgeProcesses uses the Leases, listed in the Installation.
 func (f *facts) judgeProcesses(now time.Time) Finding {
 	const check = "processes"
 	i := f.overview.Installation

@@ -40,7 +40,7 @@ const (
 	servingSecret    = "kubizone-apiserver-serving"
 	peerSecret       = "kubizone-etcd-peer"
 	etcdClientSecret = "kubizone-etcd-client"
-	// authenticationConfig is the ConfigMap of kube-apiserver's authorities for client certificates.
+	// authenticationConfig has kube-apiserver's authorities for client certificates.
 	authenticationConfig = "extension-apiserver-authentication"
 
 	groupName              = "kubi.zone"
@@ -50,7 +50,7 @@ const (
 	mainAPI, nameServerAPI = "v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"
 )
 
-// requiredAPIs are the APIServices of every installation. The first has Service and caBundle.
+// requiredAPIs are those of every installation. The first has Service and caBundle.
 var requiredAPIs = []string{mainAPI, nameServerAPI}
 
 type facts struct {
@@ -159,7 +159,7 @@ func (c *collector) collectFacts(ctx context.Context) *facts {
 	return f
 }
 
-// listAPIServices saves kube-aggregator's clientset, half a megabyte in the program.
+// kube-aggregator's clientset would add half a megabyte to the program.
 func (c *collector) listAPIServices(ctx context.Context) (list apiregistrationv1.APIServiceList, err error) {
 	data, err := c.core.CoreV1().RESTClient().Get().AbsPath("/apis/apiregistration.k8s.io/v1/apiservices").
 		SetHeader("Accept", "application/json").Do(ctx).Raw()
@@ -267,7 +267,7 @@ func (c *collector) readDeliveries(ctx context.Context, notCurrent []status.Item
 	return all
 }
 
-// deployment saves the API group apps in the program.
+// deployment keeps the API group apps out of the program.
 type deployment struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -276,7 +276,6 @@ type deployment struct {
 	} `json:"spec"`
 }
 
-// listDeployments returns nil after an error.
 func (c *collector) listDeployments(ctx context.Context, namespace string) []deployment {
 	var list struct {
 		Items []deployment `json:"items"`

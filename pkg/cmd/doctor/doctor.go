@@ -19,12 +19,9 @@ import (
 )
 
 var (
-	// ErrFailed is returned if a check failed.
-	ErrFailed = program.No("something is wrong: see CAUSE above")
-	// ErrUnanswered is returned if kube-apiserver did not answer.
+	ErrFailed     = program.No("something is wrong: see CAUSE above")
 	ErrUnanswered = errors.New("nothing could be checked: see CAUSE above")
-	// ErrUnread is returned if nothing failed, but zones could not be read.
-	ErrUnread = errors.New("whether zones are current could not be read: see zones above")
+	ErrUnread     = errors.New("whether zones are current could not be read: see zones above")
 )
 
 // Diagnosis is the result of the command.

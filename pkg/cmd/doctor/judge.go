@@ -20,7 +20,7 @@ const (
 	Fail Status = "FAIL"
 )
 
-// Finding is the result of a check. Next is empty if OK.
+// Finding is the result of a check. Next is "" if OK.
 type Finding struct {
 	Check   string `json:"check"`
 	Status  Status `json:"status"`
@@ -60,7 +60,6 @@ func fail(check, message, next string) Finding {
 	return Finding{Check: check, Status: Fail, Message: message, Next: next}
 }
 
-// notRead returns the WARN of an unread fact.
 func notRead(check, what string, err error) Finding {
 	switch {
 	case apierrors.IsForbidden(err):

@@ -27,10 +27,10 @@ import (
 )
 
 const (
-	// excludedCheck duplicates etcd-readiness in /readyz and /healthz. While etcd hangs each takes two seconds.
+	// excludedCheck duplicates etcd-readiness. While etcd hangs each takes two seconds.
 	excludedCheck = "etcd"
 
-	// dialTime bounds a connection attempt, as a firewall may drop packets.
+	// dialTime is for firewalls that drop packets.
 	dialTime = 3 * time.Second
 
 	maxProbes = 16
@@ -39,7 +39,6 @@ const (
 	kubeAPIServer = "kube-apiserver"
 )
 
-// answer is a server's answer to /readyz and /healthz. A path without an answer is an error.
 type answer struct {
 	from   string
 	chain  []*x509.Certificate // of a direct connection
@@ -76,7 +75,7 @@ func listFailed(checks string) (names []string) {
 	return names
 }
 
-// prober collects the answers of servers, also concurrently.
+// prober is safe for concurrent use.
 type prober struct {
 	core   groups.Interface
 	seen   *clocks
@@ -106,7 +105,6 @@ func (p *prober) askAddress(ctx context.Context, host string, port int32) {
 	p.ask(func() answer { return askDirect(ctx, net.JoinHostPort(host, strconv.Itoa(int(port))), p.seen) })
 }
 
-// askPod asks through kube-apiserver.
 func (p *prober) askPod(ctx context.Context, pod *corev1.Pod) {
 	if pod.Status.Phase != corev1.PodRunning {
 		return
@@ -159,7 +157,7 @@ func askDirect(ctx context.Context, address string, seen *clocks) answer {
 
 var proxiedPod = regexp.MustCompile(`/pods/https:([^:/]+):[^/]*/proxy/`)
 
-// clocks compares clocks by the dates of answers, also concurrently.
+// clocks is safe for concurrent use.
 type clocks struct {
 	sync.Mutex
 	ahead map[string]time.Duration // relative to this machine

@@ -15,10 +15,10 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// expirySoon is the remaining lifetime below which a renewal was missed: leaves are renewed when a third is left.
+// expirySoon means a missed renewal: leaves are renewed when a third is left.
 const expirySoon = 14 * 24 * time.Hour
 
-// certificate is a certificate or a bundle of authorities, from the first begin (zero if unknown) to the last end.
+// certificate is a leaf or a bundle, from the first begin (zero if unknown) to the last end.
 type certificate struct {
 	name       string
 	begin, end time.Time

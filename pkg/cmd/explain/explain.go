@@ -58,7 +58,7 @@ type foundRule struct {
 
 type rule struct {
 	number string   // S4.8
-	lines  []string // Markdown; the first line is without the number
+	lines  []string // Markdown, without the number
 }
 
 var (
@@ -94,7 +94,7 @@ func listRules(page string) (rules []rule) {
 	return rules
 }
 
-// findAll returns the rules and reasons of the arguments; without arguments all rules, with their first words as text.
+// findAll returns the rules and reasons of the arguments, or all rules.
 func findAll(arguments []string) (*foundRules, error) {
 	rules, found := listRules(docs.Semantics), &foundRules{Rules: []foundRule{}}
 	if len(arguments) == 0 {

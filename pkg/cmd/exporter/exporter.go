@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// zoneFile means output.Plain.
 const zoneFile = "zonefile"
 
 func exportFile(ctx context.Context, client versioned.Interface, zone types.NamespacedName, out, remarks io.Writer) error {

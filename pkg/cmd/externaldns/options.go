@@ -72,7 +72,7 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 type Config struct {
 	externaldns.Mapping
 	Listen, HealthListen netip.AddrPort
-	// Records configures the client of Records, Local that of source objects.
+	// Records is for Records, Local for source objects.
 	Records, Local *rest.Config
 	Out            io.Writer
 }

@@ -42,8 +42,7 @@ const (
 	// minShare is the minimum of verdicts per namespace for which an answer waits.
 	minShare      = 64
 	maxRemembered = 1 << 16
-	// A refusal is cached for refusedTime, since a rule may change, an admission for admittedTime, until external-dns
-	// sends the change.
+	// Refusals are cached shortly, since a rule may change, admissions until external-dns sends the change.
 	refusedTime, admittedTime = time.Minute, 10 * time.Minute
 )
 
@@ -60,7 +59,7 @@ type provider struct {
 
 type snapshot struct {
 	existing externaldns.Existing
-	// writable are this cluster's namespaces, true if Records may be written; nil means all.
+	// writable is true for this cluster's namespaces in which Records may be written; nil means all.
 	writable map[string]bool
 	at       time.Time
 	answered bool
@@ -162,8 +161,8 @@ func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *exter
 	return c
 }
 
-// decideAll dry-runs candidates with changes, in turn by namespace. It closes shared when each namespace has had its
-// share, so the answer need not wait for a large namespace.
+// decideAll dry-runs changes, in turn by namespace, and closes shared when each namespace has had its share: the answer
+// need not wait for a large namespace.
 func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var all []*externaldns.Candidate
 	for _, same := range a.wanted {
@@ -255,8 +254,7 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 	return nil
 }
 
-// readAnswer returns the status of a refusal that concerns one tenant (a name, a budget, a conflict); nil if the API is
-// unavailable, or rejects this process.
+// readAnswer returns the status of a refusal that concerns one tenant, else nil, such as for an unavailable API.
 func readAnswer(err error) *metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsUnexpectedServerError(err) {
@@ -293,8 +291,8 @@ type failure struct {
 	err error
 }
 
-// applyChanges continues after failures. It returns refused candidates, and an error only for changes without an
-// answer: an error makes external-dns fail the cycle of all objects.
+// applyChanges continues after failures. Only changes without an answer are an error, which makes external-dns fail the
+// cycle of all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	existing, err := p.readExisting(ctx)
 	if err != nil {

@@ -27,7 +27,6 @@ import (
 // pause separates watches that a server ends at once.
 const pause = time.Second
 
-// defaultTail is the number of changes without --since.
 const defaultTail = 100
 
 type logOptions struct {
@@ -165,8 +164,8 @@ func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.W
 	return nil
 }
 
-// printEvents returns the last printed serial. The end of the stream is no error: the next request shows if the server
-// answers.
+// printEvents returns the last printed serial. The end of the stream is no error: the next request shows whether the
+// server answers.
 func (o *logOptions) printEvents(ctx context.Context, s history.Subject, last int64, stream io.Reader, out io.Writer) (int64, error) {
 	decoder := json.NewDecoder(stream)
 	for {

@@ -160,7 +160,6 @@ func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) 
 	return errors.New(text)
 }
 
-// describeRun describes a revert without refusals.
 func describeRun(zone string, plan *history.Plan) string {
 	text := countWrites(plan, plan.Written) + " written"
 	if len(plan.Left) > 0 && plan.Deleted == nil {

@@ -138,7 +138,7 @@ func (o *options) sourceOf(argument string) (source, error) {
 	return source{name: argument, manifest: manifest}, nil
 }
 
-// parseTarget returns the namespaces of the Zone, before the slash, and of the records, of -n. Each defaults to the
+// parseTarget returns the namespaces of the Zone (before the slash) and of the records (-n). Each defaults to the
 // other, and both to the context's.
 func (o *options) parseTarget(namespace string) (load.Target, error) {
 	if o.zone == "" {
@@ -173,7 +173,6 @@ func (o *options) parseTarget(namespace string) (load.Target, error) {
 	return target, nil
 }
 
-// imported is the result of an import; the log has refusals and remarks.
 type imported struct {
 	Counts      load.Result `json:"counts"`
 	Sources     int         `json:"sources"`
@@ -211,7 +210,6 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer,
 	return errors.Join(failed...)
 }
 
-// showProgress sends the loader's lines to stderr, and shows a bar on a terminal until end.
 func (c *config) showProgress(stderr io.Writer) (end func()) {
 	c.load.Report = func(line string) { terminal.Fprintf(stderr, "%s\n", line) }
 	if !output.IsTerminal(stderr) {

@@ -38,7 +38,7 @@ type planOptions struct {
 // Results returns an empty result for each JSON kind.
 func Results() map[string]any { return map[string]any{"Plan": Plan{}, "Import": imported{}} }
 
-// Kinds other than plannedKinds do not affect zones.
+// Other kinds do not affect zones.
 var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
 
 func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
@@ -82,7 +82,7 @@ func (p *Planner) Files() []string { return p.options.files }
 // Prunes reports whether the plan removes objects that the manifests lack.
 func (p *Planner) Prunes() bool { return p.options.prune }
 
-// Plan has the server dry-run the manifests. With an error, the plan is incomplete or nil.
+// Plan dry-runs the manifests. With an error, the plan is incomplete or nil.
 func (p *Planner) Plan(ctx context.Context, in io.Reader, progress io.Writer) (*Plan, error) {
 	return p.options.makePlan(ctx, nil, in, progress)
 }
@@ -222,7 +222,7 @@ func buildKustomization(ctx context.Context, directory string, reader *load.Conf
 	return text, unread
 }
 
-// pickObjects returns the objects of plannedKinds in a manifest, and counts the others.
+// pickObjects counts objects of other kinds.
 func (r *Plan) pickObjects(loader *load.Loader, path string, text []byte) (objects []*unstructured.Unstructured) {
 	found, refused := loader.ReadObjects(path, text)
 	r.unread += refused

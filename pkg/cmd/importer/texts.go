@@ -24,15 +24,14 @@ type Text struct {
 
 // Section is a part of a plan in a pull request.
 type Section struct {
-	Title string
-	// Language is diff or text.
+	Title    string
 	Language string
 	Lines    []string
-	// Classes and Held are as in ZonePlan; "" for a section of no zone.
+	// Classes and Held are as in ZonePlan; "" without a zone.
 	Classes, Held string
 }
 
-// Sections returns a section for each zone, for the changes of no zone, and for the notes.
+// Sections has a section for each zone, the changes of no zone, and the notes.
 func (r *Plan) Sections() (sections []Section) {
 	plain := func(text string) string { return text }
 	for _, z := range r.Zones {
@@ -54,8 +53,8 @@ func linesOf[T fmt.Stringer](all []T) (lines []string) {
 	return lines
 }
 
-// PlanTexts returns the effect of manifests on zones, or of zone files on the zone NAMESPACE/NAME, and writes nothing.
-// With an error, the Plan is incomplete or nil.
+// PlanTexts dry-runs manifests, or zone files for the zone NAMESPACE/NAME. With an error, the Plan is incomplete or
+// nil.
 func PlanTexts(ctx context.Context, client *rest.Config, namespace, zone string, texts []Text) (*Plan, error) {
 	report := newReport()
 	c := load.Config{Client: client, Namespace: namespace, FieldManager: FieldManager, DryRun: true, Plan: report.addChange,

@@ -21,8 +21,8 @@ import (
 const nextStep = "kubectl kubizone doctor finds the cause"
 
 type timeouts struct {
-	// After note a line says that the API does not answer, and after limit the request fails. Later requests get after
-	// until one is answered.
+	// After note a line says that the API does not answer; after limit the request fails. Once a request has failed,
+	// later requests get after, until an answer.
 	note, limit, after time.Duration
 	// always also bounds writes, watches and the rest of an answer (--request-timeout).
 	always bool
@@ -30,7 +30,6 @@ type timeouts struct {
 
 var commandTimeouts = timeouts{note: 3 * time.Second, limit: 15 * time.Second, after: time.Second}
 
-// unanswered is an error of a request that got no answer.
 type unanswered struct{ error }
 
 func (e unanswered) Unwrap() error { return e.error }

@@ -147,8 +147,8 @@ func (o *Options) ZonesNamed(ctx context.Context, client versioned.Interface, fq
 	return list.Items, nil
 }
 
-// Client returns a command's configuration, whose reads fail if the API does not answer within seconds or
-// --request-timeout, and the namespace of -n or the context.
+// Client returns a command's configuration, whose reads fail without an answer within seconds or --request-timeout, and
+// the namespace of -n or the context.
 func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	if config, namespace, err = o.ProcessClient(); err == nil {
 		waits := commandTimeouts

@@ -39,7 +39,7 @@ func StartBar(stderr io.Writer, label string) *Bar {
 	return b
 }
 
-// Write adds the number of octets to the progress.
+// Write adds to the octets done.
 func (b *Bar) Write(octets []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// maxUnasked objects are deleted without a question.
 const maxUnasked = 10
 
 // Consent is the flag --yes of a command that may delete many objects.

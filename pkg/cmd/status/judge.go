@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// lately is the age up to which refusals are shown.
+// lately is the age of refusals shown.
 const lately = time.Hour
 
 func knownTime(at metav1.Time) *metav1.Time {
@@ -80,7 +80,6 @@ func (o *Overview) addUnconfirmed(item Item) {
 	}
 }
 
-// addOpenRecord counts a Record by the reason of its refusal, else of Ready.
 func (o *Overview) addOpenRecord(record *v1alpha1.Record, byReason map[string]*RecordCount) {
 	item := Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name, FQDN: record.Status.FQDN, View: record.Status.View,
 		Reason: v1alpha1.ReasonPending, Since: knownTime(record.CreationTimestamp)}
@@ -122,7 +121,7 @@ func (o *Overview) addEvent(event *eventsv1.Event) {
 		Reason: event.Reason, Message: event.Note, Since: &at})
 }
 
-// challenge has the fields of cert-manager's Challenge about a refusal.
+// challenge is cert-manager's Challenge.
 type challenge struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -142,7 +141,7 @@ type challenge struct {
 	} `json:"status"`
 }
 
-// addChallenge uses the creation time: cert-manager has none for a refusal.
+// cert-manager has no time of a refusal: the creation counts.
 func (o *Overview) addChallenge(one *challenge) {
 	if one.Status.Presented || one.Status.Reason == "" {
 		return
@@ -151,7 +150,7 @@ func (o *Overview) addChallenge(one *challenge) {
 		Message: one.Status.Reason, Since: knownTime(one.CreationTimestamp)})
 }
 
-// sortItems sorts the oldest items first; of withdrawn objects, the next to end.
+// sortItems puts the oldest items first, of withdrawn objects the next to end.
 func (o *Overview) sortItems() {
 	nanos := func(at *metav1.Time) int64 {
 		if at == nil {
@@ -174,7 +173,7 @@ func (o *Overview) sortItems() {
 	})
 }
 
-// Verdict returns "ok", "no" if a zone is not current, or "error" if no zone could be read.
+// Verdict returns "ok", "no" if a zone is not current, or "error" if none could be read.
 func (o *Overview) Verdict() string {
 	switch o.judgeZones() {
 	case nil:

@@ -13,9 +13,7 @@ import (
 )
 
 var (
-	// ErrBehind is returned if a zone is not current.
 	ErrBehind = program.No("not all zones are current; kubectl kubizone why ZONE names the cause")
-	// ErrUnread is returned if no zone could be read.
 	ErrUnread = errors.New("no zone could be read; kubectl kubizone doctor finds the cause")
 )
 
@@ -27,21 +25,20 @@ type Overview struct {
 	Zones      int64    `json:"zones"`
 	// NotCurrent are the zones not Ready in their present generation, oldest first.
 	NotCurrent []Item `json:"notCurrent"`
-	// OldestUnconfirmed is the zone or Record that waits longest for confirmation by its classes.
+	// OldestUnconfirmed is the zone or Record that waits longest for its classes.
 	OldestUnconfirmed *Item  `json:"oldestUnconfirmed,omitempty"`
 	Held              []Item `json:"held,omitempty"`
 	Paused            []Item `json:"paused,omitempty"`
 	Withdrawn         []Item `json:"withdrawn,omitempty"`
-	// Refused are updates, challenges and names of external-dns refused in the last hour.
+	// Refused are updates, challenges and names of external-dns in the last hour.
 	Refused []Item        `json:"refused,omitempty"`
 	Records []RecordCount `json:"records,omitempty"`
 	// Installation is nil without the right to get it.
 	Installation *v1alpha1.InstallationStatus `json:"installation,omitempty"`
-	// Partial are lists of which only the first Reader.Most objects by name were read.
-	Partial []string `json:"partial,omitempty"`
-	Unread  []Unread `json:"unread,omitempty"`
-	// ClassFaults are the DNSClasses with Ready=False.
-	ClassFaults []Item `json:"-"`
+	// Partial are lists of which only the first Reader.Most objects were read.
+	Partial     []string `json:"partial,omitempty"`
+	Unread      []Unread `json:"unread,omitempty"`
+	ClassFaults []Item   `json:"-"`
 	// ZonesRead is true if a namespace's zones were read.
 	ZonesRead bool `json:"-"`
 }
@@ -65,8 +62,7 @@ type Item struct {
 type RecordCount struct {
 	Reason string `json:"reason"`
 	Count  int64  `json:"count"`
-	// Oldest waits longest.
-	Oldest Item `json:"oldest"`
+	Oldest Item   `json:"oldest"`
 }
 
 // Unread is a list or an object that could not be read.

@@ -33,13 +33,13 @@ type Reader struct {
 	api        client.KubizoneV1alpha1Interface
 	core       cluster.Interface
 	namespaces []string // metav1.NamespaceAll alone: all
-	// fallback is read if the user may not list zones in all namespaces; may be "".
+	// fallback replaces all namespaces if the user may not list their zones; may be "".
 	fallback string
-	// Most bounds each list but zones; 0 for none.
+	// Most bounds each list but zones.
 	Most int64
 }
 
-// OpenRecords selects the Records that are not Ready, which a server lists from an index.
+// OpenRecords selects Records that are not Ready, from a server's index.
 var OpenRecords = []fields.Selector{
 	fields.OneTermEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionFalse)),
 	fields.OneTermEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionUnknown)),
@@ -59,8 +59,7 @@ func ReadAll(ctx context.Context, objects versioned.Interface, core cluster.Inte
 	return (&Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: []string{metav1.NamespaceAll}}).Read(ctx, nil)
 }
 
-// NewReader returns a Reader of namespaces. NamespaceAll alone means all, or fallback if the user may not list zones in
-// all.
+// NewReader reads namespaces, and of NamespaceAll fallback if the user may not list zones in all.
 func NewReader(config *rest.Config, namespaces []string, fallback string) (*Reader, error) {
 	objects, err := versioned.NewForConfig(config)
 	if err != nil {
@@ -110,8 +109,7 @@ func (f *reading) readLastChanges(ctx context.Context, zones []Item) {
 
 const apiService = "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.kubi.zone"
 
-// explainUnavailable adds kube-apiserver's reason for a 503, such as an error of x509, if the user may read the
-// APIService.
+// explainUnavailable adds kube-apiserver's reason for a 503 if the user may read the APIService.
 func (f *reading) explainUnavailable(ctx context.Context) {
 	away := func(one *Unread) bool {
 		return apierrors.IsServiceUnavailable(one.Err) && strings.HasSuffix(one.Resource, ".kubi.zone")
@@ -154,7 +152,7 @@ func (f *reading) addUnread(verb, resource, namespace string, err error) {
 	}
 }
 
-// eachObject calls do, under mu, for the objects in each namespace: the first most, or all if 0. The error is nil if a
+// eachObject calls do, under mu, for the objects in each namespace, the first most unless 0. The error is nil if a
 // namespace was read, or the cluster lacks the API.
 func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces []string, resource string, selector fields.Selector,
 	most int64, list func(namespace string) func(context.Context, metav1.ListOptions) (L, error), do func(T)) (err error) {
@@ -187,7 +185,7 @@ func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces
 	return err
 }
 
-// readFirst calls do for the objects of a page, and notes a missing rest.
+// readFirst notes a list with further pages as partial.
 func (f *reading) readFirst(resource string, read func() (runtime.Object, error), do func(runtime.Object) error) error {
 	page, err := read()
 	if err != nil {
@@ -294,7 +292,7 @@ func (f *reading) readEvents(ctx context.Context) {
 		}, f.addEvent)
 }
 
-// readChallenges sends bare requests: the client lacks cert-manager's kinds.
+// The client lacks cert-manager's kinds.
 func (f *reading) readChallenges(ctx context.Context) {
 	for _, namespace := range f.namespaces {
 		if err := f.readChallengesIn(ctx, namespace); err != nil && !apierrors.IsNotFound(err) { // no cert-manager

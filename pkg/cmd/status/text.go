@@ -17,9 +17,7 @@ import (
 )
 
 const (
-	// maxRows bounds a list, except in wide.
-	maxRows = 10
-	// endsSoon and backupLate are for warnings.
+	maxRows    = 10
 	endsSoon   = 14 * 24 * time.Hour
 	backupLate = 48 * time.Hour
 )
@@ -70,7 +68,6 @@ func (o *Overview) printSummary(text *output.Text) {
 	}
 }
 
-// shortenMessage removes the next step, except in wide.
 func shortenMessage(text *output.Text, message string) string {
 	if !text.IsWide() {
 		message, _, _ = strings.Cut(message, "; ")

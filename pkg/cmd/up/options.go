@@ -37,7 +37,7 @@ type Options struct {
 	ACME               bool
 	SecretsDir         string
 	Traces             tracing.Options
-	// Verbosity is -v; above 3 etcd logs.
+	// Above Verbosity 3 etcd logs.
 	Verbosity int
 }
 

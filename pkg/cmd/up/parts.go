@@ -13,7 +13,7 @@ import (
 // parts are in the order of their start (U4).
 type parts struct {
 	running []*part
-	// failed receives the first error of a part not stopped by stop.
+	// failed gets the first error of a part not stopped by stop.
 	failed chan error
 	once   sync.Once
 }
@@ -63,7 +63,7 @@ func (p *parts) stop() error {
 	return errors.Join(wrong...)
 }
 
-// runDuring returns the error of do, or if a part fails or ctx ends first the failure or the cause.
+// runDuring returns the error of do, or the failure or cause if a part fails or ctx ends first.
 func (p *parts) runDuring(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

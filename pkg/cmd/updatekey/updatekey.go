@@ -39,7 +39,7 @@ type options struct {
 	client                 *kubeconfig.Options
 	patterns, types        []string
 	view, transfer, reader string
-	// secretsDir has the Secrets of kubizone up; "" means the cluster's.
+	// secretsDir is for kubizone up; "" means the cluster.
 	secretsDir           string
 	format, server, zone string
 	output               *output.Format
@@ -187,7 +187,6 @@ func listFormats() (names []string) {
 // Results returns an empty result of the command show.
 func Results() map[string]any { return map[string]any{"ShownUpdateKey": shown{}} }
 
-// shown are the settings of a client.
 type shown struct {
 	Host string `json:"host"`
 	Port string `json:"port"`

@@ -42,7 +42,6 @@ var (
 	ErrUnanswered = errors.New("not every server could be compared: see Failed and ? above")
 )
 
-// shown is the number of faults of a server in the text.
 const shown = 20
 
 // Options are the flags.
@@ -76,7 +75,6 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 
 // Result is the output of -o json.
 type Result struct {
-	// Zone is NAMESPACE/NAME.
 	Zone   string `json:"zone"`
 	FQDN   string `json:"fqdn"`
 	View   string `json:"view,omitempty"`
@@ -190,7 +188,6 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	}
 	rows, err := r.addDelivered(ctx, object)
 	if err != nil {
-		// No permission, or the server does not serve Deliveries.
 		terminal.Fprintf(r.remarks, "the Deliveries of the zone cannot be read: %v; --name-server names servers to ask\n", err)
 	}
 	if len(r.servers)+len(r.providers)+len(rows) == 0 {

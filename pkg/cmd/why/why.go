@@ -28,9 +28,8 @@ import (
 )
 
 const (
-	resolverFile = "/etc/resolv.conf"
-	noResolver   = "none"
-	// maxCompletions bounds the proposed objects, completionSeconds the wait.
+	resolverFile      = "/etc/resolv.conf"
+	noResolver        = "none"
 	maxCompletions    = 500
 	completionSeconds = 2
 )
@@ -142,7 +141,6 @@ var (
 	roleNames  = map[reasons.Role]string{reasons.You: "you", reasons.ZoneOwner: "the zone's owner", reasons.Platform: "the platform"}
 )
 
-// judgeChain returns the cause and next step of a link that fails or waits.
 func judgeChain(c *why.Chain) error {
 	if c.First == nil {
 		return nil
