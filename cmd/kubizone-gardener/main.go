@@ -161,7 +161,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, config *rest.Confi
 	does := actuator.New(mgr.GetClient(), mgr.GetAPIReader(), o.actuator)
 	for _, of := range o.types {
 		settings := o.controller.Completed().Options()
-		// The library names every controller "dnsrecord"; equal names would be refused.
+		// The library names every controller "dnsrecord".
 		unchecked := true
 		settings.SkipNameValidation = &unchecked
 		if err := dnsrecord.Add(mgr, dnsrecord.AddArgs{

@@ -11,8 +11,7 @@
 //	W3. When the context ends, current requests are finished.
 //	W4. Secrets are read for each request; empty secrets are ignored.
 //
-// Only the protocol and the DNS packages are imported. Package server has the protocol, packages beside it the
-// backends.
+// Package server has the protocol, packages beside it the backends.
 //
 // Read main.go, options.go, then server/backend.go.
 package main

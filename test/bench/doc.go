@@ -5,8 +5,7 @@
 //
 // Guarantees: (1) The compared servers (arms) alternate within every round, each with its own etcd on the same disk. A
 // reported ratio is the median of the rounds' ratios. (2) Beside times there are counts that other processes cannot
-// disturb: transactions, fsyncs, log bytes, allocations and CPU time for each write. (3) Server and etcd are separate
-// processes; client-go uses HTTPS and JSON.
+// disturb: transactions, fsyncs, log bytes, allocations and CPU time for each write.
 //
 // Out of scope: the working of the ledger.
 //

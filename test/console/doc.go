@@ -5,7 +5,7 @@
 //
 // Guarantees: (1) without a browser each test is skipped with the package to install, or fails if
 // KUBIZONE_TEST_REQUIRE_ALL is set; (2) UPDATE=1 writes the pictures of docs/images and testdata, every other run
-// compares them; (3) all machines use the fonts of published.
+// compares them.
 //
 // Out of scope: answers without a browser (pkg/cmd/console).
 //

@@ -6,8 +6,7 @@
 //
 // Guarantees:
 //
-//  1. A story uses the real programs: the kubizone binary, kubectl, kstatus and argohealth from hack/build-kube.sh and
-//     hack/build-gitops.sh, and the distribution's dig and named.
+//  1. A story uses the real programs: kubizone, kubectl, kstatus and argohealth, and the distribution's dig and named.
 //  2. A story has its own data directory and ports; its processes end with it.
 //  3. A story never sleeps.
 //

@@ -6,8 +6,7 @@
 //
 // Guarantees:
 //
-//  1. Without the build tag faultpoints, as in releases, the binary contains no fault code and apiserver.Faults is
-//     empty.
+//  1. Without the build tag faultpoints, as in releases, there is no fault code and apiserver.Faults is empty.
 //  2. With the tag, KUBIZONE_FAULT=POINT:N:ACTION, or several separated by commas, runs ACTION once, at the Nth passing
 //     of POINT. POINT is a transaction's kind with "-before" or "-after", or a point named by the ledger. ACTION is
 //     kill (SIGKILL), stop (SIGSTOP; the test sends SIGCONT), or, after a transaction, lose (no answer). If

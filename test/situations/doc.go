@@ -5,6 +5,7 @@
 // pkg/ledger with a server and etcd.
 //
 // Guarantees:
+//
 //  1. Each situation has a number, the rules that answer it, a story and an answer.
 //  2. Each story begins with that of the page's zone.
 //  3. Answers are reduced to the page's words.

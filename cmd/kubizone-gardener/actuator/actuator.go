@@ -31,7 +31,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Options of an actuator.
+// Options configure an actuator.
 type Options struct {
 	// Local configures the client of this cluster's Kubizone; may be nil.
 	Local *rest.Config
@@ -41,8 +41,7 @@ type Options struct {
 	ReadyTimeout  time.Duration
 	RetryInterval time.Duration
 	CallTimeout   time.Duration
-	// PollInterval separates reads of a Record that is not Ready.
-	PollInterval time.Duration
+	PollInterval  time.Duration
 }
 
 // NewOptions returns the defaults.
@@ -84,7 +83,7 @@ func (a *actuator) Delete(ctx context.Context, log logr.Logger, dns *extensionsv
 	return a.retryLater(a.removeRecord(ctx, log, dns))
 }
 
-// ForceDelete tries to remove the Record once, and succeeds in any case.
+// ForceDelete tries once, and succeeds in any case.
 func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
 	_ *extensionscontroller.Cluster) error {
 	ctx, cancel := context.WithTimeout(ctx, a.options.CallTimeout)

@@ -116,7 +116,6 @@ func notAdopted(condition *metav1.Condition) error {
 	return v1beta1helper.NewErrorWithCodes(fmt.Errorf("the Record is in no zone: %s (%s)", condition.Message, condition.Reason), code)
 }
 
-// isUncertain reports whether a failed write may have happened.
 func isUncertain(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return true

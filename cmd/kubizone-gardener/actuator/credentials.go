@@ -127,7 +127,7 @@ func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	return value, nil
 }
 
-// maxKubeconfig is in octets: empty entries take a thousand times the memory.
+// Empty entries take a thousand times the octets in memory.
 const maxKubeconfig = 64 << 10
 
 // readKubeconfig refuses fields that execute a program, read files or redirect requests. The error continues the words

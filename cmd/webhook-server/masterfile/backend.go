@@ -54,7 +54,7 @@ func New(config Config) (*Backend, error) {
 	b := &Backend{config: config, zones: map[name.Name]*zone{}}
 	var wrong []error
 	for zoneName, path := range config.Files {
-		// A rename would replace a link, not its target.
+		// A rename would replace a link.
 		real, err := filepath.EvalSymlinks(path)
 		if err == nil {
 			real, err = filepath.Abs(real)

@@ -131,7 +131,7 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	return err
 }
 
-// blamesRecords reports whether the records caused a refusal: an empty update then succeeds.
+// blamesRecords reports whether the records caused a refusal: an empty update succeeds.
 func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) bool {
 	switch code {
 	case mdns.RcodeRefused, mdns.RcodeFormatError, mdns.RcodeNotImplemented:

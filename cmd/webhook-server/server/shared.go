@@ -39,8 +39,7 @@ type rrsetID struct {
 	t           rdata.Type
 }
 
-// note is a line of the file: the possible data of our RRset, several versions during a write. An RRset's last line
-// counts.
+// note is a line of the file: the possible data of our RRset, several during a write. An RRset's last line counts.
 type note struct {
 	Zone string     `json:"zone"`
 	Name string     `json:"name"`

@@ -33,8 +33,7 @@ type historyPart struct {
 	Compared   bool
 	Difference []diffLine
 	Steps      []*step
-	// Older is true if older steps are left out.
-	Older bool
+	Older      bool
 	// Anonymous is true if the user may not read users and Records of other namespaces' steps.
 	Anonymous bool
 	Problem   string
@@ -135,7 +134,6 @@ func (r *reading) readPast(ctx context.Context, zone *v1alpha1.Zone, most int, t
 	return past, full, err
 }
 
-// linesOf returns the first lines of a step.
 func linesOf(x *v1alpha1.HistoryStep) (lines []diffLine) {
 	of := history.Lines(x)
 	for _, line := range of[:min(len(of), maxLines)] {

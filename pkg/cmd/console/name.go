@@ -22,7 +22,6 @@ type namePage struct {
 	Commands []string
 }
 
-// loadName draws the chain of a name, an address or an object.
 func loadName(r *reading, request *http.Request) (any, error) {
 	asked := request.URL.Query()
 	page := &namePage{Text: strings.TrimSpace(asked.Get("text")), Type: strings.TrimSpace(asked.Get("type"))}
@@ -61,7 +60,6 @@ func stateOfLink(of why.State) state {
 		why.NotAsked: {"off", "not asked"}, why.Unknown: {"off", "not known"}}[of]
 }
 
-// nameOfRole names the role for the next step.
 func nameOfRole(of reasons.Role) string {
 	return map[reasons.Role]string{reasons.You: "you", reasons.ZoneOwner: "the zone's owner", reasons.Platform: "the platform"}[of]
 }

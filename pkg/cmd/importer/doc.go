@@ -13,8 +13,7 @@
 //	M4. A plan is a server-side dry run: nothing is stored.
 //	M5. Results go to standard output, progress and refusals to standard error. A plan's report includes all but the
 //	    progress, and its exit code is 2 if an apply would change something.
-//	M6. A plan lists the added, changed and removed entries of Records and Zones, by zone and line. Only --prune
-//	    removes.
+//	M6. A plan lists the added, changed and removed entries, by zone and line. Only --prune removes.
 //
 // Out of scope: parsing lines and planning writes (pkg/load), the entries of a Zone (pkg/law/content), and zone
 // transfers (pkg/transfer).

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command minimal is a typical controller for a custom resource with DNS records: an informer, a workqueue, a signed
-// dynamic update (RFC 2136) for each object, and a status after the answer. The benchmark peers runs it beside
-// Kubizone. Unlike controller-runtime by default it has eight workers, no limit of requests, and no finalizer, so it is
-// faster.
+// dynamic update (RFC 2136) for each object, and a status after the answer. Eight workers, no limit of requests and no
+// finalizer make it faster than controller-runtime's defaults.
 //
 // Guarantees:
 //
