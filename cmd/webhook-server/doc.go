@@ -11,7 +11,5 @@
 //	W3. When the context ends, current requests are finished.
 //	W4. Secrets are read for each request; empty secrets are ignored.
 //
-// Package server has the protocol, packages beside it the backends.
-//
 // Read main.go, options.go, then server/backend.go.
 package main

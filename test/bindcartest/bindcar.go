@@ -44,7 +44,7 @@ func (b *Bindcar) Destroyed() int {
 	return b.destroyed
 }
 
-// Requests are admitted, as "METHOD PATH".
+// Requests returns admitted requests as "METHOD PATH".
 func (b *Bindcar) Requests() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -45,7 +45,7 @@ func StartBalancer() (*Balancer, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	b := &Balancer{
 		Addr: listener.Addr().(*net.TCPAddr).AddrPort(), listener: listener, stop: stop, open: map[net.Conn]struct{}{},
-		// As a kubelet's probe. A new connection notices a closed listener.
+		// A kubelet's probe verifies no certificate either. A new connection notices a closed listener.
 		prober: &http.Client{Timeout: probeTimeout, Transport: &http.Transport{
 			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		}},

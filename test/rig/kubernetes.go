@@ -33,7 +33,7 @@ func findBuilt(program, script string, arguments ...string) (string, error) {
 	return "", &Missing{Program: program, In: "the programs of this run", Install: command}
 }
 
-// Root is the repository's. Tests run in their package's directory.
+// Root returns the repository's directory. Tests run in their package's.
 func Root() (string, error) {
 	root, err := os.Getwd()
 	if err != nil {

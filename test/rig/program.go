@@ -16,8 +16,8 @@ import (
 // Programs names the directory of built programs, shared by a `make test`.
 const Programs = "KUBIZONE_BIN"
 
-// LongLease is for a test's only controller: other tests can delay a renewal by seconds, and half of the lease ends the
-// process.
+// LongLease is for a test's only controller, which exits after half of the lease without a renewal: other tests can
+// delay a renewal by seconds.
 const LongLease = "--lease-duration=1m"
 
 // RetrySoon sets retries after a second.

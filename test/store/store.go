@@ -161,9 +161,9 @@ func (s *Store) Together(keys ...string) {
 	}
 }
 
-// Together rewrites objects unchanged, a number of times, each time in one transaction, as the ledger's batches. In a
-// transaction, each object except the last of a resource gets a prefix octet before its value. after is called after
-// each transaction. client must have no other use.
+// Together rewrites objects unchanged in times transactions, as the ledger's batches: in each, every object except the
+// last of a resource gets a prefix octet before its value. after is called after each transaction. client must have no
+// other use.
 func Together(ctx context.Context, client *clientv3.Client, prefix string, times int, after func(), keys ...string) error {
 	ledger.Versions(prefix).Wrap(client)
 	at, values := make([]int64, len(keys)), make([]string, len(keys))

@@ -5,8 +5,7 @@
 //
 // Guarantees:
 //
-//  1. A Record's name depends on domain name and type alone: another seed's DNSRecord continues the Record, and a
-//     control-plane migration changes no data.
+//  1. A Record's name depends on domain name and type alone: another seed's DNSRecord continues the Record.
 //  2. A Record has one owner, the namespace and name of its DNSRecord. Other Records are left alone.
 //  3. A Record that may exist is removed with its DNSRecord: the condition Created is Unknown from before the first
 //     write until the first success.
@@ -15,8 +14,7 @@
 //  5. Each error has exactly one code of Gardener.
 //  6. The Zone is written into the status once. Only spec.zone binds the Record.
 //
-// Out of scope: operations, their annotation and the status, which Gardener's library handles
-// (extensions/pkg/controller/dnsrecord).
+// Out of scope: operations, their annotation and the status, which Gardener's library handles.
 //
 // Read actuator.go first, then record.go and codes.go.
 package actuator

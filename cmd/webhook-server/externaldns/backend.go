@@ -350,7 +350,7 @@ func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (ke
 	}
 	forms := map[name.Name][]contract.Endpoint{}
 	for _, e := range adjusted {
-		owner, _ := contract.ParseName(e.DNSName) // an invalid name becomes the root, not in a task
+		owner, _ := contract.ParseName(e.DNSName) // the root if invalid; no task has the root
 		forms[owner] = append(forms[owner], e)
 	}
 	for _, t := range tasks {

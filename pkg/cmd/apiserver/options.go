@@ -132,7 +132,7 @@ var etcdFlags = []string{
 }
 
 var notRunFlags = []string{
-	// For servers of several releases, or with their own names.
+	// For servers with APIs of several releases, or reached by their own names.
 	"emulation-forward-compatible", "runtime-config-emulation-forward-compatible", "emulated-version", "min-compatibility-version",
 	"advertise-address", "external-hostname",
 }
@@ -150,7 +150,7 @@ func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
 	})
 }
 
-// Flags groups the flags.
+// Flags binds the options to flags, in groups.
 func (o *Options) Flags() cliflag.NamedFlagSets {
 	var all cliflag.NamedFlagSets
 	without(notRunFlags, all.FlagSet("generic"), o.ServerRun.AddUniversalFlags)

@@ -23,9 +23,9 @@ import (
 
 const (
 	// Every healthPause the agent gets a health request, with half of that time to answer, and is killed after
-	// maxSilences.
+	// maxSilences without an answer.
 	healthPause, maxSilences = 10 * time.Second, 3
-	// restartPause doubles with each restart up to maxRestartPause. A longer run resets the pause.
+	// restartPause doubles with each restart up to maxRestartPause. A run longer than that resets the pause.
 	restartPause, maxRestartPause = time.Second, 30 * time.Second
 	namedPause, maxFailures       = 2 * time.Second, 2
 )

@@ -65,7 +65,7 @@ type Config struct {
 	Out           io.Writer
 }
 
-// Complete reads the options and their files, and returns all errors.
+// Complete returns all errors of options and files.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{LeaseDuration: o.LeaseDuration, Out: out}
 	var err error

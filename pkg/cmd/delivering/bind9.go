@@ -96,7 +96,7 @@ type readServers struct {
 	mu       sync.Mutex
 	at       time.Time
 	selected transferclass.Selected
-	// leaving caches the servers that left the class; nil if the server no longer runs.
+	// leaving caches the servers that left the class; a nil server no longer runs.
 	leaving map[string]*provider.Instance
 	letGo   func()
 }

@@ -73,7 +73,7 @@ func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary
 	return dns, nil
 }
 
-// Complete reads the options and their file, and returns all errors.
+// Complete returns all errors of options and file.
 func (o *Options) Complete() (c Config, warnings []string, err error) {
 	c.DNSViews = o.DNSViews
 	var wrong []error

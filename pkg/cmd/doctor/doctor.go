@@ -19,9 +19,12 @@ import (
 )
 
 var (
-	ErrFailed     = program.No("something is wrong: see CAUSE above")
+	// ErrFailed means that a check failed.
+	ErrFailed = program.No("something is wrong: see CAUSE above")
+	// ErrUnanswered means that kube-apiserver did not answer.
 	ErrUnanswered = errors.New("nothing could be checked: see CAUSE above")
-	ErrUnread     = errors.New("whether zones are current could not be read: see zones above")
+	// ErrUnread means that nothing failed, but zones could not be read.
+	ErrUnread = errors.New("whether zones are current could not be read: see zones above")
 )
 
 // Diagnosis is the result of the command.

@@ -94,7 +94,7 @@ func (f *facts) judgeNameServers(time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d of %[1]d are ready", len(f.instances)))
 }
 
-// ofTheirOwners can only be ended by a zone's owners and tenants, and do not explain why other zones wait.
+// ofTheirOwners are reasons for a zone's owners and tenants to end. They do not explain why other zones wait.
 var ofTheirOwners = []string{v1alpha1.ReasonTerminating, v1alpha1.ReasonNotDelegatedOrServable, v1alpha1.ReasonMassDeletion}
 
 // judgeZones returns a finding for each reason, most zones first.

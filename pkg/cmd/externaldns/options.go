@@ -72,12 +72,12 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 type Config struct {
 	externaldns.Mapping
 	Listen, HealthListen netip.AddrPort
-	// Records is for Records, Local for source objects.
+	// Records configures the client for Records, Local the client for source objects.
 	Records, Local *rest.Config
 	Out            io.Writer
 }
 
-// Complete reads the options, and returns all errors.
+// Complete returns all errors of the options.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Mapping: o.Mapping, Out: out}
 	var wrong []error

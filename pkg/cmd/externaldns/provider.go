@@ -42,7 +42,7 @@ const (
 	// minShare is the minimum of verdicts per namespace for which an answer waits.
 	minShare      = 64
 	maxRemembered = 1 << 16
-	// Refusals are cached shortly, since a rule may change, admissions until external-dns sends the change.
+	// Refusals are cached briefly, since a rule may change, admissions until external-dns sends the change.
 	refusedTime, admittedTime = time.Minute, 10 * time.Minute
 )
 
@@ -59,7 +59,7 @@ type provider struct {
 
 type snapshot struct {
 	existing externaldns.Existing
-	// writable is true for this cluster's namespaces in which Records may be written; nil means all.
+	// writable has this cluster's namespaces, true if Records may be written; nil means all.
 	writable map[string]bool
 	at       time.Time
 	answered bool

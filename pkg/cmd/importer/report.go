@@ -167,7 +167,7 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 	return nil
 }
 
-// perhaps depends on the namespace's labels. unknown is the reason if default classes are unreadable.
+// Classes in perhaps depend on the namespace's labels. unknown is the reason if default classes are unreadable.
 type classSet struct {
 	sure, perhaps []string
 	unknown       string

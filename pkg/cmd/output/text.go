@@ -189,7 +189,7 @@ func (t *Text) addRow(row []string, widths []int) {
 	}
 }
 
-// leastColumn is the width of columns never wrapped.
+// leastColumn is the width below which no column is wrapped.
 const leastColumn = 8
 
 // fitColumns shrinks the widest columns until a row fits.

@@ -11,8 +11,7 @@
 //  2. With --service, NOTIFY waits until the Service leads to this process: a secondary queries at once after a NOTIFY.
 //  3. The last zones are served while the API does not answer.
 //  4. After SIGTERM the primary becomes unready, finishes running transfers, and stops.
-//  5. /livez answers while the process runs. /readyz is 200 while the primary serves, else it lists the missing
-//     conditions. Neither needs credentials. /metrics has no names of zones.
+//  5. /readyz is 200 while the primary serves, else it lists the missing conditions. /metrics has no names of zones.
 //
 // Out of scope: the meaning of a zone, and the DNS protocol.
 //

@@ -67,7 +67,7 @@ type Config struct {
 	Out      io.Writer
 }
 
-// Complete reads the options and their files, and returns all errors.
+// Complete returns all errors of options and files.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Out: out, SecretsDir: o.SecretsDir}
 	var dns, health, client, service, spans error

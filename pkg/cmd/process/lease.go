@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
-// errLost: the caches may lack writes of the next holder.
+// After errLost the caches may lack writes of the next holder.
 var errLost = errors.New("the Lease is another's, or could not be renewed in time")
 
 // ErrUnfinished is returned if work goes on after the loss of the Lease: the process must exit.

@@ -164,7 +164,7 @@ type comment struct {
 }
 
 // findAuthor returns a function that recognizes the token's comments. GitHub answers 403, since a job's token has no
-// user: then all comments of programs count, as only ours begin with the first line.
+// user: then all comments of programs count, as no other begins with the first line.
 func (c *client) findAuthor(ctx context.Context) (func(comment) bool, error) {
 	var user struct {
 		Login    string `json:"login"`

@@ -59,7 +59,8 @@ func ReadAll(ctx context.Context, objects versioned.Interface, core cluster.Inte
 	return (&Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: []string{metav1.NamespaceAll}}).Read(ctx, nil)
 }
 
-// NewReader reads namespaces, and of NamespaceAll fallback if the user may not list zones in all.
+// NewReader returns a Reader of namespaces. NamespaceAll alone means all, or fallback if the user may not list zones
+// in all.
 func NewReader(config *rest.Config, namespaces []string, fallback string) (*Reader, error) {
 	objects, err := versioned.NewForConfig(config)
 	if err != nil {
@@ -152,7 +153,7 @@ func (f *reading) addUnread(verb, resource, namespace string, err error) {
 	}
 }
 
-// eachObject calls do, under mu, for the objects in each namespace, the first most unless 0. The error is nil if a
+// eachObject calls do, under mu, for the objects in each namespace, the first most, or all if 0. The error is nil if a
 // namespace was read, or the cluster lacks the API.
 func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces []string, resource string, selector fields.Selector,
 	most int64, list func(namespace string) func(context.Context, metav1.ListOptions) (L, error), do func(T)) (err error) {

@@ -37,7 +37,7 @@ type Options struct {
 	ACME               bool
 	SecretsDir         string
 	Traces             tracing.Options
-	// Above Verbosity 3 etcd logs.
+	// Verbosity is -v; above 3 etcd logs.
 	Verbosity int
 }
 
@@ -87,7 +87,7 @@ type Config struct {
 	Out                io.Writer
 }
 
-// Complete reads the options and their files, and returns all errors (U1).
+// Complete returns all errors of options and files (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets, ACME: o.ACME,
 		SecretsDir: o.SecretsDir, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(

@@ -115,7 +115,7 @@ func (k *Kube) Bind(ctx context.Context, namespace, user, clusterRole string) er
 	return err
 }
 
-// delegated are further rights than extension-apiserver-authentication-reader and system:auth-delegator.
+// delegated are the rights beside extension-apiserver-authentication-reader and system:auth-delegator.
 var delegated = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"namespaces", "resourcequotas"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{""}, Resources: []string{"resourcequotas/status"}, Verbs: []string{"update"}},

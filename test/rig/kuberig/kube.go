@@ -47,7 +47,7 @@ type KubeConfig struct {
 type Kube struct {
 	Addr netip.AddrPort // of kube-apiserver
 
-	ClusterCA    *rig.Authority // signs all but FrontProxyCA's
+	ClusterCA    *rig.Authority // signs all other certificates
 	FrontProxyCA *rig.Authority // signs kube-apiserver's client certificate for aggregated servers
 
 	dir       string
