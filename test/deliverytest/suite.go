@@ -106,7 +106,7 @@ func examineLifecycle(e *exam) {
 	e.expectContent(fourth, more)
 }
 
-// Attack 26: names and values that end a line, a string, a path or a document.
+// examineValues covers attack 26: names and values that end a line, a string, a path or a document.
 func examineValues(e *exam) {
 	zone := e.Zone(e.T)
 	long := `"` + string(slices.Repeat([]byte("a"), 255)) + `" "` + string(slices.Repeat([]byte("b"), 255)) + `" "c"`

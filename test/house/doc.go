@@ -6,7 +6,7 @@
 // Guarantees:
 //
 //  1. Every package has exactly one row in the import table, with the reason for its imports.
-//  2. A row or an allowance that matches nothing is an error: the table cannot become stale.
+//  2. A row or an allowance that matches nothing is an error.
 //  3. Every cited sentence of docs/semantics.md (S2.3) exists.
 //
 // Out of scope: the behaviour of code.

@@ -22,7 +22,7 @@ type KnotConfig struct {
 	Key         *TSIGKey
 	Zones       []PrimaryZone   // UpdateKey is Key's or ""
 	Secondaries []SecondaryZone // Key is Key's or ""
-	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
+	Catalogs    []SecondaryZone
 	// ForwardKeys may update Secondaries, which forward to the primaries.
 	ForwardKeys []TSIGKey
 	// Notify has the server that gets a zone's NOTIFY.

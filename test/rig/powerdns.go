@@ -23,7 +23,7 @@ const (
 type PowerDNSConfig struct {
 	Addr        netip.AddrPort // zero means a free loopback port
 	Secondaries []SecondaryZone
-	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
+	Catalogs    []SecondaryZone
 	Zones       []PrimaryZone
 	APIKey      string // "" means no HTTP API
 }

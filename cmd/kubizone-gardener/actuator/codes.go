@@ -20,8 +20,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Gardener retries a shoot after a retryable code, and gives up after a final code. Only causes that need a person have
-// a final code.
+// Gardener gives up on a shoot after a final code, so only causes that need a person have a final code.
 
 func configurationProblem(format string, args ...any) error {
 	return v1beta1helper.NewErrorWithCodes(fmt.Errorf(format, args...), gardencorev1beta1.ErrorConfigurationProblem)

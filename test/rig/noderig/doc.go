@@ -8,8 +8,7 @@
 //
 //  1. Tests run in their own namespaces (Main), which end with all processes, mounts and files, however the test ended.
 //  2. A pod has the properties of its spec: user and groups, no capability, a read-only root, bound ServiceAccount
-//     tokens, volumes updated atomically, probes, preStop and grace. Any other property visible to processes fails the
-//     test.
+//     tokens, volumes updated atomically, probes, preStop and grace.
 //  3. A Service has a name, and an address that leads to ready pods. NetworkPolicies, resource limits and seccomp
 //     profiles are not enforced.
 //
