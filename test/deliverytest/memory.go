@@ -31,7 +31,7 @@ type zoneData struct {
 type Write struct {
 	Zone   name.Name
 	Serial serial.Serial
-	// Set is the RRset after the change; without Data it is removed.
+	// Set is the RRset after the change; a removal has no Data.
 	Set delivery.RRset
 }
 
@@ -57,7 +57,7 @@ func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 	return sets
 }
 
-// Disturb writes as another client would; without Data it deletes.
+// Disturb writes as another client would, or deletes without Data.
 func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

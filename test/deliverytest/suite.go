@@ -26,7 +26,7 @@ type Subject struct {
 	Zone func(t *testing.T) name.Name
 	// Inspect reads a zone's RRsets without the provider, in absolute presentation form.
 	Inspect func(t *testing.T, zone name.Name) []delivery.RRset
-	// Disturb writes as another client would; without Data it deletes. Nil if none can write.
+	// Disturb writes as another client would, or deletes without Data. Nil if none can write.
 	Disturb func(t *testing.T, zone name.Name, set delivery.RRset)
 	// Offer gets the plan before each Deliver, for a provider that reads content elsewhere. May be nil.
 	Offer func(t *testing.T, plan delivery.Plan)
@@ -195,7 +195,7 @@ func examineWholeZone(e *exam) {
 	e.expectContent(second)
 }
 
-// The plan lacks a removed RRset: it stays, and the report sets Remains (S8.6).
+// The plan lacks a removed RRset: the RRset stays, and the report sets Remains (S8.6).
 func examineForgotten(e *exam) {
 	zone := e.Zone(e.T)
 	old := e.makeRRset(zone, "old", rdata.A, "192.0.2.2")
@@ -348,8 +348,8 @@ func (e *exam) expectConflict(report delivery.Report, keys ...delivery.RRsetKey)
 	}
 }
 
-// Foreign data exists before the delivery. A provider that keeps it answers the same after a restart; a withdrawal
-// leaves it, and the RRset is delivered once it is gone.
+// Foreign data exists before the delivery. If kept, the provider answers the same after a restart, a withdrawal leaves
+// the data, and the RRset is delivered once the data is gone.
 func examineTaken(e *exam) {
 	if e.Disturb == nil {
 		e.Skip("no other client can write there")
@@ -430,7 +430,7 @@ func (e *exam) makeManyRRsets(zone name.Name, s serial.Serial, data string) cont
 	return e.makeContent(zone, s, sets...)
 }
 
-// fenceAfter returns a fence that passes n calls, and the count of later calls.
+// fenceAfter returns a fence for n calls, and the count of later calls.
 func fenceAfter(n int64) (fence delivery.Fence, after *atomic.Int64) {
 	var calls atomic.Int64
 	after = &atomic.Int64{}

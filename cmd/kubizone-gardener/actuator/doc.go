@@ -6,7 +6,7 @@
 // Guarantees:
 //
 //  1. A Record's name depends on domain name and type alone: another seed's DNSRecord continues the Record.
-//  2. A Record has one owner, the namespace and name of its DNSRecord. Other Records are left alone.
+//  2. A Record has a single owner, the namespace and name of its DNSRecord. Other Records are left alone.
 //  3. A Record that may exist is removed with its DNSRecord: the condition Created is Unknown from before the first
 //     write until the first success.
 //  4. A Secret's kubeconfig executes no program and reads no file. Its server can neither block a worker for longer

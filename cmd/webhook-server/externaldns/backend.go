@@ -127,7 +127,7 @@ type round struct {
 	stopped error
 }
 
-// Apply writes the differences in one request, checks the listing, and sends missing RRsets again in smaller parts, at
+// Apply writes the differences in a request, checks the listing, and sends missing RRsets again in smaller parts, at
 // last singly. Of an RRset given twice the last counts. Removals at a name come first.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	r := &round{zone: zone, results: make([]error, len(sets))}
@@ -257,7 +257,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	default:
 		size := 1 // skipped by the provider
 		if failed != nil {
-			size = (len(left) + 1) / 2 // halves: one task may have failed the request
+			size = (len(left) + 1) / 2 // halves: a task may have failed the request
 		}
 		for part := range slices.Chunk(left, size) {
 			b.writeTasks(ctx, r, part)
@@ -265,7 +265,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	}
 }
 
-// findDifferences returns the tasks that the listing lacks, and refuses tasks whose listing is foreign (no RRset).
+// findDifferences returns the tasks missing in the listing, and refuses tasks whose listing is foreign (no RRset).
 func (b *Backend) findDifferences(r *round, list listing, tasks []*task) (pending []*task) {
 	for _, t := range tasks {
 		s := list[t.Key]

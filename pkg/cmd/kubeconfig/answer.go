@@ -21,8 +21,8 @@ import (
 const nextStep = "kubectl kubizone doctor finds the cause"
 
 type timeouts struct {
-	// After note a line says that the API does not answer; after limit the request fails. Once a request has failed,
-	// later requests get after, until an answer.
+	// After note a line reports the missing answer; after limit the request fails. Once a request has failed, later
+	// requests get after, until an answer.
 	note, limit, after time.Duration
 	// always also bounds writes, watches and the rest of an answer (--request-timeout).
 	always bool
@@ -34,8 +34,8 @@ type unanswered struct{ error }
 
 func (e unanswered) Unwrap() error { return e.error }
 
-// Explain adds the command that finds the cause to an error of an API that does not answer. A timeout of the server has
-// the command already.
+// Explain adds the command that finds the cause to an error of a silent API. A timeout of the server has the command
+// already.
 func Explain(err error) error {
 	if _, silent := errors.AsType[unanswered](err); silent || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) {
 		return fmt.Errorf("%w; %s", err, nextStep)

@@ -7,7 +7,7 @@
 //
 //	K1. Precedence is kubectl's: flags, --kubeconfig, $KUBECONFIG, ~/.kube/config, the pod's ServiceAccount.
 //	K2. The namespace of -n is distinguished from that of the context.
-//	K3. A command reports within seconds that the API does not answer; its reads then end with the next step.
+//	K3. A command reports a silent API within seconds; its reads then end with the next step.
 //
 // Out of scope: requests.
 //

@@ -101,7 +101,8 @@ func (o *Options) ForZone(ctx context.Context, argument string) (versioned.Inter
 	return client, zone, err
 }
 
-// Zone returns the Zone of an argument: an object, as Object, else the zone of that DNS name that the user may list.
+// Zone returns the Zone of an argument: an object, as Object, else the zone of the DNS name, if the user may list the
+// zone.
 func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument, namespace string) (types.NamespacedName, error) {
 	at, err := o.Object(argument, namespace)
 	if err != nil || strings.Contains(argument, "/") || !strings.Contains(argument, ".") {
@@ -132,7 +133,7 @@ func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument
 	return at, fmt.Errorf("%s is the name of several zones; write the object of one: %s", argument, strings.Join(found, ", "))
 }
 
-// ZonesNamed returns the zones of a DNS name that the user may list.
+// ZonesNamed returns the zones of a DNS name, in namespaces whose zones the user may list.
 func (o *Options) ZonesNamed(ctx context.Context, client versioned.Interface, fqdn, namespace string) ([]v1alpha1.Zone, error) {
 	zones := client.KubizoneV1alpha1()
 	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN,

@@ -129,7 +129,7 @@ func (t *Text) Paragraph(text, indent string) {
 	}
 }
 
-// Short adds the begin of a text as one line.
+// Short adds the begin of a text as a line.
 func (t *Text) Short(text string) {
 	if runes, width := []rune(text), t.paragraphWidth(); len(runes) > width {
 		text = string(runes[:width-1]) + "…"

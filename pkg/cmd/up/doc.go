@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package up runs everything in one process: etcd in a data directory, API server, zones in memory, hidden primary, and
-// the load of files.
+// Package up runs everything in a single process: etcd in a data directory, API server, zones in memory, hidden
+// primary, and the load of files.
 //
 // Guarantees:
 //
