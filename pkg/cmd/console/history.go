@@ -134,6 +134,7 @@ func (r *reading) readPast(ctx context.Context, zone *v1alpha1.Zone, most int, t
 	return past, full, err
 }
 
+// linesOf returns the first lines of a step.
 func linesOf(x *v1alpha1.HistoryStep) (lines []diffLine) {
 	of := history.Lines(x)
 	for _, line := range of[:min(len(of), maxLines)] {

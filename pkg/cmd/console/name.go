@@ -22,6 +22,7 @@ type namePage struct {
 	Commands []string
 }
 
+// loadName draws the chain of a name, an address or an object.
 func loadName(r *reading, request *http.Request) (any, error) {
 	asked := request.URL.Query()
 	page := &namePage{Text: strings.TrimSpace(asked.Get("text")), Type: strings.TrimSpace(asked.Get("type"))}

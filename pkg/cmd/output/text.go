@@ -95,7 +95,7 @@ func Code(text string) string {
 	return fence + text + fence
 }
 
-// CodeBlock returns escaped lines as a block of code in Markdown.
+// CodeBlock returns escaped lines as a block of code of a language.
 func CodeBlock(language, lines string) string {
 	fence := "```"
 	for strings.Contains(lines, fence) {
