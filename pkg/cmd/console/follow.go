@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned/scheme"
 )
 
-// rewatch is the pause between the end of a watch and the next one.
+// rewatch is the pause between watches.
 const rewatch = time.Second
 
 // source is a list whose changes concern a page.
@@ -25,8 +25,8 @@ type source struct {
 	selector            fields.Selector
 }
 
-// followList calls changed at the beginning, and after each change of the source, until ctx ends. It returns early with
-// the missing right of a user who may not follow, nil at the end of ctx.
+// followList calls changed at the beginning, and after each change of the source. It returns the missing right of a
+// user who may not follow, or nil at the end of ctx.
 func (s *source) followList(ctx context.Context, r *reading, changed func()) *lack {
 	options, first := metav1.ListOptions{}, metav1.ListOptions{Limit: 1}
 	if s.selector != nil {

@@ -34,8 +34,7 @@ type historyPart struct {
 	Compared   bool
 	Difference []diffLine
 	Steps      []*step
-	// Older is true if older steps are left out.
-	Older bool
+	Older      bool
 	// Anonymous is true if the user may not read users and Records of other namespaces' steps.
 	Anonymous bool
 	Problem   string

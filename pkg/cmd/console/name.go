@@ -107,7 +107,6 @@ func stateOfLink(of why.State) state {
 		why.NotAsked: {"off", "not asked"}, why.Unknown: {"off", "not known"}}[of]
 }
 
-// nameOfRole names the role for the next step.
 func nameOfRole(of reasons.Role) string {
 	return map[reasons.Role]string{reasons.You: "you", reasons.ZoneOwner: "the zone's owner", reasons.Platform: "the platform"}[of]
 }

@@ -126,7 +126,6 @@ func sortedKeys(of map[string]bool) []string {
 	return keys
 }
 
-// quote returns a word as a shell reads it.
 func quote(word string) string {
 	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@,=+") == "" {
 		return word
@@ -134,7 +133,6 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// command joins the words of a command line.
 func command(words ...string) string {
 	for i := range words {
 		words[i] = quote(words[i])

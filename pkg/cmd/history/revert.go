@@ -28,13 +28,12 @@ type revertOptions struct {
 	deleted        bool
 }
 
-// ErrChanges is returned by --plan if a revert would change something, and ErrRefused if the server refuses changes.
+// ErrChanges is returned by --plan if a revert would change something, ErrRefused if the server refuses changes.
 var (
 	ErrChanges = program.No("")
 	ErrRefused = program.No("refused")
 )
 
-// makePlan returns the plan of the arguments.
 func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Plan, error) {
 	if o.to == "" {
 		return nil, errors.New("--to is missing: write the serial before the change that you undo, or a time; " +
@@ -66,7 +65,6 @@ func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Pla
 	return o.reader.MakePlan(ctx, s, moments[0], options)
 }
 
-// makeDeletedPlan returns the plan of a deleted Zone's return.
 func (o *revertOptions) makeDeletedPlan(ctx context.Context, zone string) (*history.Plan, error) {
 	if o.to != "" || o.name != "" {
 		return nil, errors.New("--deleted takes a Zone back as it was at its deletion: leave --to and --name out")
@@ -162,7 +160,6 @@ func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) 
 	return errors.New(text)
 }
 
-// describeRun describes a revert without refusals.
 func describeRun(zone string, plan *history.Plan) string {
 	text := countWrites(plan, plan.Written) + " written"
 	if len(plan.Left) > 0 && plan.Deleted == nil {

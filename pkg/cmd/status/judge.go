@@ -18,10 +18,9 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/output"
 )
 
-// lately is the age up to which refusals are shown.
+// lately is the age of refusals shown.
 const lately = time.Hour
 
-// knownTime returns nil for an unknown time.
 func knownTime(at metav1.Time) *metav1.Time {
 	if at.IsZero() {
 		return nil
@@ -82,7 +81,6 @@ func (o *Overview) addUnconfirmed(item Item) {
 	}
 }
 
-// addOpenRecord counts a Record by the reason for its refusal, or else by the reason of Ready.
 func (o *Overview) addOpenRecord(record *v1alpha1.Record, byReason map[string]*RecordCount) {
 	item := Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name, FQDN: record.Status.FQDN, View: record.Status.View,
 		Reason: v1alpha1.ReasonPending, Since: knownTime(record.CreationTimestamp)}
@@ -124,7 +122,7 @@ func (o *Overview) addEvent(event *eventsv1.Event) {
 		Reason: event.Reason, Message: event.Note, Since: &at})
 }
 
-// challenge has the fields of cert-manager's Challenge about a refusal.
+// challenge is cert-manager's Challenge.
 type challenge struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -144,7 +142,7 @@ type challenge struct {
 	} `json:"status"`
 }
 
-// addChallenge adds a challenge that waits for its record, since its creation: cert-manager tells no time of a refusal.
+// cert-manager has no time of a refusal: the creation counts.
 func (o *Overview) addChallenge(one *challenge) {
 	if one.Status.Presented || one.Status.Reason == "" {
 		return
@@ -153,7 +151,7 @@ func (o *Overview) addChallenge(one *challenge) {
 		Message: one.Status.Reason, Since: knownTime(one.CreationTimestamp)})
 }
 
-// sortItems sorts the oldest items first; withdrawn objects, the next to end first.
+// sortItems puts the oldest items first, of withdrawn objects the next to end.
 func (o *Overview) sortItems() {
 	nanos := func(at *metav1.Time) int64 {
 		if at == nil {
@@ -176,7 +174,7 @@ func (o *Overview) sortItems() {
 	})
 }
 
-// Verdict returns "ok", "no" if a zone is not current, or "error" if no zone could be read.
+// Verdict returns "ok", "no" if a zone is not current, or "error" if none could be read.
 func (o *Overview) Verdict() string {
 	switch o.judgeZones() {
 	case nil:
