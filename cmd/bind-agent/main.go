@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command bind-agent runs beside each named. It is the sub-command bind-agent of kubizone alone, a tenth of the size.
+// Command bind-agent is the sub-command bind-agent of kubizone alone, a tenth of the size.
 package main
 
 import (

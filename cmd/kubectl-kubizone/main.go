@@ -1,8 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubectl-kubizone is the client of the API for people, and kubectl's plugin kubizone. The sub-commands are in
-// pkg/cmd.
+// Command kubectl-kubizone is the client of the API for people, and kubectl's plugin kubizone.
 package main
 
 import (

@@ -128,12 +128,12 @@ func newCommand() *cobra.Command {
 
 func runManager(ctx context.Context, o *options) error {
 	config := o.rest.Completed().Config
-	// Five requests per reconciliation are thousands in a migration of a seed.
+	// Five requests per reconciliation become thousands when a seed migrates.
 	config.QPS = -1
 	settings := o.manager.Completed().Options()
 	settings.Scheme = extensionscontroller.ExtensionsScheme
 	log.SetLogger(settings.Logger) // for code without a logger
-	// Otherwise the cache for the heartbeat would hold every Lease of the seed.
+	// The cache for the heartbeat must not hold every Lease of the seed.
 	settings.Cache.ByObject = map[client.Object]cache.ByObject{
 		&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{o.heartbeat.Completed().Namespace: {}}},
 	}
@@ -161,7 +161,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, config *rest.Confi
 	does := actuator.New(mgr.GetClient(), mgr.GetAPIReader(), o.actuator)
 	for _, of := range o.types {
 		settings := o.controller.Completed().Options()
-		// The library names each controller "dnsrecord", and equal names would be refused.
+		// The library names every controller "dnsrecord".
 		unchecked := true
 		settings.SkipNameValidation = &unchecked
 		if err := dnsrecord.Add(mgr, dnsrecord.AddArgs{

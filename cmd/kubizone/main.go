@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubizone has the servers and the tools of the store. The sub-commands are in pkg/cmd.
+// Command kubizone has the servers and the tools of the store.
 package main
 
 import (

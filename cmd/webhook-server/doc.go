@@ -6,13 +6,10 @@
 //
 // Guarantees:
 //
-//	W1. Options are validated together before the start, and each error names the flag.
-//	W2. A line that begins with "ready" has the address. Before this line no request is answered.
-//	W3. When the context ends, the server finishes the current requests, and returns.
-//	W4. Secrets are read for each request. Empty secrets are ignored; with only empty secrets no request is answered.
-//
-// The command depends on the protocol and the DNS packages alone. Package server has the protocol, packages beside it
-// the backends.
+//	W1. Options are validated together before the start; errors name the flag.
+//	W2. No request is answered before a line that begins with "ready" and has the address.
+//	W3. When the context ends, current requests are finished.
+//	W4. Secrets are read for each request; empty secrets are ignored.
 //
 // Read main.go, options.go, then server/backend.go.
 package main

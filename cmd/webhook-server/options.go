@@ -44,8 +44,7 @@ type options struct {
 	check, reload   []string
 }
 
-// newOptions returns the defaults. The check of a file is as strict as named's load of a primary zone, and resolves no
-// outside hosts.
+// newOptions checks files as strictly as named loads a primary zone, without resolving outside hosts.
 func newOptions() *options {
 	types := []string{}
 	for _, t := range externaldns.ListedTypes {
@@ -82,7 +81,6 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 		"server: it gets the zone; empty for none")
 }
 
-// makeServer returns the errors of all options together (W1).
 func (o *options) makeServer(logger *slog.Logger) (*webhookServer, error) {
 	var wrong []error
 	fault := func(flag string, err error) { wrong = append(wrong, fmt.Errorf("%s: %w", flag, err)) }
@@ -213,8 +211,7 @@ func (o *options) openFiles() (server.Backend, error) {
 	return backend, nil
 }
 
-// judgeSecrets rejects missing secrets, as no client could sign without a secret, and empty secrets, as any client
-// could.
+// judgeSecrets rejects missing secrets, with which no client could sign, and empty secrets, with which any could.
 func (o *options) judgeSecrets() error {
 	if len(o.secretFiles) == 0 {
 		return errors.New("name at least one; without a secret no request is answered")

@@ -27,13 +27,13 @@ type Config struct {
 	Client authorizationclient.AuthorizationV1Interface
 	// AllowCacheTTL and DenyCacheTTL bound the age of cached answers; 0 disables the cache.
 	AllowCacheTTL, DenyCacheTTL time.Duration
-	// RetryBackoff delays the retries of a failed review. Steps is at least 1.
+	// RetryBackoff delays retries. Steps is at least 1.
 	RetryBackoff wait.Backoff
 	// AlwaysAllowGroups need no review.
 	AlwaysAllowGroups []string
 	// AlwaysAllowPaths are open to every user; a final * makes a prefix.
 	AlwaysAllowPaths []string
-	// InEveryNamespace selects requests reviewed without namespace, so that no Role suffices. Optional.
+	// InEveryNamespace selects requests reviewed without namespace: no Role suffices. Optional.
 	InEveryNamespace func(authorizer.Attributes) bool
 	// AskByName reviews each request as it is, for authorizers that deny single names.
 	AskByName bool
@@ -62,7 +62,7 @@ func New(config Config) (authorizer.Authorizer, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
-	// Deny on errors: with upstream's NoOpinion a later authorizer could allow (attack 46).
+	// With upstream's NoOpinion on errors a later authorizer could allow (attack 46).
 	reviews, err := webhook.NewFromInterface(config.Client, config.AllowCacheTTL, config.DenyCacheTTL, config.RetryBackoff,
 		authorizer.DecisionDeny, authorizerfactory.NewDelegatingAuthorizerMetrics(), authorizationcel.NewDefaultCompiler())
 	if err != nil {
@@ -97,7 +97,6 @@ type clusterWide struct {
 	picks func(authorizer.Attributes) bool
 }
 
-// Authorize reviews a selected request without namespace.
 func (c clusterWide) Authorize(ctx context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
 	if !c.picks(asked) {
 		return c.Authorizer.Authorize(ctx, asked)
@@ -109,7 +108,6 @@ func (c clusterWide) Authorize(ctx context.Context, asked authorizer.Attributes)
 	return decision, reason, err
 }
 
-// ConditionsAwareAuthorize is Authorize, as reviews have no conditions.
 func (c clusterWide) ConditionsAwareAuthorize(ctx context.Context, asked authorizer.Attributes) authorizer.ConditionsAwareDecision {
 	return authorizer.ConditionsAwareDecisionFromParts(c.Authorize(ctx, asked))
 }
@@ -120,7 +118,7 @@ type everyNamespace struct {
 
 func (everyNamespace) GetNamespace() string { return "" }
 
-// broadFirst asks about all objects before a single object, as the first answer is cached for all.
+// broadFirst asks about all objects before one, as the first answer is cached for all.
 type broadFirst struct {
 	authorizer.UnconditionalAuthorizer
 }
@@ -139,12 +137,10 @@ func (b broadFirst) Authorize(ctx context.Context, asked authorizer.Attributes) 
 	return b.UnconditionalAuthorizer.Authorize(ctx, asked)
 }
 
-// ConditionsAwareAuthorize is Authorize.
 func (b broadFirst) ConditionsAwareAuthorize(ctx context.Context, asked authorizer.Attributes) authorizer.ConditionsAwareDecision {
 	return authorizer.ConditionsAwareDecisionFromParts(b.Authorize(ctx, asked))
 }
 
-// EvaluateConditions denies.
 func (broadFirst) EvaluateConditions(context.Context, authorizer.ConditionsAwareDecision, authorizer.ConditionsData) (authorizer.Decision,
 	string, error) {
 	return authorizer.DecisionDeny, "", authorizer.ErrorConditionEvaluationNotSupported
@@ -165,7 +161,7 @@ type everyName struct {
 
 func (everyName) GetName() string { return "" }
 
-// GetPath drops the path, which has the name and is unused in reviews of resources.
+// GetPath drops the path, which has the name.
 func (everyName) GetPath() string { return "" }
 
 func (everyName) GetFieldSelector() (fields.Requirements, error) { return nil, nil }

@@ -19,7 +19,7 @@ import (
 
 const flagAskByName = "authorization-ask-by-name"
 
-// Options are upstream's flags and Kubizone's. RemoteKubeConfigFileOptional is ignored, as the server needs reviews.
+// Options are upstream's flags and Kubizone's. RemoteKubeConfigFileOptional is ignored.
 type Options struct {
 	*genericoptions.DelegatingAuthorizationOptions
 	AskByName        bool
@@ -96,7 +96,7 @@ func (o *Options) clientConfig() (*rest.Config, error) {
 	}
 	config = rest.CopyConfig(config)
 	config.UserAgent = version.UserAgent("kubizone")
-	// Priority and fairness limits requests; a second limit would queue them (doc.go, 4).
+	// A second limit would queue requests (doc.go, 4).
 	config.QPS = -1
 	config.Timeout = o.ClientTimeout
 	config.ContentType = "application/vnd.kubernetes.protobuf"

@@ -58,11 +58,11 @@ kubizone asks, plans, imports and verifies.`,
 	return p
 }
 
-// clientWords are the commands of kubectl-kubizone, not linked into this program.
+// clientWords are commands of kubectl-kubizone, not linked here.
 var clientWords = []string{"apply", "blame", "console", "diff", "doctor", "explain", "export", "import", "lint", "log", "may", "names",
 	"plan", "revert", "review", "show", "status", "tree", "updatekey", "verify", "who", "why"}
 
-// redirectWord returns a hidden command whose error has the command line of the client.
+// redirectWord returns a hidden command whose error has the client's command line.
 func redirectWord(word string) *cobra.Command {
 	return &cobra.Command{
 		Use:    word + " ...",
@@ -83,7 +83,6 @@ func redirectWord(word string) *cobra.Command {
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@=,%+-]+$`)
 
-// quote returns an argument quoted for a shell.
 func quote(argument string) string {
 	if plain.MatchString(argument) {
 		return argument

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Backoff is a schedule of retries: the first Attempts delays are Base, 2·Base, 4·Base, up to Max; later delays are
-// Slow. Zero fields mean 5 s, 60 s, 5 and 10 min.
+// Backoff is a retry schedule: the first Attempts delays are Base, 2·Base, 4·Base, up to Max; later delays are Slow.
+// Zero fields mean 5 s, 60 s, 5 and 10 min.
 type Backoff struct {
 	Base, Max time.Duration
 	Attempts  int
@@ -23,7 +23,6 @@ func (b Backoff) WithDefaults() Backoff {
 	}
 }
 
-// Delay returns the delay after a number of failures in a row.
 func (b Backoff) Delay(attempt int) time.Duration {
 	if attempt >= b.Attempts {
 		return b.Slow

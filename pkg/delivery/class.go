@@ -16,7 +16,7 @@ type Class struct {
 	Generation string
 	// Target identifies the destination. After a change, the whole zone is delivered again.
 	Target string
-	// Provider belongs to the Loop, which closes it. If nil, the class cannot work; Err is the reason.
+	// Provider is closed by the Loop. If nil, Err is the reason.
 	Provider Provider
 	Err      *Error
 	// RequestsPerSecond limits the writes and comparisons of all zones together; 0 means 50.
@@ -24,9 +24,9 @@ type Class struct {
 	Paused            bool
 	// DriftInterval is the time between comparisons of a zone; 0 means 1 h.
 	DriftInterval time.Duration
-	// Servers names the present servers, sorted; nil means that servers change only with Target.
+	// Servers is sorted; nil means that servers change only with Target.
 	Servers []string
-	// AllowRetain permits zones with Retain to stay at the provider after their deletion (S8.4).
+	// AllowRetain lets zones with Retain stay at the provider after their deletion (S8.4).
 	AllowRetain bool
 }
 
@@ -35,12 +35,11 @@ type Zone struct {
 	// Tenant has a share of the workers of each class.
 	Tenant  string
 	Classes []string
-	// Former are other classes that still have the zone, to remove it from. The Loop itself remembers earlier Classes.
+	// Former are other classes that still have the zone. The Loop itself remembers earlier Classes.
 	Former []string
-	// Expelled are former classes that lose the zone at once. Other former classes keep it until all of Classes have
-	// it.
+	// Expelled are former classes that lose the zone at once.
 	Expelled []string
-	// Remove is true if the Zone is being deleted: the zone leaves Classes, too.
+	// Remove is true for a Zone being deleted, which leaves Classes, too.
 	Remove bool
 	Retain bool
 	Paused bool

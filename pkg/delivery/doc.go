@@ -1,24 +1,21 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package delivery defines the delivery of zones to name servers: providers, desired classes and zones, stored states,
-// and events. A class (DNSClass) is a provider with its settings; a delivery is one zone in one class. The packages
-// below keep every delivery at its zone's settled serial, the last without unfinished changes (S7.2):
+// Package delivery delivers zones to name servers. A class (DNSClass) is a provider with its settings; a delivery is
+// one zone in one class. The packages below keep every delivery at its zone's settled serial, the last without
+// unfinished changes (S7.2):
 //
 //	decision the next action of a delivery, and its result: pure, tested with stories
 //	plan the plans from a provider's content to the zone's
 //	lease the right to write a delivery: the stored intent, and the fence, a check before each write outside
 //	schedule the Loop, which runs the attempts
 //
-// Beside them: the kinds of providers, and dial, which bounds their connections.
-//
 // Guarantees of all together: (1) A provider gets one plan of a zone at a time, and never an older plan after a later
-// one, because before each write a fence checks for other workers. (2) Data written by others is never removed. (3) A
-// failed delivery is retried at a known time or after a change; none is given up for good. (4) A slow or broken zone,
-// class or record delays no other. (5) After every crash the state names the RRsets possibly half written, and the next
-// worker overwrites them. (6) Without changes, nothing is written, and only scheduled checks ask providers. (7) A zone
-// that moves to another class is delivered there before its removal from the former class. (8) Of zones with the same
-// name, a class delivers one; another zone waits until the first is removed.
+// one. (2) Data written by others is never removed. (3) A failed delivery is retried at a known time or after a change.
+// (4) A slow or broken zone, class or record delays no other. (5) After a crash the next worker overwrites the RRsets
+// possibly half written. (6) Without changes, nothing is written, and only scheduled checks ask providers. (7) A zone
+// that changes classes is delivered to the new before its removal from the old. (8) A class delivers one zone of a
+// name; another waits until the first is removed.
 //
 // Out of scope: Kubernetes, and the origin of zones.
 //

@@ -18,21 +18,19 @@ const (
 	ReasonAuthenticationFailed Reason = "AuthenticationFailed"
 	ReasonSecretNotFound       Reason = "SecretNotFound"
 	ReasonInvalidConfiguration Reason = "InvalidConfiguration"
-	// ReasonValidationFailed means that the provider refuses the data, or has no representation for it.
-	ReasonValidationFailed Reason = "ValidationFailed"
-	ReasonZoneNotFound     Reason = "ZoneNotFound"
-	ReasonConflict         Reason = "Conflict"
-	ReasonRateLimited      Reason = "RateLimited"
-	ReasonQuotaExceeded    Reason = "QuotaExceeded"
-	ReasonSerialBehind     Reason = "SerialBehind"
-	// ReasonServerWentBack means that a server answers an earlier serial than State.Serial.
-	ReasonServerWentBack Reason = "ServerWentBack"
-	// ReasonContentDiffers means that a server has the zone's serial with other data (S6.11).
+	ReasonValidationFailed     Reason = "ValidationFailed"
+	ReasonZoneNotFound         Reason = "ZoneNotFound"
+	ReasonConflict             Reason = "Conflict"
+	ReasonRateLimited          Reason = "RateLimited"
+	ReasonQuotaExceeded        Reason = "QuotaExceeded"
+	ReasonSerialBehind         Reason = "SerialBehind"
+	ReasonServerWentBack       Reason = "ServerWentBack"
+	// ReasonContentDiffers means that a server has other data at the zone's serial (S6.11).
 	ReasonContentDiffers Reason = "ContentDiffers"
 )
 
-// CodeWhole is the Error.Code of a ContentDiffers that lasts although the server has transferred the whole zone.
-// Another serial would not help, so none is given to the zone.
+// CodeWhole is the Error.Code of a ContentDiffers that lasts after a transfer of the whole zone: another serial would
+// not help.
 const CodeWhole = "whole"
 
 // CodeSigned is the Error.Code of a SerialBehind proven by two signed answers (S6.11).
@@ -57,8 +55,8 @@ type Error struct {
 	Message string
 	// Detail is text of the provider for operators only (S6.13): printable, short, without a secret.
 	Detail string
-	// Permanent excludes a retry before the zone, the class or its credentials change, or Zone.Request asks. A
-	// comparison retries permanently refused RRsets, too.
+	// Permanent excludes a retry until a change of the zone, the class or its credentials, or a Zone.Request. A
+	// comparison retries refused RRsets, too.
 	Permanent bool
 	// RetryAfter is 0 for the usual backoff.
 	RetryAfter time.Duration
@@ -79,7 +77,6 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errorf returns an Error that wraps the argument of %w, if any.
 func Errorf(reason Reason, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Reason: reason, Message: err.Error(), Err: errors.Unwrap(err)}
@@ -87,12 +84,12 @@ func Errorf(reason Reason, format string, args ...any) *Error {
 
 var ErrCannotList = errors.New("the provider cannot list its data")
 
-// ErrNotProven means that a health check found no fault, but no proof of access either. Errors that wrap it say more.
+// ErrNotProven means that a health check found no fault, but no proof of access either.
 var ErrNotProven = errors.New("the first zone shows it")
 
 var ErrFenced = errors.New("another worker delivers the zone")
 
-// AsError returns the *Error in err. The text of any other error may contain a secret, so Message does not repeat it.
+// AsError leaves out the text of other errors, which may contain a secret.
 func AsError(err error) *Error {
 	var e *Error
 	switch {

@@ -14,12 +14,11 @@ const (
 	// OutcomeDelivered means that all servers of the class confirmed Serial, except the RRsets in Failed.
 	OutcomeDelivered Outcome = "Delivered"
 	OutcomePending   Outcome = "Pending"
-	// OutcomeFailed means a failure by State.Error. RRsets beyond Failed may be missing, too.
+	// OutcomeFailed means State.Error. RRsets beyond Failed may be missing, too.
 	OutcomeFailed   Outcome = "Failed"
 	OutcomeDrifted  Outcome = "Drifted"
 	OutcomeCompared Outcome = "Compared"
-	// OutcomeRemoved means that the provider has removed or retained the zone, and the state is deleted.
-	OutcomeRemoved Outcome = "Withdrawn"
+	OutcomeRemoved  Outcome = "Withdrawn"
 )
 
 // Event is the end of an attempt, sent after its state is stored.
@@ -34,7 +33,7 @@ type Event struct {
 	Proven           bool
 	OfClass          *Error
 	Drift            Drift
-	// Absent is the name of a zone given up because the provider denied its existence for too long.
+	// Absent is the name of a zone given up because the provider denied it for too long.
 	Absent  name.Name
 	Remains name.Name
 }

@@ -12,18 +12,17 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// WriteOrder sorts the writes of a provider: RRsets that failed before come last, the oldest failure first, so that
-// they do not delay others if an attempt ends early.
+// WriteOrder sorts writes: RRsets that failed before come last, the oldest failure first, so that they delay no others
+// if an attempt ends early.
 type WriteOrder struct {
 	mu     sync.Mutex
 	failed map[name.Name]map[RRsetKey]uint64
 	count  uint64
 }
 
-// MaxFailed bounds the failed RRsets remembered per zone.
 const MaxFailed = 4096
 
-// Failed returns the failed RRsets of a zone, with higher numbers for later failures.
+// Failed returns a zone's failed RRsets, with higher numbers for later failures.
 func (o *WriteOrder) Failed(zone name.Name) map[RRsetKey]uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -58,7 +57,7 @@ func (o *WriteOrder) Forget(zone name.Name) {
 	delete(o.failed, zone)
 }
 
-// Divide splits changes: first has those at names without failed RRsets, last all others.
+// Divide puts changes at names without failed RRsets into first.
 func (o *WriteOrder) Divide(zone name.Name, changes []Change) (first, last []Change) {
 	failed := map[name.Name]uint64{}
 	for key, at := range o.Failed(zone) {

@@ -23,36 +23,32 @@ import (
 // with the context, and return errors as *Error.
 type Provider interface {
 	// Deliver brings plan.Zone to plan.Serial. It calls fence before every call that changes the provider, and returns
-	// an error of the fence unchanged. Every call ends within plan.CallTimeout. So does the wait for servers that fetch
-	// the zone: Deliver reports their serials, and is called again. The report is valid beside an error, too.
+	// an error of the fence unchanged. Every call ends within plan.CallTimeout, and so does the wait for servers that
+	// fetch the zone: Deliver reports their serials, and is called again. The report is valid beside an error, too.
 	Deliver(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Remove removes the RRsets that Deliver wrote, and no others. plan.All has those at the provider; plan.Changes has
-	// those possibly there, with an empty After.
+	// Remove removes only RRsets that Deliver wrote. plan.All has those at the provider; plan.Changes has those
+	// possibly there, with an empty After.
 	Remove(ctx context.Context, plan Plan, fence Fence) (Report, error)
-	// Verify compares without side effects. The error wraps ErrCannotList if the provider cannot list its content. With
-	// ReasonInvalidConfiguration, Drift.Servers has the servers that left the class.
+	// Verify compares without side effects. If the provider cannot list its content, the error wraps ErrCannotList.
+	// With ReasonInvalidConfiguration, Drift.Servers has the servers that left the class.
 	Verify(ctx context.Context, plan Plan) (Drift, error)
-	// Health returns nil if the provider answers and accepts the credentials. The error wraps ErrNotProven if the
-	// answer does not show that.
+	// Health returns nil if the provider accepts the credentials. If the answer does not show that, the error wraps
+	// ErrNotProven.
 	Health(ctx context.Context) error
-	// AskLast asks each server for the zone that it confirmed last. It returns the servers that now have an earlier
-	// serial or no such zone, since they may have lost other zones, too. A server is returned once until it confirms
-	// again. Nil if servers do not fetch zones.
+	// AskLast asks each server for the zone that it confirmed last. A server without that serial may have lost other
+	// zones, too, and is returned, once until it confirms again. Nil if servers do not fetch zones.
 	AskLast(ctx context.Context) (lost []string)
 	Abilities() Abilities
 	Close() error
 }
 
-// Abilities are the differences between providers. They are data, since a wrapper could hide optional interfaces.
+// Abilities are data, since a wrapper could hide optional interfaces.
 type Abilities struct {
-	// Lists is true if Verify reads the whole zone, and reports foreign RRsets. Otherwise it asks only for the zone's
-	// RRsets.
+	// Lists is true if Verify reads the whole zone, with foreign RRsets; otherwise it asks only for the zone's RRsets.
 	Lists bool
-	// OwnApexNS is true if the provider has its own NS at the apex: those of the zone are not written, removed or
-	// compared.
+	// OwnApexNS is true if the provider has its own NS at the apex: the zone's are not written, removed or compared.
 	OwnApexNS bool
-	// Fetched is true if servers fetch zones. A confirmation needs rows in Report.Servers, and a comparison costs a
-	// query to each server.
+	// Fetched is true if servers fetch zones. A confirmation needs rows in Report.Servers.
 	Fetched bool
 	// Claims maps names unique across all classes, such as TSIG keys, to this class's use of them: a text to compare,
 	// never to print.
@@ -60,8 +56,8 @@ type Abilities struct {
 }
 
 // Fence returns nil only if no other worker has begun a later plan of the zone. After an error nothing may be written
-// (F22). Fence waits for the class's rate limit, so each call to the provider needs its own. The first call records the
-// intent. ctx must be the method's, since the timeout of a single call would run during the wait.
+// (F22). The first call records the intent. Each call waits for the class's rate limit, so each call to the provider
+// needs its own, with the method's ctx: the timeout of a single call would run during the wait.
 type Fence func(ctx context.Context) error
 
 // Plan is one zone at one settled serial. Suppose example.org. had these RRsets at serial 7, confirmed by the
@@ -113,19 +109,18 @@ type Plan struct {
 	// zone is compared or written, and other RRsets at the provider stay. If empty but not nil, only the serial
 	// differs.
 	Changes []Change
-	// Uncertain is true if an earlier plan was written in part, or may still arrive. An RRset at the provider that is
-	// neither Before nor After may be ours, and is replaced; providers that spare foreign RRsets consult Unconfirmed
-	// and History.
+	// Uncertain is true if an earlier plan was written in part, or may still arrive. An RRset that is neither Before
+	// nor After may be ours, and is replaced; providers that spare foreign RRsets consult Unconfirmed and History.
 	Uncertain bool
 	// Delivered is true if an earlier serial was confirmed. Otherwise no RRset at the provider is known to be ours.
 	Delivered bool
-	// Unconfirmed, of an Uncertain plan, names the RRsets refused or half written; nil if too many to list. For every
-	// other RRset in Changes, the provider has confirmed Before. History has the changes of each serial since the
-	// earliest that may be at the provider; nil if unknown.
+	// Unconfirmed, of an Uncertain plan, names the RRsets refused or half written; nil if too many. For every other
+	// RRset in Changes, the provider has confirmed Before. History has the changes of each serial since the earliest
+	// that may be at the provider; nil if unknown.
 	Unconfirmed []RRsetKey
 	History     []dns.Change
-	// Forgotten is true if the history no longer tells which RRsets were removed since an earlier delivery: the
-	// provider may have RRsets of ours that are missing in All and Changes.
+	// Forgotten is true if the history no longer names all RRsets removed since an earlier delivery: the provider may
+	// have RRsets of ours that All and Changes lack.
 	Forgotten bool
 	// Named is true if Changes of a Forgotten plan lists the removed RRsets nevertheless, without their data.
 	Named       bool
@@ -135,7 +130,7 @@ type Plan struct {
 	Whole bool
 	// All yields the RRsets at Serial except the SOA, in canonical order.
 	All iter.Seq[RRset]
-	// Servers has the rows of the last report. A server with a row may have the zone, even after it left the class.
+	// Servers has the rows of the last report, also of servers that left the class but may have the zone.
 	Servers []Server
 	Asked   bool
 }
@@ -154,7 +149,6 @@ type RRsetKey struct {
 	Type rdata.Type
 }
 
-// String returns, for example, "www.example.org. A".
 func (k RRsetKey) String() string { return k.Name.String() + " " + k.Type.String() }
 
 // Digest returns the first eight octets of the SHA-256 of String.
@@ -163,12 +157,11 @@ func (k RRsetKey) Digest() uint64 {
 	return binary.BigEndian.Uint64(sum[:])
 }
 
-// Compare orders canonically (RFC 4034 §6.1), then types by number.
+// Compare orders names canonically (RFC 4034 §6.1), then types by number.
 func (k RRsetKey) Compare(other RRsetKey) int {
 	return cmp.Or(k.Name.Compare(other.Name), cmp.Compare(k.Type, other.Type))
 }
 
-// ParseRRsetKey parses the result of RRsetKey.String.
 func ParseRRsetKey(text string) (RRsetKey, error) {
 	owner, mnemonic, _ := strings.Cut(text, " ")
 	n, err := name.Parse(owner)
@@ -182,7 +175,7 @@ func ParseRRsetKey(text string) (RRsetKey, error) {
 	return RRsetKey{n, t}, nil
 }
 
-// RRset has absolute names, and data in presentation format. Without Data the RRset does not exist.
+// RRset has absolute names, and data in presentation format; no Data means no RRset.
 type RRset struct {
 	Name name.Name
 	Type rdata.Type
@@ -192,7 +185,7 @@ type RRset struct {
 
 func (s RRset) Key() RRsetKey { return RRsetKey{s.Name, s.Type} }
 
-// GroupRRsets groups entries in canonical order into RRsets, without the SOA.
+// GroupRRsets groups entries in canonical order, without the SOA.
 func GroupRRsets(entries iter.Seq[dns.Entry]) iter.Seq[RRset] {
 	return func(yield func(RRset) bool) {
 		var set RRset
@@ -219,7 +212,7 @@ type Change struct{ Before, After RRset }
 type Report struct {
 	// Confirmed is the serial confirmed by all servers of the class, or by its single service; 0 if unknown.
 	Confirmed serial.Serial
-	// Servers has a row for each server, in the order of the class; empty for a single service.
+	// Servers has a row for each server, in the class's order; empty for a single service.
 	Servers []Server
 	// Failed has the refused RRsets, which do not prevent the confirmation.
 	Failed  []Failure
@@ -234,11 +227,11 @@ type Server struct {
 	// Serial is the server's serial of the zone; 0 for none or unknown.
 	Serial serial.Serial
 	Note   string
-	// Err is the reason why the server lacks the serial; nil if a fetch is expected. The message names the server.
+	// Err is why the server lacks the serial; nil if a fetch is expected. The message names the server.
 	Err *Error
 	At  time.Time
-	// Content compares the server's data with the zone's at Serial. Since is the zone's serial at which ContentDiffers
-	// was found first, or 0.
+	// Content compares the server's data with the zone's at Serial. Since is the zone's serial at the first
+	// ContentDiffers, or 0.
 	Content Content
 	Since   serial.Serial
 }
@@ -248,7 +241,7 @@ type Content string
 
 const (
 	ContentDiffers Content = "Differs"
-	// ContentNotCompared means that the server refuses transfers, or transferred no whole zone in time. Note says why.
+	// ContentNotCompared means that the server refuses transfers, or was too slow. Note says why.
 	ContentNotCompared Content = "NotCompared"
 )
 
@@ -274,9 +267,8 @@ func (f Failure) Key() RRsetKey { return RRsetKey{f.Name, f.Type} }
 
 type Drift struct {
 	Missing, Differing []RRset
-	// Unfit are RRsets that the provider cannot represent, or refuses: another delivery would not help.
-	Unfit []RRset
-	// Foreign are RRsets written by others. They stay.
+	// Unfit are RRsets that the provider refuses or cannot represent: another delivery would not help.
+	Unfit   []RRset
 	Foreign []RRset
 	Servers []Server
 }

@@ -21,38 +21,35 @@ type State struct {
 	// Zone is the zone's name at the provider; zero before the first call.
 	Zone   name.Name
 	Target string
-	// Serial is the last serial confirmed by all servers of the class; 0 means none. Hash is the hash of its content,
-	// or "" if RRsets may have been removed since.
+	// Serial is the last serial confirmed by all servers of the class; 0 means none. Hash is its content's, or "" if
+	// RRsets may have been removed since.
 	Serial serial.Serial
 	Hash   string
-	// SyncTime is the time of the confirmation, DriftCheckTime that of the last comparison, stored only with other
-	// changes.
+	// SyncTime is the time of the confirmation, DriftCheckTime of the last comparison, stored only with other changes.
 	SyncTime, DriftCheckTime time.Time
 	Intent                   *Intent
 	Servers                  []Server
-	// Asked is the settled serial for which Servers were asked; 0 for those read from a Store.
+	// Asked is the settled serial for which Servers were asked; 0 if read from a Store.
 	Asked           serial.Serial
 	Failed, Skipped int
-	// Refused are the RRsets refused in the last attempt, at most MaxRefused. FailedWhole is true if the attempt failed
-	// for another reason.
+	// Refused are the RRsets refused in the last attempt. FailedWhole is true if the attempt failed for another reason.
 	Refused     []Failure
 	FailedWhole bool
-	// Digests has RRsetKey.Digest of further refused RRsets, at most MaxDigests, ascending.
+	// Digests has RRsetKey.Digest of further refused RRsets, ascending.
 	Digests []uint64
 	Error   *StateError
-	// Drifted is True until the repair, which is stored with the next other change. Drift lists some of the RRsets if
-	// there are too many.
+	// Drifted is True until the repair, which is stored with the next other change. Drift may list only some of the
+	// RRsets.
 	Ready, Drifted Condition
 	Drift          []RRsetKey
 	Request        string
 	// Holder is the Config.Identity of the worker that confirmed Serial and delivers the next serials without an
-	// intent. Another worker records an intent first, and finds RRsets half written by the Holder among the changes
+	// intent. Another worker records an intent first, and finds the Holder's half-written RRsets among the changes
 	// since Serial.
 	Holder string
 }
 
-// MaxRefused bounds State.Refused, MaxRefusal the octets of each message there, and MaxDigests State.Digests (attack
-// 8).
+// Bounds of a State (attack 8). MaxRefusal is in octets of a message in Refused.
 const (
 	MaxDigests = 8192
 	MaxRefused = 256
@@ -61,7 +58,7 @@ const (
 
 func (s State) ServerNames() []string { return namesOf(s.Servers) }
 
-// Behind returns the servers that failed, or whose serial precedes the latest serial confirmed, begun or asked for.
+// Behind returns the servers that failed, or whose serial precedes the latest confirmed, begun or asked for.
 func (s State) Behind() (names []string) {
 	goal := s.Serial
 	if s.Intent != nil && (goal == 0 || s.Intent.Serial.Ahead(goal)) {
@@ -78,14 +75,13 @@ func (s State) Behind() (names []string) {
 	return names
 }
 
-// WentBack reports whether a server answers an earlier serial than Serial, which all servers have confirmed: it started
-// from an old disk, for example.
+// WentBack reports whether a server answers an earlier serial than the confirmed Serial, as after a start from an old
+// disk.
 func (s State) WentBack(server Server) bool {
 	return server.Err == nil && server.Serial != 0 && s.Serial != 0 && s.Serial.Ahead(server.Serial)
 }
 
-// Intent announces writes. It is stored before a worker's first change at the provider, and read before each further
-// change.
+// Intent announces a worker's writes (lease.PassFence).
 type Intent struct {
 	Serial serial.Serial
 	// From is the earliest serial whose RRsets may be at the provider. If 0 beside a State.Serial, more RRsets were
@@ -94,13 +90,13 @@ type Intent struct {
 	// Holder is the Config.Identity of the writing worker; "" means none.
 	Holder string
 	Time   time.Time
-	// RRsets may be half written, or were refused and are still to be written. All others are as at State.Serial.
-	// Unlisted is true if there are more, among the changes since From.
+	// RRsets may be half written, or were refused and are still to be written. All others are as at State.Serial,
+	// unless Unlisted: then more are among the changes since From.
 	RRsets   []RRsetKey
 	Unlisted bool
 }
 
-// Earliest returns the earliest serial whose RRsets may be at the provider; 0 if unknown.
+// Earliest is 0 if unknown.
 func (s State) Earliest() serial.Serial {
 	if s.Intent != nil && s.Intent.From != 0 {
 		return s.Intent.From
@@ -115,13 +111,12 @@ func (i *Intent) Same(other *Intent) bool {
 	return i.Serial == other.Serial && i.Holder == other.Holder
 }
 
-// Alike reports whether all fields except the time are equal.
+// Alike ignores the time.
 func (i *Intent) Alike(other *Intent) bool {
 	return i.Same(other) && (i == nil || i.From == other.From && i.Unlisted == other.Unlisted && slices.Equal(i.RRsets, other.RRsets))
 }
 
-// Alike reports whether all fields except times, Version and Holder are equal; of Asked, only its effect on Behind
-// counts.
+// Alike ignores times, Version and Holder; of Asked, only its effect on Behind counts.
 func (s State) Alike(other State) bool {
 	return s.Zone == other.Zone && s.Target == other.Target && s.Serial == other.Serial && s.Hash == other.Hash &&
 		s.Intent.Alike(other.Intent) && s.Error.Alike(other.Error) &&
@@ -132,7 +127,6 @@ func (s State) Alike(other State) bool {
 		slices.EqualFunc(s.Servers, other.Servers, Server.Alike) && slices.Equal(s.Behind(), other.Behind())
 }
 
-// StateError is a failure as users read it.
 type StateError struct {
 	Reason  Reason
 	Code    string
@@ -143,7 +137,7 @@ type StateError struct {
 	Time   time.Time
 }
 
-// Alike reports whether all fields except Time, Detail and Stored are equal.
+// Alike ignores Time, Detail and Stored.
 func (e *StateError) Alike(other *StateError) bool {
 	if e == nil || other == nil {
 		return e == other
@@ -151,7 +145,6 @@ func (e *StateError) Alike(other *StateError) bool {
 	return e.Reason == other.Reason && e.Code == other.Code && e.Message == other.Message
 }
 
-// Status is the status of a condition.
 type Status string
 
 const (

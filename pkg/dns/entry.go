@@ -15,7 +15,7 @@ import (
 type Entry struct {
 	Name name.Name
 	Type rdata.Type
-	// TTL is in seconds, 0 to 2^31-1 (RFC 2181 §8).
+	// TTL is in seconds, at most 2^31-1 (RFC 2181 §8).
 	TTL uint32
 	// Data is in presentation format with absolute names.
 	Data string
@@ -46,7 +46,6 @@ type Change struct {
 	Removed, Added []Entry
 }
 
-// UnconfirmedTTL is the TTL of a zone's PTR in the catalog zone of a fleet (kubizone fleet) until all servers have
-// loaded the zone once. By this TTL the agent beside a server does not delay readiness for a zone that may never load.
-// Consumers of catalogs ignore TTLs (RFC 9432 §4).
+// UnconfirmedTTL is the TTL of a zone's PTR in a fleet's catalog zone until all servers have loaded the zone once: a
+// server's agent does not delay readiness for such zones. Consumers of catalogs ignore TTLs (RFC 9432 §4).
 const UnconfirmedTTL = 1

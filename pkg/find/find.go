@@ -24,7 +24,7 @@ type Search struct {
 	API client.KubizoneV1alpha1Interface
 	// Namespace is searched if the user may not list all namespaces.
 	Namespace string
-	// Everywhere is false after a refusal to list all namespaces.
+	// Everywhere is false once the server refuses to list all namespaces.
 	Everywhere bool
 }
 
@@ -36,7 +36,7 @@ func (s *Search) Where() string {
 	return fmt.Sprintf("in namespace %s, the only one that was searched", s.Namespace)
 }
 
-// ParsePrefix parses a prefix, or an address as a prefix of full length.
+// ParsePrefix parses a prefix, or an address as a prefix.
 func ParsePrefix(text string) (netip.Prefix, bool) {
 	if prefix, err := netip.ParsePrefix(text); err == nil {
 		return prefix.Masked(), true
@@ -45,7 +45,7 @@ func ParsePrefix(text string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(address, address.BitLen()), err == nil
 }
 
-// ParseName parses a DNS name with or without trailing dot.
+// ParseName parses a DNS name, absolute also without trailing dot.
 func ParseName(text string) (name.Name, error) {
 	if !name.IsAbsolute(text) {
 		text += "."
@@ -57,7 +57,7 @@ func ParseName(text string) (name.Name, error) {
 	return fqdn, nil
 }
 
-// DataOf returns the values of a Record.
+// DataOf returns a Record's values.
 func DataOf(r *v1alpha1.Record) []string {
 	if r.Spec.RData != "" {
 		return []string{r.Spec.RData}
@@ -65,7 +65,7 @@ func DataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// Nearest returns the Records at a name, or else those at the nearest name above, and that name.
+// Nearest returns the Records at a name, or at the nearest name above, and that name.
 func (s *Search) Nearest(ctx context.Context, fqdn name.Name) (found []v1alpha1.Record, nearest string, err error) {
 	candidates := []string{fqdn.String()}
 	for at, more := fqdn.Parent(); more && at != name.Root; at, more = at.Parent() {
@@ -83,7 +83,7 @@ func (s *Search) Nearest(ctx context.Context, fqdn name.Name) (found []v1alpha1.
 	return nil, "", nil
 }
 
-// At returns the Records at a name in canonical form.
+// At returns the Records at a canonical name.
 func (s *Search) At(ctx context.Context, fqdn string) ([]v1alpha1.Record, error) {
 	return s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: fqdn}, nil)
 }
@@ -91,7 +91,7 @@ func (s *Search) At(ctx context.Context, fqdn string) ([]v1alpha1.Record, error)
 // Lister is a List method of a client.
 type Lister[L runtime.Object] = func(context.Context, metav1.ListOptions) (L, error)
 
-// Each calls do for the objects of all namespaces, or if that is forbidden, of the user's namespace.
+// Each calls do for the objects of all namespaces, or if forbidden, of the user's.
 func Each[L, T runtime.Object](ctx context.Context, s *Search, resource string, list func(namespace string) Lister[L],
 	options metav1.ListOptions, do func(T) error) (err error) {
 	if s.Everywhere {

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	// maxZones bounds the zones searched each by itself; of more zones, Records are listed.
+	// Beyond maxZones, Records are listed.
 	maxZones    = 500
 	atOnce      = 8
 	pageEntries = 1000
@@ -31,8 +31,8 @@ const (
 
 var errManyZones = errors.New("too many zones to search one by one")
 
-// Within returns the Records with an address in a prefix: by the search of zones/entries if the user may read all
-// zones, else by a list of Records.
+// Within returns the Records with an address in a prefix, from zones/entries if the user may read all zones, else from
+// a list of Records.
 func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Record, error) {
 	rrtype := "A"
 	if prefix.Addr().Is6() {
@@ -52,7 +52,7 @@ func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Re
 			waiting, err := s.listRecords(ctx, selected, has)
 			return append(found, waiting...), err
 		}
-		// A zone may be gone meanwhile.
+		// A zone may be gone.
 		if !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) && !errors.Is(err, errManyZones) {
 			return nil, err
 		}
@@ -60,8 +60,7 @@ func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Re
 	return s.listRecords(ctx, selected, has)
 }
 
-// withinZones returns the Records of the entries that the search of each zone finds, by namespace and name. A server
-// without the search answers with all entries, so has() decides.
+// A server without search answers with all entries, so has() decides.
 func (s *Search) withinZones(ctx context.Context, prefix netip.Prefix, has func(*v1alpha1.Record) bool) ([]v1alpha1.Record, error) {
 	var zones []*v1alpha1.Zone
 	err := load.EachItem(ctx, s.API.Zones(metav1.NamespaceAll).List, metav1.ListOptions{}, func(zone *v1alpha1.Zone) error {
@@ -118,7 +117,6 @@ func (s *Search) withinZones(ctx context.Context, prefix netip.Prefix, has func(
 	return found, err
 }
 
-// eachEntry calls do for the entries of a zone that the search finds, with their Records.
 func (s *Search) eachEntry(ctx context.Context, zone *v1alpha1.Zone, prefix netip.Prefix, do func(*v1alpha1.Entry)) error {
 	for next := ""; ; {
 		request := s.API.RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).SubResource("entries").

@@ -69,7 +69,7 @@ func (a *Author) String() string {
 
 // Value is an entry of a zone, with its author.
 type Value struct {
-	// Op is + for an added value, - for a removed value, absent for a present value.
+	// Op is + (added), - (removed) or absent (present).
 	Op     string `json:"op,omitempty"`
 	FQDN   string `json:"fqdn"`
 	TTL    uint32 `json:"ttl"`
@@ -87,7 +87,7 @@ type valueKey struct {
 	data  string
 }
 
-// findAuthors returns a function for the author of the newest step with a value added, or removed.
+// findAuthors returns a function for the author of the newest step to add, or remove, an entry.
 func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
 	of, header := map[valueKey]*v1alpha1.HistoryStep{}, (*v1alpha1.HistoryStep)(nil)
 	for i := range p.Steps {
@@ -121,7 +121,6 @@ func (p *Past) findAuthors(removed bool) func(dns.Entry) Author {
 	}
 }
 
-// hasServer reports whether name servers of the Zone make an entry.
 func hasServer(x *v1alpha1.HistoryStep, e dns.Entry) bool {
 	return slices.ContainsFunc([]*v1alpha1.ZoneHeader{x.HeaderBefore, x.HeaderAfter}, func(h *v1alpha1.ZoneHeader) bool {
 		if h == nil {
@@ -157,7 +156,7 @@ func keyOf(row v1alpha1.Row, apex name.Name) (k valueKey, ok bool) {
 	return valueKey{owner, t, data}, err == nil
 }
 
-// RowLine returns a row as OWNER TYPE DATA, with absolute names where they are valid.
+// RowLine returns a row as OWNER TYPE DATA, with absolute names if they are valid.
 func RowLine(row v1alpha1.Row, fqdn string) string {
 	if apex, err := name.Parse(fqdn); err == nil {
 		if k, ok := keyOf(row, apex); ok {
@@ -167,7 +166,6 @@ func RowLine(row v1alpha1.Row, fqdn string) string {
 	return fmt.Sprintf("%s %s %s", row.Owner, row.Type, row.Data)
 }
 
-// ownerOf returns the absolute owner of a row.
 func ownerOf(owner, fqdn string) string {
 	if apex, err := name.Parse(fqdn); err == nil {
 		if rel, err := name.ParseRel(owner); err == nil {

@@ -20,22 +20,22 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// deletedWith is the time before a zone's removal in which a deleted Record was deleted with the zone.
+// A Record deleted within deletedWith before its zone counts as deleted with the zone.
 const deletedWith = 10 * time.Minute
 
 // Deleted names a deleted Zone.
 type Deleted struct {
-	// FQDN is the DNS name; or Object the object, if its name is set.
+	// FQDN is the DNS name, unless Object has a name.
 	FQDN   name.Name
 	Object types.NamespacedName
 	// Namespace is the user's. The Zone is searched there first.
 	Namespace string
-	// Into is the namespace for the Zone, "" for its own.
+	// Into is the namespace for the Zone, "" for its former.
 	Into string
 }
 
-// MakeDeletedPlan reads the history of a deleted Zone, and returns the plan of its return: the Zone and its
-// Delegations, unless they exist, and the Records deleted with it. A present Record joins the zone by itself.
+// MakeDeletedPlan returns the plan to create a deleted Zone, its Delegations and the Records deleted with it. Present
+// Records join the zone by themselves.
 func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options) (*Plan, error) {
 	past, err := r.readDeleted(ctx, d)
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *Reader) MakeDeletedPlan(ctx context.Context, d Deleted, options Options
 	return p.Plan, r.Judge(ctx, p.Plan)
 }
 
-// readDeleted returns the steps of a deleted zone, up to deletedWith before its removal, the first.
+// readDeleted returns a deleted zone's steps, newest first, from its removal back to deletedWith before.
 func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	namespace := d.Namespace
 	if d.Object.Name != "" {
@@ -106,7 +106,7 @@ func (r *Reader) readDeleted(ctx context.Context, d Deleted) (*Past, error) {
 	return past, nil
 }
 
-// once are annotations for the former object.
+// once lists the annotations that a recreated object must not have.
 var once = []string{v1alpha1.AnnotationDelete, v1alpha1.AnnotationPublishDeletions, v1alpha1.AnnotationReleaseNow,
 	v1alpha1.AnnotationAcceptSerial, v1alpha1.AnnotationVerifyRequestedAt}
 
@@ -119,7 +119,7 @@ func metaOf(namespace, object string, was *v1alpha1.HistoryState) metav1.ObjectM
 	return m
 }
 
-// zoneOf returns the Zone to create. In another namespace, rules for its former namespace are for the new one, too.
+// zoneOf returns the Zone to create. In another namespace, its rules for the former namespace apply to the new one too.
 func zoneOf(removal *v1alpha1.HistoryStep, into string) (*v1alpha1.Zone, error) {
 	was := removal.Zone
 	if was.Before == nil || was.Before.Spec == nil {
@@ -146,7 +146,6 @@ func zoneOf(removal *v1alpha1.HistoryStep, into string) (*v1alpha1.Zone, error) 
 	return zone, nil
 }
 
-// addZone adds the creation of the Zone, unless it exists.
 func (r *Reader) addZone(ctx context.Context, p *planner, zone *v1alpha1.Zone) error {
 	zones := r.Client.Zones(zone.Namespace)
 	now, err := rrsets.Retry(ctx, func() (*v1alpha1.Zone, error) { return zones.Get(ctx, zone.Name, metav1.GetOptions{}) })
@@ -171,7 +170,6 @@ func (r *Reader) addZone(ctx context.Context, p *planner, zone *v1alpha1.Zone) e
 	return nil
 }
 
-// addDelegations adds the creation of the Delegations that do not exist.
 func (r *Reader) addDelegations(ctx context.Context, p *planner, was *v1alpha1.HistoryZone, namespace string) error {
 	delegations := r.Client.Delegations(namespace)
 	for i := range was.Delegations {
@@ -202,7 +200,6 @@ func (r *Reader) addDelegations(ctx context.Context, p *planner, was *v1alpha1.H
 	return nil
 }
 
-// judgeRestoral adds a creation with the server's refusal.
 func (r *Reader) judgeRestoral(ctx context.Context, p *planner, x Restoral) error {
 	refused, err := r.createObject(ctx, &x, []string{metav1.DryRunAll})
 	if x.Refused = refused; len(refused) > 0 {
@@ -212,7 +209,7 @@ func (r *Reader) judgeRestoral(ctx context.Context, p *planner, x Restoral) erro
 	return err
 }
 
-// addDeleted adds the Records deleted with the zone. A present Record is left as it is.
+// addDeleted adds the absent Records that were deleted with the zone.
 func (r *Reader) addDeleted(ctx context.Context, p *planner, removal *v1alpha1.HistoryStep) error {
 	steps := slices.DeleteFunc(slices.Clone(p.past.Steps[1:]), func(x v1alpha1.HistoryStep) bool {
 		return x.Way == v1alpha1.WayCascade || x.Time == nil || removal.Time == nil || x.Time.Time.Before(removal.Time.Add(-deletedWith))
@@ -267,7 +264,6 @@ func deletedBy(steps []v1alpha1.HistoryStep) []*touch {
 	return all
 }
 
-// moveRef has a Record refer to the Zone in another namespace.
 func moveRef(r *v1alpha1.Record, was *v1alpha1.HistoryZone, into string) {
 	if r == nil || r.Spec.ZoneRef == nil || was.Namespace == into {
 		return

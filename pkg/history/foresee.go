@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// foreseeHold sets Held of a plan. A name with values of other Records counts as removed, so a hold is predicted too
-// often, never too rarely.
+// foreseeHold sets p.Held. A name with values of other Records counts as removed: a hold is predicted too often, never
+// too rarely.
 func (r *Reader) foreseeHold(ctx context.Context, p *Plan, zone *v1alpha1.Zone) error {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -71,10 +71,10 @@ func (r *Reader) losesNameServers(ctx context.Context, zone *v1alpha1.Zone, grow
 	return err == nil && len(records.Items)+grown <= 0, err
 }
 
-// maxShared bounds the names with values of several Records in a plan.
+// maxShared bounds the names that foreseeShared reads.
 const maxShared = 200
 
-// foreseeShared adds Left for values to be removed that further Records have: such a Record made no step (S5.2).
+// foreseeShared adds Left for removed values that further Records have, since those Records made no step (S5.2).
 func (r *Reader) foreseeShared(ctx context.Context, p *Plan, zone *v1alpha1.Zone, undone []v1alpha1.HistoryStep) error {
 	if r.masked || zone.Status.Serial == 0 {
 		return nil

@@ -26,7 +26,7 @@ import (
 // fewRecords of a namespace are read singly.
 const fewRecords = 20
 
-// ReadPresent reads the Records that steps wrote. unreadable has the refusals by namespace.
+// ReadPresent reads the Records that steps wrote. unreadable has the refusals to read, by namespace.
 func (r *Reader) ReadPresent(ctx context.Context, undone []v1alpha1.HistoryStep) (now Present, unreadable map[string]string, err error) {
 	now, unreadable = Present{}, map[string]string{}
 	for namespace, names := range Namespaces(undone) {
@@ -64,7 +64,7 @@ func (r *Reader) ReadPresent(ctx context.Context, undone []v1alpha1.HistoryStep)
 	return now, unreadable, nil
 }
 
-// Judge has the server decide about the changes of a plan, and adds the refusals. It writes nothing.
+// Judge dry-runs the changes of a plan, and adds the server's refusals.
 func (r *Reader) Judge(ctx context.Context, p *Plan) error {
 	if p.Refused > 0 {
 		return nil
@@ -115,8 +115,8 @@ func (r *Reader) Run(ctx context.Context, p *Plan) error {
 	return nil
 }
 
-// eachSet calls do for the sets of a phase, rrsets.MaxSets at once. After an error no further set begins. It returns
-// the first error, when all calls have ended.
+// eachSet calls do for each set, rrsets.MaxSets at once, begins none after an error, and returns the first error when
+// all have ended.
 func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, set []write) error) error {
 	group := errgroup.Group{}
 	group.SetLimit(rrsets.MaxSets)
@@ -139,15 +139,15 @@ func eachSet(ctx context.Context, phase [][]write, do func(ctx context.Context, 
 	return group.Wait()
 }
 
-// write is a Reversal, or half of a Reversal: a deletion to free a name for another namespace, or the later creation.
+// write is a Reversal or half of it: the deletion that frees a name for another namespace, or the later creation.
 type write struct {
 	*Reversal
 	change rrsets.Change
 	counts bool // as a written Record
 }
 
-// orderSets returns the change sets in order, by phases. The sets of a phase are of one namespace, and in any order. If
-// split, the first phases delete Records, to free names for other namespaces.
+// orderSets returns the change sets by phase, each of a namespace. If split is true, the first phases delete Records to
+// free names for other namespaces.
 func (p *Plan) orderSets(split bool) (out [][][]write) {
 	type phase struct {
 		last      bool
@@ -196,8 +196,8 @@ func (p *Plan) orderSets(split bool) (out [][][]write) {
 	return out
 }
 
-// writeSet writes a set, and returns the number of writes. Refusals are in the changes. If the zone awaits its
-// creation, refusals by its rules are left out.
+// writeSet returns the number of writes, and puts refusals into the set. If the zone awaits its creation, refusals by
+// zone rules are left out.
 func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun []string) (written int, err error) {
 	writer := rrsets.Writer{Client: r.Client, Namespace: set[0].Namespace, Manager: FieldManager, Force: true, DryRun: dryRun,
 		Replan: func(_ context.Context, i int, now *v1alpha1.Record) (*rrsets.Change, error) {
@@ -236,7 +236,7 @@ func (r *Reader) writeSet(ctx context.Context, set []write, awaits bool, dryRun 
 	return written, nil
 }
 
-// isFreed reports whether a refusal can be due to Records at the name that an earlier set deletes.
+// isFreed reports whether Records that an earlier set deletes can cause a refusal.
 func isFreed(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonNameHeld, v1alpha1.ReasonCNAMEConflict:
@@ -247,7 +247,7 @@ func isFreed(one refusal.Refusal) bool {
 	return false
 }
 
-// isOfZone reports whether a refusal is by the rules or data of a zone, or for a name in no zone or another.
+// isOfZone reports whether a refusal depends on a zone's rules or data, or on the choice of the zone.
 func isOfZone(one refusal.Refusal) bool {
 	switch one.Reason {
 	case v1alpha1.ReasonDelegationWithdrawn, v1alpha1.ReasonZoneNotFound, v1alpha1.ReasonBelowZoneCut:
@@ -258,7 +258,7 @@ func isOfZone(one refusal.Refusal) bool {
 	return strings.HasPrefix(one.Rule, "S2.") || strings.HasPrefix(one.Rule, "S4.") || isFreed(one)
 }
 
-// replanWrite returns nil for a Record as wanted, by another revert, and refuses a Record with a new spec.
+// replanWrite returns nil if the Record is already as wanted, and refuses a Record with a new spec.
 func (w *write) replanWrite(now *v1alpha1.Record) *rrsets.Change {
 	want, before := w.change.After, w.change.Before
 	switch {

@@ -12,8 +12,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Lines returns the differences of a step: - for a removed value, + for an added value, ~ for a changed field, ; for a
-// note.
+// Lines returns the differences of a step: - removed value, + added value, ~ changed field, ; note.
 func Lines(x *v1alpha1.HistoryStep) (lines []string) {
 	for _, row := range x.Removed {
 		lines = append(lines, "- "+RowLine(row, x.FQDN))
@@ -50,7 +49,6 @@ func describeHeader(h *v1alpha1.ZoneHeader) string {
 	return "Zone " + h.FQDN + ", name servers " + strings.Join(servers, ", ")
 }
 
-// headerLines returns the fields of the zone's spec that changed.
 func headerLines(before, after *v1alpha1.ZoneHeader) (lines []string) {
 	fields := func(h *v1alpha1.ZoneHeader) map[string]json.RawMessage {
 		out := map[string]json.RawMessage{}
@@ -71,7 +69,7 @@ func headerLines(before, after *v1alpha1.ZoneHeader) (lines []string) {
 
 type ttlKey struct{ owner, of string }
 
-// Sum returns the net difference of steps, the newest first, with values in order. Its other fields are the newest's.
+// Sum returns the net difference of steps, newest first. Its other fields are the newest step's.
 func Sum(steps []v1alpha1.HistoryStep) v1alpha1.HistoryStep {
 	sum := v1alpha1.HistoryStep{}
 	net, ttls := map[v1alpha1.Row]int{}, map[ttlKey]v1alpha1.TTLChange{}

@@ -29,54 +29,52 @@ const FieldManager = "kubizone-revert"
 // serverLabel is set by the server (S6.12).
 const serverLabel = v1alpha1.GroupName + "/parent-zone"
 
-// Plan is a revert. It is a result of the command.
+// Plan is a revert, and the command's output.
 type Plan struct {
 	FQDN string `json:"fqdn"`
 	View string `json:"view,omitempty"`
-	// Serial to which the revert goes back.
+	// Serial to revert to.
 	Serial int64 `json:"serial,omitempty"`
-	// Time to which the revert goes back, in RFC 3339, without a serial.
+	// Time to revert to, in RFC 3339, if there is no serial.
 	Time string `json:"time,omitempty"`
-	// Deleted is the author of the removal, for a deleted Zone.
+	// Deleted is the author of the Zone's removal.
 	Deleted *Author `json:"deleted,omitempty"`
-	// Objects are a deleted Zone and its Delegations, to be created first.
+	// Objects are a deleted Zone and its Delegations, created first.
 	Objects []Restoral `json:"objects,omitempty"`
-	// Changes are the writes of Records.
 	Changes []Reversal `json:"changes"`
-	// Left are the differences beyond the revert.
+	// Left are differences that the revert leaves.
 	Left []Left `json:"left"`
 	// Gaps are names without values between two change sets.
 	Gaps []string `json:"gaps,omitempty"`
-	// Held is the reason of a hold of the zone (S7.5), now or by the revert.
+	// Held is the reason of a hold of the zone (S7.5), now or after the revert.
 	Held string `json:"held,omitempty"`
-	// Refused and Written are numbers of changes and objects.
+	// Refused and Written count changes and objects.
 	Refused int `json:"refused"`
 	Written int `json:"written"`
 
-	// awaits is true before the Zone exists: the zone's rules cannot be asked.
+	// awaits is true before the Zone exists, whose rules the server cannot apply yet.
 	awaits bool
 }
 
 // Reversal is the write of a Record.
 type Reversal struct {
-	// Op is + for a restored Record, ~ for a changed Record, - for a deleted Record.
+	// Op is + (restored), ~ (changed) or - (deleted).
 	Op        string `json:"op"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	FQDN      string `json:"fqdn"`
 	Text      string `json:"text"`
-	// Undoes is the author of the newest undone change.
-	Undoes Author `json:"undoes"`
-	// Again is a writer expected to write the Record again.
+	Undoes    Author `json:"undoes"`
+	// Again is a writer likely to write the Record again.
 	Again string `json:"again,omitempty"`
-	// After is the namespace of an earlier change set.
+	// After is the namespace of a change set that must come first.
 	After   string   `json:"after,omitempty"`
 	Refused []string `json:"refused,omitempty"`
 
 	change rrsets.Change
 }
 
-// Restoral is the creation of a Zone or Delegation in a plan.
+// Restoral is the creation of a Zone or Delegation.
 type Restoral struct {
 	Kind      string   `json:"kind"`
 	Namespace string   `json:"namespace"`
@@ -86,43 +84,40 @@ type Restoral struct {
 	create func(ctx context.Context, dryRun []string) error
 }
 
-// Left is a remaining difference.
+// Left is a difference that stays.
 type Left struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
 	Text      string `json:"text"`
-	// Writer of the difference.
-	Writer string `json:"writer"`
-	Reason string `json:"reason"`
+	Writer    string `json:"writer"`
+	Reason    string `json:"reason"`
 }
 
 // Options of a plan.
 type Options struct {
-	// Name selects Records at a DNS name, if not zero.
+	// Name selects the Records at a DNS name. Zero selects all.
 	Name name.Name
 	// IncludeManaged includes Records renewed by another writer.
 	IncludeManaged bool
 }
 
-// Present are Records by namespace and name.
+// Present has Records by namespace and name.
 type Present map[types.NamespacedName]*v1alpha1.Record
 
-// touch has the steps of a Record.
 type touch struct {
 	key types.NamespacedName
-	// uid is of the Record of the newest step.
 	uid types.UID
-	// newest and oldest step, and the Record before the oldest.
+	// before is the Record before the oldest step.
 	newest, oldest *v1alpha1.HistoryStep
 	before         *v1alpha1.HistoryState
 	existed        bool
-	// renewer is a writer other than a person's tool; challenge is true for an ACME challenge.
+	// renewer is a writer other than a person's tool, "" for none.
 	renewer   string
 	challenge bool
 }
 
-// touchesOf returns the Records that steps wrote, in the order of their newest step. A cascade writes no
-// object, and tells that a Record existed.
+// touchesOf returns the Records that steps wrote, by newest step. A cascade writes no object, but proves that a Record
+// existed.
 func touchesOf(undone, older []v1alpha1.HistoryStep) []*touch {
 	of := map[types.NamespacedName]*touch{}
 	var all []*touch
@@ -174,7 +169,7 @@ func (t *touch) addWriter(x *v1alpha1.HistoryStep, r *v1alpha1.HistoryRecord) {
 	}
 }
 
-// renews reports whether a field manager is not a tool of a person at a terminal.
+// renews reports whether a field manager is no person's tool.
 func renews(manager string) bool {
 	for _, tool := range []string{"kubectl", "kubizone-load", "kubizone-import", "kubizone-apply", "kubizone-verify", FieldManager} {
 		if manager == tool || strings.HasPrefix(manager, tool+"-") {
@@ -196,7 +191,6 @@ func renewerOf(r *v1alpha1.Record) string {
 	return ""
 }
 
-// planner collects a plan.
 type planner struct {
 	*Plan
 	past    *Past
@@ -206,7 +200,7 @@ type planner struct {
 	zone    types.NamespacedName // the Zone, zero if unknown
 }
 
-// Namespaces returns the names of Records in undone steps, by namespace.
+// Namespaces returns the names of the Records in steps, by namespace.
 func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
 	out := map[string][]string{}
 	for _, t := range touchesOf(undone, nil) {
@@ -215,7 +209,8 @@ func Namespaces(undone []v1alpha1.HistoryStep) map[string][]string {
 	return out
 }
 
-// PlanRevert plans to undo the steps after a moment. unreadable are reasons why Records of a namespace are not in now.
+// PlanRevert plans to undo the steps after a moment. unreadable explains, by namespace, why Records are missing from
+// now.
 func PlanRevert(past *Past, s Subject, m Moment, now Present, unreadable map[string]string, options Options) (*Plan, error) {
 	undone, err := past.Since(m)
 	if err != nil {
@@ -265,7 +260,6 @@ func (p *planner) refuse(t *touch, reason string) {
 	p.Refused++
 }
 
-// owner returns the name of the Record's first row, "" without one.
 func (t *touch) owner(apex name.Name) string {
 	for _, rows := range [][]v1alpha1.Row{t.oldest.Removed, t.oldest.Added} {
 		if len(rows) > 0 && len(t.oldest.Records) == 1 {
@@ -285,7 +279,6 @@ func (p *planner) leave(t *touch, r *v1alpha1.Record, writer, reason string) {
 	p.Left = append(p.Left, Left{Namespace: t.key.Namespace, Name: t.key.Name, Text: text, Writer: writer, Reason: reason})
 }
 
-// addRecord adds the change of a Record, or a Left with the reason.
 func (p *planner) addRecord(t *touch) {
 	now, by := p.now[t.key], AuthorOf(t.newest)
 	var want *v1alpha1.Record
@@ -374,7 +367,7 @@ func (p *planner) addChange(t *touch, want, now *v1alpha1.Record, by Author, ren
 	p.Changes = append(p.Changes, r)
 }
 
-// applyOver returns the JSON for a forced apply of want over now: fields absent from want are null.
+// applyOver returns the JSON to force-apply want over now, with null for absent fields.
 func applyOver(want, now *v1alpha1.Record) []byte {
 	clear := func(want, now map[string]string) map[string]any {
 		out := map[string]any{}
@@ -403,7 +396,7 @@ func applyOver(want, now *v1alpha1.Record) []byte {
 	return text
 }
 
-// has reports whether a Record is in the zone: by name and view, if the Zone is unknown.
+// has reports whether a Record is in the zone, by name and view if the Zone is unknown.
 func (p *planner) has(r *v1alpha1.Record) bool {
 	ref := r.Status.ZoneRef
 	if ref == nil || p.zone.Name != "" {
@@ -429,7 +422,8 @@ func (p *planner) selects(records ...*v1alpha1.Record) bool {
 	})
 }
 
-// addOthers adds the net rows of steps without a known Record: of child zones, rules, DNSSEC and other namespaces.
+// addOthers adds a Left for each net row of steps without Records: rows of child zones, rules, DNSSEC and other
+// namespaces.
 func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
 	type rows struct {
 		count map[string]int
@@ -479,7 +473,6 @@ func (p *planner) addOthers(undone []v1alpha1.HistoryStep) {
 	}
 }
 
-// addHeader adds the fields of the Zone's spec.
 func (p *planner) addHeader(undone []v1alpha1.HistoryStep) {
 	var newest, oldest *v1alpha1.HistoryStep
 	for i := range undone {
@@ -496,7 +489,6 @@ func (p *planner) addHeader(undone []v1alpha1.HistoryStep) {
 		Writer: by.User(), Reason: "a revert writes Records alone; kubectl kubizone log shows the former values, for kubectl edit zone"})
 }
 
-// findGaps finds names of a namespace before the revert, and of another after.
 func (p *planner) findGaps() {
 	from := map[string]string{}
 	for i := range p.Changes {

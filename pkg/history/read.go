@@ -27,7 +27,7 @@ const maxSteps = 100_000
 
 // Subject is a zone, or a name in it.
 type Subject struct {
-	// Zone is nil without the right to read a Zone of the name. Steps are then those of Namespace's own Records.
+	// Zone is nil if the user may not read a Zone of the name. Steps are then of Namespace's own Records.
 	Zone *v1alpha1.Zone
 	// Name is zero for the whole zone.
 	Name name.Name
@@ -35,7 +35,7 @@ type Subject struct {
 	Namespace string
 }
 
-// Describe returns the DNS name asked for.
+// Describe returns the DNS name.
 func (s *Subject) Describe() string {
 	if s.Name.IsZero() && s.Zone != nil {
 		return s.Zone.Status.FQDN
@@ -47,28 +47,27 @@ func (s *Subject) Describe() string {
 type Past struct {
 	// FQDN and View of the zone; "" for a tenant without steps.
 	FQDN, View string
-	// Steps of other namespaces lack user and Records without the right to list all Records.
+	// Steps of other namespaces lack user and Records if the user may not list all Records.
 	Steps []v1alpha1.HistoryStep
 	// WholeSince is the time after the last missing or condensed step, zero for none.
 	WholeSince time.Time
 	// Newest is the zone's serial, 0 without a Zone.
 	Newest serial.Serial
-	// Ended is true without older steps, Cut with more than maxSteps.
+	// Ended means that no older step exists, Cut that maxSteps was reached.
 	Ended, Cut bool
-	// Masked is true for steps of other namespaces without user and Records.
+	// Masked means that steps of other namespaces lack user and Records.
 	Masked bool
 }
 
 // Reader reads the API with the rights of its user.
 type Reader struct {
 	Client typed.KubizoneV1alpha1Interface
-	// Page is the number of steps of a request, 0 for v1alpha1.MaxHistoryLimit.
+	// Page is the number of steps in a request, 0 for v1alpha1.MaxHistoryLimit.
 	Page int
-	// masked is true once the user may not read users and Records of all namespaces.
+	// masked is set once the server refuses users and Records of other namespaces.
 	masked bool
 }
 
-// page is an answer of zones/changes or records/changes.
 type page struct {
 	steps []v1alpha1.HistoryStep
 	next  string
@@ -77,7 +76,7 @@ type page struct {
 	view  string
 }
 
-// Read reads steps from the newest to the first for which enough is true.
+// Read reads steps from the newest to the first for which enough returns true.
 func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	if s.Zone == nil {
 		return r.readTenant(ctx, s, enough)
@@ -94,7 +93,7 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	if err != nil || !r.masked || s.Namespace == s.Zone.Namespace || len(past.Steps) == 0 {
 		return past, err
 	}
-	// The user's own Records are known to the user, in zones of others too.
+	// Users know their own Records, in zones of others too.
 	oldest := serialOf(past.Steps[len(past.Steps)-1].Serial)
 	own, err := r.readAll(ctx, s, r.readOwn, func(x *v1alpha1.HistoryStep) bool { return !serialOf(x.Serial).Ahead(oldest) })
 	if apierrors.IsForbidden(err) {
@@ -115,8 +114,8 @@ func (r *Reader) Read(ctx context.Context, s Subject, enough func(*v1alpha1.Hist
 	return past, nil
 }
 
-// readTenant reads the steps of the namespace's own Records. The pages of several zones overlap in time, so all are
-// read. If the name is one of the zones, the steps are of that zone alone.
+// readTenant reads all steps of the namespace's own Records, since pages of several zones overlap in time. If the name
+// is a zone's, other zones' steps are dropped.
 func (r *Reader) readTenant(ctx context.Context, s Subject, enough func(*v1alpha1.HistoryStep) bool) (*Past, error) {
 	past := &Past{}
 	for next := ""; ; {
@@ -227,7 +226,7 @@ func (r *Reader) readZone(ctx context.Context, s Subject, next string) (*page, e
 	return p, nil
 }
 
-// readOwn reads steps of the namespace's own Records in the zone, or without a Zone in each zone at or above the name.
+// readOwn reads steps of the namespace's own Records, in the zone or in each zone at or above the name.
 func (r *Reader) readOwn(ctx context.Context, s Subject, next string) (*page, error) {
 	answer, enclosing := &v1alpha1.RecordChanges{}, s.Name.String()
 	if s.Zone != nil {
@@ -302,26 +301,26 @@ func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 	return nil, fmt.Errorf("%s is beyond the history of zone %s: %s is the oldest that can be rebuilt", m, p.FQDN, oldest)
 }
 
-// LastOfRecord returns the newest step of a Record, nil for none or without the right to read.
-func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) *v1alpha1.HistoryStep {
+// LastOfRecord returns the newest step of a Record, nil for none.
+func (r *Reader) LastOfRecord(ctx context.Context, namespace, object string) (*v1alpha1.HistoryStep, error) {
 	answer := &v1alpha1.RecordChanges{}
-	if r.askLast(namespace, "records", object).Do(ctx).Into(answer) != nil || len(answer.History) == 0 {
-		return nil
+	if err := r.askLast(namespace, "records", object).Do(ctx).Into(answer); err != nil || len(answer.History) == 0 {
+		return nil, err
 	}
-	return &answer.History[0]
+	return &answer.History[0], nil
 }
 
-// LastOfZone returns the newest step of a zone, nil for none or without the right to read. The step has its user if the
-// caller may read users.
-func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) *v1alpha1.HistoryStep {
+// LastOfZone returns the newest step of a zone, nil for none. The step has its user if the caller may read users.
+func (r *Reader) LastOfZone(ctx context.Context, namespace, object string) (*v1alpha1.HistoryStep, error) {
 	step, err := r.lastOfZone(ctx, namespace, object, true)
 	if apierrors.IsForbidden(err) {
-		step, _ = r.lastOfZone(ctx, namespace, object, false)
+		return r.lastOfZone(ctx, namespace, object, false)
 	}
-	return step
+	return step, err
 }
 
-// DescribeLast returns a zone's newest step as the end of a sentence for the users of its namespace, or "".
+// DescribeLast returns a zone's newest step as the end of a sentence, or "", for the users of its
+// namespace.
 func (r *Reader) DescribeLast(ctx context.Context, zone *v1alpha1.Zone) string {
 	step, _ := r.lastOfZone(ctx, zone.Namespace, zone.Name, false)
 	return DescribeLast(step)

@@ -169,8 +169,8 @@ func TestLastOfZone_hasTheUserForThoseWhoMayReadUsers(t *testing.T) {
 	r := &Reader{Client: must.Get(versioned.NewForConfig(config))(t).KubizoneV1alpha1()}
 	for _, mayRead = range []bool{false, true} {
 		want := map[bool]string{true: "alice"}[mayRead]
-		if step := r.LastOfZone(t.Context(), "dns", "zone"); step == nil || step.By != want {
-			t.Errorf("may read users: %t: %+v", mayRead, step)
+		if step, err := r.LastOfZone(t.Context(), "dns", "zone"); step == nil || step.By != want {
+			t.Errorf("may read users: %t: %+v, %v", mayRead, step, err)
 		}
 		text := r.DescribeLast(t.Context(), &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "zone"}})
 		if !strings.Contains(text, "by another namespace") {

@@ -24,11 +24,10 @@ type rrset struct {
 	t     rdata.Type
 }
 
-// Content is a zone's definition.
+// Content is the definition of a zone at a step.
 type Content struct {
-	Header content.Header
-	Serial serial.Serial
-	// generation is the number of the last step.
+	Header     content.Header
+	Serial     serial.Serial
 	generation int64
 	sets       map[rrset]*content.RRset
 }
@@ -47,7 +46,7 @@ func (r *Reader) ReadContent(ctx context.Context, zone *v1alpha1.Zone) (*Content
 	return c, nil
 }
 
-// Undo takes the content back before a step. Steps newer than the content do nothing.
+// Undo reverts a step. A step newer than the content is ignored.
 func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 	if x.ContentGeneration > c.generation {
 		return nil
@@ -105,7 +104,7 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 	return nil
 }
 
-// UndoAll takes the content back before steps, the newest first.
+// UndoAll undoes steps, newest first.
 func (c *Content) UndoAll(steps []v1alpha1.HistoryStep) error {
 	for i := range steps {
 		if err := c.Undo(&steps[i]); err != nil {
@@ -133,7 +132,7 @@ func (c *Content) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(c.Header, c.Serial, slices.Values(sets))
 }
 
-// entriesAt returns the entries by their text. The SOA has the serial 1, and so differs with the header alone.
+// entriesAt returns the entries by their text. The SOA has the serial 1, so that only the header makes it differ.
 func (c *Content) entriesAt(at name.Name) map[string]dns.Entry {
 	one := *c
 	one.Serial = 1
@@ -150,7 +149,7 @@ func valueOf(op string, e dns.Entry, by Author) Value {
 	return Value{Op: op, FQDN: e.Name.String(), TTL: e.TTL, Type: e.Type.String(), Data: e.Data, Author: by}
 }
 
-// Blame returns the values at a name, or of the whole zone, with their authors.
+// Blame returns the values at a name, zero for all, with their authors.
 func (p *Past) Blame(c *Content, at name.Name) []Value {
 	author := p.findAuthors(false)
 	var out []Value
@@ -162,7 +161,7 @@ func (p *Past) Blame(c *Content, at name.Name) []Value {
 	return out
 }
 
-// Diff returns the values removed and added between two contents, with their authors. The steps are those in between.
+// Diff returns the values removed and added between two contents, with their authors. p has the steps in between.
 func (p *Past) Diff(before, after *Content, at name.Name) []Value {
 	had, has := before.entriesAt(at), after.entriesAt(at)
 	removed, added := p.findAuthors(true), p.findAuthors(false)
@@ -193,7 +192,7 @@ func (c *Content) Clone() *Content {
 	return &out
 }
 
-// Between returns the past with the steps between two contents.
+// Between returns p with only the steps between two contents.
 func (p *Past) Between(before, after *Content) *Past {
 	out := *p
 	out.Steps = slices.DeleteFunc(slices.Clone(p.Steps), func(x v1alpha1.HistoryStep) bool {

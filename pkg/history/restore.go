@@ -20,12 +20,12 @@ import (
 	"kubi.zone/kubizone/pkg/rrsets"
 )
 
-// ErrStopped means that a revert stopped at a refusal. Written changes stay, and a repetition continues.
+// ErrStopped means that a revert stopped at a refusal. Written changes stay; a repetition continues.
 type ErrStopped struct{ Reason string }
 
 func (e ErrStopped) Error() string { return e.Reason }
 
-// createObject creates an object. An object created meanwhile is no refusal.
+// createObject returns no refusal if the object exists meanwhile.
 func (r *Reader) createObject(ctx context.Context, x *Restoral, dryRun []string) (refused []string, err error) {
 	_, err = rrsets.Retry(ctx, func() (struct{}, error) { return struct{}{}, x.create(ctx, dryRun) })
 	var answer apierrors.APIStatus
@@ -41,13 +41,13 @@ func (r *Reader) createObject(ctx context.Context, x *Restoral, dryRun []string)
 }
 
 const (
-	// The zone has the present Records within settleWait, or the revert stops.
+	// settleWait bounds the wait for the zone's present Records.
 	settleWait  = 10 * time.Minute
 	settleEvery = 300 * time.Millisecond
 )
 
-// runObjects creates the Delegations and the Zone, whose first cascade then knows all rules (S4.22), and waits until
-// the zone has the present Records.
+// runObjects creates the Delegations first, so that the Zone's first cascade has all rules (S4.22), and waits for the
+// zone's present Records.
 func (r *Reader) runObjects(ctx context.Context, p *Plan) error {
 	for i := range slices.Backward(p.Objects) {
 		x := &p.Objects[i]

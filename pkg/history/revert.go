@@ -10,10 +10,10 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// moreSteps before the moment have the writers of Records deleted since.
+// moreSteps is the number of steps read before the moment, for the writers of Records deleted since.
 const moreSteps = 5 * v1alpha1.MaxHistoryLimit
 
-// MakePlan reads past and present, and returns the plan of a revert with the server's refusals.
+// MakePlan returns the plan of a revert, with the server's refusals.
 func (r *Reader) MakePlan(ctx context.Context, s Subject, m Moment, options Options) (*Plan, error) {
 	beyond := 0
 	past, err := r.Read(ctx, s, func(x *v1alpha1.HistoryStep) bool {

@@ -10,13 +10,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// CountedCut is the NS and glue (S6.3) and the DS (S6.16) that a parent zone has for a delegated child.
+// CountedCut has the NS, glue (S6.3) and DS (S6.16) of a delegated child in its parent zone.
 type CountedCut struct {
 	Sets []content.RRset `json:"sets"`
 }
 
-// Counts returns the cut that the parent of h's zone lists: cut, with the DS records ds if a rule of the parent has ds:
-// true.
+// Counts returns cut with the DS records that the parent lists: ds if h.DS, else none.
 func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	if !h.DS {
 		ds = nil
@@ -24,8 +23,7 @@ func (h *Holding) Counts(cut *CountedCut, ds []string) *CountedCut {
 	return cut.withDS(ds)
 }
 
-// KeepsCut reports whether the parent keeps the counted cut because deliveries of h's zone are on hold (S7.8): that cut
-// fits the content already delivered.
+// KeepsCut reports whether the parent keeps the counted cut because deliveries of h's zone are on hold (S7.8).
 func (h *Holding) KeepsCut(counted *CountedCut) bool { return h.Held != nil && counted != nil }
 
 // CountedBy reports whether parent lists the cut of h's zone.
@@ -33,7 +31,7 @@ func (h *Holding) CountedBy(parent *Zone) bool {
 	return h.Parent != nil && h.Parent.UID == parent.UID
 }
 
-// withDS returns the cut with the DS records ds instead of its own. A cut without NS gets none.
+// withDS replaces the DS records. A cut without NS gets none.
 func (c *CountedCut) withDS(ds []string) *CountedCut {
 	if c == nil {
 		return nil

@@ -11,20 +11,19 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// A hold stops a zone's deliveries when the zone's own namespace removes too many RRsets (S7.5), or the last apex NS
-// (S7.6). Only RRsets older than a ten-minute period count, not young ones such as challenges, because a hold stops the
-// zone for all namespaces. So the limit compares the RRsets that this namespace added, less those removed, with their
-// least number in earlier periods.
+// A hold stops a zone's deliveries, for all namespaces, when the zone's own namespace removes too many RRsets (S7.5) or
+// the last apex NS (S7.6). RRsets younger than a ten-minute period, such as challenges, do not count: the limit
+// compares the RRsets that this namespace added, less those removed, with their least number in earlier periods.
 
 const (
 	periodSeconds = 600
-	// minRRsets is the number of RRsets below which the percentage does not apply.
+	// The percentage applies only from minRRsets on.
 	minRRsets = 10
 )
 
 // Excess compares the removals by the zone's own namespace with the limit.
 type Excess struct {
-	// Gone is the number of removed RRsets, RRsets the number before the removal.
+	// Gone counts the removed RRsets, RRsets all before the removal.
 	Gone, RRsets int
 	Percent      int64
 	NameServers  bool
@@ -36,15 +35,14 @@ func (z *Zone) ExcessOf(h *Held) *Excess {
 		NameServers: h.NameServers && len(z.Header.NameServers) == 0}
 }
 
-// Allowed returns how many RRsets may be removed without a hold.
+// Allowed returns the number of RRsets that may go without a hold.
 func (e *Excess) Allowed() int { return int(e.Percent * int64(e.RRsets) / 100) }
 
-// TooMany reports whether more than Allowed are gone, in a zone of minRRsets or more.
+// TooMany reports whether the removals exceed the percentage.
 func (e *Excess) TooMany() bool { return e.RRsets >= minRRsets && e.Gone > e.Allowed() }
 
 func (e *Excess) Holds() bool { return e.Percent < 100 && (e.NameServers || e.TooMany()) }
 
-// String lists the removals that hold the zone.
 func (e *Excess) String() string {
 	var parts []string
 	if e.NameServers {
@@ -56,8 +54,8 @@ func (e *Excess) String() string {
 	return strings.Join(parts, ", and ")
 }
 
-// ForeseeHold returns the excess if the zone's own namespace removed "taken" more RRsets older than a period or, with
-// nameServers, the last apex NS. It returns nil if that would not hold the zone.
+// ForeseeHold returns the excess after the zone's own namespace removes "taken" more RRsets older than a period or,
+// with nameServers, the last apex NS; nil if nothing would hold the zone.
 func (z *Zone) ForeseeHold(taken int, nameServers bool) *Excess {
 	after := *z
 	if after.Deletions.Own -= taken; nameServers {
@@ -84,9 +82,8 @@ func (z *Zone) heldAgainst(stocks []Stock, nameServers bool) (held *Held) {
 	return held
 }
 
-// YoungSince returns the removals since the greatest stock of the present period, if they would hold z, but not yet the
-// zone before, if RRsets of any age counted. Otherwise it returns nil, also if a user let removals through beforehand
-// (S7.9).
+// YoungSince returns the removals of the present period, if this change would begin a hold if RRsets of any age
+// counted. Otherwise it returns nil, also if a user let removals through beforehand (S7.9).
 func (z *Zone) YoungSince(before *Zone) *Excess {
 	if z.Deletions.Most == nil {
 		return nil
@@ -148,7 +145,7 @@ func (c *ZoneChange) endHold(plan *Plan, now int64, had *Stock) {
 }
 
 // PublishDeletions ends a hold, and lets removals of the next ten minutes through, if the annotation
-// kubi.zone/publish-deletions changed to the delivered serial, or to a later serial of the zone (S7.9).
+// kubi.zone/publish-deletions changed to the delivered or a later serial (S7.9).
 func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	z, h := c.Zone, c.Holding
 	if reflect.DeepEqual(before.Publish, z.Publish) || z.Publish == nil {
@@ -164,8 +161,8 @@ func (c *ZoneChange) PublishDeletions(plan *Plan, before *Zone, now int64) {
 	}
 }
 
-// ToPublish returns the value of the annotation that lets removals through: the settled serial, or if the annotation
-// has this serial already, the next.
+// ToPublish returns the annotation's value that lets removals through: the settled serial or, if already there, the
+// next.
 func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	if annotation != nil && serial.Serial(*annotation) == settled {
 		return settled.Next()
@@ -173,8 +170,7 @@ func ToPublish(settled serial.Serial, annotation *uint32) serial.Serial {
 	return settled
 }
 
-// ReleaseHold ends a hold that a new limit or new name servers lift. If the hold stays, it warns of an annotation
-// without effect.
+// ReleaseHold ends a hold that new settings lift. Otherwise it warns of an annotation without effect.
 func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	c.updateHold(plan, now)
 	if z, held := c.Zone, c.Holding.Held; held != nil && z.Publish != nil {
@@ -184,15 +180,15 @@ func (c *ZoneChange) ReleaseHold(plan *Plan, now int64) {
 	}
 }
 
-// Taken describes a change of content. Own is true if it counts as an act of the zone's own namespace.
+// Taken describes a change of content. Own marks an act of the zone's own namespace.
 type Taken struct {
 	Own bool
 	// NameServers is true if the last apex NS goes, BackNameServers if an apex NS comes.
 	NameServers, BackNameServers bool
 }
 
-// CountDeletions counts the step from z to c.Zone, and begins or ends the hold. last is the zone delivered before: z,
-// or the zone before the earlier writes of a change set.
+// CountDeletions counts the step from z to c.Zone, and begins or ends the hold. last is z or, in a change set, the zone
+// before the set.
 func (c *ZoneChange) CountDeletions(plan *Plan, z, last *Zone, t Taken, now int64) {
 	after, holding := *c.Zone, *c.Holding
 	t.NameServers = t.NameServers && !z.ClassNameServers

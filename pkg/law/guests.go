@@ -13,7 +13,7 @@ import (
 // A guest is a tenant that writes by an underscore rule (S4.14). Guests claim no name, so OwnerValue counts their
 // records.
 
-// GuestsAlone reports whether the name has data, all of it written by guests.
+// GuestsAlone reports whether the name has data, all of guests.
 func (o *Owner) GuestsAlone() bool {
 	return o != nil && len(o.Values) > 0 && len(o.Cut) == 0 &&
 		!slices.ContainsFunc(o.Values, func(v OwnerValue) bool { return v.Guests < v.Count })
@@ -27,21 +27,21 @@ func (o *Owner) OfGuests() *Owner {
 	return out
 }
 
-// GuestsBelow counts the names below a name that exist because of guests.
+// GuestsBelow counts names below a name that exist because of guests.
 type GuestsBelow struct {
 	// Cuts and Guests count the names with data of cuts alone, and of guests alone.
 	Cuts, Guests int
-	// Children counts the names right below, without underscore names, where all data is of guests. First has the first
-	// FirstNames, in key order.
+	// Children counts the names right below with guests' data alone, without underscore names. First has the first
+	// FirstNames of them, in key order.
 	Children int
 	First    []name.Rel
 
-	// guests reports whether guests have data at or below last, the last child, and hosts whether others have.
+	// guests and hosts report data of guests, and of others, at or below last, the last child.
 	last          name.Rel
 	guests, hosts bool
 }
 
-// countOwner counts the owner at a name below up. Callers add the owners at and below a child of up together.
+// countOwner counts the owner at a name below up. All owners at and below a child of up must follow each other.
 func (b *GuestsBelow) countOwner(up, at name.Rel, o *Owner) {
 	if len(o.Values)+len(o.Cut) == 0 {
 		return

@@ -12,11 +12,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Holding is the value stored under a zone's name (view, fqdn): the zone, with facts of it that change rarely. Every
-// write of the zone compares the revision of this value.
+// Holding is the value stored under a zone's name (view, fqdn): the zone with rarely changing facts. Every write of the
+// zone compares its revision.
 type Holding struct {
 	Ref
-	// Target is the zone of zoneRef. If that zone is replaced, this zone is decided again (Scan.RefersFrom).
+	// Target is the zone of zoneRef. If replaced, this zone is decided again (Scan.RefersFrom).
 	Target *Ref `json:"target,omitempty"`
 	Ancestry
 	ApexNames
@@ -28,11 +28,11 @@ type Holding struct {
 
 // Ancestry is the relation to the zones above. A write that delegates the zone or makes it standalone sets all fields.
 type Ancestry struct {
-	// Parent is the enclosing zone if it lists this zone's name servers; nil if standalone or not delegated.
+	// Parent is the enclosing zone if it lists this zone's name servers, else nil.
 	Parent *Ref `json:"parent,omitempty"`
 	// Established is true if no zone above can end this zone (S3.5).
 	Established bool `json:"established,omitempty"`
-	// Withdrawn is the uid of the Parent whose rules no longer allow this zone, until the period ends (S3.5).
+	// Withdrawn is the uid of a Parent whose rules no longer allow this zone, until the period ends (S3.5).
 	Withdrawn string `json:"withdrawn,omitempty"`
 	// Enclosed is the uid of the enclosing zone, delegating or not; "" means none.
 	Enclosed string `json:"enclosed,omitempty"`
@@ -49,25 +49,24 @@ type ApexNames struct {
 }
 
 type SerialMarks struct {
-	// MinimumConsumed is the spec.minimumSerial last used (S6.8).
 	MinimumConsumed *uint32 `json:"minimumConsumed,omitempty"`
-	// Repaired is the time (unix seconds) of the last repair of the serial (S6.11).
+	// Repaired is the last repair of the serial (S6.11), unix seconds.
 	Repaired int64 `json:"repaired,omitempty"`
 }
 
 type Outstanding struct {
-	// Works are the unfinished cascades, decisions in steps after a change. Until they finish, the zone is not settled
+	// Works are the unfinished cascades (decisions in steps after a change). Until they finish, the zone is not settled
 	// (S7.2).
 	Works []CascadeMark `json:"works,omitempty"`
 }
 
 type Deliverable struct {
-	// Unsettled is the beginning (unix seconds) of the present series of cascades: together they may delay delivery no
-	// longer than a single cascade (S7.2).
+	// Unsettled is the start (unix seconds) of the present series of cascades, which together delay delivery no longer
+	// than a single cascade (S7.2).
 	Unsettled int64 `json:"unsettled,omitempty"`
-	// Waived is the time (unix seconds) until which cascades of other namespaces delay no delivery (S7.2).
+	// Waived is the end (unix seconds) of the time in which foreign cascades delay no delivery (S7.2).
 	Waived int64 `json:"waived,omitempty"`
-	// Overdue is true if the zone is delivered because its Works took too long.
+	// Overdue is true if the zone is delivered in spite of its Works.
 	Overdue bool  `json:"overdue,omitempty"`
 	Held    *Held `json:"held,omitempty"`
 }
@@ -77,7 +76,7 @@ type CascadeMark struct {
 	ID string `json:"id"`
 	// Losing is the uid of the zone that loses records to this zone.
 	Losing string `json:"losing,omitempty"`
-	// Locks is a name that is locked, with all below, until all records have moved (S2.10).
+	// Locks is a name locked, with all below, until all records have moved (S2.10).
 	Locks name.Name `json:"locks,omitzero"`
 	Since int64     `json:"since"`
 	By    string    `json:"by,omitempty"`
@@ -108,7 +107,7 @@ type Origin struct {
 	Name name.Name `json:"name"`
 }
 
-// Origins returns the removed zones whose records move here, without the enclosing zone.
+// Origins returns the removed zones whose records move here.
 func (h *Holding) Origins() (from []Origin) {
 	for _, w := range h.Works {
 		o := Origin{w.Losing, w.Locks}
@@ -119,8 +118,7 @@ func (h *Holding) Origins() (from []Origin) {
 	return from
 }
 
-// WithOrigins adds to the cascade a lock on the name of each removed zone in "from". CountGained counts these zones,
-// too.
+// WithOrigins adds a lock on the name of each removed zone in "from" to the cascade.
 func (h *Holding) WithOrigins(id string, from []Origin) *Holding {
 	i := slices.IndexFunc(h.Works, func(w CascadeMark) bool { return w.ID == id })
 	if i < 0 || len(from) == 0 {
@@ -146,15 +144,14 @@ func (h *Holding) HasLockedBelow(n name.Name) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return !w.Locks.IsZero() && w.Locks != n && n.Encloses(w.Locks) })
 }
 
-// IsLockedBy reports whether the cascade has a lock. Only such a cascade brings records to locked names: in a single
-// order (S2.9), with records that were on the way to a removed zone (Origins).
+// IsLockedBy reports whether the cascade has a lock. Only such cascades bring records to locked names (S2.9), also
+// records on the way to a removed zone (Origins).
 func (h *Holding) IsLockedBy(id string) bool {
 	return slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.ID == id && !w.Locks.IsZero() })
 }
 
-// Gains reports whether an unfinished cascade may still bring records to the name n, so that others must wait: a
-// cascade that moves records between zones has locked n, or a name above or below n (S2.10), or the zone's own
-// namespace has caused a cascade, for instance by restored rules.
+// Gains reports whether an unfinished cascade may still bring records to n, so that others must wait: n, or a name
+// above or below, is locked (S2.10), or the zone's own namespace caused a cascade.
 func (h *Holding) Gains(n name.Name) bool {
 	return h.HasLocked(n) || slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Own })
 }
@@ -179,7 +176,7 @@ func (h *Holding) CountReplacements(by string) (n int) {
 	return n
 }
 
-// WithoutReplacement returns h without the replacement lock of the cascade id, so that the cascade passes.
+// WithoutReplacement removes the replacement lock of the cascade id, so that the cascade passes.
 func (h *Holding) WithoutReplacement(id string) *Holding {
 	if !slices.ContainsFunc(h.Works, func(w CascadeMark) bool { return w.Replaces && w.ID == id }) {
 		return h
@@ -187,8 +184,7 @@ func (h *Holding) WithoutReplacement(id string) *Holding {
 	return h.WithoutWork(id)
 }
 
-// WithWork adds the mark of a cascade that the namespace "by" caused (S7.2). If id is "" or already marked, it returns
-// h.
+// WithWork adds the mark of a cascade that the namespace "by" caused (S7.2), unless id is "" or marked.
 func (h *Holding) WithWork(id, zoneNamespace, by string, now int64) *Holding {
 	return h.WithMove(id, zoneNamespace, by, "", name.Name{}, now)
 }
@@ -211,14 +207,14 @@ func (h *Holding) WithMove(id, zoneNamespace, by, losing string, locks name.Name
 	return &out
 }
 
-// MaxRemovals bounds a namespace's unfinished cascades of removed zones, and its replacement locks, at a zone, since
-// every change writes their marks.
+// MaxRemovals bounds a namespace's cascades of removed zones, and its replacement locks, at a zone: every change writes
+// their marks.
 const MaxRemovals = 16
 
 // MaxEnds bounds removed and ended zones together. It is higher, so that removals do not keep zones from ending (S3.5).
 const MaxEnds = 2 * MaxRemovals
 
-// CountGained counts the zones whose records move here by cascades of a namespace.
+// CountGained counts the zones whose records a namespace's cascades move here.
 func (h *Holding) CountGained(by string) (n int) {
 	for _, w := range h.Works {
 		if w.By == by && w.Losing != "" {
@@ -237,16 +233,15 @@ func (h *Holding) WithoutWork(id string) *Holding {
 	return &out
 }
 
-// Seconds until a zone is delivered in spite of cascades of other namespaces, or of its own. For Waiver seconds
-// afterwards, cascades of others delay no delivery (S7.2).
+// Seconds until a zone is delivered in spite of foreign or own cascades. For Waiver seconds afterwards, foreign
+// cascades delay no delivery (S7.2).
 const (
 	timeoutForeign = 60
 	timeoutOwn     = 600
 	Waiver         = 3600
 )
 
-// IsWaived reports whether cascades of others delay no delivery at now. A time beyond Waiver comes from a wrong clock,
-// and does not count.
+// IsWaived reports whether foreign cascades delay no delivery. A time beyond Waiver comes from a wrong clock.
 func (h *Holding) IsWaived(now int64) bool { return now < h.Waived && h.Waived <= now+Waiver }
 
 func (h *Holding) OverdueAt(now int64) bool {
@@ -264,8 +259,8 @@ func (h *Holding) OverdueAt(now int64) bool {
 	return since >= timeout || -since > timeout // the latter if a clock was ahead
 }
 
-// Held describes a zone's hold after a mass deletion (S7.5). Serial is the serial delivered meanwhile, Had the stock
-// before the deletion.
+// Held describes a hold after a mass deletion (S7.5): the serial delivered meanwhile, and the stock before the deletion
+// (Had).
 type Held struct {
 	Serial serial.Serial `json:"serial"`
 	Since  int64         `json:"since"`
@@ -274,8 +269,8 @@ type Held struct {
 	NameServers bool `json:"nameServers,omitempty"`
 }
 
-// HostsNamedByApex returns the names of ApexHosts and ApexNS in the zone (S4.10), without the apex. A tenant's NS
-// count, too, since a rule must name this type (S4.5); a tenant's MX does not.
+// HostsNamedByApex returns the names of ApexHosts and ApexNS in the zone (S4.10), without the apex. Tenants' NS count,
+// since a rule must name this type (S4.5), tenants' MX do not.
 func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	if len(h.ApexHosts)+len(h.ApexNS) == 0 {
 		return nil
@@ -291,7 +286,7 @@ func (h *Holding) HostsNamedByApex(z *Zone) []name.Rel {
 	return out
 }
 
-// CountHosts adds n (1 or -1) for each host of c, an MX, SVCB or HTTPS record of the zone's own namespace at the apex.
+// CountHosts adds n (1 or -1) for each host of c, the own namespace's MX, SVCB or HTTPS record at the apex.
 func (h *Holding) CountHosts(c *Contribution, n int) {
 	if c.Type != rdata.MX && c.Type != rdata.SVCB && c.Type != rdata.HTTPS {
 		return

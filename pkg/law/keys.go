@@ -7,12 +7,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Kind is the kind of a fact. The comment of each constant gives the key's fields and, after the colon, the Go type of
-// the value.
+// Kind is the kind of a fact. The comments give the key's fields and, after the colon, the type of the value.
 type Kind uint8
 
 const (
-	// KindHolding is the zone with the name (View, Name): *Holding.
+	// KindHolding is the zone named (View, Name): *Holding.
 	KindHolding Kind = iota + 1
 	// KindZone is the zone object (Namespace, Object): *Zone.
 	KindZone
@@ -26,10 +25,9 @@ const (
 	KindOwnersBelow
 	// KindZonesBelow lists the zones at or below (View, Name): *ZonesBelow.
 	KindZonesBelow
-	// KindLastSerial is the last serial of a removed zone at (View, Name): *LastSerial. Without a name, it is the floor
-	// of FloorKey.
+	// KindLastSerial is the last serial of a removed zone at (View, Name): *LastSerial. Without a name: FloorKey.
 	KindLastSerial
-	// KindCut is the cut that Zone counts for the delegated child with uid Object: *CountedCut.
+	// KindCut is the cut in Zone of the delegated child with uid Object: *CountedCut.
 	KindCut
 	// KindRules are the rules of Delegations for Namespace in Zone: *NamespaceRules.
 	KindRules
@@ -45,15 +43,15 @@ const (
 	// KindAwaited reports whether Delegations wait for the zone object (Namespace, Object), or Records of Namespace at
 	// (View, Name): *Awaited.
 	KindAwaited
-	// KindTouched reports whether any object is concerned by a new zone: *Awaited. It may be stale: no refusal depends
-	// on it, and a cascade scans again.
+	// KindTouched reports whether a new zone concerns any object: *Awaited. It may be stale: no refusal depends on it,
+	// and a cascade scans again.
 	//   - Namespace, Object: objects that wait for this zone object, or zones elsewhere that refer to it
 	//   - View, Name: objects that wait at or below the name
 	//   - all four: names of zones there
 	KindTouched
 )
 
-// Key names a fact. Fields unused by the Kind are zero.
+// Key names a fact. Fields that the Kind does not use are zero.
 type Key struct {
 	Kind      Kind
 	Zone      string
@@ -85,7 +83,7 @@ func CountKey(zone, namespace string) Key {
 	return Key{Kind: KindCount, Zone: zone, Namespace: namespace}
 }
 
-// MemberKey is the key of a record in a zone: *Member.
+// MemberKey is the key of a record in a zone.
 func MemberKey(zone string, owner name.Rel, namespace, object string) Key {
 	return Key{Kind: KindMember, Zone: zone, Owner: owner, Namespace: namespace, Object: object}
 }
@@ -115,11 +113,11 @@ func TouchedKeys(namespace, object, view string, fqdn name.Name) []Key {
 
 type Awaited struct{ Any bool }
 
-// FloorKey is the key of the floor: after a restore, the serial from which zones without a last serial continue.
+// FloorKey is the key of the serial from which, after a restore, zones without a last serial continue.
 var FloorKey = Key{Kind: KindLastSerial}
 
-// WithdrawalKey returns the key of a Withdrawal. Transactions compare its own revision, since zones below write it with
-// their object.
+// WithdrawalKey returns the key of a Withdrawal. Transactions compare its own revision, as writes of zones below change
+// it.
 func WithdrawalKey(zone, namespace string) Key {
 	return Key{Kind: KindWithdrawal, Object: zone, Namespace: namespace}
 }

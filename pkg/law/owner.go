@@ -20,12 +20,10 @@ import (
 // Digest is a SHA-256 hash.
 type Digest [sha256.Size]byte
 
-// MarshalText returns base64 without padding.
 func (d Digest) MarshalText() ([]byte, error) {
 	return base64.RawStdEncoding.AppendEncode(nil, d[:]), nil
 }
 
-// UnmarshalText reads MarshalText's result.
 func (d *Digest) UnmarshalText(text []byte) error {
 	b, err := base64.RawStdEncoding.DecodeString(string(text))
 	if err != nil || len(b) != len(d) {
@@ -53,17 +51,16 @@ type OwnerValue struct {
 // Owner is the data and claims of a name in a zone.
 type Owner struct {
 	Values []OwnerValue `json:"v,omitempty"`
-	// Cut has the values that cuts of child zones have at this name (S6.3), without sizes. A cut may repeat a value of
-	// a record.
+	// Cut has the values of child zones' cuts at this name (S6.3), without sizes; a record may have the same value.
 	Cut []OwnerValue `json:"x,omitempty"`
 	// Claims counts the records with this base name (S4.7). Claims and Named are here because every decision reads the
 	// owners above its name.
 	Claims []Claim `json:"k,omitempty"`
 	// Named has the namespaces for which Delegations reserve this name (S4.20), sorted.
 	Named []Naming `json:"n,omitempty"`
-	// Own counts records of the zone's own namespace at an underscore name, and at the wildcard right below (S4.14).
+	// Own counts own records at an underscore name, and at the wildcard right below (S4.14).
 	Own int `json:"o,omitempty"`
-	// Pointers counts records of the zone's own namespace that lead to hosts with this base name (S4.26).
+	// Pointers counts own records that lead to hosts with this base name (S4.26).
 	Pointers int `json:"r,omitempty"`
 }
 
@@ -78,7 +75,7 @@ func (o *Owner) IsNamedFor(namespace string) bool {
 	return o != nil && slices.ContainsFunc(o.Named, func(x Naming) bool { return x.Namespace == namespace })
 }
 
-// CountNaming adds n (1 or -1) for a namespace. It returns false if a removed Delegation was not counted.
+// CountNaming adds n (1 or -1) for a namespace. It returns false if the count would be negative.
 func (o *Owner) CountNaming(namespace string, n int) bool {
 	i, found := slices.BinarySearchFunc(o.Named, namespace, func(x Naming, ns string) int { return strings.Compare(x.Namespace, ns) })
 	if !found {
@@ -92,7 +89,7 @@ func (o *Owner) CountNaming(namespace string, n int) bool {
 	return all
 }
 
-// Fact returns the value to store: o, or nil, which deletes the key, if o is empty.
+// Fact returns the value to store; nil, which deletes the key, if o is empty.
 func (o *Owner) Fact() any {
 	if o == nil || len(o.Values)+len(o.Cut)+len(o.Claims)+len(o.Named)+o.Own+o.Pointers == 0 {
 		return nil
@@ -100,8 +97,8 @@ func (o *Owner) Fact() any {
 	return o
 }
 
-// Claim counts a namespace's records by the kind of the admitting rule (S4.17). A tenant's records by underscore rules
-// claim nothing (S4.14).
+// Claim counts a namespace's records by the kind of the admitting rule (S4.17), but not a tenant's by underscore rules
+// (S4.14).
 type Claim struct {
 	Namespace  string `json:"n"`
 	Plain      int    `json:"p,omitempty"`
@@ -124,7 +121,7 @@ type Member struct {
 type OwnersBelow struct {
 	Names  int
 	Claims []Claim
-	// Named counts the names that Delegations reserve, NamedFor the names reserved for each namespace.
+	// Named counts the names that Delegations reserve, NamedFor those for each namespace.
 	Named    int
 	NamedFor []Naming
 	// Pointed has the first MaxPointed names with Pointers and no records.
@@ -170,13 +167,13 @@ func (b *OwnersBelow) Add(up, at name.Rel, o *Owner) {
 	}
 }
 
-// Limits of a name (S5.8). Package rdata has the limits of an RRset.
+// Limits of a name (S5.8); package rdata has those of an RRset.
 const (
 	MaxTypesAtName  = 100
 	MaxValuesAtName = 1000 // a value counts for each TTL
 	// MaxDS bounds a child's DS in the parent (S12.3). Records leave room for them.
 	MaxDS = 16
-	// MaxPointed bounds the hosts of a record that are looked up and counted (S4.26).
+	// MaxPointed bounds a record's hosts that are looked up and counted (S4.26).
 	MaxPointed = 8
 )
 
@@ -223,7 +220,7 @@ func (o *Owner) HasType(t rdata.Type) bool {
 
 func (o *Owner) HasCut() bool { return o != nil && len(o.Cut) > 0 }
 
-// AddContribution counts the values of c, with their wire lengths. guests is 1 for a guest's record (S4.14), else 0.
+// AddContribution counts the values of c; sizes are on the wire, guests is 1 for a guest's record, else 0.
 func (o *Owner) AddContribution(c *Contribution, sizes []int, guests int) {
 	for i, v := range c.Values {
 		d := DigestOf(v.Text)
@@ -248,7 +245,7 @@ func CompareOwnerValues(x, y OwnerValue) int {
 	return cmp.Or(cmp.Compare(x.Type, y.Type), slices.Compare(x.Digest[:], y.Digest[:]), cmp.Compare(ttl(x), ttl(y)))
 }
 
-// RemoveContribution reverses AddContribution. It returns false if a value was not counted.
+// RemoveContribution reverses AddContribution. It returns false for a value that was not counted.
 func (o *Owner) RemoveContribution(c *Contribution, guests int) bool {
 	all := true
 	for _, v := range c.Values {
@@ -381,11 +378,11 @@ func (c *Claim) counted(a rules.Admission) *int {
 	return &c.Plain
 }
 
-// Names reports whether the claim counts records other than own records at underscore names.
+// Names reports whether the claim counts records beside own records at underscore names.
 func (c *Claim) Names() bool { return c.Plain+c.Literal+c.Shared > 0 }
 
-// CountClaim adds n (1 or -1) to a claim; own is true for the zone's own namespace. It returns false if a removed
-// record was not counted.
+// CountClaim adds n (1 or -1) to a claim; own is true for the zone's own namespace. It returns false if a count would
+// be negative.
 func (o *Owner) CountClaim(namespace string, own bool, a rules.Admission, n int) bool {
 	if a == rules.AdmittedUnderscore && !own {
 		return true

@@ -16,12 +16,12 @@ import (
 type Outcome struct {
 	Plan    *Plan
 	Refusal *Refusal
-	// Need lists the keys of missing facts. If empty, Seen.Used reports the facts behind the result.
+	// Need lists the keys of missing facts.
 	Need []Key
 }
 
-// Plan is the set of writes of a decision. Nil fields write nothing, except that a nil Record, in a decision about a
-// Record, deletes it, and likewise a nil Delegation.
+// Plan is the set of writes of a decision. Nil fields write nothing, except that a decision about a Record or
+// Delegation deletes it if nil.
 type Plan struct {
 	Record      *Placement
 	Zone        *ZoneChange
@@ -31,7 +31,7 @@ type Plan struct {
 	// Orphan has the index keys of a waiting record or pending zone, OrphanBefore the former keys.
 	Orphan, OrphanBefore *Waiting
 	Delegation           *DelegationPlacement
-	// Rule is the pattern that allowed the record, for the audit annotation.
+	// Rule is the pattern that allowed the record, for the audit log.
 	Rule     string
 	Warnings []Warning
 }
@@ -40,7 +40,7 @@ type Warning struct {
 	Rule string
 	// Reason is set if another write may resolve the warning.
 	Reason, Text string
-	// Host is the name where any data would resolve the warning.
+	// Host is a name where any data resolves the warning.
 	Host name.Name
 }
 
@@ -80,7 +80,7 @@ type Placement struct {
 type ZoneChange struct {
 	Zone    *Zone
 	Holding *Holding
-	// Delegated and Servable are conditions to set; nil leaves them.
+	// Delegated and Servable are new conditions; nil leaves them.
 	Delegated, Servable *Condition
 	Step                *content.Step
 	Gone                bool
@@ -88,13 +88,12 @@ type ZoneChange struct {
 	TakesOver bool
 	// Ended is the former zone, if it ends and becomes pending (S3.5).
 	Ended *Zone
-	// Held is true if the change begins a hold (S7.5). Young has removals that would begin a hold if the RRsets were
-	// older.
+	// Held is true if the change begins a hold (S7.5). Young has removals that would if the RRsets were older.
 	Held  bool
 	Young *Excess
-	// Notices has Events for other namespaces than the client's.
+	// Notices has Events for other namespaces.
 	Notices []Notice
-	// EndsAt estimates the end of the zone, unix seconds; 0 leaves the former estimate.
+	// EndsAt estimates the zone's end, unix seconds; 0 leaves the former.
 	EndsAt int64
 }
 
@@ -109,13 +108,12 @@ const (
 type Notice struct {
 	Reason string
 	Name   name.Name
-	// Wildcard is the owner that no longer answers for the name. Namespace is its tenant, or "" for the zone's own
-	// namespace.
+	// Wildcard no longer answers for the name. Namespace is its tenant, or "" for the zone's own.
 	Wildcard  name.Rel
 	Namespace string
 }
 
-// Settled reports whether the content may be delivered afterwards.
+// Settled reports whether the content may be delivered.
 func (c *ZoneChange) Settled() bool { return c.Holding != nil && c.Holding.Settled() }
 
 // Condition has a Status "True", "False" or "Unknown".
@@ -127,7 +125,7 @@ func (p *Plan) AddPendingCut(parent *Ref, child Ref, view string, fqdn name.Name
 	}
 }
 
-// DelegationPlacement has the zone where a Delegation is in force; nil means none.
+// DelegationPlacement has the zone where a Delegation is in force; nil for none.
 type DelegationPlacement struct {
 	Zone            *Ref
 	Reason, Message string

@@ -9,8 +9,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Reading gives a decision its facts. At the first missing fact, Get panics with lacking, which Decide recovers to
-// return a Need.
+// Reading gives a decision its facts. At a missing fact Get panics with lacking, and Decide recovers.
 type Reading struct {
 	seen  *Seen
 	needs []Key
@@ -18,7 +17,7 @@ type Reading struct {
 
 type lacking struct{}
 
-// Decide runs the decision "by" on the facts in seen. It first marks all of them as unused.
+// Decide runs the decision "by" on the facts in seen, and marks the used facts.
 func Decide(seen *Seen, by func(*Reading) (*Plan, *Refusal)) (out Outcome) {
 	for i := range seen.facts {
 		seen.facts[i].used = false
@@ -63,7 +62,7 @@ func (r *Reading) AskAll(keys []Key) {
 	}
 }
 
-// Reread ends the decision with a Need for all facts, so that they are read at one revision.
+// Reread ends the decision with a Need for all facts, to read them at one revision.
 func (r *Reading) Reread() {
 	for k := range r.seen.All() {
 		r.needs = append(r.needs, k)
@@ -138,8 +137,8 @@ func (r *Reading) ZoneKnownTo(z *Zone, namespace string) bool {
 	return z.knownTo(namespace) || r.RuledFor(z, namespace).knownTo(namespace)
 }
 
-// NameContact adds the contact of z, a result of RuledFor, to a refusal that the zone's owner can lift. It adds none if
-// the namespace must not know the zone (S1.8).
+// NameContact adds the contact of z, a result of RuledFor, to a refusal that the zone's owner can lift, if the
+// namespace may know the zone (S1.8).
 func (z *Zone) NameContact(refusal *Refusal, namespace string) *Refusal {
 	if refusal.Kind == Forbidden && namespace != z.Namespace && z.knownTo(namespace) {
 		refusal.Contact = z.Header.Contact

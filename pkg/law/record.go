@@ -17,12 +17,12 @@ type Record struct {
 	Type                 rdata.Type
 	TTL                  *uint32
 	Values               []rdata.Value
-	// Repeated has further spellings of Values, which has each value once (RFC 2181 §5).
+	// Repeated has further spellings of Values (RFC 2181 §5).
 	Repeated []rdata.Value
 	Created  int64
-	// Terminating is true if the record or its namespace is being deleted. No zone then adopts the record (S2.6).
+	// Terminating is true if the record or its namespace is being deleted: no zone adopts it (S2.6).
 	Terminating bool
-	// WaitsOnConflict is true if a create that is refused for data at the name is stored and waits (S2.14).
+	// WaitsOnConflict is true if a create refused for data at the name is stored and waits (S2.14).
 	WaitsOnConflict bool
 }
 

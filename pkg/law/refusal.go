@@ -26,7 +26,7 @@ const (
 	Unmet
 )
 
-// Refusal names the broken rule, and the remedy.
+// Refusal names the broken rule and the remedy.
 type Refusal struct {
 	Kind RefusalKind
 	// Field is the path in the object, for Invalid, Duplicate and Unmet.
@@ -35,9 +35,9 @@ type Refusal struct {
 	// Reason is for the object's condition, if a cascade refuses.
 	Reason  string
 	Message string
-	// Rule is the number that Message cites, as S4.8, or "".
+	// Rule is the number that Message cites, or "".
 	Rule string
-	// Contact is that of the zone whose owner can lift the refusal; "" if the namespace must not know it.
+	// Contact is that of a zone whose owner can lift the refusal, if the namespace may know it.
 	Contact string
 }
 
@@ -58,7 +58,7 @@ func NewLater(reason, format string, args ...any) *Refusal {
 
 var cited = regexp.MustCompile(`\((S\d+\.\d+)\b`)
 
-// ruleOf returns the last rule that a format cites. Formats contain no client's text.
+// ruleOf returns the last rule cited in a format; formats have no text of clients.
 func ruleOf(format string) string {
 	all := cited.FindAllStringSubmatch(format, -1)
 	if len(all) == 0 {
@@ -123,7 +123,7 @@ func InView(view string) string {
 	return fmt.Sprintf(" of view %q", view)
 }
 
-// AbsentMessage does not reveal whether the zone is absent, or closed to the namespace (S2.3).
+// AbsentMessage does not tell an absent zone from one closed to the namespace (S2.3).
 func AbsentMessage(target *Ref, namespace string) string {
 	if target.Namespace == namespace {
 		return fmt.Sprintf("zone %s/%s does not exist yet", target.Namespace, target.Name)
@@ -131,8 +131,8 @@ func AbsentMessage(target *Ref, namespace string) string {
 	return fmt.Sprintf("zone %s/%s does not exist, or delegates nothing to namespace %q yet", target.Namespace, target.Name, namespace)
 }
 
-// RefuseMoving refuses a write at a locked name. The reason is NameHeld: Moving is for Records that had a zone, and an
-// object refused in a cascade waits like others.
+// RefuseMoving refuses a write at a locked name. The reason is NameHeld: an object refused in a cascade waits like
+// others, and Moving is for Records that had a zone.
 func RefuseMoving(n, zone name.Name) *Refusal {
 	return NewLater(ReasonNameHeld, "names at, above or below %s are locked in zone %s "+
 		"until Records that move or wait there are in (S2.10; try again in a moment)", n, zone)

@@ -7,9 +7,9 @@ import (
 	"iter"
 )
 
-// Seen has the facts of a decision. A nil value is a fact: the store has no value.
+// Seen has the facts of a decision; nil if the store has no value.
 type Seen struct {
-	// Look puts a fact into Seen if that needs no read of the store, and reports whether it did. It may be nil.
+	// Look puts a fact that needs no read of the store into Seen, and reports whether it did. It may be nil.
 	Look func(Key) bool
 
 	facts []fact

@@ -9,13 +9,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// NextSerial returns the serial after last (0 for none): of these serials, the furthest ahead (S6.8):
+// NextSerial returns the serial after last (0 for none), the furthest ahead of (S6.8):
 //   - last+1
 //   - the day's first serial, YYYYMMDD00 (UTC)
-//   - minimum, unless equal to consumed, the minimum used last; usedMinimum is true if minimum is the result
+//   - minimum, unless equal to consumed, the minimum last used; usedMinimum is true for this result
 //
-// The result is always ahead of last, too: being ahead is not transitive (RFC 1982 §3.2), so a minimum too far away has
-// no effect yet.
+// The result is ahead of last, too: the order is not transitive (RFC 1982 §3.2), so a minimum too far away has no
+// effect yet.
 func NextSerial(last serial.Serial, now time.Time, minimum, consumed *uint32) (next serial.Serial, usedMinimum bool) {
 	next = last.Next()
 	ahead := func(s serial.Serial) bool { return s != 0 && s.Ahead(next) && (last == 0 || s.Ahead(last)) }
@@ -40,9 +40,9 @@ type LastSerial struct {
 	Serial serial.Serial `json:"serial"`
 	// Left is the rest of this time, seconds.
 	Left int64 `json:"left,omitempty"`
-	// Jump, set in the floor alone (FloorKey), is the least increase of serials by restores.
+	// Jump, in FloorKey alone, is the least increase of serials by restores.
 	Jump uint32 `json:"jump,omitempty"`
 	By   string `json:"by,omitempty"`
-	// From has the zones, removed or ended, whose records move to a new zone of the name (S2.10).
+	// From has the removed or ended zones whose records move to a new zone of the name (S2.10).
 	From []Origin `json:"from,omitempty"`
 }

@@ -3,24 +3,22 @@
 
 package law
 
-// Only the time in which servers run counts towards a withdrawalGracePeriod (S3.6): a clock that jumps ends nothing.
-//
-// An ended zone keeps its uid, a part of its internal keys, so no rule recreates the zone before their purge.
+// Only time in which servers run counts towards a withdrawalGracePeriod (S3.6): a clock that jumps ends nothing.
 
-// Withdrawal is the grace period of a namespace whose data a zone's rules no longer allow, counted from the last
-// withdrawing write.
+// Withdrawal is the grace period of a namespace whose data a zone's rules no longer allow, since the last withdrawing
+// write.
 type Withdrawal struct {
-	// Since is the time of that write, unix seconds, for EndsAt alone.
+	// Since is that write's time, unix seconds, for EndsAt alone.
 	Since int64 `json:"since"`
-	// Grace is the period in seconds, Passed the part in which servers ran, as last written.
+	// Grace is the period in seconds, Passed the part in which servers ran.
 	Grace  int64 `json:"grace,omitempty"`
 	Passed int64 `json:"passed,omitempty"`
 	// Cause is the Work.Cause of the cascade that began the period.
 	Cause string `json:"cause,omitempty"`
 	// Now is true if the zone's own namespace ends the period at once.
 	Now bool `json:"now,omitempty"`
-	// Records and Zones are digests of the namespace's rules when a cascade last met a withdrawn record or zone. If the
-	// rules have another digest now, nothing is withdrawn, as all data of the namespace is decided again.
+	// Records and Zones are digests of the namespace's rules when a cascade last met a withdrawn record or zone. With
+	// another digest nothing is withdrawn, as all data of the namespace is decided again.
 	Records Digest `json:"records,omitzero"`
 	Zones   Digest `json:"zones,omitzero"`
 }

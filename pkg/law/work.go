@@ -11,8 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// PendingCut names a child zone whose NS, glue and DS the parent must count again. View and FQDN are the child's at the
-// change.
+// PendingCut names a child zone whose NS, glue and DS the parent must count again, by its name at the change.
 type PendingCut struct {
 	Parent Ref       `json:"parent"`
 	Child  Ref       `json:"child"`
@@ -30,7 +29,7 @@ func (d PendingCut) Same(other PendingCut) bool {
 type Waiting struct {
 	View string
 	FQDN name.Name // zero: only by reference
-	Zone *Ref      // target of the zoneRef
+	Zone *Ref
 	// Moves is true while the object is on the way to another zone (S2.9).
 	Moves bool
 	// KeptOut is the namespace that had the name when the record began to wait by annotation (S2.15). No client may
@@ -44,36 +43,35 @@ type Work struct {
 	Reason string `json:"reason"`
 	View   string `json:"view"`
 	Scans  []Scan `json:"scans"`
-	// Zones have a CascadeMark with this ID until the work is done.
+	// Zones have a CascadeMark of this ID until the work is done.
 	Zones []Place `json:"zones,omitempty"`
-	// Unmarked is true if no zone has a mark, so that each step is delivered when written (S7.2). By is then the zone's
+	// Unmarked is true if no zone has a mark: each step is delivered when written (S7.2). By is then the zone's
 	// namespace.
 	Unmarked bool `json:"unmarked,omitempty"`
-	// Purge is the uid of a removed zone, whose internal keys go at the end.
+	// Purge is the uid of a removed zone whose internal keys go at the end.
 	Purge string `json:"purge,omitempty"`
-	// Ended is that zone, if pending: a rule may recreate it when the work is done (S3.7).
+	// Ended is that zone, if pending: a rule may recreate it afterwards (S3.7).
 	Ended *Place `json:"ended,omitempty"`
-	// Ends is true if the zone ended, or was removed while its end was due. Zones below without a rule end, too (S3.8).
+	// Ends is true if the zone ended, or its end was due. Zones below without a rule end, too (S3.8).
 	Ends bool `json:"ends,omitempty"`
 	// Releases are the namespaces whose withdrawals in the zone with uid Releasing end with the work (S2.5).
 	Releasing string   `json:"releasing,omitempty"`
 	Releases  []string `json:"releases,omitempty"`
-	// Yields is the base name at which data that no rule allows gives way to another namespace (S2.13).
+	// Yields is a base name where data that no rule allows gives way to another namespace (S2.13).
 	Yields name.Rel        `json:"yields,omitzero"`
 	Had    *content.Header `json:"had,omitempty"`
-	// Left is a terminating namespace: the work waits until a namespace of this name exists again (S2.6).
+	// Left is a terminating namespace: the work waits for a new namespace of this name (S2.6).
 	Left string `json:"left,omitempty"`
-	// Times counts extensions, each of which restarts the runner.
+	// Times counts extensions; each restarts the runner.
 	Times int `json:"times,omitempty"`
-	// Damaged are unreadable records, for which the item stays.
+	// Damaged are unreadable records; with any, the item stays.
 	Damaged []Ref  `json:"damaged,omitempty"`
 	TakesIn bool   `json:"takesIn,omitempty"`
 	By      string `json:"by,omitempty"`
 	Since   int64  `json:"since"`
 	Runner  string `json:"runner,omitempty"`
-	// Trace is the traceparent of the recorded span that caused the work, or "". No decision reads it.
-	Trace string `json:"tp,omitempty"`
-	// Cursor is the progress: another server can go on from there.
+	// Trace is the traceparent of the causing span, or "". No decision reads it.
+	Trace  string  `json:"tp,omitempty"`
 	Cursor *Cursor `json:"cursor,omitempty"`
 }
 
@@ -101,15 +99,15 @@ type ScanKind string
 const (
 	// ScanMembers: the records of the zone with uid Zone at or below Owner. Name is a removed zone's.
 	ScanMembers ScanKind = "members"
-	// ScanWaiting: objects waiting at (View, Name), and below unless Exact.
+	// ScanWaiting: objects waiting at (View, Name) and, unless Exact, below.
 	ScanWaiting ScanKind = "waiting"
-	// ScanReferring: objects waiting for the zone object Target and, with (View, Name) of that zone, zones elsewhere
-	// that refer to it (RefersFrom).
+	// ScanReferring: objects waiting for the zone object Target and, with its (View, Name), zones elsewhere that refer
+	// to it (RefersFrom).
 	ScanReferring ScanKind = "referring"
 	// ScanPending: the zones waiting for Target.
 	ScanPending ScanKind = "pending"
-	// ScanNamespaces: the records of Namespaces in the zone with uid Zone, and their objects waiting at or below (View,
-	// Name) or for Target.
+	// ScanNamespaces: the records of Namespaces in the zone with uid Zone, and those waiting at or below (View, Name)
+	// or for Target.
 	ScanNamespaces ScanKind = "namespaces"
 	// ScanZones: the zones strictly below (View, Name), with At also the zone there, whose parent may have changed.
 	ScanZones ScanKind = "zones"
@@ -137,7 +135,7 @@ func (s *Scan) Of(namespace string) bool {
 }
 
 // Concerns reports whether a scan of zones includes b. above is the nearest zone above b within the scan; nil for none.
-// A zone that has above as its enclosing zone already is left out, as it is decided with above (S3.4).
+// A zone already enclosed by above is left out, as it is decided with above (S3.4).
 func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	if above != nil {
 		return b.Enclosed != above.UID
@@ -145,7 +143,7 @@ func (s *Scan) Concerns(b, above *ZoneBelow) bool {
 	return s.Of(b.Namespace)
 }
 
-// RefersFrom reports whether the scan includes the zone at (view, fqdn) for a reference to Target from outside the
+// RefersFrom reports whether the scan includes the zone at (view, fqdn), which refers to Target from outside the
 // subtree (S1.6).
 func (s *Scan) RefersFrom(view string, fqdn name.Name, h *Holding) bool {
 	return s.Kind == ScanReferring && !s.Name.IsZero() && h.Target != nil && *h.Target == *s.Target && s.Of(h.Namespace) &&

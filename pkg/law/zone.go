@@ -21,7 +21,7 @@ type Ref struct {
 	UID       string `json:"uid,omitempty"`
 }
 
-// ZoneSettings are the settings that a decision copies from the Zone object unchanged.
+// ZoneSettings are copied from the Zone object unchanged.
 type ZoneSettings struct {
 	ZoneRules
 	MinimumSerial *uint32
@@ -29,21 +29,20 @@ type ZoneSettings struct {
 	// Grace is the withdrawalGracePeriod in seconds (S3.6).
 	Grace    int64
 	HasClass bool
-	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once, Publish the serial in
+	// MaxDeletePercent is the share of RRsets that the zone's own namespace may remove at once, Publish the annotation
 	// kubi.zone/publish-deletions (S7.5).
 	MaxDeletePercent int64
 	Publish          *uint32
-	// ReleaseNow are the namespaces of kubi.zone/release-now (S3.6).
+	// ReleaseNow is the annotation kubi.zone/release-now (S3.6).
 	ReleaseNow []string
-	// DS are the data of the DS for the parent, sorted (S6.16).
+	// DS are the DS data for the parent, sorted (S6.16).
 	DS []string
 }
 
-// ZoneRules are the settings that decisions about records and zones read. Their change repeats these decisions
-// (ChangedRules, S2.5).
+// ZoneRules are the settings whose change repeats decisions about records and zones (ChangedRules, S2.5).
 type ZoneRules struct {
 	Rules []rules.Rule
-	// RecordsPerNamespace bounds the records of a tenant; 0: no bound.
+	// RecordsPerNamespace bounds a tenant's records; 0: no bound.
 	RecordsPerNamespace int64
 }
 
@@ -56,17 +55,18 @@ type Zone struct {
 	Made      []content.RRset
 	MadeNames []name.Rel
 	ZoneSettings
-	// Pending is true for a zone without a name, which waits for ZoneRef, or after its end for a rule at Wanted (S3.2).
+	// Pending is true for a zone without a name, which waits for ZoneRef or, after its end, for a rule at Wanted
+	// (S3.2).
 	Pending bool
 	ZoneRef *Ref
 	Wanted  name.Name
-	// Ending is true for a pending zone until its data is released. It cannot be recreated before: its uid is in the
-	// keys to remove.
+	// Ending is true for a pending zone until its data is released. Recreated before, it would lose its new keys: they
+	// have the same uid.
 	Ending bool
 	// Served is true if the zone is delegated and servable, and no class has its data: settled content is Ready
 	// (S6.13).
 	Served bool
-	// ClassNameServers is true if every class has its own name servers, and none gets the apex NS (S6.15).
+	// ClassNameServers is true if every class has its own name servers, so that none gets the apex NS (S6.15).
 	ClassNameServers bool
 
 	Serial        serial.Serial
@@ -106,7 +106,7 @@ func (z *Zone) MadeAt(owner name.Rel) []content.RRset {
 	return out
 }
 
-// knownTo reports whether the zone has a rule for the namespace, or is its own. To others it is absent (S2.3).
+// knownTo reports whether the zone is own or has a rule for the namespace. To others it is absent (S2.3).
 func (z *Zone) knownTo(namespace string) bool {
 	if z.Namespace == namespace {
 		return true
@@ -119,8 +119,8 @@ func (z *Zone) knownTo(namespace string) bool {
 	return false
 }
 
-// ChangedRules returns the namespaces whose records are decided again (S2.5). An empty list with changed true means
-// all: after another limit, a rule for any namespace, or a shared rule (S4.10).
+// ChangedRules returns the namespaces whose records are decided again (S2.5). changed without namespaces means all:
+// after another limit, a rule for any namespace, or a shared rule (S4.10).
 func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	rest := before.ZoneRules
 	if rest.Rules = after.Rules; !reflect.DeepEqual(rest, after.ZoneRules) {
@@ -152,8 +152,7 @@ func ChangedRules(before, after *Zone) (namespaces []string, changed bool) {
 	return slices.Compact(namespaces), len(namespaces) > 0
 }
 
-// ChangedNames returns the names, sorted, that the Zone's rules reserve for other namespaces than before. Data there is
-// decided again (S4.20).
+// ChangedNames returns the names, sorted, that the Zone's rules reserve for other namespaces than before (S4.20).
 func ChangedNames(before, after *Zone) (names []name.Rel) {
 	had, has := before.RuleSet().ListNamed(), after.RuleSet().ListNamed()
 	for len(had)+len(has) > 0 {
@@ -199,7 +198,7 @@ func (z *Zone) DigestRules(namespace string, zones bool) Digest {
 	return DigestOf(strings.Join(texts, "\n"))
 }
 
-// IsOwn reports whether the zone's own namespace claims this base name (Claim.Names).
+// IsOwn reports whether the zone's own namespace claims this base name.
 func (o *Owner) IsOwn(z *Zone) bool {
 	c := o.ClaimOf(z.Namespace)
 	return c != nil && c.Names()
@@ -209,15 +208,15 @@ func (o *Owner) HasTenant(z *Zone) bool {
 	return o != nil && slices.ContainsFunc(o.Claims, func(c Claim) bool { return c.Namespace != z.Namespace })
 }
 
-// Deletions has the numbers behind a hold (S7.5). They change with the Zone's object alone.
+// Deletions has the numbers behind a hold (S7.5). They change with the Zone object alone.
 type Deletions struct {
-	// Own counts RRsets added by the zone's own namespace, less those removed. Only differences matter.
+	// Own counts RRsets that the zone's own namespace added, less those removed. Only differences matter.
 	Own int
-	// Since is the beginning of the present period, unix seconds.
+	// Since is the start of the present period, unix seconds.
 	Since int64
 	// Least has the least stocks of the present period and the two before, without the content since the last write.
 	Least [3]Stock
-	// Most is the stock at the greatest Own of the present period; nil if removals were let through beforehand (S7.9).
+	// Most is the stock at the present period's greatest Own; nil if removals were let through beforehand (S7.9).
 	Most *Stock
 }
 
@@ -227,8 +226,8 @@ type Stock struct {
 	Own    int `json:"own"`
 }
 
-// TypesAt returns the number of types at a name: the given types, the types of spec.nameServers, and at the apex SOA
-// and NS. The elements of types are overwritten.
+// TypesAt returns the number of types at a name: the given types, those of spec.nameServers, and at the apex SOA and
+// NS. It overwrites types.
 func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	if owner.IsApex() {
 		types = append(types, rdata.SOA, rdata.NS)
@@ -240,14 +239,12 @@ func (z *Zone) TypesAt(owner name.Rel, types []rdata.Type) int {
 	return len(slices.Compact(types))
 }
 
-// The keys of Delegations' rules (S4.3) change only with the Zone object (I5).
-
-// RuleSet returns the rules of the Zone, and those of Delegations after RuledFor.
+// RuleSet returns the rules of the Zone and, after RuledFor, of Delegations.
 func (z *Zone) RuleSet() *rules.Set {
 	return &rules.Set{Zone: z.FQDN(), Own: z.Namespace, Lists: [2][]rules.Rule{z.Rules, z.given}}
 }
 
-// WithoutGiven returns the zone without rules of Delegations, the stored form.
+// WithoutGiven returns the stored form, without rules of Delegations.
 func (z *Zone) WithoutGiven() *Zone {
 	if z == nil || z.given == nil {
 		return z
@@ -278,7 +275,7 @@ type DelegatedRule struct {
 
 // CountOctets estimates the stored size, for MaxDelegatedOctets.
 func (d *DelegatedRule) CountOctets() int {
-	n := len(d.Name) + len(d.UID) + 32 // with room for ds
+	n := len(d.Name) + len(d.UID) + 32
 	for i := range d.Rule.Records {
 		rr := &d.Rule.Records[i]
 		n += len(rr.Text) + 16 + 10*len(rr.Types)

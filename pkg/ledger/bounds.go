@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// bounds has limits and periods that tests change. The last two fields are copied to facts.Config.
+// bounds has limits and periods that tests change.
 type bounds struct {
 	journalOctets int
 	slowCommit    time.Duration

@@ -17,10 +17,10 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write of a Delegation puts the object, its Zone with a new revision and the same content, the rules/ keys of the
-// namespaces, and an outbox item to decide their Records again (S4.3).
+// A transaction writes a Delegation with its Zone (same content, new revision), the rules/ keys of the namespaces, and
+// an outbox item to decide their Records again (S4.3).
 
-// Delegations returns raw, decorated so that the ledger commits writes. raw must use a client from StorageClient.
+// Delegations is like Zones, for Delegations.
 func (l *Ledger) Delegations(raw storage.Interface) storage.Interface {
 	return &objectStorage[v1alpha1.Delegation, *v1alpha1.Delegation]{Interface: raw,
 		newStoreWrite: func(w *objectWrite[v1alpha1.Delegation, *v1alpha1.Delegation]) storeWrite {

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package ledger stores Zones, Records and Delegations in etcd. Package law decides each write, and a single etcd
-// transaction commits the write with the zone's new serial and all internal keys. Changes of other objects follow as
-// pending work: a cascade decides many Records or zones again, and a pending cut (NS, glue and DS of a child zone) is
-// entered into its parent zone.
+// transaction commits it with the zone's new serial and all internal keys. Other objects follow as pending work: a
+// cascade decides many Records or zones again, and a pending cut (NS, glue and DS of a child zone) enters the parent
+// zone.
 //
 // # Packages
 //
 // This package opens and migrates the store, and commits the writes of Kubernetes' storage (StorageClient, Records,
 // Zones, Delegations, Set). It previews writes (Preview, EarlyRecord), and reports changes to views and budgets
-// (Follow, FollowSizes). Each package in the list uses only packages listed before it:
+// (Follow, FollowSizes). A package uses only packages above it:
 //
 //	layout    keys and the encoding of values
 //	etcd      operations, ranges and watches of any key
@@ -21,7 +21,7 @@
 //	commit    the queue, decision and transaction of writes
 //	outbox    the pending work of writes: cascades, cuts, sweeps
 //
-// Beside them are subrev (unique resourceVersions in a transaction), encryption (of internal values) and fsck.
+// Beside them: subrev (unique resourceVersions in a transaction), encryption (of internal values) and fsck.
 //
 // # The life of a write
 //
@@ -37,8 +37,7 @@
 //
 // # Keys
 //
-// The table lists the writer of each key, and the compare that proves the key to a decision. "The Zone" means that the
-// transaction also puts the Zone object of that uid, whose revision proves the key.
+// "The Zone" as proof means that the transaction also puts the Zone object of that uid, whose revision is compared.
 //
 //	key               written by                                                     proved by
 //	objects           this package, and outbox in cascades                           own revision
@@ -60,7 +59,7 @@
 //
 // # Locks
 //
-// All locks are local to a process; between servers, only compares decide. Locks are taken from top to bottom.
+// Locks are local to a process, and taken from top to bottom. Between servers, only compares decide.
 //
 //	lock                     guards                                                     during requests to etcd
 //	queue.sem (commit)       a zone, so that two batches do not fail each other's       held
@@ -72,24 +71,23 @@
 //
 // # Promises
 //
-// ledger/fsck recomputes all of them from the objects. (I1) No two objects of a resource ever have the same
-// resourceVersion; a batch changes Records or Delegations of one zone, and that zone. (I2) The content of a zone at
-// the revision of its last write is a function of the records in the store at that revision. (I3) Serial and hash
-// change in the transaction that changes the content, once for each change. (I4) Pending work of a write on other
-// objects is an outbox item or a pending cut in the same transaction, and removed in the transaction that completes
-// the work. (I5) A decision is valid at the revision of its commit: all facts read are compared.
+// ledger/fsck recomputes all from the objects; docs/architecture.md has more. (I1) No two objects of a resource share a
+// resourceVersion, and a batch changes a single zone. (I2) A zone's content is a function of the store at the zone's
+// last revision. (I3) Serial and hash change with the content, once for each change. (I4) Pending work is stored by the
+// write's transaction, and removed by the transaction that completes the work. (I5) A decision is valid at the revision
+// of its commit: all facts read are compared.
 //
-// I5 depends on a rule: every key of a zone changes only together with the zone's object, so one compare of the object
-// covers all facts read at its revision. Names of zones, present or absent, are compared singly. The value stored under
-// a name is a holding: the state of its zone that writes of other zones need or change. A cascade that moves records
-// from another zone marks the holding, and the mark locks the names of these records (S2.10).
+// I5 needs a rule: a key of a zone changes only with the zone's object, so a compare of the object covers all facts
+// read at its revision. Names of zones, present or absent, are compared singly. The value under a name is a holding:
+// the state of its zone that other zones' writes need or change. A cascade that moves records from another zone marks
+// the holding, which locks their names (S2.10).
 //
-// All etcd clients here replace etcd's revisions by the versions of package subrev. No stored value has a version.
+// All etcd clients here replace etcd's revisions by versions (subrev). No stored value has a version.
 //
 // # Limits
 //
-// Out of scope: DNS transfer, views, HTTP and admission, which registry and apiserver add to Kubernetes' storage.
+// Out of scope: DNS transfer, views, HTTP and admission.
 //
-// ledger.go declares the Ledger, and migrate.go changes the form of the store. Read first: open.go, then record.go,
-// zone.go and delegation.go, then write.go and storage.go; of the packages commit and facts, then outbox.
+// ledger.go declares the Ledger, migrate.go changes the store's form. Read first: open.go, then record.go, zone.go and
+// delegation.go, then write.go and storage.go; of the packages commit and facts, then outbox.
 package ledger

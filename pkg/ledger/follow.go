@@ -25,37 +25,32 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Base is a zone at the revision where its view (the copy in a server's memory) starts.
+// Base is a zone at the revision where its view starts.
 type Base struct {
 	Identity content.Identity
 	Zone     *law.Zone
 	Settled  bool
-	// Since has the steps that lead from the delivered content to Sets. It is nil if name servers may get Sets, or the
-	// journal lacks a step (S7.2, S7.5).
+	// Since leads from the delivered content to Sets. It is nil if name servers may get Sets, or the journal lacks a
+	// step (S7.2, S7.5).
 	Since []content.Step
 	// Hash is status.hash, which reveals a damaged header (S6.7).
 	Hash string
-	// Sets are the RRsets of the zone in canonical order, with the NS, glue and DS of child zones. Several Records with
-	// the same owner and type are not merged yet.
+	// Sets are the RRsets in canonical order, with the NS, glue and DS of child zones, not merged across Records.
 	Sets []content.RRset
 }
 
 // Sink receives the zones from Follow, in sequential calls.
 type Sink interface {
-	// Reset begins a reload: Base or Unreadable follows for each zone, then Ready. The sink drops zones without a call.
+	// Reset begins a reload: Base or Unreadable for each zone, then Ready. The sink drops all other zones.
 	Reset()
-	// Base passes a zone of the reload.
 	Base(Base)
-	// Unreadable names a Zone whose object cannot be read.
 	Unreadable(namespace, name string, err error)
-	// Ready ends the reload.
 	Ready()
-	// Apply passes a journal transaction of a zone.
 	Apply(uid string, tx content.Transaction)
 }
 
-// Follow reports the content of all zones to sink until ctx ends: first each zone at a revision, then every journal
-// transaction in order (I2). If etcd has compacted the next revision, Follow starts over.
+// Follow reports all zones to sink until ctx ends: each at a revision, then every journal transaction in order (I2).
+// After a compaction, Follow starts over.
 func (l *Ledger) Follow(ctx context.Context, sink Sink) error {
 	for ctx.Err() == nil {
 		rev, err := l.readBase(ctx, sink)
@@ -113,8 +108,7 @@ func (l *Ledger) readBase(ctx context.Context, sink Sink) (int64, error) {
 	return r.rev, nil
 }
 
-// baseReader skips damaged objects: without the object, the zone's content does not match its content state, so only
-// this zone's view is unproven.
+// baseReader skips damaged objects: only the view of their zone is then unproven.
 type baseReader struct {
 	l     *Ledger
 	sink  Sink
@@ -122,7 +116,6 @@ type baseReader struct {
 	bases map[string]*Base // by uid
 }
 
-// skip returns an error only if ctx has ended.
 func (r *baseReader) skip(ctx context.Context, key string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -200,7 +193,7 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 	})
 }
 
-// readSince sets b.Since. If the journal lacks a step, b.Since stays nil: the zone is served again when it settles.
+// readSince leaves b.Since nil if the journal lacks a step: the zone is served again when it settles.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {
@@ -208,8 +201,7 @@ func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	}
 	_, b.Since, err = r.l.jr.StepsFrom(ctx, z.UID, z.SettledSerial, z.N, false, r.rev)
 	if errors.Is(err, rpctypes.ErrCompacted) {
-		// The steps in the journal now may still fit. If not, the journal cannot be followed from rev either, and
-		// Follow starts over.
+		// The present journal may still have the steps. If not, rev cannot be followed either, and Follow starts over.
 		if _, b.Since, err = r.l.jr.Steps(ctx, z.UID, z.SettledSerial, z.N); err != nil {
 			err = fmt.Errorf("%w: %w", journal.ErrTrimmed, err)
 		}

@@ -15,17 +15,17 @@ import (
 )
 
 type stored struct {
-	// Format is the number of the last executed migration, or FirstFormat.
+	// Format is the last executed migration, or FirstFormat.
 	Format int `json:"format"`
-	// LeastReader is the least format that a program must know to use the store.
+	// LeastReader is the least format that programs must know.
 	LeastReader   int `json:"leastReader"`
 	HashAlgorithm int `json:"hashAlgorithm"`
-	// Key is an encryption.Key, encrypted by the transformer of Records; empty for no encryption.
+	// Key is an encryption.Key, encrypted by the transformer of Records, or empty.
 	Key []byte `json:"key,omitempty"`
 }
 
 const (
-	// FirstFormat is the lowest readable format. Stores of lower formats cannot be migrated.
+	// FirstFormat is the lowest format that can be read or migrated.
 	FirstFormat = 24
 	// Format is the newest known format.
 	Format = 25
@@ -39,7 +39,7 @@ func (c stored) checkFormat(all []migration) error {
 	return CheckFirstFormat(c.Format)
 }
 
-// CheckFirstFormat returns an ErrFormat if the format of a store is below FirstFormat.
+// CheckFirstFormat returns an ErrFormat below FirstFormat.
 func CheckFirstFormat(format int) error {
 	if format >= FirstFormat {
 		return nil
@@ -54,7 +54,6 @@ type formatError string
 func (e formatError) Error() string { return string(e) }
 func (formatError) Unwrap() error   { return ErrFormat }
 
-// fenced refuses all writes once FollowFormat has found that this program must not use the store.
 type fenced struct {
 	clientv3.KV
 	outgrown *atomic.Bool
@@ -92,5 +91,5 @@ type endsError struct{ *apierrors.StatusError }
 
 func (endsError) Unwrap() error { return ErrFormat }
 
-// ErrFormat means that this program must not read the store, because another version has written it.
+// ErrFormat means that another version has written the store, and this program must not read it.
 var ErrFormat = errors.New("this kubizone does not read the format of the store")

@@ -26,8 +26,7 @@ func (l *Ledger) ZoneHistory(ctx context.Context, z *v1alpha1.Zone, ask history.
 	return a, err
 }
 
-// ForgetHistory deletes the history of all zones and begins a new one, for a store restored from a backup: the old
-// steps are from before the restore. No server may run on the store.
+// ForgetHistory begins a new history for all zones, after a restore from a backup. No server may run on the store.
 func (l *Ledger) ForgetHistory(ctx context.Context) error {
 	for _, room := range []string{"archived", "before", "history", "shares"} {
 		prefix := l.mem.Layout.Room(room)
@@ -44,10 +43,8 @@ func (l *Ledger) ForgetHistory(ctx context.Context) error {
 	})
 }
 
-// begunAtOnce is the number of zones in a transaction of beginHistory.
 const begunAtOnce = 100
 
-// beginHistory lets the history of each zone begin after the zone's last step.
 func (l *Ledger) beginHistory(ctx context.Context, commit func([]clientv3.Op) error) error {
 	now, rev := l.mem.Now().Unix(), int64(0)
 	ops := []clientv3.Op{etcd.OpPut(l.mem.Layout.Share(layout.EveryNamespace), layout.Encode(&history.Share{Whole: now}))}
@@ -102,8 +99,8 @@ func within(ask history.Ask, oldest func(*history.Item) int64) history.Ask {
 	return ask
 }
 
-// RecordHistory returns the steps that a namespace's Records made within the historyRetention of their zones and that
-// of selects, newest first. HeaderOf of it is unset.
+// RecordHistory returns the steps that a namespace's Records made within the historyRetention of their zones, newest
+// first. It sets of.HeaderOf.
 func (l *Ledger) RecordHistory(ctx context.Context, of history.Of, ask history.Ask) (*history.Answer, error) {
 	began, err := l.archive.Began(ctx)
 	if err != nil {

@@ -27,53 +27,49 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/outbox"
 )
 
-// Config configures a Ledger. Its functions are called during writes, so they must not block: answer from memory. A nil
-// function means false, or no call.
+// Config configures a Ledger. Its functions are called during writes and must not block. A nil function means false, or
+// no call.
 type Config struct {
-	// Client is required. The ledger does not close Client.
+	// Client is required, and stays open.
 	Client *clientv3.Client
-	// Prefix is the prefix of all keys, without a trailing slash; required.
+	// Prefix of all keys, required, without a trailing slash.
 	Prefix string
-	// Zones and Records are required codecs. If Records are encrypted, internal values are too.
+	// Zones and Records are required. If Records are encrypted, internal values are too.
 	Zones, Records objects.ObjectCodec
 	// Delegations defaults to the codec of Records.
 	Delegations objects.ObjectCodec
-	// Deliveries is a codec. Without it no journal is kept for Deliveries.
+	// Deliveries is optional. Without it no journal is kept for Deliveries.
 	Deliveries objects.ObjectCodec
-	// JournalSteps is the number of kept steps for each zone; 0 means journal.JournalSteps. Fewer steps are kept if
-	// they are long (journal.JournalOctets), and more until a provider has confirmed them.
+	// JournalSteps is the number of steps kept for each zone, 0 for journal.JournalSteps: fewer if long
+	// (journal.JournalOctets), more until a provider has confirmed them.
 	JournalSteps int
-	// DefaultClass reports whether a default class delivers the zones of a namespace and view that name no class.
-	// Return true if not yet known: the controller corrects the resulting Ready (S6.13).
+	// DefaultClass reports whether a default class delivers zones of a namespace and view that name no class. Return
+	// true if unknown: the controller corrects Ready (S6.13).
 	DefaultClass func(namespace, view string) bool
-	// NameServers reports whether every class of a zone has its own name servers for the zone (S6.15).
+	// NameServers reports whether every class of a zone has its own name servers (S6.15).
 	NameServers func(*v1alpha1.Zone) bool
-	// Terminating reports whether a namespace is being deleted, as far as this server knows (S2.6).
+	// Terminating reports whether a namespace is being deleted, as far as known (S2.6).
 	Terminating func(namespace string) bool
-	// Held is called when a write of this server deletes so much that delivery of the zone stops (S7.5).
+	// Held is called when a mass deletion by this server's write stops the zone's delivery (S7.5).
 	Held func(*v1alpha1.Zone)
 	// Notify is called with effects of this server's writes on other namespaces (S4.25, S4.26).
 	Notify func(*v1alpha1.Zone, []law.Notice)
-	// Withdrawn is called when a cascade of this server begins or cancels the grace period of a Record or Zone (S2.12,
-	// S3.5).
+	// Withdrawn is called when a cascade of this server begins or cancels a grace period (S2.12, S3.5).
 	Withdrawn outbox.Announce
-	// Now is the clock; nil means time.Now.
-	Now func() time.Time
-	// Fault is called at named points of a write, for tests that stop or delay there.
+	Now       func() time.Time
+	// Fault is called at named points of a write, for tests.
 	Fault func(point string)
-	// TryEvery is the period of rounds that decide waiting Records and Zones again (S2.7); 0 means a minute.
+	// TryEvery is the period at which waiting Records and Zones are decided again (S2.7), 0 for a minute.
 	TryEvery time.Duration
-	// HistoryRetention is the time for which steps of zones without historyRetention are kept; nil means
-	// history.DefaultRetention.
+	// HistoryRetention is for zones without historyRetention, nil for history.DefaultRetention.
 	HistoryRetention *time.Duration
-	// Committed is called with the steps of this server's commits, and the changed Records as before each step, by the
-	// step's number and their uid; nil for none.
+	// Committed is called with the steps of this server's commits, and the changed Records before each step, by step
+	// number and uid.
 	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	// Removed is called with the last step of a zone that this server's commit removes, and the removal; nil for none.
+	// Removed is called when this server's commit removes a zone, with its last step and the removal.
 	Removed func(uid string, last uint64, x *content.Removal)
-	// Quota returns the size above which etcd rejects writes, 0 if unknown; nil means 0. The history may fill a share.
-	Quota func() int64
-	// Traces records the cascades of sampled writes; nil: none.
+	// Quota returns etcd's size limit, 0 if unknown.
+	Quota  func() int64
 	Traces trace.TracerProvider
 	adjust func(*bounds)
 }
@@ -85,7 +81,7 @@ func (c *Config) historyRetention() time.Duration {
 	return history.DefaultRetention
 }
 
-// Validate returns all errors of the configuration, joined.
+// Validate returns all errors, joined.
 func (c *Config) Validate() error {
 	var errs []error
 	if c.Client == nil {
@@ -100,7 +96,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Ledger commits the decisions of package law. All storages of a server share a Ledger.
+// Ledger commits the decisions of package law. A server has only one.
 type Ledger struct {
 	config   Config
 	bounds   bounds
@@ -115,17 +111,17 @@ type Ledger struct {
 	plain bool
 }
 
-// Client returns the client that decrypts internal values and maps revisions to versions. Config.Client owns its
-// connection.
+// Client returns the client that decrypts internal values and maps revisions to versions. Its connection is
+// Config.Client's.
 func (l *Ledger) Client() *clientv3.Client { return l.mem.Client }
 
 // Layout returns the keys of the store.
 func (l *Ledger) Layout() layout.Keys { return l.mem.Layout }
 
-// Run processes outbox items, pending cuts and overdue zones, until ctx ends.
+// Run does pending work until ctx ends.
 func (l *Ledger) Run(ctx context.Context) error { return l.outbox.Run(ctx) }
 
-// HeldZones returns the number of zones that mass deletions hold (S7.5).
+// HeldZones returns the number of zones held by mass deletions (S7.5).
 func (l *Ledger) HeldZones() int { return l.mem.HeldZones() }
 
 // Steps calls Steps of journal.Journal.
@@ -134,8 +130,8 @@ func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n 
 	return l.jr.Steps(ctx, zone, since, n)
 }
 
-// HeldSteps returns the steps up to step n from the oldest serial with a known content state, or from the zone's
-// creation, and before as that state. The error is ErrTrimmed if there are none.
+// HeldSteps returns the steps up to n from the oldest serial with a known content state, or the zone's creation, and
+// before as that state. The error is ErrTrimmed if there are none.
 func (l *Ledger) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }

@@ -18,9 +18,8 @@ import (
 )
 
 const (
-	// lockSeconds is the time for which a killed server keeps the lock.
 	lockSeconds = 10
-	// olderEnd is the wait in which older servers, which watch the key config, end before a migration.
+	// In olderEnd older servers, which watch the key config, end before a migration.
 	olderEnd = 5 * time.Second
 )
 
@@ -96,7 +95,6 @@ func (m *migrating) noteReached(ctx context.Context, s *store) error {
 	}
 }
 
-// migrations are in the order of their numbers, without a gap after FirstFormat.
 var migrations = []migration{
 	{Number: 25, Name: "history of steps", Run: beginHistory},
 }
@@ -107,8 +105,7 @@ type migrating struct {
 	lock   *concurrency.Mutex
 }
 
-// commitLocked sends a transaction that also compares the lock. It returns false if another compare failed, errLockLost
-// if another server has the lock.
+// commitLocked returns false if a compare of cmps failed, errLockLost if another server has the lock.
 func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops ...clientv3.Op) (bool, error) {
 	m.mem.Fault("migration")
 	r, err := m.mem.Client.Txn(ctx).If(append(cmps, m.lock.IsOwner())...).Then(ops...).Else(clientv3.OpGet(m.lock.Key())).Commit()
@@ -123,35 +120,31 @@ func (m *migrating) commitLocked(ctx context.Context, cmps []clientv3.Cmp, ops .
 	return false, nil
 }
 
-// A migration changes the form of the store. Open executes the missing migrations in order, before any other read, in a
-// single server. The lock has a lease, and each transaction compares the lock, so two servers never write at once.
+// A migration changes the form of the store. Open executes the missing ones in order, before any other read. Each
+// transaction compares a lock with a lease, so two servers never write at once.
 //
-// To add a migration, append it to migrations with the next number, raise Format, and write Run in a new file.
-// migrate_test.go shows a test.
+// To add a migration, append it to migrations with the next number, raise Format, write Run in a new file, and a test
+// as in migrate_test.go.
 //
-//   - Run gets a migrating, with client, layout, codecs, and commitLocked for changes. Functions of export_test.go
-//     rewrite the values under a prefix and create ordinary work: move them here when needed.
-//   - Run must be idempotent and write only keys without the new form, as a server may be killed after any
-//     transaction.
-//   - Run never changes the content of a zone, as only decisions of the law change serials (I3). To have objects
-//     decided again, Run creates outbox items after it has written the zone's keys: a cascade skips members younger
-//     than its item.
-//   - OldersMayWrite is true if programs that know only the previous migration may read and write the store during and
-//     after Run. Such a migration changes no key of a zone, as servers cache those keys at the zone's revision (I5). If
-//     false, leastReader is raised before Run begins: older programs refuse the store, and running servers end within
-//     olderEnd.
-//   - A new field of a stored object or internal value needs a migration with OldersMayWrite false, if only for its
-//     number: older programs would drop the field when they write the value.
+//   - Run changes keys by commitLocked. Functions of export_test.go rewrite the values under a prefix and create
+//     ordinary work: move them here when needed.
+//   - Run must be idempotent, and skip keys in the new form: a server may be killed after any transaction.
+//   - Run never changes a zone's content: only decisions of the law change serials (I3). To have objects decided again,
+//     Run creates outbox items after it has written the zone's keys: a cascade skips members younger than its item.
+//   - OldersMayWrite is true if programs of the previous migration may use the store during and after Run. Such a
+//     migration changes no key of a zone, as servers cache those keys at the zone's revision (I5). If false,
+//     leastReader is raised before Run: older programs refuse the store, and running servers end within olderEnd.
+//   - A new stored field needs a migration with OldersMayWrite false, if only for its number: older programs would drop
+//     the field.
 type migration struct {
 	Number         int
 	Name           string
 	OldersMayWrite bool
-	// Run is nil if the new number is enough.
-	Run func(context.Context, *migrating) error
+	Run            func(context.Context, *migrating) error
 }
 
-// beginHistory is migration 25: steps of older programs have no states before them, so the history begins now. The
-// migration also is the format of historyRetention, and of the rooms archived, before, history and shares.
+// beginHistory is migration 25: older programs kept no states before steps. Format 25 also has historyRetention, and
+// the rooms archived, before, history and shares.
 func beginHistory(ctx context.Context, m *migrating) error {
 	return m.beginHistory(ctx, func(ops []clientv3.Op) error {
 		_, err := m.commitLocked(ctx, nil, ops...)

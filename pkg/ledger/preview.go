@@ -19,8 +19,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// PreviewRecord decides a write of a Record without a commit, and sets after.Status to the result (S7.3). before is nil
-// for a creation, after for a deletion. Errors are those of the write.
+// PreviewRecord sets after.Status as a write would, without a commit (S7.3). before is nil for a creation, after for a
+// deletion. Errors are those of the write.
 func (l *Ledger) PreviewRecord(ctx context.Context, before, after *v1alpha1.Record) error {
 	if set, index := setOf(ctx); set != nil {
 		return l.previewInSet(ctx, set, index, before, after)

@@ -21,40 +21,39 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Each write of a change set (S10.1) passes through Kubernetes' storage (admission, preconditions, field managers) and
-// waits for the others. When all have arrived, each is decided on the result of the earlier writes. Waiting writes hold
-// no lock, so a set blocks no other write. The end of any write's context ends the set.
+// Each write of a change set (S10.1) passes through Kubernetes' storage, and waits without a lock for the others. When
+// all have arrived, each is decided on the result of the earlier writes. The end of any write's context ends the set.
 
-// Set is a change set: writes of Records of a zone, committed as a whole or not at all. Its methods, except Require,
-// may be called concurrently.
+// Set is a change set: writes of a zone's Records, committed as a whole or not at all. Methods except Require may be
+// called concurrently.
 type Set struct {
 	l        *Ledger
 	requires []records.Requirement
 
 	mu    sync.Mutex
 	items []setItem
-	// refused is true if a write was refused before the decision, so nothing is committed.
+	// refused means that a write was refused before the decision: nothing is committed.
 	refused bool
 	failure error
-	// over is the error of later writes; nil while the set is open.
+	// over is the error of later writes, nil while the set is open.
 	over error
-	// sent is true if the writes may be committed, even after an error.
+	// sent means that the writes may be committed, even after an error.
 	deciding, sent bool
 	zone           *v1alpha1.AdoptingZone
 	serial         int64
 }
 
-// setItem is the state of a write. left is true after the end of its request, came after its first arrival.
+// setItem is the state of a write. came is true after its first arrival, left after the end of its request.
 type setItem struct {
-	waiting                        *commit.SetWrite // nil before the write arrives and after its answer
+	waiting                        *commit.SetWrite // nil until the write arrives, and after its answer
 	left, came, creates, unchanged bool
 	grows                          int64 // octets
 }
 
-// NewSet returns a change set of n writes of Records.
+// NewSet returns a change set of n writes.
 func (l *Ledger) NewSet(n int) *Set { return &Set{l: l, items: make([]setItem, n)} }
 
-// Require sets the prerequisites on the zone (S10.5). Call Require before any write arrives, as it takes no lock.
+// Require sets the prerequisites on the zone (S10.5). It takes no lock: call it before any write arrives.
 func (s *Set) Require(prerequisites []v1alpha1.ChangeSetPrerequisite) (err error) {
 	s.requires, err = objects.ReadPrerequisites(prerequisites)
 	return err
@@ -67,7 +66,7 @@ type setPlace struct {
 	index int
 }
 
-// Context returns the context for write i of the set, or for its preview.
+// Context returns the context for write i, or its preview.
 func (s *Set) Context(ctx context.Context, i int) context.Context {
 	return context.WithValue(ctx, setKey{}, setPlace{s, i})
 }
@@ -77,7 +76,7 @@ func setOf(ctx context.Context) (*Set, int) {
 	return p.set, p.index
 }
 
-// GrowsBy returns the octets by which a write under ctx and the earlier writes of its set enlarge the store.
+// GrowsBy returns octets plus those that the earlier writes of ctx's set add.
 func GrowsBy(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {
@@ -104,7 +103,7 @@ func (e *setEndedError) Error() string {
 }
 func (e *setEndedError) Unwrap() error { return e.why }
 
-// Status makes the error an API error that Kubernetes' handlers do not retry.
+// Status makes an API error that Kubernetes' handlers do not retry.
 func (e *setEndedError) Status() metav1.Status {
 	return metav1.Status{Status: metav1.StatusFailure, Code: http.StatusFailedDependency, Reason: v1alpha1.StatusReasonChangeSetEnded,
 		Message: e.Error()}
@@ -112,7 +111,7 @@ func (e *setEndedError) Status() metav1.Status {
 
 var errOthersRefused = errors.New("other items of it were refused")
 
-// Leave reports that the request of write i has ended, and whether the write was refused.
+// Leave ends the request of write i, refused or not.
 func (s *Set) Leave(i int, refused bool) {
 	s.mu.Lock()
 	s.items[i].left = true
@@ -138,7 +137,7 @@ func (s *Set) Unchanged(i int) bool {
 	return s.items[i].unchanged
 }
 
-// Creates returns the number of creations that have arrived.
+// Creates counts the creations that have arrived.
 func (s *Set) Creates() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,14 +149,14 @@ func (s *Set) Creates() (n int) {
 	return n
 }
 
-// Failed returns the error of the whole set, not of single writes, or nil.
+// Failed returns the error of the whole set, or nil.
 func (s *Set) Failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failure
 }
 
-// Unwritten reports whether certainly nothing was written. Call Unwritten when all requests have ended.
+// Unwritten reports whether certainly nothing was written, once all requests have ended.
 func (s *Set) Unwritten() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +170,7 @@ func (s *Set) Committed() (*v1alpha1.AdoptingZone, int64) {
 	return s.zone, s.serial
 }
 
-// Abandon ends the set: all waiting and later writes return the cause. A decision in progress continues.
+// Abandon ends the set: all waiting and later writes return cause. A decision in progress continues.
 func (s *Set) Abandon(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,8 +190,8 @@ func (s *Set) abandonSet(cause error) {
 	}
 }
 
-// takeReady returns the waiting writes, and begins the decision, once each write of the set has arrived or its request
-// has ended. Until then it returns nil. The caller holds s.mu.
+// takeReady begins the decision and returns the waiting writes once each write has arrived or ended, nil until then.
+// The caller holds s.mu.
 func (s *Set) takeReady() (all []*commit.SetWrite) {
 	if s.over != nil || s.deciding {
 		return nil
@@ -237,8 +236,8 @@ func (s *Set) awaitOthers(w *commit.SetWrite) commit.SetAnswer {
 	return <-w.Answered // from Abandon, or the decision, whose deadline is the same
 }
 
-// decideSet commits the set and answers its writes. If objects have changed, it answers only their writes, which the
-// storage sends again.
+// decideSet commits the set and answers its writes. If objects have changed, it answers only theirs; the storage sends
+// them again.
 func (s *Set) decideSet(writes []*commit.SetWrite) {
 	s.mu.Lock()
 	commits := !s.refused

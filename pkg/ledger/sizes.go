@@ -20,11 +20,9 @@ import (
 
 // Sizes receives the sizes from FollowSizes, in sequential calls.
 type Sizes interface {
-	// Recount begins a count of all objects.
 	Recount()
-	// Add adds octets to a namespace; they may be negative.
+	// Add adds octets, maybe negative.
 	Add(namespace string, octets int64)
-	// Counted ends the count.
 	Counted()
 }
 
@@ -50,7 +48,7 @@ var sizedResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.b
 	"delegations", "records", "updatekeys", "zones"}
 
 // FollowSizes reports the octets of each namespace's objects, except Deliveries, to sink until ctx ends: all at a
-// revision, then each change. If etcd has compacted a previous value, all objects are counted again.
+// revision, then each change. After a compaction, FollowSizes counts again.
 func (l *Ledger) FollowSizes(ctx context.Context, sink Sizes) error {
 	for ctx.Err() == nil {
 		err := l.countSizes(ctx, sink)

@@ -28,17 +28,17 @@ import (
 const (
 	// statusesAtOnce is etcd's default limit of operations in a transaction.
 	statusesAtOnce = 128
-	// statusPause bounds the pause after a transaction, in which writes of clients go first.
+	// statusPause bounds the pause after a transaction, for clients' writes.
 	statusPause   = 20 * time.Millisecond
 	resignTimeout = time.Second
 	// leaseSeconds is the time until another server replaces a dead leader.
 	leaseSeconds = 5
 )
 
-// RunElected calls run once this server is elected leader, and returns when run does. If the leader's lease in etcd
-// ends, run's context ends and RunElected returns an error; for a moment, two servers may then execute run.
+// RunElected calls run once this server is elected, and returns when run does. If the leader's lease in etcd ends,
+// run's context ends and RunElected returns an error; two servers may execute run for a moment.
 func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) error {
-	// After ctx ends, the lease is revoked, so that another server is elected at once. If etcd does not answer within
+	// Revoke the lease after ctx ends, so that another server is elected at once. Without an answer within
 	// resignTimeout, the lease expires.
 	beyond, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
@@ -72,8 +72,8 @@ func (l *Ledger) RunElected(ctx context.Context, run func(ctx context.Context)) 
 
 var errLeaseEnded = errors.New("the lease in etcd has ended")
 
-// Members returns a page of about "most" Records in the zone with this uid, ordered by owner, and the cursor of the
-// next page, "" at the end. from is the cursor of the page, "" for the first.
+// Members returns about "most" Records of a zone by uid, ordered by owner, from a cursor on ("" for the first page),
+// and the next cursor, "" at the end.
 func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (members []law.Ref, next string, err error) {
 	next, err = etcd.Scan(ctx, l.mem.Client, l.mem.Layout.Room("members")+zone+"/", from, most, func(kv *mvccpb.KeyValue) error {
 		_, _, namespace, object, err := l.mem.Layout.ParseMember(string(kv.Key))
@@ -83,7 +83,7 @@ func (l *Ledger) Members(ctx context.Context, zone, from string, most int) (memb
 	return members, next, err
 }
 
-// MembersAt returns the Records at an owner in the zone with this uid.
+// MembersAt returns the Records at an owner. zone is the uid.
 func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (members []law.Ref, err error) {
 	prefix := strings.TrimSuffix(l.mem.Layout.Key(law.MemberKey(zone, owner, "", "")), "/")
 	_, err = etcd.Scan(ctx, l.mem.Client, prefix, "", 0, func(kv *mvccpb.KeyValue) error {
@@ -94,9 +94,9 @@ func (l *Ledger) MembersAt(ctx context.Context, zone string, owner name.Rel) (me
 	return members, err
 }
 
-// ChangeRecords calls change, which sets conditions, for the named Records of a namespace, and writes those for which
-// change returns true. The writes are charged to the namespace. Records that are absent, unreadable or change meanwhile
-// are omitted. changed counts the written Records, after an error maybe too few.
+// ChangeRecords calls change, which sets conditions, for a namespace's Records, and writes those for which change
+// returns true, charged to the namespace. Records that are absent, unreadable or changed meanwhile are omitted. changed
+// counts written Records, after an error maybe too few.
 func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []string, change func(*v1alpha1.Record) bool) (changed int,
 	err error) {
 	return l.changeStatuses(ctx, statuses{codec: l.mem.Records, key: l.mem.Layout.Record,
@@ -104,7 +104,7 @@ func (l *Ledger) ChangeRecords(ctx context.Context, namespace string, names []st
 		change: func(o runtime.Object) bool { return change(o.(*v1alpha1.Record)) }}, namespace, names)
 }
 
-// ChangeZone is ChangeRecords of a single Zone.
+// ChangeZone is ChangeRecords for a Zone.
 func (l *Ledger) ChangeZone(ctx context.Context, namespace, name string, change func(*v1alpha1.Zone) bool) (changed bool, err error) {
 	n, err := l.changeStatuses(ctx, statuses{codec: l.mem.Zones, key: l.mem.Layout.Zone,
 		fresh:  func() runtime.Object { return &v1alpha1.Zone{} },
@@ -112,7 +112,6 @@ func (l *Ledger) ChangeZone(ctx context.Context, namespace, name string, change 
 	return n > 0, err
 }
 
-// statuses is a kind of object and a change of its conditions.
 type statuses struct {
 	codec  objects.ObjectCodec
 	key    func(namespace, name string) string
@@ -173,8 +172,8 @@ func (l *Ledger) changePage(ctx context.Context, of statuses, namespace string, 
 	return changed + n, err
 }
 
-// changeObject returns the object's new value, or nil if the object keeps its conditions: because change returned false
-// or panicked, or the object cannot be read. A panic concerns no other object.
+// changeObject returns the object's new value, or nil if change returned false or panicked, or the object is
+// unreadable.
 func (l *Ledger) changeObject(ctx context.Context, of statuses, kv *mvccpb.KeyValue) (data []byte, err error) {
 	var fault error // logged
 	defer l.com.Recover(ctx, nil, &fault)

@@ -16,13 +16,12 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// StorageClient returns the etcd client for Kubernetes' storage (etcd3) of our resources. etcd3.store writes objects
-// only through OptimisticPut and OptimisticDelete, which here pass the writes of decorated storages to the ledger.
-// versions, from Versions(prefix), replace etcd's revisions; nil keeps the revisions, for a storage that writes a
-// single object in each transaction. The caller must close client.
+// StorageClient returns the etcd client for Kubernetes' storage (etcd3), which writes only by OptimisticPut and
+// OptimisticDelete: these pass writes of decorated storages to the ledger. versions, from Versions(prefix), replace
+// etcd's revisions; nil keeps revisions, for a storage with one object in a transaction. The caller closes client.
 func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kubernetes.Client {
 	if versions != nil {
-		// etcd3.New would ask the client's endpoints for progress notices. A versioned client has no endpoints.
+		// etcd3.New would ask endpoints for progress notices, and a versioned client has none.
 		feature.DefaultFeatureSupportChecker.CheckClient(client.Ctx(), client, storage.RequestWatchProgress)
 		client = &kubernetes.Client{Client: versionedClient(client.Client, versions)}
 		client.Kubernetes = client
@@ -31,8 +30,8 @@ func StorageClient(client *kubernetes.Client, versions *subrev.Mapping) *kuberne
 }
 
 type storeWrite interface {
-	// commitWrite writes or, if put is nil, deletes the key at its expected revision, 0 if absent. put is the store's
-	// encoding.
+	// commitWrite writes put, the store's encoding, at the expected revision of key, 0 if absent, or deletes key if put
+	// is nil.
 	commitWrite(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error)
 }
 
@@ -73,5 +72,5 @@ func (s hook) OptimisticDelete(ctx context.Context, key string, expected int64, 
 	return kubernetes.DeleteResponse{Succeeded: out.OK, Revision: out.Rev, KV: out.KV}, nil
 }
 
-// errLease refuses a TTL: expiry would delete an object without a decision.
+// errLease refuses a TTL: expiry would delete without a decision.
 var errLease = errors.New("objects of kubi.zone cannot expire: write them without a TTL")

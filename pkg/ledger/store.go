@@ -21,14 +21,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// CheckFormat returns ErrFormat if this program must not read the store. A server calls it first.
+// CheckFormat returns ErrFormat if this program must not read the store.
 func CheckFormat(ctx context.Context, client *clientv3.Client, prefix string) error {
 	_, _, err := newStore(client, prefix, nil, migrations).readConfig(ctx)
 	return err
 }
 
-// ReadStore returns a client that decrypts internal values and maps revisions to versions. It writes nothing, and
-// leaves a missing or damaged config key to fsck. Errors are ErrFormat, ErrEncrypted, and etcd's.
+// ReadStore returns a client that decrypts internal values and maps revisions to versions. A missing or damaged config
+// key is left to fsck. Errors are ErrFormat, ErrEncrypted, and etcd's.
 func ReadStore(ctx context.Context, client *clientv3.Client, prefix string, transformer value.Transformer) (*clientv3.Client, error) {
 	s := newStore(client, prefix, transformer, migrations)
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -61,9 +61,9 @@ func newStore(client *clientv3.Client, prefix string, transformer value.Transfor
 		migrations: known}
 }
 
-// openStore returns a client like ReadStore's, after it has written the format of an empty store. If the transformer of
-// Records encrypts, new internal values are encrypted. The store's key is encrypted again if the transformer's first
-// provider did not encrypt it, so that the old provider can be removed.
+// openStore returns a client like ReadStore's, and writes the format of an empty store. New internal values are
+// encrypted if the transformer of Records encrypts. The store's key is encrypted again if the transformer's first
+// provider did not, so that old providers can be removed.
 func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	for {
 		opened, done, err := s.tryOpen(ctx)
@@ -73,7 +73,6 @@ func (s *store) openStore(ctx context.Context) (*clientv3.Client, error) {
 	}
 }
 
-// readConfig returns a nil KeyValue for an empty store.
 func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, stored, error) {
 	var config stored
 	r, err := s.client.Get(ctx, s.layout.Config())
@@ -96,7 +95,7 @@ func (s *store) readConfig(ctx context.Context) (*mvccpb.KeyValue, stored, error
 	return r.Kvs[0], config, nil
 }
 
-// tryOpen returns false, to be called again, after a write of the config key by this or another server.
+// tryOpen returns false after a write of the config key, to be called again.
 func (s *store) tryOpen(ctx context.Context) (_ *clientv3.Client, done bool, err error) {
 	kv, config, err := s.readConfig(ctx)
 	if err != nil {
@@ -177,11 +176,11 @@ func (s *store) warnReadable(ctx context.Context, key encryption.Key, encrypts b
 	}
 }
 
-// ErrEncrypted means that the encryption configuration does not decrypt the key of the store.
+// ErrEncrypted means that the encryption configuration does not decrypt the store's key.
 var ErrEncrypted = errors.New("the data is encrypted, and this encryption configuration does not decrypt it")
 
-// FollowFormat watches the config key until ctx ends, and then returns nil. It returns ErrFormat if a newer version has
-// taken over the store, or another server has begun to encrypt the store. Then this ledger sends no more transactions.
+// FollowFormat watches the config key, and returns nil when ctx ends. It returns ErrFormat, and this ledger writes no
+// more, if a newer version has taken over the store, or another server has begun to encrypt.
 func (l *Ledger) FollowFormat(ctx context.Context) error {
 	s := &store{client: l.mem.Client, layout: l.mem.Layout, migrations: l.bounds.migrations}
 	for ctx.Err() == nil {

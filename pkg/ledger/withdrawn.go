@@ -25,11 +25,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// The response to a write or dry run that takes rights away has a Warning with the number of Records and zones that
-// lose their right, as of the write (S2.16).
+// A write or dry run that takes rights away gets a Warning with the Records and zones that lose them (S2.16).
 
 const (
-	// maxTaken bounds the Records read for a response (S2.16), and takenWithin the time.
 	maxTaken      = 5000
 	takenWithin   = time.Second
 	maxTakenNames = 5
@@ -37,14 +35,14 @@ const (
 
 type taking struct {
 	zone string
-	// namespaces may lose rights anywhere in the zone; nil means all namespaces. Other namespaces may lose rights at
-	// and below names, which are relative to fqdn.
+	// namespaces may lose rights anywhere in the zone, nil for all. Others may lose rights at and below names, relative
+	// to fqdn.
 	namespaces []string
 	names      []name.Rel
 	fqdn       name.Name
-	// takes returns the test for the objects that a namespace loses, given the rules for it from Delegations.
+	// takes returns the test for objects that a namespace loses, given its rules from Delegations.
 	takes func(namespace string, delegated []law.DelegatedRule) (judge takes)
-	// children are the child zones before the write. at is the write's revision, 0 for the newest.
+	// children are the child zones before the write; at is its revision, 0 for the newest.
 	children children
 	at       int64
 	describe func(what string, namespaces []string) string
@@ -224,8 +222,7 @@ func (l *Ledger) namespacesAt(ctx context.Context, c taking) (out []string, err 
 	return out, nil
 }
 
-// FirstMember returns name and uid of a namespace's first Record at an owner in a zone, given by uid; "" if there is
-// none.
+// FirstMember returns name and uid of a namespace's first Record at an owner, "" for none.
 func (l *Ledger) FirstMember(ctx context.Context, zone string, owner name.Rel, namespace string) (object, uid string, err error) {
 	prefix := l.mem.Layout.Key(law.MemberKey(zone, owner, namespace, ""))
 	r, err := l.mem.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(1))
@@ -275,8 +272,8 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 	return rules.List, nil
 }
 
-// warnOfZone warns of the effects of a Zone's write at revision at, 0 for a dry run. existing has the child zones
-// before the write; nil means the present ones.
+// warnOfZone warns of a Zone's write at revision at, 0 for a dry run. existing are the child zones before, nil for the
+// present ones.
 func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, existing children, at int64) {
 	if plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
 		return
@@ -304,9 +301,8 @@ func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Pla
 	l.warnOfReleases(ctx, after.UID, after.FQDN().String(), before.ReleaseNow, after.ReleaseNow, existing, at)
 }
 
-// warnOfUnlisted warns the creator of a zone about established zones below it that no rule lists (S3.4). Their names
-// reveal nothing private (S1.8): establishing needs a right to the name, and no tenant may establish above another
-// namespace's zone (S4.15).
+// warnOfUnlisted warns a zone's creator about established zones below that no rule lists (S3.4). Their names reveal
+// nothing private (S1.8): no tenant may establish above another's zone (S4.15).
 func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 	within, cancel := context.WithTimeout(ctx, l.bounds.takenWithin)
 	defer cancel()
@@ -341,7 +337,7 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 }
 
 // takingOver describes the Records and zones that a new zone takes from the zone above, and whose namespaces lose their
-// right. A DS at the new zone's name is omitted, as it stays in the zone above.
+// right. A DS at its apex stays above.
 func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
 	within := l.mem.Holdings(func(h *law.Holding) bool {
 		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == made.UID) && !h.Established && h.UID != made.UID
@@ -382,7 +378,7 @@ func (l *Ledger) warnOfReleases(ctx context.Context, zone, fqdn string, before, 
 		}})
 }
 
-// warnOfElsewhere warns of each new pattern that has no effect, because every matching name belongs to a zone below.
+// warnOfElsewhere warns of new patterns whose every match belongs to a zone below.
 func warnOfElsewhere(ctx context.Context, zone *law.Zone, before, after []rules.Rule, below children) {
 	isZone := func(n name.Name) bool { return below[law.HoldingKey(zone.View, n)] != nil }
 	had := rules.FindElsewhere(before, zone.FQDN(), zone.Namespace, isZone)
@@ -420,7 +416,7 @@ func (l *Ledger) warnOfDelegation(ctx context.Context, ask *zones.DelegationAsk,
 	if had == nil && ask.After == nil || zone.Terminating {
 		return
 	}
-	// The Delegation's rule reserves names as a rule of the Zone does (S4.20).
+	// The Delegation's rule reserves names like a rule of the Zone (S4.20).
 	with := func(spec *zones.DelegationSpec, delegated []law.DelegatedRule) *law.Zone {
 		out := *zone
 		if spec != nil {

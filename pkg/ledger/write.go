@@ -24,16 +24,15 @@ type object[T any] interface {
 
 type objectStorage[T any, P object[T]] struct {
 	storage.Interface
-	// newStoreWrite returns the storeWrite around an objectWrite, whose fields the storage's methods set.
 	newStoreWrite func(*objectWrite[T, P]) storeWrite
 }
 
-// objectWrite is a write on its way through etcd3.store. The object in after belongs to the caller, so the decision's
-// status is written to a copy.
+// objectWrite is a write on its way through etcd3.store. The methods of objectStorage set the fields. after belongs to
+// the caller, so the decision's status goes to a copy.
 type objectWrite[T any, P object[T]] struct {
 	before, after, committed P
 	copies                   bool
-	// reached is false if the last update changed nothing, so that the store did not write.
+	// reached is false if the last update changed nothing, so the store did not write.
 	reached bool
 	release func()
 }
@@ -113,8 +112,8 @@ func (w *objectWrite[T, P]) copyTo(out runtime.Object) {
 	}
 }
 
-// startCommit sets the payer, and refuses the deletion of an undecodable object. leaves describes, for the error, the
-// internal keys that would remain.
+// startCommit sets the payer, and refuses to delete an undecodable object. leaves names the internal keys that would
+// remain.
 func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key string, expected int64, put []byte, leaves string) (
 	context.Context, error) {
 	if namespace, _, ok := l.mem.Layout.ObjectName(key); ok {
@@ -134,7 +133,6 @@ func (w *objectWrite[T, P]) startCommit(ctx context.Context, l *Ledger, key stri
 	return ctx, fmt.Errorf("update of %s without its present state", key)
 }
 
-// originOf returns the origin of a request's write. before or after may be nil.
 func originOf[T any, P interface {
 	*T
 	metav1.Object

@@ -31,8 +31,7 @@ func (l *Ledger) Zones(raw storage.Interface) storage.Interface {
 
 type establishKey struct{}
 
-// WithEstablish returns a context with the authorizer's answer for zones/establish: the authorizer is never asked under
-// a lock (S3.3).
+// WithEstablish passes the authorizer's answer for zones/establish, which is never asked under a lock (S3.3).
 func (l *Ledger) WithEstablish(ctx context.Context, allowed bool) context.Context {
 	return context.WithValue(ctx, establishKey{}, allowed)
 }
@@ -45,8 +44,8 @@ func mayEstablish(ctx context.Context) bool {
 type zoneWrite struct {
 	*objectWrite[v1alpha1.Zone, *v1alpha1.Zone]
 	l *Ledger
-	// tx keeps the zone's lock after a lost race until the storage call returns. Otherwise a PATCH beside many writers
-	// would always lose.
+	// tx keeps the zone's lock after a lost race until the storage call returns: otherwise a PATCH beside many writers
+	// always loses.
 	tx *commit.Write
 }
 
@@ -143,7 +142,7 @@ func (w *zoneWrite) commitWrite(ctx context.Context, key string, expected int64,
 	return out, nil
 }
 
-// commitPlain writes metadata or status. No fact changes, so the cached facts hold at the new revision.
+// commitPlain writes metadata or status. No fact changes: cached facts hold at the new revision.
 func (w *zoneWrite) commitPlain(ctx context.Context, key string, expected int64, put []byte) (commit.Outcome, error) {
 	l := w.l
 	if len(w.tx.Locks) == 0 {

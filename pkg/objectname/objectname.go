@@ -25,7 +25,7 @@ var (
 )
 
 // OfZone returns two names for a Zone object: the readable "example.org" or "root", and a name with a digest of name
-// and view, if another zone has the first.
+// and view, if the first is taken.
 func OfZone(fqdn name.Name, view string) [2]string {
 	nice, exact := joinLabels(fqdn.Labels(), "root")
 	id := view + "|" + fqdn.String()
@@ -38,7 +38,7 @@ func OfZone(fqdn name.Name, view string) [2]string {
 
 // OfRecord returns two names for a Record object, the readable first: "www-a.example.org", "apex-ns.root".
 //
-// The readable name is used only if owner and type can be parsed from it. All other names get a digest (L5 of package
+// The readable name is used only if owner and type can be parsed from the text; others get a digest (L5 of package
 // load).
 func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	kind := strings.ToLower(t.String())
@@ -62,7 +62,7 @@ func OfRecord(owner name.Rel, t rdata.Type, zone string) [2]string {
 	return [2]string{nice + suffix, long}
 }
 
-// updatePrefix begins names of Records made by updates (RFC 2136): an imported Record of the RRset has another name.
+// updatePrefix begins names of Records made by updates (RFC 2136), unlike an imported Record of the RRset.
 const updatePrefix = "dyn--"
 
 // OfUpdate names the Record made by updates for an RRset of a zone object.

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Rank orders claimants: by time, then by id.
+// Rank orders claimants by time, then by id.
 type Rank struct {
-	// Last ranks after all others: tenants must not take names from the platform.
+	// Last ranks after all others, so that tenants take no names from the platform.
 	Last  bool
 	Since time.Time
 	ID    string
@@ -27,12 +27,11 @@ func (r Rank) Compare(other Rank) int {
 	return cmp.Or(r.Since.Compare(other.Since), cmp.Compare(r.ID, other.ID))
 }
 
-// Decide returns the claimant of each name, and for each claimant that lost, by index, the winner. Claimants are sorted
-// by rank. claims returns a claimant's names with their meanings; uses returns the names in its status, and may be nil.
+// Decide returns the claimant of each name, and for each losing claimant, by index, the winner. Claimants are sorted by
+// rank. claims returns a claimant's names with their meanings; uses the names in the status. uses may be nil.
 //
-// A name in use is refused to claimants with another meaning. While its first user claims no such name (a Secret may be
-// missing for a moment), the name is also refused to claimants that do not use it. A claimant that loses a name gets
-// none.
+// A name in use is refused to claimants with another meaning. While the first user does not claim the name (the Secret
+// may be missing for a moment), only users get the name. A claimant that loses a name gets none.
 func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, uses func(C) []N) (has map[N]C, lost map[int]C) {
 	has, lost = map[N]C{}, map[int]C{}
 	first, user, own := map[N]int{}, map[N]int{}, map[int]map[N]bool{}
@@ -59,7 +58,7 @@ func Decide[N comparable, C any](claimants []C, claims func(C) map[N]string, use
 				continue
 			}
 			otherMeaning, known := claims(claimants[other])[name]
-			// Two users of a name agree, even without a claim: they were served together.
+			// Two users of a name agree: they were served together.
 			if known && otherMeaning != meaning || !known && !own[at][name] {
 				to = min(to, other)
 			}

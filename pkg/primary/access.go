@@ -17,11 +17,10 @@ import (
 type Rule struct {
 	Prefixes []netip.Prefix
 	Key      string // with or without trailing dot, any case
-	// Signs is set for a peer that signs zones (DNSSEC). Only such peers see the zones in Membership.Signed.
+	// Signs is set for a peer that signs zones (DNSSEC); only such peers see Membership.Signed.
 	Signs bool
 }
 
-// Rules returns rules that require an address in prefixes and, if keys is not empty, one of the keys.
 func Rules(prefixes []netip.Prefix, keys []tsig.Key) []Rule {
 	if len(keys) == 0 {
 		return []Rule{{Prefixes: prefixes}}
@@ -74,21 +73,20 @@ func (r Rule) covers(from netip.Addr) bool {
 	if len(r.Prefixes) == 0 {
 		return true
 	}
-	from = from.WithZone("") // an address with an IPv6 zone is in no prefix
+	from = from.WithZone("")
 	return slices.ContainsFunc(r.Prefixes, func(p netip.Prefix) bool { return p.Contains(from) })
 }
 
 type trust int
 
 const (
-	// An outsider cannot become a peer by any key.
 	outsider trust = iota
-	// An unproven source becomes a peer by a signed message.
+	// A signed message makes an unproven source a peer.
 	unproven
 	peer
 )
 
-// allow reports whether a rule admits the source with a verified key; nil means unsigned.
+// key is nil for an unsigned message.
 func (rules rules) allow(from netip.Addr, key *tsig.SigningKey) (allowed, signs bool) {
 	for _, r := range rules {
 		if r.covers(from) && (r.Key == "" || key != nil && r.Key == key.Name) {

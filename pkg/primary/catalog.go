@@ -22,8 +22,8 @@ import (
 
 const catalogInterval = 250 * time.Millisecond
 
-// catalog maintains the catalog zone of a class (RFC 9432), guarded by the class's mutex. Primaries may skip different
-// serials of the Membership, so an IXFR from a serial that a primary has not published gets the whole zone.
+// catalog maintains a class's catalog zone (RFC 9432), guarded by the class's mutex. Primaries may skip different
+// serials of the Membership, so an IXFR from an unpublished serial gets the whole zone.
 type catalog struct {
 	class string
 	fqdn  name.Name
@@ -58,7 +58,7 @@ func isCatalog(s *zoneview.Snapshot) bool { return strings.HasPrefix(s.Zone().UI
 
 var memberID = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// The label of a member changes with UID and name, so that consumers reset the member's state (RFC 9432 §5.3, §5.4).
+// A member's label changes with UID and name, so that consumers reset its state (RFC 9432 §5.3, §5.4).
 func memberRow(uid string, zone name.Name) name.Rel {
 	sum := sha256.Sum256([]byte(uid + "\n" + zone.String()))
 	return name.MustRel(strings.ToLower(memberID.EncodeToString(sum[:20])) + ".zones")

@@ -23,8 +23,8 @@ import (
 // ClassConfig configures a Class. Config's Views, Keys, Allow and Notify form a nameless class without a catalog.
 type ClassConfig struct {
 	Name string
-	// Tenant is the namespace that owns the class and can read its keys; "" for a class of the platform. Peers of
-	// tenants have separate slots (Config.MaxConns, MaxTransfers). Update does not change Tenant.
+	// Tenant is the namespace that owns the class and can read its keys; "" for a class of the platform. Update does
+	// not change Tenant.
 	Tenant string
 	// Catalog is the name of the catalog zone (RFC 9432); zero means none.
 	Catalog name.Name
@@ -35,37 +35,34 @@ type ClassConfig struct {
 	Notify []Target
 }
 
-// Member is a zone of a class, served and listed in the catalog under the name Zone.
 type Member struct {
 	UID  string
 	Zone name.Name
 }
 
 type Membership struct {
-	// Members are in order of precedence: only the first member of a name is served. A member with the catalog's name
-	// is not served.
+	// Members are in order of precedence: of a name only the first is served, and none of the catalog's name.
 	Members []Member
-	// Serial is also the serial of the catalog zone, and not 0 if there is a catalog. All primaries have the same
-	// Members at a serial, so a secondary may ask any primary.
+	// Serial is also the catalog zone's, and then not 0. Primaries have the same Members at a serial.
 	Serial serial.Serial
 	// Paused members (by UID) are listed but not transferred: secondaries keep their data.
 	Paused map[string]bool
 	// Unconfirmed members (by UID) have dns.UnconfirmedTTL in the catalog.
 	Unconfirmed map[string]bool
-	// Signed members (by UID) are served only to peers that sign. A secondary that could transfer a zone signed and
-	// unsigned would answer without signatures.
+	// Signed members (by UID) are served only to peers that sign. A secondary that could transfer both versions would
+	// answer without signatures.
 	Signed map[string]bool
 	// Signing members (by UID) are also announced to peers that sign, to begin signing.
 	Signing map[string]bool
 }
 
-// Class is a group of zones with their peers. A peer sees only zones of classes that admit it.
+// Class is a group of zones with their peers.
 type Class struct {
 	all    *classes
 	name   string
 	tenant string
 	by     openingBy // guarded by classes.changing
-	// views is set for the nameless class and for update keys, which have no members.
+	// views is set for the nameless class and update keys, which have no members.
 	views []string
 
 	mu      sync.RWMutex
@@ -74,7 +71,7 @@ type Class struct {
 	members map[string]name.Name // by uid
 	byName  map[name.Name]string
 	now     Membership
-	catalog *catalog // nil: none
+	catalog *catalog
 }
 
 func nameMembers(members []Member, catalog name.Name) (map[string]name.Name, map[name.Name]string) {
@@ -141,7 +138,7 @@ func (c *Class) configureClass(config ClassConfig, isNew bool) error {
 	return nil
 }
 
-// A zero name ends the catalog. The caller holds c.mu.
+// A zero name ends the catalog. c.mu is held.
 func (c *Class) replaceCatalog(fqdn name.Name) {
 	if c.catalog != nil && c.catalog.fqdn != fqdn {
 		c.all.catalogs.Remove(c.catalog.uid())
@@ -162,7 +159,6 @@ func (c *Class) Close() {
 	if at < 0 {
 		return
 	}
-	// Fewer keys cannot conflict.
 	after, _ := newRegistry(slices.Delete(slices.Clone(before.classes), at, at+1), before.updaters)
 	s.registry.Store(after)
 	c.mu.Lock()
@@ -214,7 +210,7 @@ func (c *Class) Set(to Membership) {
 	wake(c.all.changes.catalogs)
 }
 
-// Announce repeats the NOTIFYs of a zone, and of the catalog: a target without the zone may have missed the catalog.
+// Announce repeats a zone's NOTIFYs, and the catalog's: a target without the zone may have missed it.
 func (c *Class) Announce(uid string) {
 	c.all.changes.note(classUID{c, uid}, true)
 	c.AnnounceCatalog()
@@ -322,7 +318,7 @@ func (c *Class) targetsOf(fqdn name.Name) []Target {
 	})
 }
 
-// publishCatalog publishes due changes of the catalog, or returns the time until it may; 0 if nothing is due.
+// publishCatalog publishes due changes, or returns the time until it may; 0 if nothing is due.
 func (c *Class) publishCatalog(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -343,7 +339,7 @@ func (c *Class) publishCatalog(now time.Time) time.Duration {
 		err = set.Apply(c.catalog.uid(), content.Transaction{Steps: []content.Step{step}, Settled: true}, zoneview.Zone{})
 	}
 	if err != nil {
-		// Secondaries delete zones missing in the catalog, so rebuild the catalog from the known members.
+		// Secondaries delete zones missing in the catalog, so rebuild it from the known members.
 		c.all.log.Error(err, "Catalog zone is rebuilt, since its journal did not fit. Secondaries transfer it when its serial is ahead "+
 			"of theirs", "class", c.name, "zone", c.catalog.fqdn.String())
 		c.catalog = newCatalog(c.name, c.catalog.fqdn)

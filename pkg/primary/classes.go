@@ -54,8 +54,8 @@ func newOpeningBy(keys tsig.Keyring, rules []Rule) openingBy {
 type registry struct {
 	keys    tsig.Keyring
 	classes []*Class
-	// byKey has the classes with a key, byAddress the classes with a rule of source prefixes, sorted by name, so that
-	// the cost of a question does not grow with the number of classes.
+	// byKey has the classes with a key, byAddress those with source prefixes, sorted by name: a question's cost does
+	// not grow with the number of classes.
 	byKey      map[string][]*Class
 	byAddress  []*Class
 	updaters   map[string]*updater
@@ -66,7 +66,7 @@ func newClasses(config *Config, keys tsig.Keyring, log klog.Logger) *classes {
 	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), traces: config.Traces,
 		log: log}
 	nameless := &Class{all: s, views: config.Views, access: config.Allow, notify: config.Notify, by: newOpeningBy(keys, config.Allow)}
-	first, _ := newRegistry([]*Class{nameless}, nil) // one class has no conflicts
+	first, _ := newRegistry([]*Class{nameless}, nil)
 	s.registry.Store(first)
 	return s
 }
@@ -80,7 +80,7 @@ func (s *classes) addClass(c ClassConfig, of Membership) (*Class, error) {
 	return class, class.configureClass(c, true)
 }
 
-// newRegistry needs classes sorted by name. Keys of classes take precedence over update keys of the same name.
+// newRegistry needs classes sorted by name. Keys of classes precede update keys of the same name.
 func newRegistry(classes []*Class, updaters map[string]*updater) (*registry, error) {
 	after := &registry{keys: tsig.Keyring{}, classes: classes, byKey: map[string][]*Class{}, updaters: map[string]*updater{}}
 	for _, c := range after.classes {
@@ -139,8 +139,8 @@ func tenantOf(open []opening) string {
 	return open[0].tenant
 }
 
-// trustOf returns the highest trust of a source in any class. A source that only tenants' classes admit is unproven
-// until its first message, after which its connection counts for the tenant.
+// trustOf returns a source's highest trust in any class. If only tenants' classes admit the source, it is unproven
+// until its first message; then its connection counts for the tenant.
 func (r *registry) trustOf(from netip.Addr) trust {
 	is := outsider
 	if r.anyAddress {
@@ -283,12 +283,12 @@ func (r *registry) updaterOf(key *tsig.SigningKey) *updater {
 	return r.updaters[key.Name]
 }
 
-// adviseInterval bounds log lines about a key's algorithm, since any source can cause them.
+// adviseInterval bounds log lines, which any source can cause.
 const adviseInterval = time.Minute
 
-// adviseAlgorithm returns advice if a client signs with another algorithm than its update key's, since most clients
-// default to HMAC-MD5 or HMAC-SHA1, which are not served. It returns "" for other keys, and within adviseInterval of
-// the last advice.
+// adviseAlgorithm returns advice if a client signs with another algorithm than its update key's: most clients default
+// to HMAC-MD5 or HMAC-SHA1, which are not served. It returns "" for other keys, and within adviseInterval of the last
+// advice.
 func (r *registry) adviseAlgorithm(known *tsig.SigningKey, asked string, now time.Time) string {
 	u := r.updaterOf(known)
 	if u == nil {

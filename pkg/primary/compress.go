@@ -14,12 +14,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// compressor compresses names (RFC 1035 §4.1.4). Names are canonical (lower case), so equal names are equal octets. A
-// name not remembered is written in full, which is safe; a wrong pointer is not.
+// compressor compresses names (RFC 1035 §4.1.4). Names are canonical (lower case). A name not remembered is written in
+// full, which is safe; a wrong pointer is not.
 type compressor struct {
 	zone []byte // wire form of the zone's name, or empty
-	// zoneAt is the offset of the zone's name, or 0. Names in the zone are hashed without the zone's name, others down
-	// to the root.
+	// zoneAt is the offset of the zone's name, or 0. Names in the zone are hashed without it, others down to the root.
 	zoneAt uint16
 	slots  []slot // the length is a power of two
 	used   int
@@ -27,13 +26,13 @@ type compressor struct {
 	owner   name.Rel
 	ownerAt uint16 // 0 if a pointer cannot reach it
 
-	// Scratch: the labels of a name, their offsets, and hashes from each label to the end.
+	// Scratch for a name.
 	labels []byte
 	starts [128]uint8
 	hashes [128]uint64
 }
 
-// slot has the offset of a name and a part of its hash. Offset 0, the message's ID, marks a free slot.
+// slot has a name's offset and a part of its hash. Offset 0, the message's ID, marks a free slot.
 type slot struct{ at, tag uint16 }
 
 const lengthOctets = 2
@@ -160,7 +159,7 @@ func (c *compressor) appendLabels(b, labels []byte, inZone bool) []byte {
 	return append(b, 0)
 }
 
-// findName returns the offset of the name that begins with label and continues at offset rest (0: the root), or 0.
+// findName returns the offset of label followed by the name at offset rest (0: the root), or 0.
 func (c *compressor) findName(b []byte, hash uint64, label []byte, rest uint16) uint16 {
 	mask := len(c.slots) - 1
 	for i := int(hash) & mask; ; i = (i + 1) & mask {

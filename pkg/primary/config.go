@@ -29,27 +29,25 @@ type Zones interface {
 	Settled(uid string) (*zoneview.Snapshot, bool)
 	Difference(after *zoneview.Snapshot, since serial.Serial) (zoneview.Difference, error)
 	Changes(uid string, since, until serial.Serial) ([]content.Step, error)
-	// All yields every zone of every view, in no order.
 	All() iter.Seq[*zoneview.Snapshot]
 	// Traces returns the traceparents of the sampled steps between serials.
 	Traces(uid string, since, until serial.Serial) []string
-	// Subscribe returns coalesced events of changed or removed zones, and a function to unsubscribe.
+	// Subscribe returns coalesced events, and a function to unsubscribe.
 	Subscribe() (<-chan zoneview.Event, func())
 }
 
 var _ Zones = (*zoneview.Set)(nil)
 
-// Config configures a primary. Zones and Listen are required; "0: x" gives the default of other fields.
+// Config requires Zones and Listen; "0: x" gives the default of other fields.
 type Config struct {
 	Zones Zones
 
-	// Views are the views served to the peers of Allow. If several have a zone of the same name, the first view's is
-	// served. Without Views, only classes have zones and peers (AddClass).
+	// Views are served to the peers of Allow. If several have a zone of the same name, the first view's is served.
+	// Without Views, only classes have zones and peers (AddClass).
 	Views []string
 	// Listen is for UDP and TCP. Port 0 selects a free port for both (Addr).
 	Listen netip.AddrPort
 	Keys   []tsig.Key
-	// Allow admits no peer if empty.
 	Allow  []Rule
 	Notify []Target
 
@@ -60,12 +58,12 @@ type Config struct {
 	// Separate slots exist:
 	//
 	//   - as many for sources that only a key or a tenant's class can admit, until their first admitted message. A
-	//     connection is closed after 2 s without a message, and the oldest is closed if all slots are taken;
+	//     connection is closed after 2 s without a message, and the oldest if all slots are taken;
 	//   - as many for peers that only classes with a tenant admit;
 	//   - a sixteenth of MaxConns, at least 4, for sources that cannot be admitted.
 	MaxConns int
-	// MaxConnsPerClient bounds connections of an IPv4 address or IPv6 /64, and of a tenant from all addresses. 0: a
-	// quarter of MaxConns. BIND opens a connection for each transfer, often up to 100 (transfers-per-ns).
+	// MaxConnsPerClient bounds connections of an IPv4 address or IPv6 /64, and of a tenant. 0: a quarter of MaxConns.
+	// BIND opens a connection for each transfer, often up to 100 (transfers-per-ns).
 	MaxConnsPerClient int
 	// MaxTransfers bounds concurrent transfers; others wait. Peers of tenants have as many separate slots, each tenant
 	// at most a quarter. 0: 16.
@@ -74,26 +72,26 @@ type Config struct {
 	MaxTransfersPerClient int
 	// TransferWait bounds the wait for a slot; then the answer is SERVFAIL. 0: 30 s.
 	TransferWait time.Duration
-	// LeastRate is the minimum average rate of a transfer in octets a second, after WriteTimeout. Slower transfers are
-	// cut. 0: 16 KiB, so that 16 fit a line of 2 Mbit/s.
+	// LeastRate is in octets a second: transfers slower on average are cut after WriteTimeout. 0: 16 KiB, so that 16
+	// fit a line of 2 Mbit/s.
 	LeastRate int
-	// IdleTimeout bounds the time between messages. 0: 30 s.
+	// IdleTimeout is between messages. 0: 30 s.
 	IdleTimeout time.Duration
-	// ReadTimeout bounds the arrival of a message. 0: 5 s.
+	// ReadTimeout is for the arrival of a message. 0: 5 s.
 	ReadTimeout time.Duration
-	// WriteTimeout bounds the write of a message (at most 64 KiB). 0: 30 s.
+	// WriteTimeout is for a message of at most 64 KiB. 0: 30 s.
 	WriteTimeout time.Duration
-	// StopTimeout bounds running transfers at shutdown. 0: 5 s.
+	// StopTimeout is for transfers at shutdown. 0: 5 s.
 	StopTimeout time.Duration
 
 	// Reachable, if not nil, returns when secondaries can reach Listen. No NOTIFY is sent before: BIND would query at
 	// once, and after a lost query delay NOTIFYs of the zone for 15 s.
 	Reachable func(ctx context.Context)
-	// NotifyTimeout bounds the wait for the answer to a NOTIFY. 0: 2 s.
+	// NotifyTimeout is for an answer. 0: 2 s.
 	NotifyTimeout time.Duration
-	// NotifyInterval is the minimum time between NOTIFYs of a zone to a target. 0: 200 ms.
+	// NotifyInterval is for each zone and target. 0: 200 ms.
 	NotifyInterval time.Duration
-	// NotifyBackoff is the delay before the first retry; it doubles up to a minute. 0: 1 s.
+	// NotifyBackoff precedes the first retry, and doubles up to a minute. 0: 1 s.
 	NotifyBackoff time.Duration
 	// NotifyAttempts bounds the NOTIFYs of a serial; then the secondary relies on its refresh timer. 0: 8.
 	NotifyAttempts int

@@ -15,16 +15,15 @@ import (
 
 const maxMessage = 65535 // RFC 1035 §4.2.2: two length octets over TCP
 
-// udpLimit is the largest answer over UDP, in octets, that every link carries unfragmented. Unsigned answers:
-// unsignedLimit.
+// udpLimit is in octets: every link carries it unfragmented. Unsigned answers: unsignedLimit.
 const udpLimit = 1232
 
 // message packs a DNS message behind the two length octets of TCP, for a single write.
 type message struct {
-	buf    []byte    // with two length octets
-	limit  int       // without OPT and TSIG
-	counts [3]uint16 // of answer, authority and additional section
-	full   bool      // a record did not fit: begin the next message
+	buf    []byte
+	limit  int // without OPT and TSIG
+	counts [3]uint16
+	full   bool // a record did not fit: begin the next message
 	names  compressor
 }
 
@@ -36,7 +35,7 @@ func newSmallMessage() *message {
 	return &message{buf: make([]byte, lengthOctets, 512), names: newCompressor(answerSlots)}
 }
 
-// overshoot is room for a record beyond the limit, until addRecord removes the record.
+// overshoot is room for a record beyond the limit, until addRecord removes it.
 const overshoot = 8 << 10
 
 // Answers point to the name in the question only if in lower case: a pointer to EXAMPLE.org would copy the client's
@@ -78,8 +77,7 @@ func (m *message) addAnswer(owner name.Rel, t rdata.Type, ttl uint32, data []byt
 	return fits, err
 }
 
-// addRecord completes the record whose owner is at mark. If the message is full, it removes the owner and returns
-// false.
+// If the message is full, addRecord removes the owner, at mark, and returns false.
 func (m *message) addRecord(mark, section int, t rdata.Type, ttl uint32, data []byte) bool {
 	b := append(m.buf, byte(t>>8), byte(t), 0, classIN, byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), 0, 0)
 	at := len(b)

@@ -33,7 +33,7 @@ type notifier struct {
 	log      klog.Logger
 	done     sync.WaitGroup
 
-	// Only the goroutine of runNotifier uses announced and names.
+	// Only runNotifier uses announced and names.
 	announced map[servedName]map[Target]announcement
 	names     map[classUID]name.Name
 
@@ -51,7 +51,7 @@ func newNotifier(c *Config, of *classes, counters *counters, log klog.Logger, se
 	}
 }
 
-// servedName identifies a zone. Classes may have different zones of the same name.
+// servedName identifies a zone: classes may have different zones of a name.
 type servedName struct {
 	class *Class
 	fqdn  name.Name
@@ -79,7 +79,7 @@ type pendingNotify struct {
 	wake   chan struct{}
 }
 
-// At startup every zone is announced, because a secondary may have missed changes.
+// At startup every zone is announced: a secondary may have missed changes.
 func (n *notifier) runNotifier(ctx context.Context) {
 	defer n.done.Wait()
 	events, end := n.classes.zones.Subscribe()
@@ -206,8 +206,7 @@ func (n *notifier) announceName(ctx context.Context, at servedName) {
 	}
 }
 
-// withTraces returns a copy of w with the traces of the steps since the last announcement, and of a pending NOTIFY, or
-// w if there are no traces. The caller holds n.mu.
+// withTraces adds the traces since the last announcement and of a pending NOTIFY to a copy of w. n.mu is held.
 func (n *notifier) withTraces(w *notification, s *zoneview.Snapshot, before announcement, k pendingKey) *notification {
 	if before.uid != s.Zone().UID {
 		before.serial = 0

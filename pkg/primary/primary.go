@@ -47,7 +47,7 @@ func New(config Config) (*Primary, error) {
 	return p, nil
 }
 
-// AddClass adds a class. The Membership must be complete: secondaries remove zones missing in the catalog.
+// AddClass needs a complete Membership: secondaries remove zones missing in the catalog.
 func (p *Primary) AddClass(c ClassConfig, of Membership) (*Class, error) {
 	return p.classes.addClass(c, of)
 }
@@ -78,12 +78,11 @@ func (p *Primary) Close() error {
 	return nil
 }
 
-// Run serves until ctx ends, gives transfers StopTimeout to finish, and waits for all goroutines. It returns the error
-// of a failed listener, else nil. Call Run once.
+// Run serves until ctx ends, gives transfers StopTimeout to finish, and waits for all goroutines. The error is a failed
+// listener's. Call Run once.
 func (p *Primary) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// Connections outlive ctx by StopTimeout.
 	connCtx, cutConns := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutConns()
 

@@ -87,8 +87,8 @@ func readRequest(msg []byte) (request, reading) {
 	return readMessage(msg)
 }
 
-// readMessage parses a message with at least a header, and trusts no count or length in it. Only the names of question
-// and TSIG are decoded, so time is linear in the message. If malformed, only id, flags and opcode are valid.
+// readMessage parses a message with at least a header, and trusts no count or length. Only the names of question and
+// TSIG are decoded, so time is linear in the message. If malformed, only id, flags and opcode are valid.
 func readMessage(msg []byte) (request, reading) {
 	r := request{
 		id:      binary.BigEndian.Uint16(msg),
@@ -253,7 +253,6 @@ func optionsAddUp(data []byte) bool {
 	return true
 }
 
-// clone copies the parts that alias the receive buffer.
 func (q request) clone() request {
 	q.question = bytes.Clone(q.question)
 	if q.signature != nil {

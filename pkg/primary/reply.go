@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// responder answers messages without I/O (FuzzRespond).
 type responder struct {
 	classes *classes
 	clock   func() time.Time
@@ -26,10 +25,10 @@ type answer struct {
 	update   *pendingUpdate
 	// admitted is true if a class admits the source, or an update key signed the message.
 	admitted bool
-	// tenant is the tenant whose slots the request takes; "" if a class of the platform admits the source.
+	// tenant gives the slots for the request; "" if a class of the platform admits the source.
 	tenant string
 
-	// The rest is for logs and statistics.
+	// For logs and statistics:
 	zone       name.Name
 	refusal    string // why msg has no data
 	advice     string
@@ -51,7 +50,6 @@ func headerOnly(q request, rcode uint16) []byte {
 	return m.finishMessage()
 }
 
-// replyStatus returns an answer without records, no longer than the request.
 func (r *responder) replyStatus(q request, key *tsig.SigningKey, rcode uint16) []byte {
 	m := newSmallMessage()
 	m.beginMessage(q.id, q.replyFlags(0, rcode), q.question, q.qname, maxMessage)
@@ -123,8 +121,7 @@ func (r *responder) replySOA(q request, key *tsig.SigningKey, zone *zoneview.Sna
 	return answer{msg: r.finishReply(m, q, key, rcodeSuccess), fault: fault}
 }
 
-// unsignedLimit bounds unsigned answers over UDP, so that forged source addresses amplify no more than before EDNS
-// (attack 35).
+// unsignedLimit bounds unsigned answers over UDP: forged source addresses amplify no more than before EDNS (attack 35).
 const unsignedLimit = 512
 
 func roomFor(req request, key *tsig.SigningKey, overTCP bool) int {

@@ -20,7 +20,7 @@ const maxChain = 16
 
 type owned struct {
 	content.Packed
-	// asked is true to write the owner by a pointer to the question, as the question spells it.
+	// asked is true to write the owner by a pointer to the question, in its spelling.
 	asked bool
 	// at is the wire form of an owner that neither the zone nor the question has, such as the target of a CNAME that a
 	// wildcard answers.
@@ -31,7 +31,7 @@ type result struct {
 	rcode                         uint16
 	authoritative                 bool
 	answer, authority, additional []owned
-	// glue is the number of additional RRsets that a referral requires (RFC 9471 §3).
+	// glue counts the additional RRsets that a referral requires (RFC 9471 §3).
 	glue int
 }
 
@@ -74,8 +74,8 @@ func resolveQuestion(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal
 	return s.result, nil
 }
 
-// resolveHere answers from RRsets at exactly the name. It follows no CNAME, DNAME, delegation or wildcard, since they
-// lead to other names.
+// resolveHere answers from RRsets at exactly the name. CNAME, DNAME, delegation and wildcard lead to other names, and
+// do not count.
 func resolveHere(zone *zoneview.Snapshot, q qname, qtype rdata.Type, minimal bool) (result, error) {
 	s := resolution{zone: zone, qtype: qtype, minimal: minimal}
 	rel, ok := q.known.Rel(zone.FQDN())
@@ -94,7 +94,7 @@ type resolution struct {
 	minimal bool
 }
 
-// resolveAt adds the answer for a name, and returns the next name after a CNAME or DNAME, or nil.
+// resolveAt returns the next name after a CNAME or DNAME, or nil.
 func (s *resolution) resolveAt(q qname) (*qname, error) {
 	rel, ok := q.known.Rel(s.zone.FQDN())
 	if !ok {

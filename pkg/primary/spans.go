@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// tracesOf returns the traceparents of the steps of a zone after since; nil without a provider, and for a catalog.
 func (s *classes) tracesOf(zone *zoneview.Snapshot, since serial.Serial) []string {
 	if s.traces == nil || isCatalog(zone) {
 		return nil
@@ -24,7 +23,6 @@ func (s *classes) tracesOf(zone *zoneview.Snapshot, since serial.Serial) []strin
 	return s.zones.Traces(zone.Zone().UID, since, zone.Serial())
 }
 
-// startSpan starts the span of messages about a zone to or from a peer.
 func (s *classes) startSpan(what string, causes []string, fqdn name.Name, at serial.Serial, peer netip.AddrPort) trace.Span {
 	_, span := traces.StartCaused(context.Background(), s.traces, what, causes)
 	if span.IsRecording() {
@@ -36,7 +34,6 @@ func (s *classes) startSpan(what string, causes []string, fqdn name.Name, at ser
 	return span
 }
 
-// startTransfer starts the span of a transfer; the peer may be unknown.
 func (s *classes) startTransfer(t *transfer, peer netip.AddrPort) trace.Span {
 	since := serial.Serial(0)
 	if t.request.qtype != typeAXFR {

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Kinds of transfers: AXFR, IXFR with a difference, IXFR with the whole zone (RFC 1995 §4).
+// KindWholeIXFR is an IXFR with the whole zone (RFC 1995 §4).
 const (
 	KindAXFR      = "axfr"
 	KindIXFR      = "ixfr"
@@ -31,9 +31,8 @@ const (
 type Stats struct {
 	// Questions counts answers by the mnemonic of the rcode, or "dropped".
 	Questions map[string]int64
-	// Updates counts UPDATEs of update keys by rcode, refusals included.
-	Updates map[string]int64
-	// Transfers counts ended transfers. TransferOctets includes differences over UDP.
+	Updates   map[string]int64
+	// TransferOctets includes differences over UDP.
 	Transfers      map[TransferKind]int64
 	TransferOctets map[string]int64
 	// NotifiesSent includes retries.

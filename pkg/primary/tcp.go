@@ -30,12 +30,12 @@ type tcpServer struct {
 	config *Config
 
 	peers, outsiders *slots.Slots
-	// tenants are slots for peers of tenants, since a tenant controls the number and speed of its peers.
+	// A tenant controls the number and speed of its peers.
 	tenants struct{ conns, waiting, transfers *slots.Slots }
-	// newcomers are connections of unproven sources (attack 78). If all slots are taken, the oldest connection is
-	// closed: peers sign their first message at once, so the oldest connection is no peer's.
+	// newcomers are connections of unproven sources (attack 78). If all slots are taken, the oldest is closed: peers
+	// sign their first message at once, so it is no peer's.
 	newcomers *slots.Slots
-	waiting   *slots.Slots // for connections without a slot, except those of outsiders
+	waiting   *slots.Slots // for connections without a slot, except outsiders'
 	transfers *slots.Slots
 	messages  sync.Pool
 
@@ -56,7 +56,7 @@ func newTCPServer(with *server, c *Config, stopping chan struct{}) *tcpServer {
 	return s
 }
 
-// acceptConnections lets a connection without a slot wait briefly, unread, since BIND treats a primary that closes a
+// acceptConnections lets a connection without a slot wait briefly, unread: BIND treats a primary that closes a
 // connection as down for minutes. Further connections are closed at once, so a flood costs only accepts.
 func (s *tcpServer) acceptConnections(ctx, connCtx context.Context, l *net.TCPListener, conns *sync.WaitGroup) error {
 	pause := 5 * time.Millisecond
@@ -112,8 +112,7 @@ type connection struct {
 	idle   time.Duration
 }
 
-// clientOf returns the client whose slots are counted: the tenant, or the source; for IPv6 its /64, the smallest
-// network of a host.
+// clientOf returns the tenant, or the source; for IPv6 its /64, the smallest network of a host.
 func clientOf(a netip.Addr, tenant string) slots.Client {
 	if tenant != "" {
 		return slots.Client{Tenant: tenant}
@@ -125,7 +124,7 @@ func clientOf(a netip.Addr, tenant string) slots.Client {
 	return slots.Client{Network: a}
 }
 
-// takePlace takes a slot by trust, or returns a channel closed when a slot is freed. It may close the oldest newcomer.
+// takePlace takes a slot, or returns a channel closed when a slot is freed. It may close the oldest newcomer.
 func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-chan struct{}) {
 	of, cut := s.outsiders, (func())(nil)
 	c.trust, c.idle = is, min(s.config.IdleTimeout, unprovenIdle)
@@ -145,8 +144,7 @@ func (s *tcpServer) takePlace(c *connection, is trust) (p *slots.Slot, freed <-c
 	return c.place, freed
 }
 
-// promoteNewcomer moves a newcomer with an admitted message to a slot of peers or tenants. Without a free slot within
-// placeWait it closes the connection and returns false.
+// promoteNewcomer closes the connection and returns false if no slot of peers or tenants is free within placeWait.
 func (s *tcpServer) promoteNewcomer(ctx context.Context, c *connection, tenant string) bool {
 	if !c.place.GiveBack() {
 		return false
@@ -221,8 +219,7 @@ func (s *tcpServer) serveConnection(ctx context.Context, c *connection) {
 
 func (s *tcpServer) readMessage(c *connection) ([]byte, error) {
 	c.conn.SetReadDeadline(time.Now().Add(c.idle))
-	// wakeConns sets a past deadline after the channel stopping is closed. So the read ends even if wakeConns came
-	// first.
+	// wakeConns sets a past deadline after stopping is closed, so the read ends even if wakeConns came first.
 	select {
 	case <-s.stopping:
 		return nil, net.ErrClosed
@@ -253,7 +250,7 @@ func (s *tcpServer) writeFramed(c *connection, framed []byte, end time.Time) err
 	return err
 }
 
-// An error means that the caller must close the connection, so that the peer sees an incomplete transfer.
+// After an error the caller must close the connection, so that the peer sees an incomplete transfer.
 func (s *tcpServer) serveTransfer(ctx context.Context, c *connection, t *transfer, tenant string) error {
 	transfers := s.transfers
 	if tenant != "" {
@@ -322,7 +319,6 @@ func (s *tcpServer) trackConn(conn net.Conn, open bool) {
 	}
 }
 
-// wakeConns ends reads of idle connections, not transfers.
 func (s *tcpServer) wakeConns() {
 	s.eachConn(func(conn net.Conn) { conn.SetReadDeadline(time.Unix(1, 0)) })
 }

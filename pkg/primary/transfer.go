@@ -20,14 +20,13 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// transfer is an AXFR or IXFR. An immutable snapshot has the content of a single serial (S6.8).
+// transfer is an AXFR or IXFR. Its snapshot has the content of a single serial (S6.8).
 type transfer struct {
 	zone    *zoneview.Snapshot
 	request request
 	key     *tsig.SigningKey // nil means unsigned
 	// share, if not nil, sends only the records of this update key's tenant.
-	share *updates.Key
-	// incremental is true to send the difference from the request's serial, unless readDifference finds none.
+	share       *updates.Key
 	incremental bool
 	records     []content.Packed
 }
@@ -37,9 +36,8 @@ type sent struct {
 	octets            int64
 }
 
-// sendTransfer calls write for each message, with length octets: the SOA, all other records, the SOA (RFC 5936 §2.2). A
-// record that cannot be packed ends the transfer before the final SOA, so the peer discards the transfer
-// (coredns/coredns#7859).
+// sendTransfer calls write for each message, with length octets: the SOA, all other records, the SOA (RFC 5936 §2.2).
+// An unpackable record ends the transfer before the final SOA, so the peer discards it (coredns/coredns#7859).
 func (t *transfer) sendTransfer(m *message, now func() time.Time, write func([]byte) error) (sent, error) {
 	s := stream{transfer: t, message: m, now: now, write: write, prior: t.request.priorMAC()}
 	s.openMessage()
@@ -143,8 +141,7 @@ func (s *stream) flushMessage() error {
 // Each record takes at least 12 octets.
 const mostChangesOverUDP = udpLimit / 12
 
-// isShort reports whether the difference may fit UDP. It stops counting at the bound, because UDP questions have no
-// slot.
+// isShort reports whether the difference may fit UDP. It stops counting at the bound: UDP questions have no slot.
 func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	steps, err := s.zonesOf(zone).Changes(zone.Zone().UID, since, zone.Serial())
 	changes := 0
@@ -160,8 +157,8 @@ func (s *classes) isShort(zone *zoneview.Snapshot, since serial.Serial) bool {
 	return err == nil && changes <= mostChangesOverUDP
 }
 
-// readDifference reads an incremental transfer's records, or clears incremental to send the whole zone. After a step
-// that changes the serial alone, every server transfers the zone whole (S6.11), from any address and primary.
+// readDifference sets the records, or clears incremental to send the whole zone. After a step that changes the serial
+// alone, every server transfers the zone whole (S6.11).
 func (s *classes) readDifference(t *transfer) {
 	zones, since := s.zonesOf(t.zone), serial.Serial(t.request.serial)
 	if t.incremental {
@@ -170,7 +167,7 @@ func (s *classes) readDifference(t *transfer) {
 	}
 	if t.incremental {
 		d, err := zones.Difference(t.zone, since)
-		if t.incremental = err == nil; t.incremental { // else the journal is too short
+		if t.incremental = err == nil; t.incremental {
 			t.records, t.incremental = packDifference(t.zone, d)
 		}
 	}

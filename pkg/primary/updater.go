@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// updateTimeUDP bounds an update over UDP, which clients repeat after about as long.
+// updateTimeUDP is about the time after which clients repeat an update.
 const updateTimeUDP, updateTimeTCP = 5 * time.Second, 30 * time.Second
 
 // answerUpdater passes to the Handler an UPDATE, or a question that clients ask before an UPDATE. It answers transfers;
@@ -77,7 +77,7 @@ func (r *responder) answerAsked(u *pendingUpdate, rcode uint16) answer {
 	return r.writeResult(req, key.signing, zone, res, u.overTCP)
 }
 
-// findEnclosingOf returns the closest zone at or above the question's name, and whether the key may write in it.
+// findEnclosingOf returns the closest zone at or above the name, and whether the key may write in it.
 func (r *responder) findEnclosingOf(key *updater, req request) (*zoneview.Snapshot, bool) {
 	for at, ok := req.qname, !req.qname.IsZero(); ok; at, ok = at.Parent() {
 		if zone, found := findZone(key.open, at); found {

@@ -13,18 +13,16 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
-// Processes are the lives of the processes of delivery.
 type Processes struct {
 	Controller, Primary heartbeat.Life
 }
 
-// Roles that can end the cause of a Pending.
 const (
 	roleOwner    = "the zone's owner"
 	rolePlatform = "the platform"
 )
 
-// findCause returns the known reason why a class has not confirmed a zone yet; zero for none.
+// findCause returns why a class has not confirmed a zone yet; zero if unknown.
 func (f *Facts) findCause(of *ClassFacts) Judgement {
 	switch {
 	case f.Zone.Annotations[v1alpha1.AnnotationPaused] == "true":
@@ -51,7 +49,7 @@ func (f *Facts) findCause(of *ClassFacts) Judgement {
 const AwaitAfter = 40 * time.Second
 
 // awaitClass returns AwaitsClass if, for AwaitAfter, the Ready was Unknown and no class changed anything; otherwise
-// zero. since is the time of the last change by a class, zero if not known.
+// zero. since is the last change by a class, zero if not known.
 func awaitClass(class string, before *metav1.Condition, since time.Time) Judgement {
 	if class == "" || since.IsZero() || before == nil || before.Status != metav1.ConditionUnknown ||
 		time.Since(before.LastTransitionTime.Time) < AwaitAfter || time.Since(since) < AwaitAfter {

@@ -11,7 +11,6 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// FrozenZones lists the zones whose content does not match their hash.
 type FrozenZones struct {
 	Find func() []cache.ObjectName
 
@@ -19,7 +18,7 @@ type FrozenZones struct {
 	known map[cache.ObjectName]bool
 }
 
-// FindChanges lists the zones again, and returns the zones new or missing in the list.
+// FindChanges lists the zones again, and returns those new or missing.
 func (f *FrozenZones) FindChanges() []cache.ObjectName {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -39,7 +38,6 @@ func (f *FrozenZones) FindChanges() []cache.ObjectName {
 	return changed
 }
 
-// Has reports whether a zone was in the last list.
 func (f *FrozenZones) Has(zone *v1alpha1.Zone) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -48,7 +48,7 @@ func trimObject(object any) (any, error) {
 	return object, nil
 }
 
-// trimZone drops what classes, feeds and status do not use: a spec may be long.
+// trimZone drops unused data: a spec may be long.
 func trimZone(object any) (any, error) {
 	if zone, ok := object.(*v1alpha1.Zone); ok {
 		zone.ManagedFields = nil
@@ -61,15 +61,14 @@ func trimZone(object any) (any, error) {
 	return object, nil
 }
 
-// KeyOf returns a Delivery's key in the Loop.
 func KeyOf(one *v1alpha1.Delivery) delivery.Key {
 	return delivery.Key{UID: string(one.Spec.Zone.UID), Class: class.NameOf(one.Namespace, one.Spec.ClassRef)}
 }
 
-// Index finds the objects that decide Ready. Do not modify them.
+// Index returns cached objects: do not modify them.
 type Index struct {
 	Zones, Deliveries, Classes, Clusters cache.SharedIndexInformer
-	// Processes returns the lives of the processes; nil if unknown.
+	// Processes may be nil.
 	Processes func() Processes
 	// Namespaces is nil without a cluster: a namespace then has only its name as label.
 	Namespaces coreinformers.NamespaceInformer
@@ -78,14 +77,13 @@ type Index struct {
 	stop func()
 }
 
-// Close removes the event handler for Namespaces.
 func (x *Index) Close() {
 	if x.stop != nil {
 		x.stop()
 	}
 }
 
-// Prepare sets transforms and indexes. Start the informers afterwards.
+// Prepare precedes the start of the informers.
 func (x *Index) Prepare() error {
 	return errors.Join(
 		x.Zones.SetTransform(trimZone), x.Deliveries.SetTransform(trimObject), x.Classes.SetTransform(trimObject),
@@ -199,7 +197,6 @@ func (x *Index) withViews(zone *v1alpha1.Zone, do func(*v1alpha1.Zone)) {
 	}
 }
 
-// EachZone calls withViews for each zone selected by "of".
 func (x *Index) EachZone(of func(*v1alpha1.Zone) bool, do func(*v1alpha1.Zone)) {
 	for _, zone := range x.AllZones() {
 		if of(zone) {
@@ -211,7 +208,7 @@ func (x *Index) EachZone(of func(*v1alpha1.Zone) bool, do func(*v1alpha1.Zone)) 
 func find[T any](in cache.SharedIndexInformer, by, value string) []T {
 	found, err := in.GetIndexer().ByIndex(by, value)
 	if err != nil {
-		return nil // no index of Prepare
+		return nil
 	}
 	return cast[T](found)
 }
@@ -274,27 +271,22 @@ func (x *Index) ClassByName(name string) *v1alpha1.DNSClass {
 	return class.OfCluster(of)
 }
 
-// ClusterByName returns the Bind9Cluster of a class.
 func (x *Index) ClusterByName(name string) *bind9.Bind9Cluster {
 	return get[*bind9.Bind9Cluster](x.Clusters, name)
 }
 
-// ZonesNaming returns the zones that name the Bind9Cluster of a class.
 func (x *Index) ZonesNaming(name string) []*v1alpha1.Zone {
 	return find[*v1alpha1.Zone](x.Zones, byClass, name)
 }
 
-// DeliveriesOf returns a zone's Deliveries.
 func (x *Index) DeliveriesOf(uid string) []*v1alpha1.Delivery {
 	return find[*v1alpha1.Delivery](x.Deliveries, byUID, uid)
 }
 
-// DeliveriesBy returns a class's Deliveries.
 func (x *Index) DeliveriesBy(class string) []*v1alpha1.Delivery {
 	return find[*v1alpha1.Delivery](x.Deliveries, byClass, class)
 }
 
-// LabelsOf returns a namespace's labels, and whether it is terminating.
 func (x *Index) LabelsOf(namespace string) (of map[string]string, terminating bool) {
 	if x.Namespaces != nil {
 		if known, err := x.Namespaces.Lister().Get(namespace); err == nil {
@@ -320,19 +312,18 @@ func (x *Index) InForce(zone *v1alpha1.Zone) (force InForce, taken []string) {
 	return ClassesInForce(zone, of, x.ClassByName, all, taken), taken
 }
 
-// Expelled returns FindExpelled of a zone.
 func (x *Index) Expelled(zone *v1alpha1.Zone, force InForce, former, taken []string) []string {
 	of, _ := x.LabelsOf(zone.Namespace)
 	return FindExpelled(zone, force, former, x.ClassByName, of, taken)
 }
 
-// Report is a delivery's state; Known and Observed as in ClassFacts.
+// Report is a delivery's state; Known and Observed are as in ClassFacts.
 type Report struct {
 	State           delivery.State
 	Known, Observed bool
 }
 
-// FactsOf returns a zone's facts. targetOf returns a class's present target; "" if unknown.
+// FactsOf gets a class's target from targetOf; "" if unknown.
 func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report func(delivery.Key) Report,
 	targetOf func(class string) string) *Facts {
 	f := &Facts{Zone: zone, Force: force, Frozen: frozen}
@@ -359,12 +350,10 @@ func (x *Index) FactsOf(zone *v1alpha1.Zone, force InForce, frozen bool, report 
 	return f
 }
 
-// NamesCluster reports whether a zone names, or has a delivery by, a Bind9Cluster.
 func (x *Index) NamesCluster(name string) bool {
 	return len(x.ZonesNaming(name)) > 0 || len(x.DeliveriesBy(name)) > 0
 }
 
-// NamesAnyCluster reports whether a zone names a Bind9Cluster.
 func NamesAnyCluster(zone *v1alpha1.Zone) bool {
 	return slices.ContainsFunc(zone.Spec.DNSClassRefs,
 		func(ref v1alpha1.DNSClassReference) bool { return ref.Kind == v1alpha1.KindBind9Cluster })

@@ -16,20 +16,19 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// ReasonDNSClassNotFound: a zone names an absent class.
+// ReasonDNSClassNotFound means that a zone names an absent class.
 const ReasonDNSClassNotFound delivery.Reason = "DNSClassNotFound"
 
-// InForce are a zone's classes in force.
 type InForce struct {
-	// Classes by their names in the Loop, sorted.
+	// Classes are names in the Loop, sorted.
 	Classes []string
-	// Wrong is the reason why a class is not in force, or absent; nil for none.
+	// Wrong is why a class is not in force, or absent; nil for none.
 	Wrong *delivery.Error
 }
 
 // ClassesInForce returns the classes that a zone names, else the default classes. An absent class is in force: zones
-// wait for the class. A class is not in force if it is under deletion, for other namespaces or views, or in taken: such
-// a class delivers the zone of the same name in the default view (S1.9). "of" has the labels of the namespace.
+// wait for the class. A class under deletion, for other namespaces or views, or in taken is not in force: a taken class
+// delivers the zone of the same name in the default view (S1.9). "of" has the namespace's labels.
 func ClassesInForce(zone *v1alpha1.Zone, of map[string]string, named func(string) *v1alpha1.DNSClass, all []*v1alpha1.DNSClass,
 	taken []string) InForce {
 	var force InForce
@@ -82,8 +81,8 @@ func takenByDefault(zone *v1alpha1.Zone, class string) *delivery.Error {
 		"a name; name another class in spec.dnsClassRefs", Describe(class), zone.Status.FQDN)
 }
 
-// FindExpelled returns the classes that a zone names, or has a delivery of, and that must release the zone: those under
-// deletion, taken, or not for the namespace or view. They release the zone without waiting for its other classes.
+// FindExpelled returns the classes that a zone names, or has a delivery of, and that must release the zone without
+// waiting for its other classes: those under deletion, taken, or not for the namespace or view.
 func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named func(string) *v1alpha1.DNSClass, of map[string]string,
 	taken []string) []string {
 	var out []string
@@ -103,8 +102,7 @@ func FindExpelled(zone *v1alpha1.Zone, force InForce, former []string, named fun
 	return slices.Compact(out)
 }
 
-// SameForZones reports whether the change of a class leaves the classes in force, faults and targets of zones
-// unchanged.
+// SameForZones reports whether a class's change leaves the classes in force, faults and targets of zones unchanged.
 func SameForZones(before, after *v1alpha1.DNSClass) bool {
 	return class.IsDefault(before) == class.IsDefault(after) && before.Spec.Paused == after.Spec.Paused &&
 		(before.DeletionTimestamp == nil) == (after.DeletionTimestamp == nil) &&
@@ -121,7 +119,6 @@ func FaultOf(of *v1alpha1.DNSClass) string {
 	return ready.Reason
 }
 
-// Describe returns kind and name of a class, for messages.
 func Describe(name string) string {
 	ref := class.RefOf(name)
 	return string(ref.Kind) + " " + ref.Name

@@ -28,30 +28,27 @@ type Facts struct {
 	// Classes are those of Force.Classes, in that order.
 	Classes []ClassFacts
 	// Remains are begun deliveries, of classes in force or not.
-	Remains []ClassFacts
-	// Processes are zero if unknown.
+	Remains   []ClassFacts
 	Processes Processes
-	// Since is when a class last changed anything of the zone, as in Progress; zero if not known.
+	// Since is when a class last changed anything of the zone; zero if not known.
 	Since time.Time
 }
 
-// ClassFacts are the facts of a zone at one class.
 type ClassFacts struct {
 	Class string
-	// State of the delivery; Known is false if there is none.
+	// Known is false without a delivery.
 	State delivery.State
 	Known bool
 	// Observed is true if State is from the Loop of this process, not from a Delivery.
 	Observed bool
-	// Message is the reason why the class delivers nothing; "" for none.
+	// Message is why the class delivers nothing; "" for none.
 	Message string
-	// NameServers: the class has own name servers. Paused: the class is paused. Fetched: its servers transfer zones
-	// from a primary.
+	// NameServers is true if the class has its own name servers, Fetched if its servers transfer zones from a primary.
 	NameServers, Paused, Fetched bool
 }
 
-// At returns f without its confirmation if another target gave it, or if the zone is being removed. An empty target
-// matches any.
+// At returns f, without the confirmation if another target gave the confirmation, or if the zone is being removed. An
+// empty target matches any.
 func (f ClassFacts) At(target string) ClassFacts {
 	moved := target != "" && f.State.Target != target
 	if !f.Known || !moved && f.State.Hash != "" {
@@ -85,7 +82,7 @@ type Judgement struct {
 	Reason, Message string
 }
 
-// AsCondition returns the condition without times and generation.
+// AsCondition omits times and generation.
 func (j Judgement) AsCondition() *metav1.Condition {
 	return &metav1.Condition{Type: v1alpha1.ConditionReady, Status: j.Status, Reason: j.Reason, Message: j.Message}
 }
@@ -95,13 +92,13 @@ var (
 	noClass = Judgement{metav1.ConditionTrue, v1alpha1.ReasonNoClass, class.MessageNoClass}
 	leaving = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "no class is in force, " +
 		"and the zone is being withdrawn from those that had it"}
-	// held is for Records of any namespace: it names no Zone (S1.8).
+	// held, for Records of any namespace, names no Zone (S1.8).
 	held = Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, "not delivered yet: a mass deletion by the namespace of the " +
 		"zone holds the zone (S7.5); the owner of the zone restores records, or lets the deletion through, as the condition Settled of " +
 		"the Zone says"}
 	settling = Judgement{metav1.ConditionUnknown, v1alpha1.ReasonPending, "a change of many records or zones is still in progress"}
-	// frozen precedes all other faults. Only log and fsck name the damage, which may be in a Record of another
-	// namespace (S1.8).
+	// frozen precedes all other faults. Only log and fsck name the damage, which may be in another namespace's Record
+	// (S1.8).
 	frozen = Judgement{metav1.ConditionFalse, v1alpha1.ReasonFrozen,
 		"the stored content of the zone does not match its hash: its last proven content is served, or none, and no change is " +
 			"delivered. Run kubizone fsck, which names the damage, and restore a backup"}
@@ -188,8 +185,7 @@ func (f *Facts) unlessStays(j Judgement) Judgement {
 	return j
 }
 
-// findRemovalFault returns why a class still has a deleted zone, or a zone without a class in force; zero for no
-// reason.
+// findRemovalFault returns why a class still has a deleted zone, or a zone without a class in force; else zero.
 func (f *Facts) findRemovalFault() Judgement {
 	for _, of := range f.Remains {
 		fault := of.findFault()
@@ -205,13 +201,13 @@ func (f *Facts) findRemovalFault() Judgement {
 	return Judgement{}
 }
 
-// heldBy returns the Ready of a zone held for a mass deletion (S7.5); zero for none.
+// heldBy returns the Ready of a zone held for a mass deletion (S7.5); else zero.
 func heldBy(zone *v1alpha1.Zone) Judgement {
 	settled := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled)
 	if settled == nil || settled.Reason != v1alpha1.ReasonMassDeletion {
 		return Judgement{}
 	}
-	// The command at the end publishes the deletions. The restore comes first, so Ready is without the command.
+	// The command at the end publishes the deletions. The restore comes first, so Ready lacks the command.
 	text := settled.Message
 	if end := strings.LastIndex(text, "; "); end > 0 {
 		text = text[:end]
@@ -220,8 +216,8 @@ func heldBy(zone *v1alpha1.Zone) Judgement {
 	return Judgement{metav1.ConditionFalse, v1alpha1.ReasonMassDeletion, text}
 }
 
-// findLacking returns the condition that a zone lacks to be served; "" for none. Servable may be older than the
-// classes: the API server judges again with each write of Ready.
+// findLacking returns the condition that a zone lacks to be served, or "". Servable may be older than the classes: the
+// API server judges again with each write of Ready.
 func (f *Facts) findLacking() string {
 	of := f.Zone.Status.Conditions
 	servable := meta.FindStatusCondition(of, v1alpha1.ConditionServable)

@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Help texts of the metrics by which the controller and the API server report a Lag.
 const (
 	HelpOldestChange      = "Age of the change that a class has not confirmed for longest."
 	HelpSecondariesBehind = "Servers of a class that did not have a zone as it is when they were asked last."
@@ -21,13 +20,12 @@ const (
 
 // Lag is a class's arrears, from Zones and Deliveries alone.
 type Lag struct {
-	// Oldest is when the oldest unconfirmed zone became not Ready, zero for none.
+	// Oldest is when the oldest unconfirmed zone became not Ready, or zero.
 	Oldest time.Time
-	// Behind names the servers that failed, or lack the settled serial of a zone.
+	// Behind names servers that failed, or lack a zone's settled serial.
 	Behind []string
 }
 
-// FindLags returns the Lag of each class in force.
 func (x *Index) FindLags() map[string]Lag {
 	lags := map[string]Lag{}
 	for _, zone := range x.AllZones() {

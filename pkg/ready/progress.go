@@ -17,12 +17,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Progress is the delivery of a zone by all classes in force. It decides Ready of each Record (S6.13), so comparing two
+// Progress is the delivery of a zone by all classes in force, which decides Ready of each Record (S6.13). Comparing two
 // shows the Records to judge again (RevokesReady, NewlyMissing, Same).
 type Progress struct {
 	serial  serial.Serial
 	classes []classProgress
-	// fault is the Ready of every Record; zero for none. silent is true if no Record is judged.
+	// fault is the Ready of every Record, or zero. silent is true if no Record is judged.
 	fault  Judgement
 	silent bool
 	// confirmed is the Ready of a Record in every class.
@@ -33,9 +33,8 @@ type Progress struct {
 	digests  [][]uint64
 	unlisted bool
 	// held is the Ready of a Record changed after settled; zero unless the zone is held (S7.5).
-	held    Judgement
-	settled serial.Serial
-	// processes are those of the Facts.
+	held      Judgement
+	settled   serial.Serial
 	processes Processes
 	// since is when this process first saw a Progress like this, zero before Follow.
 	since time.Time
@@ -45,14 +44,13 @@ type classProgress struct {
 	// class is "" if none is in force; the settled serial is then confirmed.
 	class  string
 	serial serial.Serial
-	// fault is the reason why the class confirms no more; zero while the delivery is under way.
+	// fault is why the class confirms no more; zero while the delivery is under way.
 	fault Judgement
-	// cause is the known cause of a delivery under way that does not end; zero for none.
+	// cause is why a delivery under way does not end, if known.
 	cause Judgement
 }
 
-// has reports whether the class has confirmed a serial. known is false if the serials are not comparable (RFC 1982
-// §3.2).
+// has reports whether the class has confirmed a serial. known is false for incomparable serials (RFC 1982 §3.2).
 func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	switch {
 	case s.serial == 0 || taken.Ahead(s.serial):
@@ -63,8 +61,8 @@ func (s classProgress) has(taken serial.Serial) (has, known bool) {
 	return true, true
 }
 
-// RevokesReady reports whether a Record that was Ready may now be not Ready, or Ready for another reason. If false,
-// only Records that were not Ready need another judgement.
+// RevokesReady reports whether a Record that was Ready may now be not Ready, or for another reason. If false, only
+// Records not Ready need another judgement.
 func (s *Progress) RevokesReady(before *Progress) bool {
 	if s.fault != before.fault || s.silent != before.silent || s.confirmed.Reason != before.confirmed.Reason {
 		return true
@@ -94,8 +92,7 @@ func (s *Progress) NewlyMissing(before *Progress) (names []name.Name) {
 	return names
 }
 
-// Follow sets and returns the time of the last change of a zone's Progress: that of before if both are the same, else
-// now. before may be nil.
+// Follow sets and returns the time of the last change: that of before if the same, else now. before may be nil.
 func (s *Progress) Follow(before *Progress) time.Time {
 	if s.since = time.Now(); before != nil && s.Same(before) {
 		s.since = before.since
@@ -114,7 +111,6 @@ func (s *Progress) Same(other *Progress) bool {
 		})
 }
 
-// ProgressOf decides the Progress of a zone.
 func ProgressOf(f *Facts) *Progress {
 	s := progressOf(f)
 	s.serial, s.processes = serial.Serial(f.Zone.Status.Serial), f.Processes
@@ -165,7 +161,7 @@ func progressOf(f *Facts) *Progress {
 	return s
 }
 
-// addMissing adds the RRsets of the intent. fault is the reason why the class confirms no more, zero for no reason.
+// addMissing adds the RRsets of the intent. fault is why the class confirms no more, or zero.
 func (s *Progress) addMissing(of *delivery.State, fault Judgement) {
 	var failure *delivery.Error
 	if fault.Status != "" {
@@ -178,8 +174,7 @@ func (s *Progress) addMissing(of *delivery.State, fault Judgement) {
 	}
 }
 
-// progressWithoutClass: without a class in force, Records are Ready when the zone is settled and no former class has
-// the zone (S6.13).
+// Without a class in force, Records are Ready when the zone is settled and no former class has the zone (S6.13).
 func progressWithoutClass(f *Facts) *Progress {
 	zone := f.Zone
 	switch fault := f.findRemovalFault(); {
@@ -199,15 +194,15 @@ func progressWithoutClass(f *Facts) *Progress {
 	return s
 }
 
-// IsHeldByPlatform reports whether a class of the zone has a known cause that only the platform can begin and end.
+// IsHeldByPlatform reports a known cause that only the platform can end.
 func (s *Progress) IsHeldByPlatform() bool {
 	return slices.ContainsFunc(s.classes, func(of classProgress) bool {
 		return of.cause.Status != "" && of.cause.Reason != v1alpha1.ReasonPaused
 	})
 }
 
-// Knows reports whether the serial of a Record is not ahead of the zone's. If ahead, a later content write has set
-// Ready, which stays until this process sees the later zone.
+// Knows reports whether a Record's serial is not ahead of the zone's. If ahead, a later content write has set Ready,
+// which stays until this process sees the later zone.
 func (s *Progress) Knows(record *v1alpha1.Record) bool {
 	return !serial.Serial(record.Status.Serial).Ahead(s.serial)
 }

@@ -12,8 +12,7 @@ import (
 )
 
 // faults are the texts for tenants, by reason, of a class that does not deliver. Words of provider and client may have
-// addresses and names of the operators' network: only the status of a failed DNSClass and the controller's log have
-// them.
+// addresses and names of the operators' network: only a failed DNSClass's status and the controller's log have them.
 var faults = map[delivery.Reason]string{
 	delivery.ReasonServerUnreachable:    "its server does not answer",
 	delivery.ReasonServerError:          "its server failed",
@@ -29,8 +28,8 @@ var faults = map[delivery.Reason]string{
 	delivery.ReasonInternalError:        "its provider failed at this zone",
 }
 
-// PublicFault returns a class's failure for Zones, Records and Events, which tenants read. A message about the tenants'
-// data is returned in full, but of a failure of the class only kind and next step.
+// PublicFault returns a class's failure for Zones, Records and Events, which tenants read: a message about the tenants'
+// data in full, of a failure of the class only kind and next step.
 func PublicFault(class string, reason delivery.Reason, message string) string {
 	return class + ": " + PublicMessage(class, reason, message)
 }
@@ -49,11 +48,10 @@ func PublicMessage(class string, reason delivery.Reason, message string) string 
 		strings.ToLower(Describe(class)))
 }
 
-// WhereCause separates the kind of a fault from where the provider's words are.
+// WhereCause separates a fault's kind from where the provider's words are.
 const WhereCause = "; " + rolePlatform + " finds the cause with "
 
-// kindOfFault returns the text, for a Record, of a failure beyond its RRset: without data of other Records or of the
-// provider.
+// kindOfFault is for a Record: without data of other Records or of the provider.
 func kindOfFault(class string, reason delivery.Reason) string {
 	switch reason {
 	case delivery.ReasonConflict:
@@ -86,7 +84,6 @@ const (
 	MaxZoneMessage = 300
 )
 
-// ShortenMessage cuts a text to the limit of messages.
 func ShortenMessage(text string) string { return Shorten(text, maxMessage) }
 
 // Shorten cuts a text to limit octets, with "..." at the end.

@@ -35,7 +35,7 @@ var waitsForPerson = map[string]bool{
 	string(delivery.ReasonInvalidConfiguration): true, string(delivery.ReasonConflict): true, string(delivery.ReasonQuotaExceeded): true,
 }
 
-// HasEvent reports whether the reason of a stall has an Event of its own, beside those of failed deliveries.
+// HasEvent reports whether a stall's reason has its own Event, beside those of failed deliveries.
 func HasEvent(reason string) bool {
 	switch reason {
 	case v1alpha1.ReasonPaused, v1alpha1.ReasonClassPaused, v1alpha1.ReasonNoController, v1alpha1.ReasonNoPrimary,
@@ -57,7 +57,6 @@ type Stalls struct {
 	begins map[types.UID]since
 }
 
-// Forget drops an object.
 func (s *Stalls) Forget(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +64,7 @@ func (s *Stalls) Forget(uid types.UID) {
 }
 
 // Judge returns the condition Stalled of an object that waits for the reason in waits; nil for none. Before StallAfter
-// it returns nil, and the callback again gets the time left.
+// the result is nil, and again gets the time left.
 func (s *Stalls) Judge(of *metav1.ObjectMeta, conditions []metav1.Condition, waits *metav1.Condition,
 	again func(time.Duration)) *metav1.Condition {
 	s.mu.Lock()
@@ -125,12 +124,10 @@ func FirstFalse(conditions []metav1.Condition, types ...string) *metav1.Conditio
 	return nil
 }
 
-// ReadyOf returns the condition Ready; nil for none.
 func ReadyOf(conditions []metav1.Condition) *metav1.Condition {
 	return meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 }
 
-// StalledOf returns the condition Stalled; nil for none.
 func StalledOf(conditions []metav1.Condition) *metav1.Condition {
 	return meta.FindStatusCondition(conditions, v1alpha1.ConditionStalled)
 }

@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// StatusFor returns the status of a Delivery. Tenants read it, so a failure of the class is shortened to its kind
+// StatusFor returns a Delivery's status. Tenants read the status, so a failure of the class is shortened to its kind
 // (S6.17). before are the present conditions.
 func StatusFor(class string, state delivery.State, before []metav1.Condition) v1alpha1.DeliveryStatus {
 	status := v1alpha1.DeliveryStatus{

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/docs"
 )
 
-// Role names the person who can mend a fault.
+// Role is a person who can mend a fault.
 type Role string
 
 const (
@@ -21,7 +21,7 @@ const (
 	You Role = "You"
 	// ZoneOwner: a writer of the Zone.
 	ZoneOwner Role = "ZoneOwner"
-	// Platform: an operator of Kubizone, its classes and servers.
+	// Platform: an operator of Kubizone.
 	Platform Role = "Platform"
 )
 
@@ -30,13 +30,12 @@ var roles = map[string]Role{"–": None, "you": You, "owner": ZoneOwner, "platfo
 // Explanation is a row of docs/reasons.md, as plain text.
 type Explanation struct {
 	Reason string `json:"reason"`
-	// Of are the conditions and kinds with the reason, a heading of the page.
-	Of      string `json:"of"`
-	Meaning string `json:"meaning"`
-	Mends   Role   `json:"mends,omitempty"`
-	Step    string `json:"step"`
-	// Rules are numbers, such as S4.8.
-	Rules []string `json:"rules,omitempty"`
+	// Of is a heading of the page: the conditions and kinds with the reason.
+	Of      string   `json:"of"`
+	Meaning string   `json:"meaning"`
+	Mends   Role     `json:"mends,omitempty"`
+	Step    string   `json:"step"`
+	Rules   []string `json:"rules,omitempty"`
 }
 
 // Headings of docs/reasons.md.
@@ -89,7 +88,7 @@ func Find(reason string) (found []Explanation) {
 	return found
 }
 
-// FindOf returns the explanation of a reason under a heading, or else the reason's first, or else an empty explanation.
+// FindOf returns the explanation of a reason under a heading, or else the reason's first, or none.
 func FindOf(reason, of string) Explanation {
 	found := Find(reason)
 	for _, one := range found {

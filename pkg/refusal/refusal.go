@@ -20,15 +20,15 @@ import (
 type Refusal struct {
 	// Item and Prerequisite are indexes in a ChangeSet; -1 for none.
 	Item, Prerequisite int
-	// Field is the path in the request's object, or in the Record of an item; "" for the whole.
+	// Field is the path in the request's object, or in an item's Record; "" for the whole.
 	Field string
-	// Rule is a number in docs/semantics.md, as S4.8; "" for none.
+	// Rule is a number, as S4.8, or "".
 	Rule    string
 	Reason  metav1.CauseType
 	Message string
 }
 
-// String returns the field and the sentence, as kubectl prints them.
+// String returns the sentence as kubectl prints it.
 func (r Refusal) String() string {
 	if r.Field == "" {
 		return r.Message
@@ -36,7 +36,7 @@ func (r Refusal) String() string {
 	return r.Field + ": " + r.Message
 }
 
-// Of returns the refusals in an API error: its message if there are no causes, nil if err is no API error.
+// Of returns the refusals in an API error: the message if there are no causes, nil for another error.
 func Of(err error) []Refusal {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -63,7 +63,7 @@ func OfStatus(status metav1.Status) (all []Refusal) {
 		}
 		one := Refusal{Prerequisite: -1, Field: cause.Field, Reason: cause.Type, Message: cause.Message}
 		if one.Item, one.Field = cutIndex(cause.Field, items); one.Item >= 0 {
-			_, one.Field, _ = strings.Cut(one.Field, ".") // after the member with the Record
+			_, one.Field, _ = strings.Cut(one.Field, ".")
 		} else {
 			one.Prerequisite, one.Field = cutIndex(cause.Field, prerequisites)
 		}
@@ -75,7 +75,7 @@ func OfStatus(status metav1.Status) (all []Refusal) {
 	return all
 }
 
-// Has reports whether an answer, or a refusal there, has a reason.
+// Has reports whether an answer, or a refusal in the answer, has a reason.
 func Has(err error, reason metav1.StatusReason) bool {
 	return apierrors.ReasonForError(err) == reason || slices.ContainsFunc(Of(err), func(one Refusal) bool {
 		return one.Reason == metav1.CauseType(reason)
@@ -93,8 +93,8 @@ func Messages(all []Refusal) string {
 
 const rulePrefix = "kubi.zone/"
 
-// AddRule adds a cause with the rule, unless "", for each cause of an answer. In an answer without causes, the message
-// becomes the first cause.
+// AddRule adds a cause with the rule, unless "", for each cause of an answer. Without causes, the message becomes the
+// first.
 func AddRule(status *metav1.Status, rule string) {
 	if rule == "" {
 		return
@@ -111,7 +111,7 @@ func AddRule(status *metav1.Status, rule string) {
 	}
 }
 
-// ByRule returns the answer after AddRule, for the rule cited in its message.
+// ByRule returns the answer after AddRule, for the rule cited in the message.
 func ByRule(rule string, answer *apierrors.StatusError) *apierrors.StatusError {
 	AddRule(&answer.ErrStatus, rule)
 	return answer
@@ -130,7 +130,7 @@ func NewInvalid(kind schema.GroupKind, name string, errs field.ErrorList) *apier
 	return answer
 }
 
-// AddCited adds, for each cause of an answer to errs, a cause with the rule that Cite put into the error.
+// AddCited adds, for each cause of an answer to errs, a cause with the rule of Cite.
 func AddCited(status *metav1.Status, errs field.ErrorList) {
 	if status.Details == nil {
 		return

@@ -13,13 +13,13 @@ import (
 
 // Change is a write of a Record.
 type Change struct {
-	// Before is the Record as read; nil to create. After is the wanted Record; nil to delete.
+	// Before is the Record as read, nil to create. After is the wanted Record, nil to delete.
 	Before, After *v1alpha1.Record
-	// Applied is the author's JSON of After; if nil, After is encoded.
+	// Applied is the author's JSON of After, nil to encode After.
 	Applied []byte
-	// Others names other field managers with fields in Before.
+	// Others are other field managers of Before.
 	Others []string
-	// Alone requires a separate request, as change sets have no Records without zone.
+	// Alone requires a separate request: change sets have no Records without zone.
 	Alone bool
 }
 
@@ -45,8 +45,8 @@ func (c *Change) operation() string {
 	return v1alpha1.OperationUpdated
 }
 
-// Item returns the change as an item of a change set, with After in JSON. It requires Before's resourceVersion, if
-// known, and for a deletion the uid. An apply keeps absent fields that were not applied.
+// Item returns the change as a change set's item, with After in JSON. It requires Before's resourceVersion, and for a
+// deletion the uid.
 func (c *Change) Item() (item v1alpha1.ChangeSetItem, err error) {
 	item = c.objectItem()
 	for _, of := range []*runtime.RawExtension{item.Apply, item.Create} {
@@ -93,7 +93,7 @@ func NewSet(changes []Change) (*v1alpha1.ChangeSet, error) {
 	return set, nil
 }
 
-// NewLocalSet returns a change set for storage in this process, with Records as objects.
+// NewLocalSet is NewSet with Records as objects, for storage in this process.
 func NewLocalSet(changes []Change) *v1alpha1.ChangeSet {
 	set := &v1alpha1.ChangeSet{}
 	for i := range changes {

@@ -19,12 +19,11 @@ import (
 type Desired struct {
 	Manager string
 	Records []*v1alpha1.Record
-	// Complete reports whether Records has everything wanted at a Record's name. If nil, nothing is deleted.
+	// Complete reports whether Records is complete at a Record's name. If nil, nothing is deleted.
 	Complete func(r *v1alpha1.Record) bool
 }
 
-// Plan returns the changes to the desired state: deletions, sorted by name and type, then other changes in the order of
-// d.Records. Arguments stay unchanged.
+// Plan returns deletions, sorted by name and type, then other changes in the order of d.Records.
 func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 	byName, wanted := make(map[string]*v1alpha1.Record, len(existing)), make(map[string]bool, len(d.Records))
 	for _, r := range existing {
@@ -56,7 +55,6 @@ func Plan(existing []*v1alpha1.Record, d Desired) []Change {
 	return append(gone, changes...)
 }
 
-// sameSpec reports whether specs are equal, but for the order of values and the description.
 func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	left, right := have.DeepCopy(), want.DeepCopy()
 	left.Description = right.Description
@@ -65,8 +63,8 @@ func sameSpec(have, want *v1alpha1.RecordSpec) bool {
 	return equality.Semantic.DeepEqual(left, right)
 }
 
-// ownership reports whether the owner has created or patched the spec, and lists the other managers. An apply by the
-// owner counts as another manager's, since its manifest decides.
+// ownership reports whether the owner has created or patched the spec, and lists other managers. The owner's apply
+// counts as another manager's, since its manifest decides.
 func (d Desired) ownership(r *v1alpha1.Record) (owns bool, others []string) {
 	for _, entry := range r.ManagedFields {
 		switch {

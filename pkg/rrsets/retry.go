@@ -14,8 +14,7 @@ import (
 
 const maxAttempts = 6
 
-// Retry calls do until success or a permanent error. do must be idempotent: a request without an answer may have been
-// served.
+// Retry calls do until success or a permanent error. do must be idempotent: an unanswered request may have been served.
 func Retry[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	pause := 200 * time.Millisecond
 	for attempt := 1; ; attempt++ {

@@ -21,11 +21,11 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// MaxSets is the number of a namespace's change sets that the server serves at once.
+// MaxSets is how many of a namespace's change sets the server serves at once.
 const MaxSets = 4
 
-// Pages divides writes of a namespace and zone into change sets, in order. Writes of a name share a page if they fit. A
-// write that no change set may have gets a page of its own.
+// Pages divides writes of a namespace and zone into change sets, in order. A name's writes share a page if they fit. A
+// write too large for any change set has its own page.
 func Pages[T any](writes []T, of func(T) *Change) (pages [][]T) {
 	var page []T
 	octets := 0
@@ -77,25 +77,23 @@ type Writer struct {
 	// Force takes over other managers' fields in applied changes.
 	Manager string
 	Force   bool
-	// DryRun with metav1.DryRunAll stores nothing.
-	DryRun []string
+	DryRun  []string
 	// Context returns the context of a request for the changes at indices. Optional.
 	Context func(ctx context.Context, indices []int) context.Context
-	// Replan returns a new change for a Record that differs from Before, or nil if nothing is left to do. now is nil if
-	// the Record is gone. Without Replan such a change is refused.
+	// Replan returns a new change for a Record that differs from Before (now, nil if gone), or nil if nothing is left
+	// to do. Without Replan the change is refused.
 	Replan func(ctx context.Context, index int, now *v1alpha1.Record) (*Change, error)
 }
 
 // Outcome is the outcome of a change.
 type Outcome struct {
 	Change Change
-	// Operation as in v1alpha1.ChangeSetItemStatus; empty if refused, or nothing was left to do.
+	// Operation as in v1alpha1.ChangeSetItemStatus, "" if refused or nothing was to do.
 	Operation string
 	Refused   []refusal.Refusal
 }
 
-// Write writes each change of a page independently. The error means that the server does not answer, or the caller may
-// not create change sets.
+// Write writes each change of a page independently. The error means no answer, or no right to create change sets.
 func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	outcomes, indices := make([]Outcome, len(page)), make([]int, len(page))
 	for i := range page {
@@ -104,8 +102,8 @@ func (w *Writer) Write(ctx context.Context, page []Change) ([]Outcome, error) {
 	return outcomes, w.writeItems(ctx, outcomes, indices)
 }
 
-// WriteAll writes all changes or none in one request, without retry. made is the Record of a change with Alone, except
-// a deletion.
+// WriteAll writes all changes or none in a single request. made is the Record of a change with Alone, except a
+// deletion.
 func (w *Writer) WriteAll(ctx context.Context, changes ...Change) (made *v1alpha1.Record, err error) {
 	if len(changes) == 1 && changes[0].isAlone() {
 		return w.sendAlone(ctx, &changes[0])
@@ -137,9 +135,9 @@ func (w *Writer) writeItems(ctx context.Context, outcomes []Outcome, left []int)
 			}
 			return w.writeItems(ctx, outcomes, left[half:])
 		}
-		// If all refused items wait, the request has already been repeated (Retry).
+		// If all refused items wait, Retry has already repeated the request.
 		lasting := slices.ContainsFunc(slices.Collect(maps.Values(refused)), func(of []refusal.Refusal) bool { return !waits(of) })
-		// While the server writes the status of these Records, one after the other, all are read again, after a pause.
+		// The server writes these statuses singly: read all again after a pause.
 		stale := attempt > 1 && slices.ContainsFunc(slices.Collect(maps.Values(refused)), isStale)
 		if stale && attempt < maxAttempts {
 			select {
@@ -267,7 +265,6 @@ func refusedItems(err error, n int) map[int][]refusal.Refusal {
 	return out
 }
 
-// isRefusal reports whether the server refuses the changes, rather than the creation of change sets.
 func isRefusal(err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -288,7 +285,6 @@ func isRefusal(err error) bool {
 	return status.Code/100 == 4
 }
 
-// waits reports whether a refusal has the status 429: the server accepts the change later.
 func waits(refused []refusal.Refusal) bool {
 	return slices.ContainsFunc(refused, func(one refusal.Refusal) bool {
 		return one.Reason == metav1.CauseType(metav1.StatusReasonTooManyRequests) || one.Reason == v1alpha1.CauseWritesTooFast

@@ -23,7 +23,7 @@ func ParseAddress(text string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(addr, 53), nil
 }
 
-// AddPort returns HOST:PORT of a host or an address, with port 53 if it has none.
+// AddPort adds the port 53 if the server has none.
 func AddPort(server string) string {
 	if _, _, err := net.SplitHostPort(server); err == nil {
 		return server

@@ -18,9 +18,9 @@ import (
 
 // Refusal is a server's error answer, or an answer that the key does not verify.
 type Refusal struct {
-	// Rcode is that of the answer (RFC 6895 §2.3), TSIG the error in its signature (RFC 8945 §3), 0 for none.
+	// Rcode is the answer's (RFC 6895 §2.3), TSIG the error in its signature (RFC 8945 §3), or 0.
 	Rcode, TSIG int
-	// Signed: the key verifies the answer. Any host on the path may forge an unsigned answer.
+	// Signed is true if the key verifies the answer. Any host on the path may forge an unsigned answer.
 	Signed bool
 	doubt  error
 	hint   string
@@ -40,7 +40,7 @@ func (r *Refusal) Error() string {
 	return "the server answers " + code
 }
 
-// explainTSIG returns the fault and the next step of a TSIG error (RFC 8945 §5.2).
+// RFC 8945 §5.2.
 func explainTSIG(code int) string {
 	switch code {
 	case mdns.RcodeBadKey:
@@ -53,7 +53,7 @@ func explainTSIG(code int) string {
 	return "the server does not take the key; compare name, algorithm and secret"
 }
 
-// Unwrap returns the error of the verification, nil after success.
+// Unwrap returns the verification's error, nil after success.
 func (r *Refusal) Unwrap() error { return r.doubt }
 
 func newRefusal(m *mdns.Msg, key *Key, judged error) *Refusal {
@@ -75,8 +75,8 @@ func refusalOfZone(m *mdns.Msg, key *Key, judged error) error {
 	return r
 }
 
-// Exchange sends a question over UDP or TCP, with the caller's deadline, and returns the answer with any RCODE. The end
-// of ctx closes conn. With a key, the question is signed in place, and an answer that the key does not verify is a
+// Exchange sends a question over UDP or TCP, with the caller's deadline, and returns an answer of any RCODE. The end of
+// ctx closes conn. With a key, the question is signed in place, and an answer that the key does not verify is a
 // *Refusal.
 func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) (*mdns.Msg, error) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
@@ -88,7 +88,6 @@ func Exchange(ctx context.Context, conn net.Conn, question *mdns.Msg, key *Key) 
 	return answer, err
 }
 
-// ReadSerial asks a server for the serial of a zone.
 func ReadSerial(ctx context.Context, source Source) (serial.Serial, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(source.Wait, defaultWait))
 	defer cancel()
@@ -111,14 +110,12 @@ func ReadSerial(ctx context.Context, source Source) (serial.Serial, error) {
 	return 0, refusalOfZone(answer, source.Key, nil)
 }
 
-// NewQuestion returns a question for an authoritative server.
 func NewQuestion(owner name.Name, of uint16) *mdns.Msg {
 	question := new(mdns.Msg).SetQuestion(owner.String(), of)
 	question.RecursionDesired = false
 	return question
 }
 
-// SerialIn returns the serial of a zone in an authoritative answer.
 func SerialIn(answer *mdns.Msg, zone name.Name) (serial.Serial, bool) {
 	if answer.Rcode != mdns.RcodeSuccess || !answer.Authoritative {
 		return 0, false
@@ -131,7 +128,7 @@ func SerialIn(answer *mdns.Msg, zone name.Name) (serial.Serial, bool) {
 	return 0, false
 }
 
-// leastPacket is the minimum buffer for an answer over UDP, in octets. An answer may be longer than requested.
+// leastPacket is the least buffer for an answer over UDP, in octets. An answer may be longer than requested.
 const leastPacket = 4096
 
 func packetSize(question *mdns.Msg) uint16 {

@@ -22,7 +22,6 @@ import (
 )
 
 const (
-	// Defaults of Source.Wait and Source.Most.
 	defaultWait = 30 * time.Second
 	maxOctets   = 1 << 30
 )
@@ -41,7 +40,6 @@ type Source struct {
 	Most int
 }
 
-// Scheme is the URL scheme of transfers.
 const Scheme = "axfr://"
 
 // ParseSource parses axfr://SERVER[:PORT]/ZONE. The default port is 53; the zone "." is the root.
@@ -71,10 +69,9 @@ func Receive(ctx context.Context, source Source) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// Fetched describes a transfer.
 type Fetched struct {
 	Serial serial.Serial
-	// Whole: the records are the whole zone, not differences.
+	// Whole is true for the whole zone, not differences.
 	Whole bool
 	// Octets counts received octets, after a failure too.
 	Octets int
@@ -151,7 +148,7 @@ func (z *received) askForZone(conn net.Conn) error {
 	}
 }
 
-// readMessage reads a message after its length (RFC 1035 §4.2.2).
+// RFC 1035 §4.2.2.
 func readMessage(conn net.Conn, wait time.Duration) ([]byte, error) {
 	if err := conn.SetDeadline(time.Now().Add(wait)); err != nil {
 		return nil, err

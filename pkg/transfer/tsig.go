@@ -18,24 +18,23 @@ import (
 type Key struct {
 	Name      string // canonical: lower case, ending in a dot
 	Algorithm string // canonical: "hmac-sha256."
-	// MAC returns the whole MAC of the concatenated parts.
+	// MAC authenticates the concatenated parts, untruncated.
 	MAC func(parts ...[]byte) []byte
 }
 
 const (
-	// fudge is the permitted difference from the server's clock, in seconds (RFC 8945 §10).
+	// fudge is the permitted clock difference in seconds (RFC 8945 §10).
 	fudge = 300
-	// maxUnsigned bounds the unsigned messages in a row (RFC 8945 §5.3.1).
+	// maxUnsigned is in a row (RFC 8945 §5.3.1).
 	maxUnsigned = 99
 )
 
 // A nil verifier accepts every message.
 type verifier struct {
-	key Key
-	// mac is the hexadecimal MAC of the last signed message, at first of the request.
+	key   Key
 	mac   string
 	first bool
-	// pending has the unsigned messages since that signed message, unsigned their number.
+	// mac is of the last signed message, at first of the request; pending has the unsigned messages since.
 	pending  []byte
 	unsigned int
 }
@@ -50,13 +49,11 @@ func sign(question *mdns.Msg, key Key) ([]byte, *verifier, error) {
 	return packed, j, err
 }
 
-// Generate returns the MAC of a request.
 func (j *verifier) Generate(digested []byte, _ *mdns.TSIG) ([]byte, error) {
 	return j.key.MAC(digested), nil
 }
 
-// Verify checks a MAC. digested begins with the previous MAC and its length. Verify adds the unsigned messages since,
-// which miekg/dns does not include.
+// Verify adds to digested, behind the previous MAC and its length, the unsigned messages since, which miekg/dns omits.
 func (j *verifier) Verify(digested []byte, t *mdns.TSIG) error {
 	if mdns.CanonicalName(t.Hdr.Name) != j.key.Name || mdns.CanonicalName(t.Algorithm) != j.key.Algorithm {
 		return fmt.Errorf("it is signed with key %s (%s), not with %s (%s)", t.Hdr.Name, t.Algorithm, j.key.Name, j.key.Algorithm)

@@ -10,18 +10,16 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Present is a namespace's data at a name.
 type Present struct {
 	// Share has the RRsets made by updates, Records those of its other Records.
 	Share   []RRset
 	Records []RRset
 	// Made has the RRsets of spec.nameServers, if the namespace owns the zone.
 	Made []RRset
-	// ForeignNS is set if another namespace has NS at the apex.
+	// ForeignNS is true if another namespace has NS at the apex.
 	ForeignNS bool
 }
 
-// Has reports whether the namespace has a value.
 func (p *Present) Has(t rdata.Type, value string) bool {
 	return slices.ContainsFunc(slices.Concat(p.Share, p.Records, p.Made), func(set RRset) bool {
 		return set.Type == t && slices.Contains(set.Values, value)
@@ -58,7 +56,7 @@ type folding struct {
 	order []name.Name
 }
 
-// foldedName is a name in Fold. before and now are its dynamic share by type, "order" the types.
+// before and now are a name's dynamic share by type, "order" the types.
 type foldedName struct {
 	before, now map[rdata.Type]RRset
 	order       []rdata.Type
@@ -100,7 +98,7 @@ func (n *foldedName) put(set RRset) {
 	}
 }
 
-// findFixed returns the reason why updates may not change a value (any value for ""); "" if they may.
+// findFixed returns why updates may not change a value (any value for ""); "" if they may.
 func (n *foldedName) findFixed(t rdata.Type, value string) (reason string) {
 	for _, set := range n.fixed {
 		if set.Type == t && (value == "" || slices.Contains(set.Values, value)) {

@@ -31,7 +31,6 @@ const (
 var rcodeNames = map[RCode]string{NoError: "NOERROR", FormErr: "FORMERR", ServFail: "SERVFAIL", NXDomain: "NXDOMAIN",
 	Refused: "REFUSED", YXDomain: "YXDOMAIN", YXRRset: "YXRRSET", NXRRset: "NXRRSET", NotAuth: "NOTAUTH", NotZone: "NOTZONE"}
 
-// String returns the mnemonic.
 func (r RCode) String() string {
 	if text, ok := rcodeNames[r]; ok {
 		return text
@@ -39,10 +38,8 @@ func (r RCode) String() string {
 	return fmt.Sprintf("RCODE%d", uint16(r))
 }
 
-// RCodes returns all RCODEs of answers.
 func RCodes() iter.Seq[RCode] { return maps.Keys(rcodeNames) }
 
-// ParseRCode parses a mnemonic.
 func ParseRCode(text string) (RCode, bool) {
 	for r, name := range rcodeNames {
 		if name == text {
@@ -52,7 +49,7 @@ func ParseRCode(text string) (RCode, bool) {
 	return 0, false
 }
 
-// Class is the RR class of a record, which determines its meaning.
+// Class determines the meaning of a record.
 type Class string
 
 const (
@@ -64,7 +61,6 @@ const (
 	ClassNONE Class = "NONE"
 )
 
-// RR is a record of a message.
 type RR struct {
 	Name  name.Name
 	Type  rdata.Type
@@ -82,7 +78,6 @@ type Message struct {
 	ID string
 }
 
-// UpdatedNames returns the names of the updates, in order, without duplicates.
 func (m *Message) UpdatedNames() (names []name.Name) {
 	seen := map[name.Name]bool{}
 	for i := range m.Updates {
@@ -93,10 +88,10 @@ func (m *Message) UpdatedNames() (names []name.Name) {
 	return names
 }
 
-// Failure is the reason why a message changes nothing.
+// Failure is why a message changes nothing.
 type Failure struct {
 	RCode RCode
-	// Name and Type of the record; may be zero.
+	// Name and Type are the record's; may be zero.
 	Name   name.Name
 	Type   rdata.Type
 	Reason string
@@ -104,7 +99,6 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.RCode.String() + ": " + f.Reason }
 
-// Fail returns a Failure of the record.
 func (rr *RR) Fail(rcode RCode, format string, args ...any) *Failure {
 	return &Failure{RCode: rcode, Name: rr.Name, Type: rr.Type,
 		Reason: fmt.Sprintf("%s %s: ", rr.Name, rr.Type) + fmt.Sprintf(format, args...)}

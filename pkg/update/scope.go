@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ScopeRecords are names and types in an UpdateKey.
 type ScopeRecords struct {
 	Pattern string
 	Types   []string
@@ -27,7 +26,6 @@ type scopeOf struct {
 	types   []rdata.Type
 }
 
-// NewScope parses validated records.
 func NewScope(records []ScopeRecords) (Scope, error) {
 	var scope Scope
 	for i, r := range records {
@@ -53,7 +51,6 @@ func (s Scope) CoversName(fqdn name.Name) bool {
 	return slices.ContainsFunc(s, func(of scopeOf) bool { return of.pattern.Match(fqdn, name.Root) })
 }
 
-// Covers reports whether the key may write a type at a name.
 func (s Scope) Covers(fqdn name.Name, t rdata.Type) bool {
 	return slices.ContainsFunc(s, func(of scopeOf) bool {
 		named := slices.Contains(of.types, t) || len(of.types) == 0 && !rules.MustName(t, false)

@@ -19,7 +19,6 @@ import (
 // repeatAfter is the wait for an answer over UDP before the question is sent again.
 const repeatAfter = 900 * time.Millisecond
 
-// Question is a single question to a name server or a resolver.
 type Question struct {
 	// Server is HOST:PORT.
 	Server string
@@ -29,14 +28,13 @@ type Question struct {
 	Recursive bool
 }
 
-// Answer is an answer of any RCODE. Records that cannot be parsed are left out.
+// Answer has any RCODE. Unparsable records are left out.
 type Answer struct {
 	RCode                         string
 	Authoritative                 bool
 	Answer, Authority, Additional []zonefile.RR
 }
 
-// Ask sends a question, up to three times if the answer is lost, until ctx ends.
 func Ask(ctx context.Context, q Question) (*Answer, error) {
 	message := transfer.NewQuestion(q.Name, uint16(q.Type))
 	message.RecursionDesired = q.Recursive

@@ -35,20 +35,18 @@ const (
 	Unknown State = "Unknown" // not asked, or cannot tell
 )
 
-// Methods of comparison.
 const (
 	ByTransfer  = "transfer"
 	ByQuestions = "questions"
 	ByRequests  = "requests" // by the class's provider, per RRset; foreign data is unseen
 )
 
-// Zone is a zone's content at a serial.
 type Zone struct {
 	FQDN          name.Name
 	Serial        serial.Serial
 	sets          map[key]set
 	guest, signed bool
-	// undone: of the SOA only the serial is known (Undo).
+	// undone is true after Undo: of the SOA only the serial is known.
 	undone bool
 }
 
@@ -61,7 +59,6 @@ func compareKeys(one, other key) int {
 	return cmp.Or(one.name.Compare(other.name), cmp.Compare(one.t, other.t))
 }
 
-// set has sorted data without duplicates.
 type set struct {
 	ttl  uint32
 	data []string
@@ -69,7 +66,6 @@ type set struct {
 
 func (s set) equal(other set) bool { return s.ttl == other.ttl && slices.Equal(s.data, other.data) }
 
-// RRset is part of a report.
 type RRset struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
@@ -78,13 +74,11 @@ type RRset struct {
 	Data []string `json:"data"`
 }
 
-// Difference is an RRset that differs.
 type Difference struct {
 	Zone   RRset `json:"zone"`
 	Server RRset `json:"server"`
 }
 
-// Report compares a server with the zone.
 type Report struct {
 	Server string `json:"server"`
 	State  State  `json:"state"`
@@ -99,7 +93,6 @@ type Report struct {
 	Error     string       `json:"error,omitempty"`
 }
 
-// Equal reports whether serial and data are the zone's.
 func (r Report) Equal() bool {
 	return r.State == Current && len(r.Missing)+len(r.Foreign)+len(r.Differing) == 0
 }
@@ -141,7 +134,7 @@ func (z *Zone) add(row zonefile.RR) {
 	z.sets[k] = s
 }
 
-// Undo returns the zone at an earlier serial. The later changes are given oldest first, without the SOA.
+// Undo returns the zone at an earlier serial. The later changes are oldest first, without the SOA.
 func (z *Zone) Undo(at serial.Serial, changes []dns.Change) *Zone {
 	was := &Zone{FQDN: z.FQDN, Serial: at, sets: maps.Clone(z.sets), guest: z.guest, signed: z.signed, undone: true}
 	for _, change := range slices.Backward(changes) {
@@ -210,7 +203,6 @@ func isOwnOfHost(k key, apex name.Name) bool {
 	return false
 }
 
-// Len is the number of RRsets.
 func (z *Zone) Len() int { return len(z.sets) }
 
 // Compare transfers the zone from server, HOST:PORT, or queries each RRset after a refusal. With a key, questions are

@@ -11,5 +11,5 @@
 //
 // Out of scope: the source of the zone, and writes.
 //
-// Read compare.go first, then questions.go; ask.go is a client for single questions.
+// Read compare.go.
 package verify

@@ -49,6 +49,9 @@ func Ask(ctx context.Context, clients Clients, q Question) (Chain, error) {
 	}
 	for at, f := range i.facts {
 		path := Path{Subject: i.subjects[at], Links: Judge(f)}
+		if f.Zone != nil && f.Zone.Name != "" {
+			path.Zone = f.Zone.Namespace + "/" + f.Zone.Name
+		}
 		path.settle()
 		i.chain.Paths = append(i.chain.Paths, path)
 	}

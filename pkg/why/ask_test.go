@@ -157,7 +157,7 @@ func TestAsk_isBounded_W3(t *testing.T) {
 func TestAsk_readsTheQuestion(t *testing.T) {
 	records := []*v1alpha1.Record{tenantRecord("www", "www.example.org.", "192.0.2.1"),
 		tenantRecord("www.example.org", "a.example.org.", "192.0.2.2"), tenantRecord("b.example.org", "c.example.org.", "192.0.2.3"),
-		tenantRecord("192.0.2.1", "d.example.org.", "192.0.2.4")}
+		tenantRecord("192.0.2.1", "d.example.org.", "192.0.2.4"), tenantRecord("slash", "0/25.example.org.", "192.0.2.5")}
 	for text, want := range map[string]string{
 		"www":                    "Record www ",
 		"record/www":             "Record www ",
@@ -167,6 +167,7 @@ func TestAsk_readsTheQuestion(t *testing.T) {
 		"record/www.example.org": "Record www.example.org ",
 		"b.example.org":          "Record b.example.org No Record has this DNS name",
 		"b.example.org.":         "Name  No Record of b.example.org.",
+		"0/25.example.org.":      "Name slash ",
 		"192.0.2.1":              "Address www ",
 		"record/192.0.2.1":       "Record 192.0.2.1 ",
 		"absent":                 "not found",

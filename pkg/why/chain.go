@@ -65,8 +65,10 @@ type Chain struct {
 // Path has the links of a Record, a zone or a name.
 type Path struct {
 	Subject Subject `json:"subject"`
-	State   State   `json:"state"`
-	Links   []Link  `json:"links"`
+	// Zone is NAMESPACE/NAME of the subject's zone; absent for none.
+	Zone  string `json:"zone,omitempty"`
+	State State  `json:"state"`
+	Links []Link `json:"links"`
 }
 
 // Subject is the subject of a path. Kind is Record, Zone or Name; a name has no object.

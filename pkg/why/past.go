@@ -25,10 +25,10 @@ func (i *inquiry) noteLastChange(ctx context.Context) {
 		switch {
 		case f.Record != nil:
 			of = "record " + f.Record.Namespace + "/" + f.Record.Name
-			step = i.History.LastOfRecord(ctx, f.Record.Namespace, f.Record.Name)
+			step, _ = i.History.LastOfRecord(ctx, f.Record.Namespace, f.Record.Name)
 		case f.Zone != nil && f.Zone.Object != nil:
 			of = "zone " + f.Zone.FQDN.String()
-			step = i.History.LastOfZone(ctx, f.Zone.Namespace, f.Zone.Name)
+			step, _ = i.History.LastOfZone(ctx, f.Zone.Namespace, f.Zone.Name)
 		}
 		if step != nil {
 			by := history.AuthorOf(step)

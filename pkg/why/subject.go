@@ -28,12 +28,13 @@ var objectKinds = map[string]Reading{"record": ReadingRecord, "records": Reading
 
 // findSubjects reads the question. Of several readings the first wins:
 //
-//  1. KIND/NAME is an object, NAMESPACE/NAME a Record or else a Zone.
+//  1. KIND/NAME without a final dot is an object, NAMESPACE/NAME a Record or else a Zone.
 //  2. An address is an address, even if an object has that name.
 //  3. A name without a dot is a Record object, or else a Zone.
 //  4. A name with a dot is a DNS name if a Record or Zone has the name, else an object, else a free DNS name.
 func (i *inquiry) findSubjects(ctx context.Context) error {
 	before, after, hasSlash := strings.Cut(i.Text, "/")
+	hasSlash = hasSlash && !strings.HasSuffix(i.Text, ".") // a name of RFC 2317, as 0/25.2.0.192.in-addr.arpa.
 	if reading := objectKinds[before]; hasSlash && reading != "" {
 		return i.findObject(ctx, i.Namespace, after, reading)
 	}

@@ -15,9 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// StepChange returns the changed entries (resource records) between before and after, the snapshots around step, in
-// canonical order without the SOA. Entries with a changed TTL and entries of spec.nameServers are included. The cost
-// grows with the step, or with the zone if the fqdn or the zone's TTL changed.
+// StepChange returns the entries (resource records) that step changed between its snapshots, in canonical order without
+// the SOA. The cost grows with the step, or with the zone if the fqdn or the zone's TTL changed.
 func StepChange(before, after *Snapshot, step content.Step) dns.Change {
 	change := dns.Change{From: before.serial, To: after.serial}
 	if before.header.FQDN != after.header.FQDN || before.header.TTL != after.header.TTL {

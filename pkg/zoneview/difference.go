@@ -15,15 +15,14 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// Difference is the net change between two serials (RFC 1995 §5, condensed), in canonical order, without the SOA.
+// Difference is the net change between two serials (RFC 1995 §5, condensed), in canonical order, without SOA.
 type Difference struct {
 	Before, After dns.Entry
 	dns.Change
 }
 
-// Difference returns the net change from the serial since to the snapshot after. Its cost grows with the steps in
-// between. The error is ErrTrimmed if the kept steps do not reach both serials, or the zone's name or TTL changed in
-// between.
+// Difference returns the net change from the serial since to the snapshot after. The error is ErrTrimmed if the kept
+// steps do not reach both serials, or the zone's name or TTL changed.
 func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, error) {
 	steps, err := v.Changes(after.zone.UID, since, after.serial)
 	if err != nil {
@@ -41,7 +40,7 @@ func (v *Set) Difference(after *Snapshot, since serial.Serial) (Difference, erro
 	return b.makeDifference(since), nil
 }
 
-// backwards computes the changed RRsets before steps, without hashes, since the last snapshot and each step are proven.
+// backwards needs no hashes, since the last snapshot and each step are proven.
 type backwards struct {
 	after  *Snapshot
 	header content.Header

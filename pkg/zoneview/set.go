@@ -19,26 +19,25 @@ import (
 )
 
 var (
-	// ErrTrimmed is for a serial that the kept steps do not reach, or the zone never had.
+	// ErrTrimmed means that the kept steps do not reach a serial.
 	ErrTrimmed = errors.New("the steps kept do not reach this serial")
 	ErrUnknown = errors.New("no such zone in this view")
 	ErrGone    = errors.New("the zone was removed")
 )
 
-// Config bounds a Set. The zero value is usable.
+// Config bounds a Set. Zero fields have the defaults below.
 type Config struct {
-	// Retain bounds a zone's steps; 0: 1000.
+	// Retain bounds a zone's steps, by default 1000.
 	Retain int
-	// Octets bounds the names and data of a zone's steps; 0: 8 MiB.
+	// Octets bounds the names and data of a zone's steps, by default 8 MiB.
 	Octets int
-	// Total bounds the octets of all zones' steps. The oldest go first. 0: 256 MiB.
+	// Total bounds the octets of all zones' steps, by default 256 MiB. The oldest go first.
 	Total int
-	// Age bounds a step's age relative to the newest, in seconds; 0: seven days.
+	// Age bounds a step's age before the newest, in seconds, by default seven days.
 	Age int64
 }
 
-// Within returns a Config under which all steps take at most an eighth of the process's memory (octets; 0 if unknown),
-// at least 64 MiB and at most 1 GiB.
+// Within returns a Config for steps of an eighth of the process's memory (octets; 0 if unknown), from 64 MiB to 1 GiB.
 func Within(memory uint64) Config {
 	if memory == 0 {
 		return Config{}
@@ -46,7 +45,7 @@ func Within(memory uint64) Config {
 	return Config{Total: int(min(max(memory/8, 64<<20), 1<<30))}
 }
 
-// Set has all zones of a process. It is safe for concurrent use; readers never wait for a step's computation.
+// Set has all zones of a process, for concurrent use. Readers never wait for a step's computation.
 type Set struct {
 	config Config
 
@@ -54,12 +53,11 @@ type Set struct {
 	changing sync.Mutex
 	mu       sync.RWMutex
 	zones    map[string]*held
-	// sum is the octets of all zones' steps. swept is the time of the newest step when old steps were last searched.
+	// sum counts the octets of all zones' steps; swept is the newest step's time at the last search for old ones.
 	sum   int
 	swept int64
 	names map[inView]string // UIDs by settled name
-	// hidden has the UIDs of other zones settled under a name. If the zone with the name leaves, the last of these gets
-	// the name.
+	// hidden has the UIDs of further zones settled under a name. The last gets the name when its zone leaves.
 	hidden  map[inView][]string
 	waiting map[string]*waiters
 	subs    map[*subscriber]struct{}
@@ -69,7 +67,7 @@ type Set struct {
 type held struct {
 	newest  *Snapshot
 	settled *Snapshot
-	// steps lead to newest without a gap, oldest first, within Config.
+	// steps lead to newest without a gap, oldest first.
 	steps  []content.Step
 	octets int
 }
@@ -93,8 +91,8 @@ func NewSet(config Config) *Set {
 	}
 }
 
-// Put replaces a zone by the snapshot of a zone read as a whole. The zone keeps its steps if they lead to the snapshot,
-// and its settled snapshot if the new snapshot is unsettled.
+// Put replaces a zone by a snapshot read as a whole. Steps that lead to the snapshot stay, and the settled snapshot if
+// the new one is unsettled.
 func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -111,7 +109,7 @@ func (v *Set) Put(snapshot *Snapshot, settled bool) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// PutUnsettled adds a zone with an earlier settled state (S7.2, S7.5). steps lead from settled to snapshot.
+// PutUnsettled adds a zone with its earlier settled state (S7.2, S7.5), and the steps since.
 func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -120,9 +118,8 @@ func (v *Set) PutUnsettled(snapshot, settled *Snapshot, steps []content.Step) {
 	v.publishZone(snapshot.zone, next)
 }
 
-// Apply applies a transaction of the journal. Steps up to the zone's N are skipped. If the first step creates the zone,
-// first is the identity of the zone. The error is ErrMisfit, or ErrUnknown for a zone neither in the Set nor created.
-// After an error the caller reads the whole zone again (Put).
+// Apply applies a transaction of the journal, without known steps. first identifies a created zone. After an error,
+// ErrMisfit or ErrUnknown, read the whole zone again (Put).
 func (v *Set) Apply(uid string, tx content.Transaction, first Zone) error {
 	v.changing.Lock()
 	defer v.changing.Unlock()
@@ -187,8 +184,8 @@ func (h *held) applySteps(uid string, steps []content.Step, first Zone) (applied
 	return applied, nil
 }
 
-// keepSteps drops the oldest steps beyond the bounds, an eighth more above Octets, to keep copies rare. Slices of
-// readers stay valid.
+// keepSteps drops the oldest steps beyond the bounds, an eighth more above Octets, to copy rarely. Readers' slices stay
+// valid.
 func (v *Set) keepSteps(h *held, applied []content.Step) {
 	for i := range applied {
 		h.octets += countOctets(&applied[i])
@@ -210,11 +207,10 @@ func (v *Set) keepSteps(h *held, applied []content.Step) {
 	h.steps = slices.Clone(h.steps)
 }
 
-// ageEvery is the period of searches for old steps, in seconds.
 const ageEvery = 3600
 
-// boundSteps drops steps older than Age at now, the time of the newest step. Above Total it drops the oldest steps of
-// all zones, and an eighth more, so that few steps search all zones.
+// boundSteps drops steps older than Age at now, the newest step's time. Above Total it drops the oldest of all zones,
+// and an eighth more, so that few steps search all zones.
 func (v *Set) boundSteps(now int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -314,7 +310,6 @@ func countOctets(step *content.Step) (n int) {
 	return n
 }
 
-// stepOctets and rowOctets are sizes without text.
 const (
 	stepOctets = 330
 	rowOctets  = 40
@@ -362,8 +357,7 @@ func (v *Set) publishZone(zone Zone, next *held) {
 			v.removeName(zone.UID, known.settled)
 		}
 		if next.settled != nil {
-			// The last zone to settle under a name gets the name: the other zone gives the name up in an unsettled
-			// step.
+			// The last zone to settle under a name gets it: the other gives it up in an unsettled step.
 			at := inView{zone.View, next.settled.header.FQDN}
 			if before, ok := v.names[at]; ok {
 				v.hidden[at] = append(v.hidden[at], before)
@@ -405,7 +399,7 @@ func (v *Set) ByUID(uid string) (*Snapshot, bool) {
 	return known.newest, true
 }
 
-// Settled returns the newest settled snapshot, to deliver (S7.2); false if the zone never settled.
+// Settled returns the newest deliverable snapshot (S7.2), false if the zone never settled.
 func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	known := v.held(uid)
 	if known == nil || known.settled == nil {
@@ -414,8 +408,7 @@ func (v *Set) Settled(uid string) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Find returns the settled zone of this name. A zone that ended and returned under another name keeps the former name
-// until it settles.
+// Find returns the settled zone of a name. A zone that returns renamed keeps the former name until it settles.
 func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -426,8 +419,7 @@ func (v *Set) Find(view string, fqdn name.Name) (*Snapshot, bool) {
 	return known.settled, true
 }
 
-// Journal returns the number of all zones' steps, and the commit time of the oldest, in seconds since 1970; 0 if
-// unknown.
+// Journal counts all zones' steps. oldest is the first commit in Unix seconds, 0 if unknown.
 func (v *Set) Journal() (steps int, oldest int64) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -459,15 +451,14 @@ func (v *Set) All() iter.Seq[*Snapshot] {
 	}
 }
 
-// Changes returns the steps from the serial since to until, or the newest if until is 0, oldest first. ErrTrimmed means
-// that a serial is not among the kept steps, or until is before since.
+// Changes returns the steps from since to until (0 for the newest), oldest first, or ErrTrimmed.
 func (v *Set) Changes(uid string, since, until serial.Serial) ([]content.Step, error) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	return steps, err
 }
 
-// Raised reports whether a step after since, up to until, raises the serial without a change (S6.11), or the steps
-// between are not kept. A server at serial since must then transfer the whole zone, as the content may differ.
+// Raised reports whether a step after since, up to until, raises the serial without a change (S6.11), or is missing. A
+// server at since must then transfer the whole zone, as its content may differ.
 func (v *Set) Raised(uid string, since, until serial.Serial) bool {
 	steps, err := v.Changes(uid, since, until)
 	return err != nil || slices.ContainsFunc(steps, content.Step.Raises)
@@ -479,8 +470,7 @@ func (v *Set) stepsBetween(uid string, since, until serial.Serial) (*held, []con
 		return nil, nil, fmt.Errorf("zone %s: %w", uid, ErrUnknown)
 	}
 	until = cmp.Or(until, h.newest.serial)
-	// position returns the number of steps that lead to a serial, or -1. Serials do not repeat within the kept steps
-	// (S6.8), but wrap.
+	// position returns the number of steps that lead to a serial, or -1. Serials do not repeat (S6.8), but wrap.
 	position := func(sn serial.Serial) int {
 		if sn == h.newest.serial {
 			return len(h.steps)
@@ -512,7 +502,7 @@ func (v *Set) Oldest(uid string) (since serial.Serial, steps int, err error) {
 	return since, steps, nil
 }
 
-// EntryChanges returns Changes as entries, a change per step. For its cost see StepChange.
+// EntryChanges returns Changes as entries, a change per step.
 func (v *Set) EntryChanges(uid string, since, until serial.Serial) ([]dns.Change, error) {
 	_, changes, err := v.ResolvedSteps(uid, since, until)
 	return changes, err
@@ -535,7 +525,7 @@ func (v *Set) ResolvedSteps(uid string, since, until serial.Serial) (steps []con
 	return steps, changes, err
 }
 
-// Resolve returns steps as changes of entries, a change per step. after is the snapshot after the last step.
+// Resolve returns steps as changes of entries, a change per step. after is the last step's snapshot.
 func Resolve(after *Snapshot, steps []content.Step) ([]dns.Change, error) {
 	changes := make([]dns.Change, len(steps))
 	for i, step := range slices.Backward(steps) {

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Zone identifies a snapshot's Zone object. It never changes for a UID.
+// Zone identifies a Zone object. It never changes for a UID.
 type Zone struct {
 	UID       string
 	View      string
@@ -29,19 +29,18 @@ type Zone struct {
 	Name      string
 }
 
-// Snapshot is a zone's definition at a serial. It is immutable and safe for concurrent use.
+// Snapshot is a zone's definition at a serial, immutable and for concurrent use.
 type Snapshot struct {
 	zone   Zone
 	header content.Header
 	serial serial.Serial
 	n      uint64
 	state  sethash.State
-	// made is header.NameServerRRsets(), shared by a header's snapshots.
+	// made is header.NameServerRRsets(), shared by the header's snapshots.
 	made []content.RRset
 	rows int
 
-	// cloning guards sets.Clone against another Clone. Readers need no lock: Clone writes nothing that they read, and a
-	// finished snapshot's tree is never written.
+	// cloning guards sets.Clone against another Clone. Readers need no lock: Clone writes nothing that they read.
 	cloning sync.Mutex
 	sets    *btree.BTreeG[*content.RRset]
 }
@@ -50,21 +49,20 @@ type Snapshot struct {
 const degree = 16
 
 func newTree() *btree.BTreeG[*content.RRset] {
-	// A free list would waste 256 octets a zone; snapshots share nodes, left to the garbage collector.
+	// A free list would waste 256 octets a zone.
 	return btree.NewWithFreeListG(degree, func(one, other *content.RRset) bool { return one.Compare(*other) < 0 },
 		btree.NewFreeListG[*content.RRset](0))
 }
 
-// ErrMisfit is in every error about a step that does not fit a snapshot, or a snapshot that does not match its state.
-// After such an error, read the whole zone again.
+// ErrMisfit means that a step does not fit a snapshot, or a snapshot its state.
 var ErrMisfit = errors.New("the step does not fit the zone")
 
 func (s *Snapshot) misfitError(n uint64, format string, args ...any) error {
 	return fmt.Errorf("%s, step %d: %w: %s", s, n, ErrMisfit, fmt.Sprintf(format, args...))
 }
 
-// NewSnapshot returns the snapshot of a zone read as a whole. sets have any order, each owner and type once; unsorted
-// Data is copied. n is the number of the last step. Prove checks state.
+// NewSnapshot returns a zone read as a whole. sets have any order, each owner and type once. n is the last step's
+// number. Prove checks state.
 func NewSnapshot(z Zone, h content.Header, s serial.Serial, n uint64, state sethash.State, sets iter.Seq[content.RRset]) *Snapshot {
 	snapshot := &Snapshot{zone: z, header: h, serial: s, n: n, state: state, made: h.NameServerRRsets(), sets: newTree()}
 	for set := range sets {
@@ -90,7 +88,7 @@ func (s *Snapshot) Serial() serial.Serial { return s.serial }
 
 func (s *Snapshot) N() uint64 { return s.n }
 
-// State returns the claimed content state (S6.7), which every step and Prove check.
+// State returns the claimed content state (S6.7), checked by every step and Prove.
 func (s *Snapshot) State() sethash.State { return s.state }
 
 func (s *Snapshot) Hash() string { return s.header.Hash(s.state) }
@@ -101,7 +99,7 @@ func (s *Snapshot) EntryCount() int { return content.EntryCount(s.header, s.rows
 
 const proveChunk = 1024
 
-// Prove computes the content state from all rows and explicit TTLs, and fails if the result is not State.
+// Prove fails unless all rows and explicit TTLs have the content state State.
 func (s *Snapshot) Prove() error {
 	chunks := make(chan []sethash.Element)
 	states := make([]sethash.State, min(runtime.GOMAXPROCS(0), 1+s.rows/proveChunk))
@@ -136,14 +134,13 @@ func (s *Snapshot) Prove() error {
 	return nil
 }
 
-// RRsets yields the RRsets in canonical order, without those of nameServers. Read-only.
+// RRsets yields read-only RRsets in canonical order, without those of nameServers.
 func (s *Snapshot) RRsets() iter.Seq[content.RRset] { return s.rrsetsFrom(name.Apex) }
 
 const ahead = 32
 
 func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
-		// A reader of a single name must not pay for more.
 		var stretch [ahead]*content.RRset
 		n, most, going := 0, 1, true
 		hand := func() bool {
@@ -167,7 +164,7 @@ func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	}
 }
 
-// prefetchRRsets reads RRsets, scattered in memory, so that the processor waits for all at once.
+// prefetchRRsets reads RRsets scattered in memory, so that the processor waits for all at once.
 func prefetchRRsets(stretch []*content.RRset) {
 	var octets byte
 	for _, set := range stretch {
@@ -197,7 +194,6 @@ func (s *Snapshot) RRset(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	return *set, true
 }
 
-// published returns an RRset merged with that of nameServers (S6.2).
 func (s *Snapshot) published(owner name.Rel, t rdata.Type) (content.RRset, bool) {
 	set, ok := s.RRset(owner, t)
 	for _, made := range s.made {
@@ -215,21 +211,19 @@ func (s *Snapshot) Entries() iter.Seq[dns.Entry] {
 	return content.Entries(s.header, s.serial, s.RRsets())
 }
 
-// EntriesFrom yields the entries at and after the name n, to continue a listing; all if n is zero, the apex or before
-// it.
+// EntriesFrom yields the entries at and after n, to continue a listing; all if n is zero.
 func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	if n.IsZero() || n.Compare(s.header.FQDN) <= 0 {
 		return s.Entries()
 	}
 	from, ok := n.Rel(s.header.FQDN)
 	if !ok {
-		// Names in the zone are contiguous in canonical order, and n is after them.
 		return func(func(dns.Entry) bool) {}
 	}
 	return content.EntriesFrom(s.header, from, s.rrsetsFrom(from))
 }
 
-// Packed yields Entries in wire format, RRset by RRset. See content.Pack for the results' lifetime.
+// Packed yields Entries in wire format, RRset by RRset. See content.Pack for their lifetime.
 func (s *Snapshot) Packed() iter.Seq2[content.Packed, error] {
 	return content.Pack(s.header, s.serial, s.RRsets())
 }
@@ -241,7 +235,7 @@ func (s *Snapshot) PackedSOA() (content.Packed, error) {
 	return s.header.PackSOA(s.serial, s.firstServer())
 }
 
-// PackedRRset returns a published RRset, the SOA included; false if absent. The caller owns its Rdata.
+// PackedRRset returns a published RRset or the SOA, false if absent. The caller owns its Rdata.
 func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bool, error) {
 	if t == rdata.SOA && owner.IsApex() {
 		soa, err := s.PackedSOA()
@@ -255,7 +249,7 @@ func (s *Snapshot) PackedRRset(owner name.Rel, t rdata.Type) (content.Packed, bo
 	return packed, err == nil && len(packed.Rdata) > 0, err
 }
 
-// Exists reports whether an RRset is at or below owner: an empty non-terminal exists (RFC 8499).
+// Exists reports whether an RRset is at or below owner (RFC 8499, empty non-terminals).
 func (s *Snapshot) Exists(owner name.Rel) bool {
 	if owner.IsApex() {
 		return true

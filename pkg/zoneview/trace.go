@@ -8,13 +8,11 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// traceAge bounds the age of a traced step, in seconds before the newest: another delivery of an old step is not part
-// of the trace of its write.
+// traceAge bounds a traced step's age, in seconds before the newest: a later delivery is not part of its write's trace.
 const traceAge = 600
 
-// Traces returns the traceparents of the sampled steps after since, up to until, oldest first. With since 0, or a
-// serial that the kept steps do not reach, it begins at the oldest kept step. Steps more than ten minutes older than
-// the last are omitted.
+// Traces returns the traceparents of sampled steps after since, up to until, oldest first, from the oldest kept step if
+// since is 0 or not reached. Steps older than traceAge are omitted.
 func (v *Set) Traces(uid string, since, until serial.Serial) (all []string) {
 	_, steps, err := v.stepsBetween(uid, since, until)
 	if since == 0 || err != nil {

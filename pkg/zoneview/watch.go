@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// waiters are the callers of Wait for a zone. They share a channel, closed at the next change.
+// waiters are a zone's callers of Wait.
 type waiters struct {
 	changed chan struct{}
 	count   int
 	gone    bool
 }
 
-// wakeWaiters is called after the change, with mu held.
+// Called after the change, with mu held.
 func (v *Set) wakeWaiters(uid string) {
 	if waiting := v.waiting[uid]; waiting != nil {
 		close(waiting.changed)
@@ -24,8 +24,8 @@ func (v *Set) wakeWaiters(uid string) {
 	}
 }
 
-// Wait returns a zone's newest snapshot once its N is at least atLeast. It also waits for a missing zone. The error is
-// ctx's, or ErrGone if the zone is removed.
+// Wait returns a zone's newest snapshot once its N is at least atLeast, also of a zone yet missing. The error is ctx's,
+// or ErrGone after a removal.
 func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, error) {
 	for {
 		v.mu.Lock()
@@ -58,16 +58,15 @@ func (v *Set) Wait(ctx context.Context, uid string, atLeast uint64) (*Snapshot, 
 	}
 }
 
-// Event reports that a zone changed or is gone. Last is the last settled snapshot of a gone zone.
+// Event reports a changed or gone zone. Last is a gone zone's last settled snapshot.
 type Event struct {
 	Zone Zone
 	Gone bool
 	Last *Snapshot
 }
 
-// Subscribe returns a channel of events from now on, and a function that ends the subscription and closes the channel.
-// Unreceived events of a zone are merged: a slow receiver misses no state and delays no other. Subscribe first, then
-// iterate over All.
+// Subscribe returns a channel of events, and a function that closes it. Unreceived events of a zone are merged: a slow
+// receiver misses no state and delays no other. Subscribe before iterating over All.
 func (v *Set) Subscribe() (<-chan Event, func()) {
 	sub := &subscriber{pending: map[string]Event{}, more: make(chan struct{}, 1), end: make(chan struct{})}
 	events := make(chan Event)
@@ -86,7 +85,7 @@ func (v *Set) Subscribe() (<-chan Event, func()) {
 	}
 }
 
-// notifySubscribers is called with mu held, after the change.
+// Called after the change, with mu held.
 func (v *Set) notifySubscribers(event Event) {
 	for sub := range v.subs {
 		sub.addEvent(event)

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Zones in one namespace delegate all names to Records of another, the most expensive admission.
+// Zones in one namespace delegate all names to Records of another: the most expensive admission.
 const (
 	zoneNamespace   = "platform"
 	recordNamespace = "tenant"
@@ -36,7 +36,6 @@ type arm struct {
 	batch        func(label string, n int) (batch, error)
 }
 
-// batch creates, updates, then deletes n Records.
 type batch interface {
 	create(ctx context.Context, i int) error
 	update(ctx context.Context, i int) error

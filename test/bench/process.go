@@ -81,7 +81,7 @@ func startProcess(ctx context.Context, r role) (*process, error) {
 	return p, nil
 }
 
-// findProgram returns the role's command, under strace for a slower disk.
+// findProgram uses strace for a slower disk.
 func (r role) findProgram(self string) ([]string, error) {
 	if r.SlowDisk == 0 {
 		return []string{self}, nil

@@ -45,7 +45,6 @@ func (r report) printReport(out io.Writer) {
 	}
 }
 
-// A ratio is the median of the rounds' ratios.
 func (r report) printWrites(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "write\tcallers\tarm\tper s\t÷ plain\tp50 ms\t÷ plain\tp99 ms\ttxns\treads\tfsyncs\tWAL B\tmallocs\talloc KB\tserver µs\t÷ plain\tetcd µs\t")

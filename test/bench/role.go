@@ -33,23 +33,22 @@ import (
 const roleVariable = "KUBIZONE_BENCH_ROLE"
 
 type role struct {
-	Kind     string // "etcd" or "server"
+	Kind     string
 	Dir      string
 	Etcd     string
 	SlowDisk time.Duration
 	Plain    bool
 }
 
-// places is a process's ready message, a line of JSON.
+// places is a process's ready message, a JSON line.
 type places struct {
-	// Control is the path of the unix socket for control requests.
+	// Control is the unix socket for control requests.
 	Control         string
 	Etcd            string
 	API, Kubeconfig string
 }
 
-// playRole runs this process's role until standard input closes, as when the measuring process ends. It returns false
-// without a role.
+// playRole runs this process's role, if any, until standard input closes.
 func playRole() (played bool, err error) {
 	text := os.Getenv(roleVariable)
 	if text == "" {

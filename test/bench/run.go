@@ -17,9 +17,8 @@ import (
 )
 
 type plan struct {
-	Rounds int
-	Time   time.Duration
-	// Load has each round's writes, those of a lone caller first.
+	Rounds                 int
+	Time                   time.Duration
 	Load                   []load
 	Profiled               int
 	Dir, Profiles, Results string
@@ -78,7 +77,7 @@ func (p plan) runPlan(ctx context.Context, log io.Writer) (_ *figures.Results, e
 	return results, nil
 }
 
-// Each round begins with a different arm, so that disturbances of the machine affect all.
+// Each round begins with a different arm: disturbances of the machine affect all.
 func (s *stage) measureWrites(ctx context.Context, p plan, into *figures.Results, printf func(string, ...any)) error {
 	began := time.Now()
 	for round := range p.Rounds + 1 {
@@ -89,7 +88,7 @@ func (s *stage) measureWrites(ctx context.Context, p plan, into *figures.Results
 		printf("round %d of %d, load %s", round, p.Rounds, figures.LoadAverage())
 		for _, l := range p.Load {
 			n := l.Writes
-			if round == 0 { // round 0 warms up connections, indexes and heap
+			if round == 0 { // warm-up
 				n = max(l.Callers, n/8)
 			}
 			got := map[string]map[string]sample{}
@@ -125,7 +124,7 @@ func (s *stage) indexOf(a *arm) int {
 	return len(s.arms)
 }
 
-// takeProfiles runs further rounds, since profiling would disturb the measured rounds.
+// Profiling would disturb the measured rounds.
 func (s *stage) takeProfiles(ctx context.Context, p plan, printf func(string, ...any)) error {
 	for _, a := range s.arms {
 		for _, l := range p.Load {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// stage has all processes and arms. Each arm has its own etcd, since a shared etcd would hold both arms' writes.
+// stage has an etcd for each arm: a shared etcd would hold several arms' writes.
 type stage struct {
 	one, many, plain *backend
 	arms             []*arm

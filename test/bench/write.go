@@ -15,9 +15,9 @@ var operations = []string{"create", "update", "delete"}
 type sample struct {
 	rate     float64 // writes/s
 	p50, p99 float64
-	// The counts are per write. txns and ranges are calls to etcd, bytes are of its log.
+	// The counts are per write. txns and ranges are calls to etcd, bytes its log's.
 	txns, ranges, fsyncs, bytes float64
-	// mallocs, allocated bytes and CPU time (µs) are the server's; memberCPU is etcd's.
+	// mallocs, allocated and cpu (µs) are the server's.
 	mallocs, allocated, cpu, memberCPU float64
 }
 

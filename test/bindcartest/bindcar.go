@@ -98,7 +98,7 @@ func (b *Bindcar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		if err == nil {
 			for _, suffix := range []string{".zone", ".zone.jnl"} {
-				_ = os.Remove(filepath.Join(b.Dir, zone+suffix)) // bindcar ignores the error too
+				_ = os.Remove(filepath.Join(b.Dir, zone+suffix)) // as bindcar
 			}
 		}
 		b.answerCommand(w, http.StatusOK, text, err)
@@ -107,7 +107,7 @@ func (b *Bindcar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// createZone decodes as serde does, and overwrites the file before it asks named (D1).
+// createZone overwrites the file before asking named (D1).
 func (b *Bindcar) createZone(w http.ResponseWriter, r *http.Request) {
 	var asked protocol.CreateZone
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {

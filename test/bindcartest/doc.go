@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bindcartest is a test double of bindcar (an HTTP agent of BIND) in front of a real named, because building
-// the crate takes minutes.
+// Package bindcartest is a double of bindcar (an HTTP agent of BIND) before a real named: building the crate takes
+// minutes.
 //
 // Guarantees:
 //

@@ -46,7 +46,7 @@ func TestHostileRecord_isText(t *testing.T) {
 	s.writeObject(t, http.MethodPost, "/namespaces/net/records", string(body))
 	t.Cleanup(func() { s.writeObject(t, http.MethodDelete, "/namespaces/net/records/hostile", "") })
 	b := s.newTab(t, true)
-	for _, path := range []string{"/zones/net/example-net?search=hostile", "/zones/net/example-net/history"} {
+	for _, path := range []string{"/zones/net/example-net?search=hostile", "/zones/net/example-net/history", "/records?namespace=net"} {
 		b.visitPage(path)
 		b.expectText("#live", "hostile.example.net.", "<script>alert(1)</script>")
 		var found []string

@@ -4,10 +4,10 @@
 // Package console drives the pages of kubectl kubizone console in headless Chromium, against kubizone up.
 //
 // Guarantees: (1) without a browser each test is skipped with the package to install, or fails if
-// KUBIZONE_TEST_REQUIRE_ALL is set; (2) UPDATE=1 writes the pictures of docs/images and testdata, and every other run
-// compares them; (3) text is set in the fonts of published, on every machine.
+// KUBIZONE_TEST_REQUIRE_ALL is set; (2) UPDATE=1 writes the pictures of docs/images and testdata, every other run
+// compares them.
 //
-// Out of scope: answers without a browser, which pkg/cmd/console tests.
+// Out of scope: answers without a browser (pkg/cmd/console).
 //
 // Read stage_test.go first.
 package console

@@ -48,11 +48,73 @@ func TestZones_areFiltered(t *testing.T) {
 	b.expectPeace()
 }
 
+func TestRecords_areFiltered(t *testing.T) {
+	s := needStage(t)
+	b := s.newTab(t, true)
+	b.visitPage("/records?namespace=team-c")
+	b.expectText("#live", "2 Records of namespace team-c", "shop.example.net.", "198.51.100.80", "not current", "net/example-net",
+		"www.nowhere.example.", "waiting", "NoEnclosingZone", "kubectl get records -n team-c")
+	b.expectText("#live-state", "live")
+	b.runActions(chromedp.SetValue("select[name=state]", "waiting", chromedp.ByQuery),
+		chromedp.Click("form button", chromedp.ByQuery))
+	b.waitFor("only the waiting Record is shown", func() bool {
+		text := b.readText("#live")
+		return strings.Contains(text, "1 Record of namespace team-c, waiting") && !strings.Contains(text, "shop.example.net.")
+	})
+	s.writeObject(t, http.MethodPost, "/namespaces/team-c/records",
+		`{"metadata":{"name":"late"},"spec":{"domainName":"late.nowhere.example.","type":"A","rdata":"192.0.2.9"}}`)
+	b.expectText("#live", "2 Records", "late.nowhere.example.")
+	s.writeObject(t, http.MethodDelete, "/namespaces/team-c/records/late", "")
+	b.waitFor("the deleted Record is gone", func() bool { return !strings.Contains(b.readText("#live"), "late.nowhere.example.") })
+	b.visitPage("/records?state=not+Ready")
+	b.expectText("#live", "of all namespaces, not Ready", "www.nowhere.example.", "www.example.net.")
+	b.visitPage("/records?state=withdrawn")
+	b.expectText("#live", "0 Records")
+	b.visitPage("/records?namespace=nobody")
+	b.expectText("#live", "0 Records of namespace nobody")
+	b.visitPage("/records?namespace=team-c")
+	b.runActions(chromedp.Click(`//a[text()="www.nowhere.example."]`, chromedp.BySearch),
+		chromedp.WaitVisible("ol.chain", chromedp.ByQuery))
+	b.expectText("main", "record team-c/lost", "NoEnclosingZone", "kubectl kubizone why record/lost -n team-c")
+	b.expectPeace()
+}
+
+// Names of entries, changes and claims lead to the page of the name, serials to their changes.
+func TestNames_areLinks(t *testing.T) {
+	b := needStage(t).newTab(t, true)
+	for _, one := range []struct{ page, link, want string }{
+		{"/zones/net/example-net?search=shop", "shop.example.net.", "record team-c/shop"},
+		{"/zones/net/example-net?search=shop", "team-c/shop", "record team-c/shop"},
+		{"/zones/net/example-net/history", "net/www", "record net/www"},
+		{"/zones/net/example-net/history", "www.example.net.", "record net/www"},
+		{"/zones/net/example-net/rules", "shop.example.net.", "record team-c/shop"},
+		{"/zones/net/example-net/rules", "team-c", "Records of namespace team-c"},
+		{"/", "team-c/lost", "record team-c/lost"},
+		{"/name?text=www.example.net", "example.net.", "net/example-net"},
+	} {
+		b.visitPage(one.page)
+		b.expectText("main", one.link)
+		b.runActions(chromedp.Click(fmt.Sprintf(`(//main//a[text()=%q])[1]`, one.link), chromedp.BySearch))
+		b.expectText("main", one.want)
+	}
+	// The zone's own entries have no Record to follow.
+	b.visitPage("/zones/net/example-net?search=ns1")
+	b.expectText("#live tbody", "ns1.example.net.")
+	var links int
+	b.runActions(chromedp.Evaluate(`document.querySelectorAll("#live tbody th a").length`, &links))
+	if links > 0 {
+		t.Errorf("%d entries of the zone itself are links", links)
+	}
+	b.visitPage("/zones/net/example-net?search=shop")
+	b.runActions(chromedp.Click(`//p[@role="status"]/a`, chromedp.BySearch), chromedp.WaitVisible("ol.serials li:target", chromedp.ByQuery))
+	b.expectPeace()
+}
+
 func TestZone_searchesEntries(t *testing.T) {
 	b := needStage(t).newTab(t, true)
 	b.visitPage("/zones/platform/example-org")
 	b.expectText("#live", "25 entries", "team-a/web")
-	for search, want := range map[string]string{"apps": "2 entries", "mx": "2 entries", "192.0.2.80": "1 entries",
+	for search, want := range map[string]string{"apps": "2 entries", "mx": "2 entries", "192.0.2.80": "1 entry",
 		"203.0.113.0/24": "2 entries", "2001:db8::/32": "2 entries", "nothing": "0 entries"} {
 		b.visitPage("/zones/platform/example-org")
 		b.runActions(chromedp.SendKeys("input[name=search]", search, chromedp.ByQuery))
@@ -77,7 +139,7 @@ func TestZone_comparesSerials(t *testing.T) {
 	b.expectText("#live", "kubizone-admin", "Request", "net/www", "+ www.example.net. A 192.0.2.7", "+ Zone example.net., name servers ns1")
 	s.writeObject(t, http.MethodPatch, "/namespaces/net/records/www", `{"spec":{"rdata":"192.0.2.8"}}`)
 	b.expectText("#live li:first-child", "- www.example.net. A 192.0.2.7", "+ www.example.net. A 192.0.2.8")
-	b.runActions(chromedp.Click(`(//ol[@class="serials"]//a)[last()]`, chromedp.BySearch),
+	b.runActions(chromedp.Click(`(//ol[@class="serials"]//a[text()="from here to the newest"])[last()]`, chromedp.BySearch),
 		chromedp.WaitVisible(`//h2[contains(., "From serial")]`, chromedp.BySearch))
 	if text := b.readText("#live pre"); strings.Contains(text, "192.0.2.7") || !strings.Contains(text, "192.0.2.8") {
 		t.Errorf("the difference is not net:\n%s", text)
@@ -130,6 +192,11 @@ func TestName_isDrawnAsAChain(t *testing.T) {
 		t.Error("no link is red, though the server does not answer")
 	}
 	b.expectText(".verdict", "public", "the platform")
+	b.expectText("main", "Last change by kubizone-admin", "Request, serial 20")
+	b.visitPage("/name")
+	b.runActions(chromedp.SetValue("input[name=namespace]", "team-c", chromedp.ByQuery),
+		chromedp.SendKeys("input[name=text]", "record/shop"+kb.Enter, chromedp.ByQuery), chromedp.WaitVisible("ol.chain", chromedp.ByQuery))
+	b.expectText("main", "record team-c/shop", "Last change by kubizone-admin")
 	b.visitPage("/name?text=record/lost&type=")
 	b.expectText("#main", "record/lost")
 	b.visitPage("/name?text=www.nowhere.example")
@@ -180,7 +247,8 @@ func TestPages_areReadWithoutScripts(t *testing.T) {
 	b.runActions(emulation.SetScriptExecutionDisabled(true))
 	for path, want := range map[string]string{"/": "example.org.", "/zones?name=dev": "dev.example.org.",
 		"/zones/platform/example-org?search=apps": "2 entries", "/zones/net/example-net/history": "net/www",
-		"/zones/net/example-net/delivery": "127.0.0.1:1", "/zones/net/example-net/rules": "team-c"} {
+		"/zones/net/example-net/delivery": "127.0.0.1:1", "/zones/net/example-net/rules": "team-c",
+		"/records?state=waiting": "www.nowhere.example.", "/name?text=www.example.net": "Last change by kubizone-admin"} {
 		b.runActions(chromedp.Navigate(b.stage.base+path), chromedp.WaitReady("main"))
 		b.expectText("main", want)
 	}
@@ -197,7 +265,7 @@ func TestPages_areUsedByKeyboard(t *testing.T) {
 			chromedp.Evaluate(`document.activeElement.textContent.trim() || document.activeElement.name`, &at))
 		focused = append(focused, strings.TrimSpace(strings.SplitN(at, "\n", 2)[0]))
 	}
-	if got := fmt.Sprint(focused[:7]); got != "[Skip to the content Overview Zones A name May I? Plan name]" {
+	if got := fmt.Sprint(focused); got != "[Skip to the content Overview Zones Records A name May I? Plan name]" {
 		t.Errorf("Tab leads to %s", got)
 	}
 	b.visitPage("/zones")

@@ -69,6 +69,9 @@ func TestLargeZone_isShownAtOnce(t *testing.T) {
 			})
 		}
 		b.measurePage(state+": the first page", "/", pageMost, "large.example.")
+		b.measurePage(state+": the Records of a namespace", "/records?namespace=team", pageMost, "100 Records")
+		b.measurePage(state+": those that are not Ready", "/records?state=not+Ready", pageMost,
+			map[string]string{"all wait": "100 Records", "all current": "0 Records"}[state])
 		b.measurePage(state+": a search by name", "/zones/team/large?search=h00999", searchMost, "h009990.large.example.")
 		b.measurePage(state+": a search by prefix", "/zones/team/large?search=10.0.7.0/24", searchMost, "10.0.7.7")
 		b.measurePage(state+": a search without result", "/zones/team/large?search=nowhere", searchMost, "0 entries")

@@ -37,6 +37,7 @@ var seen = []struct {
 }{
 	{"overview", "/", true, false},
 	{"zones", "/zones", true, false},
+	{"records", "/records?state=not+Ready", true, false},
 	{"zone", "/zones/platform/example-org?search=example", true, false},
 	{"history", "/zones/platform/example-org/history", true, true},
 	{"delivery", "/zones/net/example-net/delivery", true, true},

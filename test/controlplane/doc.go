@@ -1,12 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command controlplane runs a kube-apiserver with Kubizone behind it, each with an etcd, and Kubizone's controller.
-// Tests of other Go modules, such as cmd/kubizone-gardener, run it.
+// Command controlplane runs a kube-apiserver with Kubizone behind it, each with an etcd, and Kubizone's controller, for
+// tests of other Go modules such as cmd/kubizone-gardener.
 //
 // Guarantees:
 //
-//  1. When ready, the command prints the path of the administrator's kubeconfig.
+//  1. When ready, it prints the path of the administrator's kubeconfig.
 //  2. Each line of input is a command, answered with "done" or the error. "stop" ends Kubizone's server, "start"
 //     restarts it on the same data. "secondary ZONE" starts a hidden primary and a BIND that transfers the zone; the
 //     BIND's address follows "done".

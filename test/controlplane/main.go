@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// A loaded machine is slow, not wrong.
 const startTimeout = 5 * time.Minute
 
 func main() {

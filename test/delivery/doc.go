@@ -3,10 +3,10 @@
 
 // Package delivery runs `kubizone up` against providers in the test process, and counts requests.
 //
-// Guarantees: (1) Counts are the server's own (apiserver_request_total) and the provider's. (2) Tests measure no time.
-// (3) Idleness is watched for a few seconds, or for KUBIZONE_TEST_IDLE (make test-idle: 1,000 zones for ten minutes).
+// Guarantees: (1) Counts are the server's (apiserver_request_total) and the provider's. (2) No test measures time. (3)
+// Idleness is watched for a few seconds, or for KUBIZONE_TEST_IDLE (make test-idle: 1,000 zones for ten minutes).
 //
-// Out of scope: the working of deliveries, which pkg/delivery/schedule tests.
+// Out of scope: the working of deliveries (pkg/delivery/schedule).
 //
 // Read world_test.go first.
 package delivery

@@ -28,7 +28,7 @@ type exam struct {
 	can      delivery.Abilities
 }
 
-// anyNS is an apex name server that may be the provider's; foreignNS is for a provider with its own apex NS.
+// anyNS may be the provider's apex name server; foreignNS is for a provider with its own.
 const (
 	anyNS     = "ns1.provider.example."
 	foreignNS = "ns1.elsewhere.example."
@@ -151,7 +151,7 @@ func (e *exam) deliverPlan(provider delivery.Provider, p delivery.Plan) delivery
 	}
 }
 
-// expectContent compares the server's content with want. The RRsets in gone must be absent.
+// expectContent compares the server's content with want; gone must be absent.
 func (e *exam) expectContent(want content, gone ...delivery.RRset) {
 	e.Helper()
 	existing := map[delivery.RRsetKey]delivery.RRset{}

@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Server is the DNS server behind Memory, shared by any number of providers.
+// Server is the DNS server of several providers.
 type Server struct {
 	mu    sync.Mutex
 	zones map[name.Name]*zoneData
@@ -31,7 +31,7 @@ type zoneData struct {
 type Write struct {
 	Zone   name.Name
 	Serial serial.Serial
-	// Set is the RRset after the change; no Data means removed.
+	// Set is the RRset after the change; a removal has no Data.
 	Set delivery.RRset
 }
 
@@ -57,7 +57,7 @@ func (s *Server) Inspect(zone name.Name) []delivery.RRset {
 	return sets
 }
 
-// Disturb writes as another client would; without Data it deletes.
+// Disturb writes as another client would, or deletes without Data.
 func (s *Server) Disturb(zone name.Name, set delivery.RRset) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,26 +96,24 @@ func (s *Server) countCall(method string) {
 }
 
 type Point struct {
-	// Method is "Deliver", "Withdraw", "Verify" or "Health", the last without a Zone.
+	// Method is "Deliver", "Withdraw", "Verify" or "Health" (without a Zone).
 	Method string
 	Zone   name.Name
 	Serial serial.Serial
 	Set    delivery.RRset
-	// Applied is true while the write is applied and the answer pending.
+	// Applied is true while the answer of an applied write is pending.
 	Applied bool
 }
 
-// Memory is a provider that writes to a Server, RRset by RRset, each with a call of the fence. After the first use, set
-// fields by Change.
+// Memory writes to a Server, RRset by RRset, each with a call of the fence. After its first use, set fields by Change.
 type Memory struct {
 	Server *Server
-	// Fault, if not nil, is called before and after each write, and the provider returns its error. An error before the
-	// write prevents it; an error after it loses the answer. Fault may block until ctx ends, and may panic.
+	// Fault, if not nil, is called before and after each write, and its error returned. An error before the write
+	// prevents the write, an error after it loses the answer. Fault may block until ctx ends, and may panic.
 	Fault  func(ctx context.Context, at Point) error
 	Refuse func(set delivery.RRset) *delivery.Error
-	// Blind is true for a provider that cannot list: Verify returns ErrCannotList, and a whole zone is written unread.
-	Blind bool
-	// HidesFromList selects RRsets missing from lists.
+	// Blind providers cannot list: Verify returns ErrCannotList, and a whole zone is written unread.
+	Blind         bool
 	HidesFromList func(key delivery.RRsetKey) bool
 	Lost          []string
 

@@ -19,24 +19,24 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Subject is an examined provider, with the exam's access to its server.
+// Subject is an examined provider, with access to its server.
 type Subject struct {
-	// New returns another provider of the same server, as after a restart.
+	// New returns a provider of the same server, as after a restart.
 	New  func(t *testing.T) delivery.Provider
 	Zone func(t *testing.T) name.Name
-	// Inspect reads a zone's RRsets without the provider, in absolute presentation form, with or without the SOA.
+	// Inspect reads a zone's RRsets without the provider, in absolute presentation form.
 	Inspect func(t *testing.T, zone name.Name) []delivery.RRset
-	// Disturb writes an RRset as another client would, or deletes it if it has no Data; nil if no other client can.
+	// Disturb writes as another client would, or deletes without Data. Nil if none can write.
 	Disturb func(t *testing.T, zone name.Name, set delivery.RRset)
-	// Offer, if not nil, is called with the plan before each Deliver, for a provider that reads content elsewhere.
+	// Offer gets the plan before each Deliver, for a provider that reads content elsewhere. May be nil.
 	Offer func(t *testing.T, plan delivery.Plan)
-	// Refused is the leftmost label of a TXT RRset that is refused alone; "" means none.
+	// Refused is the leftmost label of a TXT RRset that is refused alone; "" for none.
 	Refused string
-	// Unsupported selects RRsets that the provider counts in Skipped, or its server always refuses. Nil selects none.
+	// Unsupported selects RRsets that the provider counts in Skipped, or its server always refuses. May be nil.
 	Unsupported func(set delivery.RRset) bool
 	// Keeps is true if foreign data in the zone's RRsets stays and is a Conflict.
 	Keeps bool
-	// Timeout bounds the server's time to follow a change; 0 means 20 s.
+	// Timeout bounds the server's delay of a change; 0 means 20 s.
 	Timeout time.Duration
 }
 
@@ -100,7 +100,7 @@ func examineLifecycle(e *exam) {
 	e.deliverPlan(e.provider, makePlan(&second, third))
 	e.expectContent(third, old, www)
 
-	// Deliver several serials at once, by a provider that has seen none of them.
+	// Several serials at once, by a provider that has seen none.
 	fourth := e.makeContent(zone, 40, mail, www)
 	e.deliverPlan(e.New(e.T), makePlan(&third, fourth))
 	e.expectContent(fourth, more)
@@ -195,7 +195,7 @@ func examineWholeZone(e *exam) {
 	e.expectContent(second)
 }
 
-// examineForgotten tests a removed RRset that the plan does not name: it stays, and the report sets Remains (S8.6).
+// The plan lacks a removed RRset: the RRset stays, and the report sets Remains (S8.6).
 func examineForgotten(e *exam) {
 	zone := e.Zone(e.T)
 	old := e.makeRRset(zone, "old", rdata.A, "192.0.2.2")
@@ -218,7 +218,7 @@ func examineEmptyZone(e *exam) {
 	zone := e.Zone(e.T)
 	first := e.makeContent(zone, 1, e.makeRRset(zone, "www", rdata.A, "192.0.2.1"))
 	e.deliverPlan(e.provider, makePlan(nil, first))
-	// In an empty zone without changes, a mistake would delete everything (attack 56).
+	// In an empty zone without changes, a mistake deletes everything (attack 56).
 	nothing := content{zone: zone, serial: 1}
 	p := makePlan(nil, nothing)
 	p.Changes = []delivery.Change{}
@@ -348,8 +348,8 @@ func (e *exam) expectConflict(report delivery.Report, keys ...delivery.RRsetKey)
 	}
 }
 
-// examineTaken tests foreign data that exists before delivery. If the provider keeps such data, it answers the same
-// after a restart, a withdrawal leaves the data, and the RRset is delivered once the data is gone.
+// Foreign data exists before the delivery. If kept, the provider answers the same after a restart, a withdrawal leaves
+// the data, and the RRset is delivered once the data is gone.
 func examineTaken(e *exam) {
 	if e.Disturb == nil {
 		e.Skip("no other client can write there")
@@ -373,7 +373,7 @@ func examineTaken(e *exam) {
 	}
 	e.expectConflict(report, www.Key(), mail.Key())
 	e.expectContent(isPresent(first))
-	// The next process has the undelivered RRsets, not the reason.
+	// The next process has the undelivered RRsets without the reason.
 	p := makePlan(&first, first)
 	p.Changes = []delivery.Change{{Before: mail, After: mail}, {Before: www, After: www}}
 	markPending(&p)
@@ -430,7 +430,7 @@ func (e *exam) makeManyRRsets(zone name.Name, s serial.Serial, data string) cont
 	return e.makeContent(zone, s, sets...)
 }
 
-// fenceAfter returns a fence that passes n calls, and the count of the later ones.
+// fenceAfter returns a fence for n calls, and the count of later calls.
 func fenceAfter(n int64) (fence delivery.Fence, after *atomic.Int64) {
 	var calls atomic.Int64
 	after = &atomic.Int64{}
@@ -505,7 +505,7 @@ func examineUnacknowledged(e *exam) {
 	e.deliverPlan(e.provider, makePlan(nil, first))
 	second := e.makeContent(zone, 2, e.makeRRset(zone, "www", rdata.A, "192.0.2.2"), e.makeRRset(zone, "new", rdata.A, "192.0.2.2"))
 	e.deliverPlan(e.provider, makePlan(&first, second))
-	// The process dies before storing the confirmation: the next starts from the first serial (F24).
+	// The process dies before it stores the confirmation (F24).
 	p := makePlan(&first, second)
 	markPending(&p)
 	e.deliverPlan(e.New(e.T), p)
@@ -526,7 +526,7 @@ func examineChangedBack(e *exam) {
 	if _, err := e.provider.Deliver(context.Background(), makePlan(&first, second), fence); err != nil && !errors.Is(err, delivery.ErrFenced) {
 		e.Fatal(err)
 	}
-	// The zone has the confirmed content again, but the plan still has the RRsets changed in between.
+	// The zone has the confirmed content again; the plan keeps the RRsets changed in between.
 	third := content{zone, 3, first.sets}
 	p := makePlan(&first, third)
 	p.History = makeHistory(first, second, third)

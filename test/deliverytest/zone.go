@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// Zone makes a zone's journal steps, and applies them to views.
+// Zone makes a zone's journal steps and applies them to views.
 type Zone struct {
 	t *testing.T
 	zoneview.Zone

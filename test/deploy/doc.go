@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package deploy tests installations in a real kube-apiserver: the chart charts/kubizone by helm, the manifests of
-// artifacts/deploy by kubectl, and a program that needs no file of an image.
+// artifacts/deploy by kubectl, and a program without files of an image.
 //
 // Guarantees:
 //
@@ -10,14 +10,14 @@
 //	M2. A single apply works before the server runs, and so does every further apply. None removes caBundle.
 //	M3. The server runs with only the manifests' flags and rights.
 //	M4. The documented uninstall leaves nothing, and no namespace hangs.
-//	M5. The commands that docs/operations.md runs in a pod name the image's binary and the manifests' directory.
-//	M6. The manifests are rendered from the chart: each form with each component equals the chart with its values.
-//	M7. helm installs, upgrades, rolls back and removes the chart, also while its API has no server. Data is kept.
-//	M8. Alerts fire on faults and only then, by promtool; the dashboard shows each metric.
-//	M9. The commands of README.md install Kubizone, delegate a name and query it at a BIND.
+//	M5. The commands of docs/operations.md in a pod name the image's binary and the manifests' directory.
+//	M6. The manifests are rendered from the chart.
+//	M7. helm installs, upgrades, rolls back and removes the chart, also without a server of its API. Data is kept.
+//	M8. By promtool, alerts fire on faults only; the dashboard shows each metric.
+//	M9. The commands of README.md work, up to a query at a BIND.
 //	M10. The pictures of docs/images name the chart's processes and ports.
-//	M11. In the form ha, a rolling restart or upgrade causes no error to a client that obeys Retry-After. Any server
-//	 may be killed, while the others accept writes.
+//	M11. A rolling restart or upgrade of the form ha causes no error to a client that obeys Retry-After. Any server
+//	    may be killed, while the others accept writes.
 //
 // Out of scope: a kubelet.
 //

@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// postChallenge posts as cert-manager does, without apiVersion and kind, and returns the refusal.
+// postChallenge posts as cert-manager does, without apiVersion and kind.
 func (u *updated) postChallenge(action acme.ChallengeAction, namespace, fqdn, key string) string {
 	u.t.Helper()
 	body := must.Get(json.Marshal(map[string]any{"request": acme.ChallengeRequest{UID: "1", Action: action, Type: "dns-01",
@@ -35,8 +35,8 @@ func (u *updated) postChallenge(action acme.ChallengeAction, namespace, fqdn, ke
 	return answer.Response.Result.Message
 }
 
-// S13.10, S4.14: challenges are written for their namespace and removed value by value, but not at a name of another
-// namespace (attack 100).
+// S13.10, S4.14: challenges are written for their namespace and removed value by value, not at another namespace's name
+// (attack 100).
 func TestACME_solves_S13_10(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -77,7 +77,7 @@ func TestACME_solves_S13_10(t *testing.T) {
 				step.a, step.b)
 		}
 	}
-	// CleanUp succeeds after the zone is gone: the Challenge would otherwise stay forever.
+	// CleanUp succeeds after the zone is gone: otherwise the Challenge would stay forever.
 	must.Succeed(t, u.client.KubizoneV1alpha1().Zones("dns").Delete(t.Context(), "example-org", metav1.DeleteOptions{}))
 	waitUntil(t, "a zone that is gone", func() bool {
 		return u.postChallenge(acme.ActionPresent, "team-a", shop, first) != "" &&
@@ -85,8 +85,8 @@ func TestACME_solves_S13_10(t *testing.T) {
 	})
 }
 
-// S4.23: if a challenge would hide a host from a wildcard of the zone, the refusal names two remedies, and once the
-// host has a record, the challenge is accepted.
+// S4.23: if a challenge would hide a host from a wildcard, the refusal names two remedies; once the host has a record,
+// the challenge is accepted.
 func TestACME_namesWhatItWouldHide_S4_23(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -115,8 +115,8 @@ func TestACME_namesWhatItWouldHide_S4_23(t *testing.T) {
 	}
 }
 
-// S13.10: a crash between Present and CleanUp leaves only the value. A solver removes the value by a later CleanUp,
-// which also succeeds if the Record was removed by hand.
+// S13.10: a crash between Present and CleanUp leaves only the value, for a later CleanUp, which also succeeds without
+// the Record.
 func TestACME_cleansUpLater_S13_10(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -135,7 +135,7 @@ func TestACME_cleansUpLater_S13_10(t *testing.T) {
 	if has := u.readRecords("team-a"); has != `_acme-challenge.b TXT 60 "`+first+`"` {
 		t.Errorf("a server that died has left %s", has)
 	}
-	// The answer was lost, so the solver repeats Present; meanwhile another Challenge of the same name begins.
+	// Without the answer, the solver repeats Present; meanwhile another Challenge of the name begins.
 	for _, key := range []string{first, second} {
 		if message := u.postChallenge(acme.ActionPresent, "team-a", fqdn, key); message != "" {
 			t.Error(message)
@@ -158,8 +158,8 @@ func TestACME_cleansUpLater_S13_10(t *testing.T) {
 	}
 }
 
-// S13.10: cert-manager's suite for webhook solvers passes, except for the second part: the key "anothertestingkey" is
-// no challenge response, and refused. TestACME_solves_S13_10 covers two values at a name.
+// S13.10: cert-manager's suite for webhook solvers passes, except the second part: the key "anothertestingkey" is no
+// challenge response. TestACME_solves_S13_10 covers two values at a name.
 func TestACME_conforms_S13_10(t *testing.T) {
 	t.Parallel()
 	program := rig.Need(rig.GitOpsProgram("cert-manager", "solverconformance"))(t)

@@ -67,11 +67,10 @@ func TestAlerts_ofRealProcesses(t *testing.T) {
 	alertrig.State{Now: now}.Expect(t, "KubizoneAPIServerDown")
 }
 
-// failingAlerts fire until the end: the address of the class "away" has no server.
+// The address of the class "away" has no server.
 var failingAlerts = []string{"KubizoneDeliveryFailing away", "KubizoneDeliveryLate away", "KubizoneDeliveryLate down",
 	"KubizoneSecondaryBehind down"}
 
-// judgePrimary kills a primary beside the server.
 func (r *running) judgePrimary() {
 	r.t.Helper()
 	apart, _, url := r.startPrimary()
@@ -100,7 +99,7 @@ func (r *running) judgeDamage() {
 	r.expectAlerts(append(failingAlerts, "KubizoneCascadeStuck")...)
 }
 
-// judgeCorruption raises the alarm that etcd raises when members differ.
+// etcd raises this alarm when members differ.
 func (r *running) judgeCorruption() {
 	r.t.Helper()
 	r.inEtcd(func(client *clientv3.Client) {
@@ -113,7 +112,6 @@ func (r *running) judgeCorruption() {
 	r.expectAlerts(append(failingAlerts, "KubizoneCascadeStuck", "KubizoneEtcdCorrupt")...)
 }
 
-// judgeHold removes the last NS of a zone.
 func (r *running) judgeHold() {
 	r.t.Helper()
 	zones := r.client.KubizoneV1alpha1().Zones("dns")
@@ -127,7 +125,7 @@ func (r *running) judgeHold() {
 	waitUntil(r.t, "no zone is held", func() bool { return r.readMetrics().parseMetrics()["kubizone_zones_held"] == 0 })
 }
 
-// judgeRates adds a class with a secondary that is down. Its ages and counters go on as between two scrapes.
+// judgeRates adds a class with a secondary that is down.
 func (r *running) judgeRates(secondary string) {
 	r.t.Helper()
 	class := &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "down"}, Spec: v1alpha1.DNSClassSpec{

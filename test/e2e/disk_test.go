@@ -28,8 +28,8 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// A full disk is reported with the remedy, whether no write works or too little space is free. Once there is space,
-// the server starts without a loss.
+// A full disk is reported with the remedy, whether no write works or too little space is free. With space, the server
+// starts without a loss.
 func TestUp_namesAFullDisk(t *testing.T) {
 	disk := smallDisk(t)
 	data, ballast := filepath.Join(disk, "data"), filepath.Join(disk, "ballast")

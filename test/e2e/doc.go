@@ -6,12 +6,11 @@
 //
 // Guarantees:
 //
-//  1. A story uses the real programs: the kubizone binary, kubectl, kstatus and argohealth from hack/build-kube.sh and
-//     hack/build-gitops.sh, and the distribution's dig and named.
-//  2. A story has its own data directory and ports, and its processes end with it.
+//  1. A story uses the real programs: kubizone, kubectl, kstatus and argohealth, and the distribution's dig and named.
+//  2. A story has its own data directory and ports; its processes end with it.
 //  3. A story never sleeps.
 //
-// Out of scope: the packages of the module.
+// Out of scope: the module's packages.
 //
-// Read e2e_test.go for the commands beyond testscript's, then testdata/refuse.txtar.
+// Read e2e_test.go for the commands, then testdata/refuse.txtar.
 package e2e

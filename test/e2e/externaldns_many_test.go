@@ -17,9 +17,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// E3, E4: many endpoints of 40 namespaces; one namespace has as many refused endpoints as all others have valid
-// endpoints. Every request is answered in time, all valid endpoints are written within a few cycles, and a cycle
-// without changes writes nothing.
+// E3, E4: of 40 namespaces, one has as many refused endpoints as all others have valid endpoints. Every request is
+// answered in time, all valid endpoints are written within a few cycles, and a cycle without changes writes nothing.
 func TestExternalDNS_ofMany(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -50,7 +49,7 @@ func TestExternalDNS_ofMany(t *testing.T) {
 		if time.Since(began) > waitTimeout {
 			t.Fatalf("%d of %d stand after %s", existing, count, time.Since(began))
 		}
-		// Either request may answer that work continues; external-dns repeats the cycle.
+		// Either request may answer that work continues.
 		for _, request := range []func() int{
 			func() int { code, _ := b.sendRequest("GET", "/records", contract.MediaType, nil); return code },
 			func() int { return b.tryCycle(endpoints) },

@@ -35,7 +35,7 @@ type bridge struct {
 
 var servingExternalDNS = regexp.MustCompile(`(?m)^ready: serving external-dns on (\S+)`)
 
-// runBridge starts a bridge with the zones example.org and 2.0.192.in-addr.arpa, into which the teams may write.
+// The teams may write into example.org and 2.0.192.in-addr.arpa.
 func runBridge(t *testing.T, args ...string) *bridge {
 	t.Helper()
 	b := &bridge{running: runUp(t, t.TempDir())}
@@ -176,8 +176,8 @@ func (b *bridge) readContents() string {
 	return strings.Join(lines, "; ")
 }
 
-// Cycles of external-dns against a real server: refused endpoints are left out and block nothing, valid endpoints are
-// written in the first cycle, and a name never lacks an RRset while its type changes.
+// Refused endpoints are left out and block nothing, valid endpoints are written in the first cycle, and a name never
+// lacks an RRset while its type changes.
 func TestExternalDNS_byCycles(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -236,7 +236,7 @@ func TestExternalDNS_takesOverNothing(t *testing.T) {
 	if code := b.runCycle(endpointOf("ingress/team-b/web taken.b A 192.0.2.1")); code != 0 {
 		t.Errorf("it answered %d", code)
 	}
-	// external-dns deletes only listed Records; an explicit deletion of the forged Record has no effect.
+	// The explicit deletion of an unlisted Record has no effect.
 	code, _ := b.sendRequest("POST", "/records", contract.MediaType, contract.Changes{
 		Delete: []*contract.Endpoint{endpointOf("ingress/team-b/web forged.b A 203.0.113.6")}})
 	if code != http.StatusNoContent || !maps.Equal(before, b.versionsOf()) {
@@ -266,8 +266,8 @@ func TestExternalDNS_followsNoLabel(t *testing.T) {
 	}
 }
 
-// E1: a Record in no zone keeps no other tenant from its name (attack: a Record with our field manager and label,
-// created before the zone, with the address that the victim wants).
+// E1: a Record in no zone keeps no other tenant from its name (attack: a Record with our field manager and label, from
+// before the zone, with the victim's address).
 func TestExternalDNS_isNotBlockedByWhatNoZoneTakes(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -302,8 +302,8 @@ func TestExternalDNS_isNotBlockedByWhatNoZoneTakes(t *testing.T) {
 	}
 }
 
-// E4, X2: two namespaces claim one name, with equal or different addresses. external-dns drops one of equal endpoints
-// and joins others, at random: after the first cycle nothing is written.
+// E4, X2: two namespaces claim one name. external-dns drops one of equal endpoints and joins others, at random: after
+// the first cycle nothing is written.
 func TestExternalDNS_doesNotFlap(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -339,7 +339,7 @@ func TestExternalDNS_doesNotFlap(t *testing.T) {
 	}
 }
 
-// TXT records of external-dns' registry are returned, and are in no zone.
+// TXT records of external-dns' registry are returned, in no zone.
 func TestExternalDNS_keepsTheTextsOfTheRegistry(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -358,7 +358,7 @@ func TestExternalDNS_keepsTheTextsOfTheRegistry(t *testing.T) {
 	if has := b.readContents(); has != "team-a www.a A 192.0.2.1" {
 		t.Error(has)
 	}
-	// A registry text kept by another type at the name is not written again, and goes only with the last Record.
+	// A registry text kept by another type at the name is not written again, and goes with the last Record.
 	six := endpointOf("ingress/team-a/web www.a AAAA 2001:db8::1")
 	for i, changes := range []contract.Changes{
 		{Create: []*contract.Endpoint{six}}, {Delete: []*contract.Endpoint{www, text}},
@@ -375,8 +375,8 @@ func TestExternalDNS_keepsTheTextsOfTheRegistry(t *testing.T) {
 	}
 }
 
-// E1: annotated texts of a Record are only for external-dns' registry (attack: a text that another tenant wants, so
-// that external-dns takes that record as existing).
+// E1: annotated texts of a Record are only for external-dns' registry (attack: a text that makes external-dns take
+// another tenant's record as existing).
 func TestExternalDNS_isNotDeceivedByTexts(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)
@@ -394,7 +394,7 @@ func TestExternalDNS_isNotDeceivedByTexts(t *testing.T) {
 	}
 }
 
-// E3: external-dns exits at any status but 5xx, so every request of external-dns gets success or 5xx.
+// E3: external-dns exits at any status but 5xx.
 func TestExternalDNS_answersAsTheProtocolSays(t *testing.T) {
 	t.Parallel()
 	b := runBridge(t)

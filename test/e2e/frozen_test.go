@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// inEtcd calls do with a client of the store.
 func (r *running) inEtcd(do func(*clientv3.Client)) {
 	r.t.Helper()
 	endpoints, release, err := embed.Reach(r.t.Context(), r.dir, func(string) {})
@@ -46,9 +45,9 @@ func (r *running) flipOctet(part, value, damaged string) {
 	})
 }
 
-// F30: an octet of a stored Record changes. After a restart, the Record's zone is frozen: not answered, transferred
-// or listed, and reported in the log, in metrics and by verify. Other zones are served, a damaged journal step never
-// is. fsck finds both, and after a repair both are served.
+// F30: an octet of a stored Record changes. After a restart, the zone is frozen: not answered, transferred or listed,
+// and reported in the log, in metrics and by verify. Other zones are served, a damaged journal step never is. fsck
+// finds both, and after a repair both are served.
 func TestFrozen_whatIsDamagedInEtcdIsServedToNobody(t *testing.T) {
 	dir := t.TempDir()
 	r := runUp(t, dir)

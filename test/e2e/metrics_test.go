@@ -35,8 +35,8 @@ func transferFrom(t *testing.T, server, fqdn string, since uint32) (records int)
 	return records
 }
 
-// Metrics for operators have stable names, reveal no tenant, and count events: in `kubizone up`, which is API server
-// and primary, and in `kubizone primary`.
+// Metrics for operators have stable names, reveal no tenant, and count events, in `kubizone up` and in `kubizone
+// primary`.
 func TestMetrics_ofRealProcesses(t *testing.T) {
 	r := runUp(t, t.TempDir(), "--transfer-to", findDeaf(t))
 	r.makeZone("org", "example.org.")
@@ -44,7 +44,7 @@ func TestMetrics_ofRealProcesses(t *testing.T) {
 	if _, err := records.Create(t.Context(), &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Name: "org-www"}, Spec: v1alpha1.RecordSpec{DomainName: "twice.example.org.", Type: "A", RData: "192.0.2.1"}}, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	// An IXFR needs serials that the primary has served, and the primary lags behind a write.
+	// An IXFR needs a serial that the primary has served, and the primary lags behind a write.
 	before := r.waitForZone("org", r.dns)
 	r.makeRecord("more", "more.example.org.", "192.0.2.2")
 	r.waitForZone("org", r.dns)

@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// passing replaces output that differs between runs: ages, times, progress, dig's own lines, serials (which contain
-// the day) and hashes (which a table truncates).
+// passing replaces output that differs between runs: ages, times, progress, dig's own lines, serials (with the day) and
+// truncated hashes.
 var passing = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -58,13 +58,13 @@ func abridgeOutput(output, like []string) (kept []string) {
 	return append(kept, output...)
 }
 
-// root is a file of the root zone. entries is the number of records, sets that of RRsets without the apex SOA and NS.
+// entries is the number of records, sets that of RRsets without the apex SOA and NS.
 type root struct {
 	path          string
 	entries, sets int
 }
 
-// wholeRoot is the root zone of 2018-03-12 in docs/tour.md, by its path in the repository.
+// wholeRoot is the root zone of 2018-03-12 in docs/tour.md.
 var wholeRoot = root{"test/testdata/root-2018031200.zone", 18052, 10853}
 
 // chooseRoot returns the root zone with an absolute path; the short form has only some top-level domains.
@@ -119,7 +119,7 @@ func TestPages_commandsAreTrue(t *testing.T) {
 	}
 }
 
-// someRoot writes some top-level domains of the real root zone, including those in docs/tour.md.
+// someRoot writes some top-level domains of the root zone, those of docs/tour.md included.
 func someRoot(dir string) (root, error) {
 	text, err := os.ReadFile(filepath.Join("../..", wholeRoot.path))
 	if err != nil {
@@ -178,8 +178,7 @@ func fitsScreen(t *testing.T, message string) {
 
 var logged = regexp.MustCompile(`^[IWEF]\d{4} `)
 
-// The commands of docs/tour.md come first, then those of README.md. UPDATE_STORIES=1 shows the whole output for
-// pasting.
+// The commands of docs/tour.md come before those of README.md. UPDATE_STORIES=1 shows the whole output.
 func TestReadme_tourIsTrue(t *testing.T) {
 	needPrograms(t)
 	steps := must.Get(rig.ReadConsole("../../docs/tour.md", ""))(t)
@@ -236,7 +235,7 @@ func TestReadme_tourIsTrue(t *testing.T) {
 	if line := "open " + filepath.Join(data, "console.html") + " in a browser\n"; strings.Count(server.Log(), line) != 1 {
 		t.Errorf("not once in the output of make run: %s", line)
 	}
-	// Constant warnings would be noise for a first user. The shared name of the tenants is intended by the examples.
+	// Constant warnings are noise for a first user. The tenants' shared name is intended.
 	warned := regexp.MustCompile(`(?m)^warning: .*$`).FindAllString(server.Log(), -1)
 	if len(warned) != 1 || !strings.Contains(warned[0], "A at status.example.org. joins values of other records (shared: true)") {
 		t.Errorf("make run warns of\n%s", strings.Join(warned, "\n"))

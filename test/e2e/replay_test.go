@@ -18,7 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// exchange has only the part of the answer that the client needs.
+// exchange has the part of the answer that the client needs.
 type exchange struct {
 	method, path string
 	header       http.Header
@@ -27,9 +27,8 @@ type exchange struct {
 	answer       any // part of the answer's first JSON value
 }
 
-// parseExchanges parses a recording: blocks separated by empty lines. A block has METHOD PATH, headers, the body,
-// which begins with "{" or "[", and as last line "< STATUS" with a part of the answer. Lines that begin with "#" are
-// comments.
+// parseExchanges parses blocks separated by empty lines: METHOD PATH, headers, the body, which begins with "{" or "[",
+// and "< STATUS" with a part of the answer. "#" begins a comment.
 func parseExchanges(text string) (all []exchange, err error) {
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		e := exchange{header: http.Header{}}
@@ -62,7 +61,7 @@ func parseExchanges(text string) (all []exchange, err error) {
 	return all, nil
 }
 
-// replayFile FILE sends the requests of a recording as the user of $KUBECONFIG.
+// replayFile FILE sends a recording as the user of $KUBECONFIG.
 func replayFile(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: replay FILE")
@@ -86,7 +85,7 @@ func replayFile(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// compareAnswer reads only the first JSON value, which is the first event of a watch.
+// compareAnswer reads only the first JSON value: of a watch the first event.
 func (e *exchange) compareAnswer(response *http.Response) error {
 	defer response.Body.Close()
 	var answer any
@@ -101,8 +100,8 @@ func (e *exchange) compareAnswer(response *http.Response) error {
 	return nil
 }
 
-// holdsPart reports whether a JSON value contains a part: all fields of objects, and a matching element for each
-// element of a list. null matches any value.
+// holdsPart reports whether a JSON value contains a part: all fields of objects, a match for each element of a list.
+// null matches any value.
 func holdsPart(whole, part any) bool {
 	switch part := part.(type) {
 	case map[string]any:

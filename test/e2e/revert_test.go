@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// reverting is a server with a deleted Zone, and a proxy before it that kills client or server at a write.
+// reverting is a server, and a proxy before it that kills client or server at a write.
 type reverting struct {
 	*running
 	ports      []string
@@ -43,7 +43,7 @@ type reverting struct {
 
 var kills = []string{"client before", "client after", "server before", "server after"}
 
-// ServeHTTP kills around the chosen write: before the server has it, or after the server has carried it out.
+// ServeHTTP kills before the server has the chosen write, or after it is done.
 func (r *reverting) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	if request.Method != http.MethodGet && !request.URL.Query().Has("dryRun") {
@@ -73,14 +73,13 @@ func (r *reverting) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// startServer starts the server, with the same data and ports each time.
 func (r *reverting) startServer(dir string) {
 	r.running = runUp(r.t, dir, "--listen", r.ports[0], "--dns-listen", r.ports[1])
 	r.config.QPS = -1
 	r.transport = must.Get(rest.TransportFor(r.config))(r.t)
 }
 
-// runRevert runs the client, which is killed, or whose server is, at the n-th write.
+// runRevert kills the client or its server at the n-th write.
 func (r *reverting) runRevert(kill string, n int) (out string, failed error) {
 	r.mu.Lock()
 	r.kill, r.left, r.killed = kill, n, false
@@ -100,7 +99,7 @@ func (r *reverting) readContent() string {
 	return noSerial.ReplaceAllString(must.Get(r.readEntries("crash-test"))(r.t), "")
 }
 
-// pruneZone deletes the zone with its Delegation and Records, but for one Record.
+// pruneZone deletes the zone with its Delegation, and all Records but one.
 func (r *reverting) pruneZone() {
 	r.t.Helper()
 	api, ctx := r.running.client.KubizoneV1alpha1(), r.t.Context()
@@ -120,8 +119,8 @@ func (r *reverting) pruneZone() {
 	})
 }
 
-// The return of a deleted Zone is interrupted by kill -9 of client and server before and after each write. A second
-// revert completes the zone, and a third writes nothing.
+// The return of a deleted Zone is interrupted by kill -9 before and after each write. A second revert completes the
+// zone, and a third writes nothing.
 func TestRevert_killedAtEachWrite(t *testing.T) {
 	r := &reverting{running: &running{t: t}, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	for range 2 {

@@ -53,7 +53,6 @@ func runUp(t *testing.T, dir string, args ...string) *running {
 	return r
 }
 
-// startPrimary returns the DNS address and the URL of the metrics.
 func (r *running) startPrimary() (apart *process, dns, metrics string) {
 	r.t.Helper()
 	ports := [2]string{}
@@ -153,7 +152,7 @@ func metricsOf(t *testing.T, url string) metricsText {
 	return metricsText(text)
 }
 
-// forbidden matches labels that reveal tenants or grow with their data. The label namespace has ten values at most.
+// forbidden labels reveal tenants or grow with their data. The label namespace has ten values at most.
 var forbidden = regexp.MustCompile(`(?m)^kubizone_.*\b(zone|name|fqdn|peer|record|uid)="|^kubizone_.*(example\.(org|net)|192\.0\.2\.)`)
 
 func (f metricsText) namesTenants() string {

@@ -18,9 +18,9 @@ import (
 
 var keyStatement = regexp.MustCompile(`key\s+"([^"]+)"\s*\{\s*algorithm\s+(\S+);\s*secret\s+"([^"]+)";\s*\}`)
 
-// startSecondary NAME [-outside] [-key FILE] [-catalog] ZONE... starts BIND as secondary of the story's server,
-// running or not, and stores the port in the variable. A key file signs queries. With -catalog, the zones are
-// catalogs. With -outside, BIND listens at a non-loopback address, in $OUTSIDE.
+// startSecondary NAME [-outside] [-key FILE] [-catalog] ZONE... starts BIND as secondary of the story's server, running
+// or not, and stores the port in the variable. A key file signs queries. With -catalog, the zones are catalogs. With
+// -outside, BIND listens at $OUTSIDE.
 func startSecondary(ts *testscript.TestScript, neg bool, args []string) {
 	const usage = "usage: secondary NAME [-outside] [-key FILE] [-catalog] ZONE..."
 	if neg || len(args) < 2 {

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// A loaded machine is slow, not wrong.
 const waitTimeout = 5 * time.Minute
 
 var ready = regexp.MustCompile(`(?m)^ready`)
@@ -47,7 +46,7 @@ func (s *story) endStory() {
 	}
 }
 
-// choosePorts precedes the server's start, for secondaries that start first.
+// choosePorts is for secondaries that start first.
 func (s *story) choosePorts(ts *testscript.TestScript) {
 	if s.listen == "" {
 		s.listen, s.dns = "127.0.0.1:"+freePort(ts), "127.0.0.1:"+freePort(ts)
@@ -118,8 +117,8 @@ func freePort(ts *testscript.TestScript) string {
 	return strconv.Itoa(int(addr.Port()))
 }
 
-// startUp [FLAG...] starts `kubizone up` on $WORK/data, on the same ports after down, and returns when ready. The
-// output becomes the command's stdout. `! up` expects an exit with an error, which becomes stderr.
+// startUp [FLAG...] starts `kubizone up` on $WORK/data, after down on the same ports, and returns when ready, with the
+// output as stdout. `! up` expects an exit with an error, which becomes stderr.
 func startUp(ts *testscript.TestScript, neg bool, args []string) {
 	s := storyOf(ts)
 	s.choosePorts(ts)
@@ -150,7 +149,7 @@ func startUp(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("DNS_PORT", dnsPort)
 }
 
-// stopUp [-kill] ends the server by Ctrl-C or SIGKILL. The server's whole output becomes the command's stdout.
+// stopUp [-kill] ends the server by Ctrl-C or SIGKILL, with its whole output as stdout.
 func stopUp(ts *testscript.TestScript, neg bool, args []string) {
 	s := storyOf(ts)
 	if neg || s.server == nil {
@@ -168,7 +167,7 @@ func stopUp(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// runUntil [-not] PATTERN PROGRAM [ARG...] runs the program until the output matches (or no longer matches).
+// runUntil [-not] PATTERN PROGRAM [ARG...] runs the program until the output matches or no longer matches.
 func runUntil(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until [-not] PATTERN PROGRAM [ARG...]")
@@ -176,7 +175,7 @@ func runUntil(ts *testscript.TestScript, neg bool, args []string) {
 	pollProgram(ts, waitTimeout, args)
 }
 
-// runWithin DURATION [-not] PATTERN PROGRAM [ARG...] is until with a time limit, for timed promises.
+// runWithin DURATION [-not] PATTERN PROGRAM [ARG...] is until with a time limit.
 func runWithin(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: within DURATION [-not] PATTERN PROGRAM [ARG...]")
@@ -209,8 +208,7 @@ func pollProgram(ts *testscript.TestScript, limit time.Duration, args []string) 
 	}
 }
 
-// askAnonymously PATH sends a request without credentials to the API server; the answer becomes "STATUS BODY" on
-// stdout.
+// askAnonymously PATH sends a request without credentials to the API server, with "STATUS BODY" as stdout.
 func askAnonymously(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: anonymous PATH")

@@ -15,7 +15,7 @@ import (
 )
 
 // startUpdatablePrimary NAME ZONE DIR starts BIND as primary of a zone that accepts dynamic updates, and stores the
-// port in the variable. DIR has the key in the files of a Secret (name, algorithm, secret) and in BIND's update.key.
+// port in the variable. DIR gets the key as files of a Secret (name, algorithm, secret); update.key is BIND's form.
 func startUpdatablePrimary(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: updatable NAME ZONE DIR")

@@ -53,8 +53,8 @@ func (u *updated) runClient(env []string, program string, args ...string) (strin
 	return string(output), err
 }
 
-// The objects and commands are those of docs/updates.md. test/cluster/testdata/updatekey.txtar runs commands that
-// need Secrets of a cluster.
+// Objects and commands are those of docs/updates.md. test/cluster/testdata/updatekey.txtar has those with Secrets of a
+// cluster.
 func TestUpdatesPage_isTrue(t *testing.T) {
 	t.Parallel()
 	kubectl := rig.Need(rig.KubeProgram("kubectl"))(t)
@@ -93,8 +93,8 @@ func TestUpdatesPage_isTrue(t *testing.T) {
 	}
 }
 
-// certified is an updated server with the zone example.net, an ACME server, and a BIND that serves the zone to the
-// public and the ACME server, and forwards updates. The hidden primary answers unsigned queries only from the BIND.
+// certified is an updated server with the zone example.net, an ACME server, and a BIND that serves the zone to all, and
+// forwards updates. The hidden primary answers unsigned queries only from the BIND.
 type certified struct {
 	*updated
 	bind         *rig.BIND
@@ -185,8 +185,8 @@ func (c *certified) runLego(program string, at netip.AddrPort, key rig.TSIGKey, 
 }
 
 // S13.1, S13.7: certbot, which signs its SOA query, at the hidden primary, and lego, which does not, at a forwarding
-// secondary, get certificates from a real ACME server by a key for challenges only. Another tenant's key gets none,
-// and the hidden primary refuses lego's queries.
+// secondary, get certificates from a real ACME server by a key for challenges only. Another tenant's key gets none, and
+// the hidden primary refuses lego's queries.
 func TestUpdateClients_getCertificates_S13_1(t *testing.T) {
 	t.Parallel()
 	certbot := rig.Need(rig.Find("certbot", "hack/install-peers.sh"))(t)
@@ -237,8 +237,8 @@ func (c *certified) runLego5(program string, at netip.AddrPort, key rig.TSIGKey,
 	return file, message, err
 }
 
-// S13.1, S13.8: clients that sign their SOA query, or need none, can use only the hidden primary: certbot and lego in
-// their present versions.
+// S13.1, S13.8: certbot and lego in their present versions sign their SOA query or need none, so the hidden primary
+// alone is enough for them.
 func TestUpdateClients_getCertificatesOfTheHiddenPrimary_S13_8(t *testing.T) {
 	t.Parallel()
 	python := rig.Need(rig.PythonPrograms())(t)
@@ -251,7 +251,7 @@ func TestUpdateClients_getCertificatesOfTheHiddenPrimary_S13_8(t *testing.T) {
 	c.checkClient("lego", func(key rig.TSIGKey, names ...string) (string, string, error) {
 		return c.runLego5(lego, c.primary, key, names...)
 	})
-	// The secondary does not know the key: certbot must not sign there.
+	// The secondary lacks the key: certbot must not sign there.
 	c.checkClient("certbot", func(key rig.TSIGKey, names ...string) (string, string, error) {
 		return c.runCertbot(certbot, c.bind.Addr, key, false, names...)
 	})
@@ -277,7 +277,7 @@ func sendLease(t *testing.T, to netip.AddrPort, remove bool, dhcid, address stri
 }
 
 // S13.4, S13.6: Kea's D2 writes the names of leases: address, DHCID and pointer. Another host cannot take a name in
-// use, and a host's records go with the lease.
+// use; a host's records go with the lease.
 func TestUpdateClients_writeLeases_S13_6(t *testing.T) {
 	t.Parallel()
 	program := rig.Need(rig.Find("kea-dhcp-ddns", "hack/install-peers.sh"))(t)
@@ -328,7 +328,7 @@ func TestUpdateClients_writeLeases_S13_6(t *testing.T) {
 	}
 }
 
-// runOwned lets the zone's namespace and team-a write all names of example.net.
+// The zone's namespace and team-a may write all names of example.net.
 func runOwned(t *testing.T) *updated {
 	u := runUpdated(t, t.TempDir())
 	all := []v1alpha1.RecordDelegation{{Pattern: "*"}}
@@ -339,7 +339,6 @@ func runOwned(t *testing.T) *updated {
 	return u
 }
 
-// byDnspython uses TCP and UDP.
 const byDnspython = `
 import sys, dns.flags, dns.message, dns.query, dns.rcode, dns.tsigkeyring, dns.update
 host, port, name, secret = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
@@ -382,8 +381,8 @@ func TestUpdateClients_inPython_S13_4(t *testing.T) {
 	}
 }
 
-// S13.5, S13.8: octoDNS reads the zone by a key with transfer: Zone, synchronises its files into the zone, and then
-// has no further changes. It cannot delete records that no update made.
+// S13.5, S13.8: octoDNS reads the zone by a key with transfer: Zone, synchronises its files, and then has no changes.
+// It cannot delete records that no update made.
 func TestUpdateClients_syncByOctoDNS_S13_5(t *testing.T) {
 	t.Parallel()
 	python := rig.Need(rig.PythonPrograms())(t)
@@ -417,8 +416,8 @@ func TestUpdateClients_syncByOctoDNS_S13_5(t *testing.T) {
 	}
 }
 
-// S13.4, S13.8: Ansible's module probes by prerequisites and signed queries, writes differences, and changes nothing
-// in a second run.
+// S13.4, S13.8: Ansible's module probes by prerequisites and signed queries, writes differences, and changes nothing in
+// a second run.
 func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 	t.Parallel()
 	program := rig.Need(rig.Find("ansible-playbook", "KUBIZONE_TEST_LONG=1 hack/install-peers.sh"))(t)
@@ -442,9 +441,8 @@ func TestUpdateClients_byAnsible_S13_8(t *testing.T) {
 	}
 }
 
-// S13.8: external-dns with its rfc2136 provider writes the hosts of Ingresses, changes nothing while the Ingresses
-// stay, and removes old hosts. Records that no update made stay, although external-dns lists by AXFR with policy
-// sync.
+// S13.8: external-dns with its rfc2136 provider writes the hosts of Ingresses, changes nothing without a change, and
+// removes old hosts. Records that no update made stay, although it lists by AXFR with policy sync.
 func TestUpdateClients_byExternalDNS_S13_8(t *testing.T) {
 	t.Parallel()
 	program := rig.Need(rig.Tool("external-dns"))(t)

@@ -38,7 +38,7 @@ func (u *updated) startForwarders(keys ...rig.TSIGKey) map[string]netip.AddrPort
 }
 
 // S13.7: a forwarded update is authorized by its client's signature, not by the secondary's address. A forged or
-// unsigned update changes nothing, and an update beyond the key is refused (attack 99).
+// unsigned update changes nothing; beyond the key it is refused (attack 99).
 func TestUpdate_isForwarded_S13_7(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)

@@ -57,7 +57,7 @@ func runUpdated(t *testing.T, dir string, args ...string) *updated {
 	return u
 }
 
-// makeKey returns when the new key is served.
+// makeKey returns when the key is served.
 func (u *updated) makeKey(namespace, object string, transfer v1alpha1.UpdateTransfer, patterns ...string) rig.TSIGKey {
 	u.t.Helper()
 	spec := v1alpha1.UpdateKeySpec{Transfer: transfer}
@@ -135,8 +135,8 @@ func (u *updated) readRecords(namespace string) string {
 	return strings.TrimSpace(strings.ReplaceAll(strings.Join(lines, "; "), " ;", ";"))
 }
 
-// S13.1, S13.4, S13.5, S13.6, S13.7: nsupdate writes the names that a key may write. Each message is completely in
-// the zone when answered, and a refused message changes nothing (attack 94).
+// S13.1, S13.4, S13.5, S13.6, S13.7: nsupdate writes the names that a key may write. Each answered message is
+// completely in the zone, and a refused message changes nothing (attack 94).
 func TestUpdate_byNsupdate_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -243,8 +243,8 @@ func TestUpdate_keepsNameServersOfTheSpec_S13_5(t *testing.T) {
 	})
 }
 
-// S13.3: the key name is that of the first use, and the Secret's writer controls the key from then on. A suspended
-// key, and a key without its Secret, writes nothing.
+// S13.3: the key name is that of the first use; from then on the Secret's writer controls the key. A suspended key, and
+// a key without its Secret, writes nothing.
 func TestUpdateKey_followsItsSecret_S13_3(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -310,9 +310,9 @@ func TestUpdateKey_followsItsSecret_S13_3(t *testing.T) {
 	u.waitForReason("team-a", "dhcp", "SecretNotFound")
 }
 
-// S13.3, S11.17: team-b tries to take the name of a key that team-a uses: by an older UpdateKey whose Secret comes
-// now (attack 102), by the key of a server of its Bind9Cluster (attack 103), and by an UpdateKey before team-a's
-// (attack 104). Team-b gets the reason, and team-a's updates continue.
+// S13.3, S11.17: team-b tries to take the name of team-a's key: by an older UpdateKey whose Secret comes now (attack
+// 102), by the key of a server of its Bind9Cluster (attack 103), and by an UpdateKey before team-a's (attack 104).
+// Team-b gets the reason, and team-a's updates continue.
 func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -388,8 +388,8 @@ func TestUpdateKey_nameInUseIsNotTaken_S13_3(t *testing.T) {
 	u.waitForReason("team-a", "acme", "Served")
 }
 
-// S13.4: keys and kubectl that write the same RRset at once lose no value, and a server killed meanwhile has every
-// change answered NOERROR.
+// S13.4: keys and kubectl that write an RRset at once lose no value, and a server killed meanwhile has every change
+// answered NOERROR.
 func TestUpdate_racesAndCrashLoseNothing_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -432,7 +432,7 @@ func TestUpdate_racesAndCrashLoseNothing_S13_4(t *testing.T) {
 }
 
 // S13.8: a key with transfer Own gets only the values that updates made for its namespace and that the key may write
-// (attack 94). knsupdate writes as nsupdate does.
+// (attack 94).
 func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -484,7 +484,7 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 		t.Fatal(got)
 	}
 	// However wide its patterns, a key reads only names that its namespace may write: nothing of other tenants below
-	// names of the namespace, nor at the target of a CNAME of its own (F11b).
+	// its names, nor at the target of its CNAME (F11b).
 	nosy := u.makeKey("team-b", "nosy", v1alpha1.UpdateTransferOwn, "*.example.org.", "*.")
 	dig := must.Get(rig.Find("dig", "apt-get install bind9-dnsutils"))(t)
 	ask := func(key rig.TSIGKey, question ...string) string {
@@ -512,9 +512,8 @@ func TestUpdateKey_transfersItsShare_S13_8(t *testing.T) {
 	}
 }
 
-// S13.4, S13.15: 64 clients raise 8 counters, each by a message that requires the value read before; without an
-// answer, a client repeats the octets. Each counter equals the number of changes answered NOERROR. The long form
-// takes ten minutes.
+// S13.4, S13.15: 64 clients raise 8 counters, each by a message that requires the value read before; without an answer,
+// a client repeats the octets. Each counter equals the number of NOERRORs. The long form takes ten minutes.
 func TestUpdate_isCarriedOutOnce_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -563,8 +562,8 @@ func TestUpdate_isCarriedOutOnce_S13_4(t *testing.T) {
 	}
 }
 
-// updateClient signs messages for example.org with one key. Clients have different numbers so that no two messages
-// have equal octets: the server would take the second for a repetition.
+// updateClient signs messages for example.org with one key. Clients have different numbers: of equal octets, the server
+// would take the second for a repetition.
 type updateClient struct {
 	t      *testing.T
 	key    rig.TSIGKey
@@ -618,7 +617,7 @@ func (c updateClient) raiseCounter(owner string) int {
 	return -1
 }
 
-// S13.4: a message sent right after the creation of its zone is carried out, although views lag by milliseconds.
+// S13.4: a message sent right after the creation of its zone is carried out, although views lag.
 func TestUpdate_reachesAZoneThatWasJustMade_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -667,8 +666,8 @@ func (c updateClient) replaceText(owner, text string) []byte {
 	return wire
 }
 
-// S13.15: a recorded message changes nothing later. The answer is the same again, and BADTIME after a restart, since
-// a new primary does not know earlier messages (attack 95).
+// S13.15: a recorded message changes nothing later. The answer is the same, and BADTIME after a restart, since a new
+// primary lacks earlier messages (attack 95).
 func TestUpdate_recordedMessagesChangeNothing_S13_15(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -705,8 +704,8 @@ func TestUpdate_recordedMessagesChangeNothing_S13_15(t *testing.T) {
 }
 
 // S13.4: a message already carried out by another primary, or by an attempt of unknown outcome, is recognised by its
-// writes: the answer is NOERROR without a change, though the prerequisites no longer hold. Another message with that
-// content gets the prerequisite's RCODE.
+// writes: the answer is NOERROR without a change, though the prerequisites fail now. Another message with that content
+// gets the prerequisite's RCODE.
 func TestUpdate_knowsItsOwnWork_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)

@@ -117,8 +117,8 @@ func (w *updateTwin) makeMessage() *mdns.Msg {
 	return m
 }
 
-// S13.4, S13.6: random messages get the same answers and make the same changes as at BIND. An intended difference:
-// BIND ignores a CNAME beside other data, or data beside a CNAME, with NOERROR; the server refuses the message.
+// S13.4, S13.6: random messages get the same answers and make the same changes as at BIND. An intended difference: BIND
+// ignores a CNAME beside other data, or data beside a CNAME, with NOERROR; the server refuses the message.
 func TestUpdate_isAsByBIND_S13_4(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)
@@ -167,13 +167,13 @@ func TestUpdate_isAsByBIND_S13_4(t *testing.T) {
 	}
 }
 
-// touchesCNAME reports whether a message adds a record: before the reset, the name may have had a CNAME.
+// Before the reset, the name may have had a CNAME.
 func touchesCNAME(m *mdns.Msg) bool {
 	return slices.ContainsFunc(m.Ns, func(rr mdns.RR) bool { return rr.Header().Class == mdns.ClassINET })
 }
 
-// readValues returns a value per line, without the SOA and TTLs: an update does not set the TTL of an RRset shared
-// with a Record.
+// readValues returns a value per line, without SOA and TTLs: an update does not set the TTL of an RRset shared with a
+// Record.
 func (w *updateTwin) readValues(at int) (values []string) {
 	w.t.Helper()
 	for _, rr := range w.transferZone(at) {
@@ -213,9 +213,9 @@ func (w *updateTwin) makeOwnMessage() *mdns.Msg {
 	return m
 }
 
-// S13.4, S13.5: after NOERROR to an update of the zone's own namespace, the zone has the same values as BIND's: of
-// the Zone's nameServers, of one of two Records of a type, and of updates. A message that only BIND would carry out
-// is REFUSED without a change.
+// S13.4, S13.5: after NOERROR to an update of the zone's own namespace, the zone has the same values as BIND's: of the
+// Zone's nameServers, of one of two Records of a type, and of updates. A message that only BIND would carry out is
+// REFUSED.
 func TestUpdate_ofOwnZoneIsAsByBIND_S13_5(t *testing.T) {
 	t.Parallel()
 	needPrograms(t)

@@ -33,8 +33,8 @@ func followChanges(t *testing.T, client rest.Interface) (line func() (string, er
 	}
 }
 
-// Clients watch the changes of a zone over HTTP/2, as kubectl does. Each change arrives when committed, and the
-// stream ends when the server stops, without delaying the server.
+// Clients watch a zone's changes over HTTP/2, as kubectl does. Each change arrives when committed; the stream ends with
+// the server, without delay.
 func TestChanges_areWatched(t *testing.T) {
 	r := runUp(t, t.TempDir())
 	r.makeZone("org", "example.org.")

@@ -21,9 +21,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// startWebhook NAME SECRET LOG serves the plain webhook protocol of docs/webhook.md, without our code. The port is
-// stored in the variable. A valid signature uses the octets of the file SECRET; accepted requests go to the file LOG,
-// as lines of method, path and body. Records named locked are refused.
+// startWebhook NAME SECRET LOG serves the webhook protocol of docs/webhook.md, without our code, and stores the port in
+// the variable. The file SECRET has the key of valid signatures; accepted requests go to the file LOG, as lines of
+// method, path and body. Records named locked are refused.
 func startWebhook(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: webhook NAME SECRET LOG")
@@ -84,7 +84,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// writeManifests INFO FILE writes the blocks of docs/migration-webhook.md that are marked "yaml INFO".
+// writeManifests INFO FILE writes the blocks of docs/migration-webhook.md marked "yaml INFO".
 func writeManifests(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: manifests INFO FILE")

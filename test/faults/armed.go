@@ -40,7 +40,7 @@ type faults struct {
 	all []*fault
 }
 
-// An invalid plan ends the server; otherwise the test would wait in vain.
+// An invalid plan ends the server: the test must not wait in vain.
 var plan = sync.OnceValue(func() *faults {
 	p := &faults{}
 	text := os.Getenv("KUBIZONE_FAULT")

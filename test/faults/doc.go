@@ -6,14 +6,13 @@
 //
 // Guarantees:
 //
-//  1. Without the build tag faultpoints, as in releases, the binary contains no fault code and apiserver.Faults is
-//     empty.
-//  2. With the tag, KUBIZONE_FAULT=POINT:N:ACTION (several: separated by commas) runs ACTION once, at the Nth passing
+//  1. Without the build tag faultpoints, as in releases, there is no fault code and apiserver.Faults is empty.
+//  2. With the tag, KUBIZONE_FAULT=POINT:N:ACTION, or several separated by commas, runs ACTION once, at the Nth passing
 //     of POINT. POINT is a transaction's kind with "-before" or "-after", or a point named by the ledger. ACTION is
-//     kill (SIGKILL), stop (SIGSTOP; the test sends SIGCONT), or, after a transaction, lose: the answer never comes. If
+//     kill (SIGKILL), stop (SIGSTOP; the test sends SIGCONT), or, after a transaction, lose (no answer). If
 //     KUBIZONE_FAULT_WITH names a file, passings count only while it exists.
 //  3. KUBIZONE_CLOCK names a file with a duration ("-1h"), read each time, that shifts the clock.
-//  4. A transaction's keys determine its kind, so a new kind of write needs no code in the ledger.
+//  4. A transaction's keys determine its kind: a new kind of write needs no code in the ledger.
 //
 // Out of scope: the reason for a transaction.
 //

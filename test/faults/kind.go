@@ -15,13 +15,13 @@ const (
 	recordPut    = "record-put" // a Record enters a zone or changes there
 	recordDelete = "record-delete"
 	recordPlain  = "record-plain" // a Record in no zone, or only status and metadata
-	zonePut      = "zone-put"     // a Zone is created or changed, without a cascade
+	zonePut      = "zone-put"     // without a cascade
 	zoneDelete   = "zone-delete"
 	cascadeFirst = "cascade-first" // starts a cascade, except the removal of a zone
 	cascadeStep  = "cascade-step"
 	cascadeLast  = "cascade-last"
 	cutCounted   = "debt-paid" // a parent counts a child's name servers
-	batch        = "batch"     // several Records of one zone
+	batch        = "batch"     // of one zone
 	otherWrite   = "other"     // any other resource, and the hourly sweep of last serials
 )
 
@@ -72,7 +72,6 @@ func kindOf(prefix string, cmps []clientv3.Cmp, then []clientv3.Op) string {
 	return otherWrite
 }
 
-// room returns an object's resource, or the ledger's room (kind of keys).
 func room(prefix string, key []byte) string {
 	rest := strings.TrimPrefix(string(key), prefix+"/")
 	for _, under := range []string{"kubi.zone/", "ledger/"} {

@@ -56,7 +56,7 @@ func List() map[string]Metric {
 
 var helped = regexp.MustCompile(`(?m)^# HELP (kubizone_[a-z_]+) \[BETA\] (.*)\n# TYPE kubizone_[a-z_]+ ([a-z]+)$`)
 
-// Check returns the differences between served metrics and the list. Metrics with labels may be absent before counting.
+// Check returns the differences from the list. Metrics with labels may be absent before a count.
 func Check(process, served string) (wrong []string) {
 	all, seen := List(), map[string]bool{}
 	for _, found := range helped.FindAllStringSubmatch(served, -1) {

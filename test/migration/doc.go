@@ -1,18 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package migration tests the move of a cluster from the custom resources of kubizone v0 to this API, by the commands
-// of docs/migration-v0.md.
+// Package migration tests the move of a cluster from the custom resources of kubizone v0 to this API, by
+// docs/migration-v0.md.
 //
 // Guarantees:
 //
 //  1. Every shell block of the document runs, in order, against a real kube-apiserver with v0's CRDs.
-//  2. The document's "before" objects are applied as custom resources, and the migration must produce the "after"
-//     objects.
+//  2. The document's "before" objects are custom resources; the migration produces the "after" objects.
 //  3. The same holds for docs/migration-bindy.md, with bindy's custom resources and a BIND with its zones.
 //  4. Rolling back restores the custom resources.
 //
-// Out of scope: CRDs' controllers, of which only statuses are simulated.
+// Out of scope: CRDs' controllers; only statuses are simulated.
 //
 // Read migration_test.go, then bindy_test.go, with the two pages beside them.
 package migration

@@ -9,7 +9,7 @@
 //     without a ledger.
 //  2. -seed determines the operations, not their interleaving. A failure prints the seed, requests, answers and
 //     commits.
-//  3. Histories of clients are linearizable, zone by zone: every later read by either server has an acknowledged write.
+//  3. Clients' histories are linearizable, zone by zone: every later read by either server has an acknowledged write.
 //
 // Out of scope: the decisions of the server.
 //

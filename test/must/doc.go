@@ -3,8 +3,8 @@
 
 // Package must fails a test, in a single line of it, if a step returns an error.
 //
-// Guarantees: (1) The test fails at the calling line, with the unchanged error. (2) The test stops there, as by
-// t.Fatal, so only its goroutine may call.
+// Guarantees: (1) The test fails at the calling line, with the unchanged error. (2) The test stops as by t.Fatal, so
+// only its goroutine may call.
 //
 // Out of scope: missing programs (rig.Need).
 //

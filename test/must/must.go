@@ -5,7 +5,7 @@ package must
 
 import "testing"
 
-// Get returns a call's value, and fails the test on an error: must.Get(os.Open(path))(t).
+// Get fails the test on an error: must.Get(os.Open(path))(t).
 func Get[T any](value T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

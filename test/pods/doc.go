@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package pods installs the charts on a cluster with pods, and follows zones through a fleet's life. Every part of
-// Kubizone runs as in its manifest, in namespaces with Pod Security "restricted", and users have the chart's roles.
+// Kubizone runs as in its manifest, in namespaces with Pod Security "restricted"; users have the chart's roles.
 //
 // Guarantees:
 //

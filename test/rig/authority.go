@@ -19,8 +19,7 @@ import (
 )
 
 type Authority struct {
-	PEM []byte
-	// Lifetime is that of issued certificates.
+	PEM      []byte
 	Lifetime time.Duration
 
 	cert *x509.Certificate
@@ -102,7 +101,7 @@ func (a *Authority) issuePair(key *ecdsa.PrivateKey, template x509.Certificate) 
 
 func (p Pair) TLS() (tls.Certificate, error) { return tls.X509KeyPair(p.Cert, p.Key) }
 
-// Write replaces base.crt and base.key, each atomically.
+// Write replaces base.crt and base.key atomically.
 func (p Pair) Write(base string) (cert, key string, err error) {
 	cert, key = base+".crt", base+".key"
 	if err = ReplaceFile(key, p.Key); err == nil {
@@ -111,7 +110,7 @@ func (p Pair) Write(base string) (cert, key string, err error) {
 	return cert, key, err
 }
 
-// ReplaceFile replaces a file atomically, with mode 0600.
+// ReplaceFile sets mode 0600.
 func ReplaceFile(path string, content []byte) error {
 	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
 		return fmt.Errorf("rig: %w", err)

@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// Balancer replaces a Service with several pods: new connections go in turn to the backends with a passing probe. Open
-// connections stay.
+// Balancer is a Service with several pods: new connections go in turn to the backends with a passing probe.
 type Balancer struct {
 	Addr netip.AddrPort
 
@@ -32,10 +31,10 @@ type Balancer struct {
 	open     map[net.Conn]struct{}
 }
 
-// A kubelet's interval is longer, but tests would wait.
+// A kubelet's is longer; tests would wait.
 const probeInterval = 100 * time.Millisecond
 
-// A kubelet's timeout is shorter, but tolerates several late answers.
+// A kubelet's is shorter, but tolerates several late answers.
 const probeTimeout = 10 * time.Second
 
 func StartBalancer() (*Balancer, error) {
@@ -46,7 +45,7 @@ func StartBalancer() (*Balancer, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	b := &Balancer{
 		Addr: listener.Addr().(*net.TCPAddr).AddrPort(), listener: listener, stop: stop, open: map[net.Conn]struct{}{},
-		// Like a kubelet's, a probe verifies no certificate. A new connection for each probe notices a closed listener.
+		// A kubelet's probe verifies no certificate either. A new connection notices a closed listener.
 		prober: &http.Client{Timeout: probeTimeout, Transport: &http.Transport{
 			DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		}},
@@ -56,15 +55,14 @@ func StartBalancer() (*Balancer, error) {
 	return b, nil
 }
 
-// Set replaces the backends. A new backend must pass a probe first.
+// Set replaces the backends. A new backend must pass a probe.
 func (b *Balancer) Set(backends ...netip.AddrPort) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.backends = backends
 }
 
-// SendToUnready sets whether unready backends get connections, too, as by endpoints that lag, publishNotReadyAddresses
-// and ExternalName.
+// SendToUnready sets whether unready backends get connections too, as by late endpoints or publishNotReadyAddresses.
 func (b *Balancer) SendToUnready(yes bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

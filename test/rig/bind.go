@@ -27,16 +27,16 @@ func (k TSIGKey) Statement() string {
 }
 
 type SecondaryZone struct {
-	Zone    string // absolute
+	Zone    string
 	Primary netip.AddrPort
 	Key     string // "" means unsigned
 }
 
-// PrimaryZone is a zone from a master file. With a key, it accepts updates.
+// PrimaryZone is a zone from a master file.
 type PrimaryZone struct {
-	Zone      string // absolute
+	Zone      string
 	Text      string
-	UpdateKey string // key that may update and transfer; "" means no updates, and loopback clients transfer
+	UpdateKey string // may update and transfer; "" means no updates, and loopback clients transfer
 }
 
 type Control struct {

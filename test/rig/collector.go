@@ -20,9 +20,8 @@ import (
 	"time"
 )
 
-// Collector is an OpenTelemetry Collector, and the receiver of its spans.
+// Collector is an OpenTelemetry Collector.
 type Collector struct {
-	// Addr receives OTLP over gRPC.
 	Addr netip.AddrPort
 
 	process *Process
@@ -32,7 +31,7 @@ type Collector struct {
 	raw     strings.Builder
 }
 
-// Span is an exported span. Service is that of its resource.
+// Span is an exported span.
 type Span struct {
 	Service, Name, TraceID, SpanID, ParentSpanID string
 	Start, End                                   time.Time
@@ -40,7 +39,6 @@ type Span struct {
 	Links                                        []string // span IDs
 }
 
-// exported is a request of OTLP in JSON.
 type exported struct {
 	ResourceSpans []struct {
 		Resource   struct{ Attributes []attribute }
@@ -70,7 +68,7 @@ func readAttributes(list []attribute) map[string]string {
 	return all
 }
 
-// StartCollector waits until the collector receives spans.
+// StartCollector waits for readiness.
 func StartCollector(ctx context.Context, dir string) (_ *Collector, err error) {
 	program, err := Tool("otelcol")
 	if err != nil {
@@ -145,21 +143,21 @@ func readTime(nanos json.Number) time.Time {
 	return time.Unix(0, n)
 }
 
-// Spans returns the spans received so far.
+// Spans returns the spans so far.
 func (c *Collector) Spans() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.spans)
 }
 
-// Raw returns the received requests.
+// Raw returns the requests so far.
 func (c *Collector) Raw() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.raw.String()
 }
 
-// Tree formats the spans of a trace, each below its parent, in the order of their start.
+// Tree formats the spans of a trace, each below its parent.
 func Tree(spans []Span, traceID string) string {
 	spans = slices.DeleteFunc(slices.Clone(spans), func(s Span) bool { return s.TraceID != traceID })
 	slices.SortStableFunc(spans, func(a, b Span) int { return a.Start.Compare(b.Start) })

@@ -14,8 +14,7 @@ import (
 
 type Command struct{ Line, Output string }
 
-// ReadConsole reads the console blocks of a page, or of the section heading: "$ " begins a command, "> " continues it,
-// other lines are output.
+// ReadConsole reads the console blocks of a page or section: "$ " begins a command, "> " continues it.
 func ReadConsole(path, heading string) ([]Command, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -54,7 +53,7 @@ func ReadObjects(path string) (objects []string, err error) {
 	return objects, err
 }
 
-// Shell runs commands in bash. Dir is first in PATH.
+// Shell runs commands in bash, with Dir first in PATH.
 type Shell struct{ Dir, Kubeconfig string }
 
 func (s Shell) Run(ctx context.Context, line, input string) (string, error) {

@@ -17,14 +17,14 @@ import (
 	"strings"
 )
 
-// Dig queries a server with BIND's dig, which shares no code with the server under test.
+// Dig is BIND's dig, which shares no code with the server under test.
 type Dig struct {
 	Server netip.AddrPort
 	Source netip.Addr // zero: chosen by the system; on Linux, any of 127.0.0.0/8 works
 	Key    *TSIGKey   // nil: unsigned
 }
 
-// Run returns dig's output. A missing answer is an error, an error rcode is not.
+// Run returns dig's output. Only a missing answer is an error.
 func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
 	dig, err := Find("dig", installBIND)
 	if err != nil {
@@ -49,8 +49,7 @@ func (d Dig) Run(ctx context.Context, args ...string) (string, error) {
 	return runProgram(ctx, "", "", dig, append(all, args...)...)
 }
 
-// Serial returns the zone's SOA serial; ok is false if the server does not serve the zone. By default, no answer within
-// a second is an error.
+// Serial returns the zone's SOA serial; ok is false without a zone. By default, no answer within a second is an error.
 func (d Dig) Serial(ctx context.Context, zone string, options ...string) (serial uint32, ok bool, err error) {
 	out, err := d.Run(ctx, slices.Concat([]string{"+short", "+norecurse", "+tries=1", "+time=1"}, options, []string{"SOA", zone})...)
 	if err != nil {
@@ -136,8 +135,7 @@ func (d Dig) askEach(ctx context.Context, zones []string, args ...string) (strin
 	return d.Run(ctx, "-f", file)
 }
 
-// Delv validates the answer from the trust anchors in a file (named.conf syntax). It returns output also for a bogus
-// answer.
+// Delv validates the answer from the trust anchors in a file (named.conf syntax).
 func Delv(ctx context.Context, server netip.AddrPort, anchors string, args ...string) (string, error) {
 	delv, err := Find("delv", installBIND)
 	if err != nil {
@@ -148,7 +146,7 @@ func Delv(ctx context.Context, server netip.AddrPort, anchors string, args ...st
 	return string(out), err
 }
 
-// Nsupdate sends an update by TCP, since nsupdate gives up after three seconds of UDP. A refused update is an error.
+// Nsupdate sends by TCP: nsupdate gives up after three seconds of UDP. A refused update is an error.
 func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script string) (string, error) {
 	nsupdate, err := Find("nsupdate", installBIND)
 	if err != nil {
@@ -170,8 +168,7 @@ func Nsupdate(ctx context.Context, server netip.AddrPort, key *TSIGKey, script s
 	return runProgram(ctx, "", fmt.Sprintf("server %s %d\n%s", server.Addr(), server.Port(), script), nsupdate, args...)
 }
 
-// Canonical returns the records of a master file with absolute names, sorted, in named-compilezone's form, so that
-// equal zones have equal lists. The syntax is checked, the integrity is not.
+// Canonical returns a master file's records, sorted, in named-compilezone's form. It checks syntax, not integrity.
 func Canonical(ctx context.Context, zone, text string) ([]string, error) {
 	compile, err := Find("named-compilezone", installBIND)
 	if err != nil {

@@ -10,10 +10,10 @@
 //     Close.
 //  2. A program that is not installed is a *Missing with the command that installs it. SkipMissing skips the test, or
 //     fails it if KUBIZONE_TEST_REQUIRE_ALL is set.
-//  3. Every wait ends with a context, and the error contains the peer's output.
-//  4. FreePort never gives a port to two tests at the same time.
+//  3. Every wait ends with a context; the error contains the peer's output.
+//  4. FreePort never gives a port to two tests at once.
 //
 // Out of scope: the code under test, which is not imported.
 //
-// Read process.go first, then bind.go. Package kuberig links Kubernetes' clients or etcd.
+// Read process.go, then bind.go.
 package rig

@@ -8,8 +8,7 @@ import (
 	"runtime/debug"
 )
 
-// SpareGarbage collects garbage a quarter as often, unless GOGC is set. Beside etcd or a server, collection takes a
-// tenth of the CPU time.
+// SpareGarbage collects a quarter as often, unless GOGC is set: beside etcd, collection takes a tenth of the CPU time.
 func SpareGarbage() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

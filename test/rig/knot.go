@@ -20,18 +20,18 @@ type KnotConfig struct {
 	Addr netip.AddrPort // zero means a free loopback port
 	// Key is required for transfers; nil lets every loopback client transfer.
 	Key         *TSIGKey
-	Zones       []PrimaryZone   // UpdateKey is Key's name or empty
-	Secondaries []SecondaryZone // Key is Key's name or empty
-	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
+	Zones       []PrimaryZone   // UpdateKey is Key's or ""
+	Secondaries []SecondaryZone // Key is Key's or ""
+	Catalogs    []SecondaryZone
 	// ForwardKeys may update Secondaries, which forward to the primaries.
 	ForwardKeys []TSIGKey
-	// Notify maps a zone in Zones to the server that gets NOTIFY.
+	// Notify has the server that gets a zone's NOTIFY.
 	Notify   map[string]netip.AddrPort
 	Template []string
-	Primary  []string // further lines of each remote that is a primary
-	// UpdateOwners are the relative names at and below which Key may update; nil means all.
+	Primary  []string // further lines of each primary
+	// UpdateOwners limit Key's updates to relative names and below; nil means all.
 	UpdateOwners []string
-	// Workers is the number of TCP, UDP and background workers each; 0 means 1.
+	// Workers is the number of each kind of worker; 0 means 1.
 	Workers  int
 	Sections string
 }

@@ -24,7 +24,7 @@ func findCached(script string, arguments ...string) string {
 	return out
 }
 
-// findBuilt returns a *Missing if the program is not built or not selected for this run (Long).
+// findBuilt returns a *Missing if the program is not built or not of this run (Long).
 func findBuilt(program, script string, arguments ...string) (string, error) {
 	if path := findCached(script, arguments...); path != "" && !ofLongAlone(program) {
 		return path, nil
@@ -33,7 +33,7 @@ func findBuilt(program, script string, arguments ...string) (string, error) {
 	return "", &Missing{Program: program, In: "the programs of this run", Install: command}
 }
 
-// Root returns the repository's directory. Paths in the binary are trimmed, and a test runs in its package's directory.
+// Root returns the repository's directory. Tests run in their package's.
 func Root() (string, error) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -65,7 +65,7 @@ func runScript(ctx context.Context, script string, arguments ...string) (string,
 	return strings.TrimSpace(string(out)), nil
 }
 
-// GitOpsProgram returns the path of a hack/tools module's program in the cache of hack/build-gitops.sh, or a *Missing.
+// GitOpsProgram finds a program of a hack/tools module, built by hack/build-gitops.sh.
 func GitOpsProgram(module, program string) (string, error) {
 	dir, err := findBuilt(program, "hack/build-gitops.sh", module)
 	if err != nil {
@@ -74,17 +74,17 @@ func GitOpsProgram(module, program string) (string, error) {
 	return filepath.Join(dir, program), nil
 }
 
-// PythonPrograms returns the directory of Python, octoDNS and Ansible, or a *Missing.
+// PythonPrograms returns the directory of Python, octoDNS and Ansible.
 func PythonPrograms() (string, error) {
 	return findBuilt("octodns-sync", "hack/build-python.sh")
 }
 
-// Tool returns the path of a program of hack/tools, such as helm, or a *Missing.
+// Tool finds a program of hack/tools.
 func Tool(program string) (string, error) {
 	return findBuilt(program, "hack/build-tool.sh", program)
 }
 
-// KubeProgram returns the path of a Kubernetes program from $KUBE_BIN or hack/build-kube.sh, or a *Missing.
+// KubeProgram finds a program in $KUBE_BIN or of hack/build-kube.sh.
 func KubeProgram(program string) (string, error) {
 	dir := os.Getenv("KUBE_BIN")
 	if dir == "" {
@@ -97,7 +97,7 @@ func KubeProgram(program string) (string, error) {
 	return path, nil
 }
 
-// Earlier returns kubizone of an earlier revision, built once, or a *Missing if this clone lacks the revision.
+// Earlier builds kubizone of an earlier revision once. A clone without the revision gives a *Missing.
 func Earlier(ctx context.Context, revision string) (string, error) {
 	if ofLongAlone(earlier) {
 		return "", &Missing{Program: earlier, In: "the programs of this run", Install: "hack/build-earlier.sh " + revision}

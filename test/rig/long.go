@@ -8,11 +8,11 @@ import (
 	"slices"
 )
 
-// Long reports whether tests take their long form: the same lines with larger numbers, by `make test-long`, once a week
-// and before a release. Only tests listed in test/house ask Long whether to run at all.
+// Long reports whether tests take their long form: larger numbers, by `make test-long`, once a week and before a
+// release. Only tests listed in test/house ask Long whether to run at all.
 //
-// The tests of longPrograms need minutes to build. `make test` leaves them out; `make test-long` builds the programs
-// and fails if any is missing; `go test` runs the tests whose programs are built.
+// longPrograms need minutes to build: `make test` leaves their tests out, `make test-long` builds them, and `go test`
+// uses those already built.
 func Long() bool { return os.Getenv("KUBIZONE_TEST_LONG") != "" }
 
 var longPrograms = []string{

@@ -19,9 +19,9 @@ import (
 )
 
 type PebbleConfig struct {
-	Zone    string // absolute
+	Zone    string
 	Primary netip.AddrPort
-	// From is the source address of queries to the hidden primary, other than updating clients'.
+	// From is the source address of queries to the hidden primary.
 	From   string
 	Serial func() (uint32, error)
 }
@@ -30,9 +30,9 @@ type PebbleConfig struct {
 type Pebble struct {
 	peer
 
-	// Directory is the ACME directory's URL, Root a file with the CA certificate.
+	// Directory is the ACME directory's URL, Root the CA's file.
 	Directory, Root string
-	// Resolver waits until the hidden primary has the API's serial, so that tests need not wait for a transfer.
+	// Resolver answers once the hidden primary has the API's serial: tests need not wait.
 	Resolver netip.AddrPort
 
 	config   PebbleConfig

@@ -21,7 +21,6 @@ type peer struct {
 	timeout   time.Duration // added to startTimeout
 }
 
-// launch waits for checkUp, and cleans up after an error.
 func (p *peer) launch(ctx context.Context, at netip.AddrPort, configure func() (command []string, err error)) (err error) {
 	if p.dir, err = os.MkdirTemp("", "kubizone-"+p.name+"-"); err != nil {
 		return err
@@ -42,7 +41,7 @@ func (p *peer) launch(ctx context.Context, at netip.AddrPort, configure func() (
 	return nil
 }
 
-// Start starts the peer, also after Stop, on the kept directory, with an empty log.
+// Start starts the peer, also after Stop, with an empty log.
 func (p *peer) Start(ctx context.Context) error {
 	var err error
 	if p.process, err = StartProcess(nil, p.dir, p.command[0], p.command[1:]...); err != nil {
@@ -80,7 +79,7 @@ func (p *peer) Serial(ctx context.Context, zone string) (serial uint32, ok bool,
 	return Dig{Server: p.Addr}.Serial(ctx, zone, "+tries=3", "+time=5")
 }
 
-// WaitSerial waits until the server answers with the serial.
+// WaitSerial waits for the serial.
 func (p *peer) WaitSerial(ctx context.Context, zone string, want uint32) error {
 	return p.wait(ctx, func() error {
 		got, ok, err := Dig{Server: p.Addr}.Serial(ctx, zone)

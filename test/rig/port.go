@@ -16,16 +16,16 @@ import (
 	"syscall"
 )
 
-// Ports are outside of the kernel's random ports, from 32768 (ip_local_port_range), and PowerDNS', 10000 to 19999.
+// Ports avoid the kernel's random ports, from 32768 (ip_local_port_range), and PowerDNS', 10000 to 19999.
 const (
 	firstPort = 20000
 	ports     = 32768 - firstPort
 )
 
-// FreePort reserves a loopback port, free for TCP and UDP, until this process ends.
+// FreePort reserves a loopback port, for TCP and UDP, until this process ends.
 func FreePort() (netip.AddrPort, error) { return reservations.reservePort() }
 
-// OutsidePort reserves a port of an address beyond loopback, for classes without allowLocalAddresses.
+// OutsidePort reserves a non-loopback port, for classes without allowLocalAddresses.
 func OutsidePort() (netip.AddrPort, error) {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -44,14 +44,14 @@ func OutsidePort() (netip.AddrPort, error) {
 
 var reservations = reserved{path: filepath.Join(os.TempDir(), "kubizone-test-ports"), next: rand.IntN(ports), left: ports}
 
-// reserved holds a process's ports. A reservation is a lock on an octet of a file shared by all test processes of this
-// machine. The kernel releases the lock when the process ends.
+// reserved holds a process's ports: locks on octets of a file of all test processes, which the kernel releases when the
+// process ends.
 type reserved struct {
 	path string
 
 	mu   sync.Mutex
 	file *os.File
-	next int // random at first: processes seldom try the same port
+	next int // random at first, to avoid collisions
 	left int
 }
 
@@ -81,7 +81,7 @@ func (r *reserved) reservePort() (netip.AddrPort, error) {
 	return netip.AddrPort{}, fmt.Errorf("no port from %d to %d is left: they are reserved or in use", firstPort, firstPort+ports-1)
 }
 
-// The kernel refuses a file of another user with O_CREATE in a sticky directory.
+// In a sticky directory, the kernel refuses O_CREATE for another user's file.
 func openReservations(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -93,9 +93,9 @@ func openReservations(path string) (*os.File, error) {
 	return file, file.Chmod(0o666)
 }
 
-// isUnused finds listeners without reservations, such as a process left by a test.
+// isUnused finds listeners without reservations.
 func isUnused(at netip.AddrPort) bool {
-	// A process forked meanwhile would inherit these sockets until exec, and keep the port in use.
+	// A process forked now would inherit these sockets until exec.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	tcp, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(at))

@@ -19,11 +19,11 @@ const (
 	schemaPowerDNS  = "/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql"
 )
 
-// PowerDNSConfig configures a pdns_server, which uses IXFR if possible. Keys of the zones are ignored.
+// PowerDNSConfig configures a pdns_server. Keys of the zones are ignored.
 type PowerDNSConfig struct {
 	Addr        netip.AddrPort // zero means a free loopback port
 	Secondaries []SecondaryZone
-	Catalogs    []SecondaryZone // members are transferred too (RFC 9432)
+	Catalogs    []SecondaryZone
 	Zones       []PrimaryZone
 	APIKey      string // "" means no HTTP API
 }
@@ -53,7 +53,6 @@ func StartPowerDNS(ctx context.Context, c PowerDNSConfig) (*PowerDNS, error) {
 }
 
 func (p *PowerDNS) writeConfig(ctx context.Context, programs map[string]string, c PowerDNSConfig) error {
-	// Without caches, changes are visible at once.
 	conf := fmt.Sprintf(`launch=gsqlite3
 gsqlite3-database=%[1]s/pdns.sqlite3
 gsqlite3-pragma-synchronous=0
@@ -86,10 +85,9 @@ loglevel=6
 	if err := os.WriteFile(filepath.Join(p.dir, "pdns.conf"), []byte(conf), 0o600); err != nil {
 		return err
 	}
-	// The rows of pdnsutil's create-secondary-zone, set-kind and set-meta are written by one process for all zones.
+	// One process writes the rows of pdnsutil's create-secondary-zone, set-kind and set-meta.
 	var script strings.Builder
-	// PowerDNS' IXFR is a transaction that fails after a concurrent write. So a single thread retrieves zones, and WAL
-	// keeps readers from locking.
+	// PowerDNS' IXFR fails after a concurrent write: one thread retrieves zones. WAL keeps readers from locking.
 	fmt.Fprintf(&script, "PRAGMA journal_mode = WAL;\n.read %s\nBEGIN;\n", schemaPowerDNS)
 	add := func(zones []SecondaryZone, kind string) {
 		for _, z := range zones {

@@ -56,7 +56,7 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// RequireAll is the variable that turns skips into failures. `make test` sets it.
+// RequireAll turns skips into failures, as in `make test`.
 const RequireAll = "KUBIZONE_TEST_REQUIRE_ALL"
 
 func Skips(err error) bool {
@@ -64,7 +64,7 @@ func Skips(err error) bool {
 	return ok && (os.Getenv(RequireAll) == "" || ofLongAlone(m.Program))
 }
 
-// SkipMissing skips the test if Skips(err). Other errors fail the test.
+// SkipMissing skips the test if Skips(err), and fails it on another error.
 func SkipMissing(t TB, err error) {
 	t.Helper()
 	if Skips(err) {
@@ -74,7 +74,7 @@ func SkipMissing(t TB, err error) {
 	}
 }
 
-// Need returns value, but skips the test if a program is missing.
+// Need skips the test if a program is missing.
 func Need[T any](value T, err error) func(TB) T {
 	return func(t TB) T {
 		t.Helper()
@@ -83,7 +83,7 @@ func Need[T any](value T, err error) func(TB) T {
 	}
 }
 
-// NeedServer is Need, and closes the server when the test ends.
+// NeedServer is Need, and closes the server after the test.
 func NeedServer[T io.Closer](server T, err error) func(TB) T {
 	return func(t TB) T {
 		t.Helper()
@@ -125,14 +125,14 @@ func StartCommand(command *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// Log returns at least the last megabyte.
+// Log has at least the last megabyte.
 func (p *Process) Log() string { return p.out.String() }
 
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
 
-// Pause stops the process until SIGCONT, with open connections. It returns once all threads are stopped.
+// Pause stops the process until SIGCONT, with open connections, and returns once all threads are stopped.
 func (p *Process) Pause() error {
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (p *Process) Ended() <-chan struct{} { return p.ended }
 
 func (p *Process) Err() error { return p.err }
 
-// Kill sends SIGKILL and waits, like a power failure.
+// Kill sends SIGKILL and waits.
 func (p *Process) Kill() {
 	p.cmd.Process.Kill()
 	<-p.ended

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// The new process group keeps Ctrl-C to the test. The kernel kills the process with the test.
+// The new process group keeps Ctrl-C to the test.
 func setAttributes(a *syscall.SysProcAttr) { a.Setpgid, a.Pdeathsig = true, syscall.SIGKILL }
 
 func isStopped(pid int) bool {

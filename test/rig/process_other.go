@@ -7,7 +7,7 @@ package rig
 
 import "syscall"
 
-// The new process group keeps Ctrl-C to the test. Only Linux ends the process with a killed test.
+// Only Linux ends the process with a killed test.
 func setAttributes(a *syscall.SysProcAttr) { a.Setpgid = true }
 
 func isStopped(int) bool { return true }

@@ -13,22 +13,21 @@ import (
 	"syscall"
 )
 
-// Programs is the variable with the directory of built programs, shared by a `make test`.
+// Programs names the directory of built programs, shared by a `make test`.
 const Programs = "KUBIZONE_BIN"
 
-// LongLease is for a test's only controller, which exits after half of this time without a renewal. Other tests can
+// LongLease is for a test's only controller, which exits after half of the lease without a renewal: other tests can
 // delay a renewal by seconds.
 const LongLease = "--lease-duration=1m"
 
-// RetrySoon makes programs retry failed deliveries after a second.
+// RetrySoon sets retries after a second.
 func RetrySoon() {
 	if err := os.Setenv("DNS_RECORD_RETRY_BASE_DELAY", "1s"); err != nil {
 		panic(err)
 	}
 }
 
-// Kubizone returns the program's path, shared by this run, or built into dir. The tag faultpoints enables fault
-// injection.
+// Kubizone is shared by this run, or built into dir. The tag faultpoints enables fault injection.
 func Kubizone(ctx context.Context, dir, tag string) (string, error) {
 	return buildProgram(ctx, dir, "cmd/kubizone", tag)
 }
@@ -49,8 +48,7 @@ func MinimalController(ctx context.Context, dir string) (string, error) {
 	return buildProgram(ctx, dir, "test/bench/peers/minimal", "")
 }
 
-// Gardener returns the path of kubizone-gardener, built into dir. The first build of this separate module takes minutes
-// and needs the Go module proxy.
+// Gardener builds kubizone-gardener into dir. The first build takes minutes and needs the Go module proxy.
 func Gardener(ctx context.Context, dir string) (string, error) {
 	program := filepath.Join(dir, "kubizone-gardener")
 	_, err := runScript(ctx, "hack/gardener.sh", "build", "-ldflags", "-s -w", "-o", program, ".")

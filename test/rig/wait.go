@@ -17,16 +17,14 @@ func Within(t interface {
 	return ctx
 }
 
-// startTimeout is long: a loaded machine is slow, not wrong.
 const startTimeout = 2 * time.Minute
 
-// Pause sleeps for a tenth of the time since begin, between runs of a polling program: a kubectl costs a seventh of a
-// CPU second.
+// Pause sleeps for a tenth of the time since begin: a kubectl costs a seventh of a CPU second.
 func Pause(begin time.Time) {
 	time.Sleep(min(max(time.Since(begin)/10, 50*time.Millisecond), 2*time.Second))
 }
 
-// Until polls fact until it succeeds, or fails with its last error when ctx ends.
+// Until polls fact until success, or fails with its last error when ctx ends.
 func Until(ctx context.Context, t TB, what string, fact func() error) {
 	t.Helper()
 	for {

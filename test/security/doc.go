@@ -5,13 +5,13 @@
 //
 // Guarantees:
 //
-//  1. TestAttacks has a sub-test for each number. It attacks a real server behind a real kube-apiserver, or names the
-//     tests in other packages (-everywhere runs them).
+//  1. TestAttacks has a sub-test for each number. It attacks a real server behind a real kube-apiserver, or names tests
+//     in other packages (-everywhere runs them).
 //  2. The attacker has only a tenant's rights: kubizone-zone-admin in one namespace.
 //  3. No refusal names the victim's namespace, objects or user.
 //  4. After all attacks, the store is intact (fsck).
 //
 // Out of scope: the packages of the server.
 //
-// Read attacks_test.go for the table, then arena_test.go for the tenants.
+// Read attacks_test.go, then arena_test.go for the tenants.
 package security

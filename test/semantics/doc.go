@@ -6,14 +6,14 @@
 //
 // Guarantees:
 //
-//  1. A sentence without a test, and a test that names an unknown sentence, are printed as errors, with exit code 1.
+//  1. A sentence without a test, and a test that names an unknown sentence, are errors, with exit code 1.
 //  2. A test is a Go test or fuzz function, a scenario file in testdata that a test runs, or a story of
-//     docs/situations.md. A test names sentences in its name, its comments, the comment of a package with a single
-//     property, the heading of a story, or at the beginning of a subtest's name. Names at a called function testX count
-//     too. Failure messages, comments of helpers and expected output do not.
+//     docs/situations.md. It names sentences in its name, its comments, the comment of a package with a single
+//     property, the heading of a story, at the beginning of a subtest's name, or at a called function testX. Failure
+//     messages, comments of helpers and expected output do not count.
 //  3. Rules S1 to S10 have at most 30 words each, apart from reason, examples, list and table, and 3,200 in all.
 //
 // Out of scope: whether a test proves its sentence.
 //
-// Read table.go, which defines how a test names a sentence.
+// Read table.go.
 package main

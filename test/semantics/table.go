@@ -78,7 +78,7 @@ func readTable(root fs.FS) (*table, error) {
 	}
 	for _, p := range scenarios {
 		if len(packages[path.Dir(path.Dir(p))]) == 0 {
-			continue // run by no test
+			continue
 		}
 		text, err := fs.ReadFile(root, p)
 		if err != nil {
@@ -110,11 +110,10 @@ func (t *table) addClaims(test, text string) {
 	}
 }
 
-// readPackage follows each test through the package's functions, methods and variables. Methods are found by name only,
-// perhaps too many.
+// readPackage follows tests through functions, methods and variables. Methods are found by name only, perhaps too many.
 func (t *table) readPackage(root fs.FS, dir string, files []string) error {
 	declared := map[string][]ast.Node{}
-	comments := map[ast.Node]string{} // above and inside of tests and their parts
+	comments := map[ast.Node]string{} // above and inside of tests
 	type test struct {
 		decl *ast.FuncDecl
 		file string // package comment

@@ -58,7 +58,7 @@ func Read(file string) (all []Situation, err error) {
 	return all, nil
 }
 
-// outcomes match the beginnings of answers. $1 is the reason.
+// $1 is the reason.
 var outcomes = []struct {
 	answer *regexp.Regexp
 	words  string
@@ -70,8 +70,7 @@ var outcomes = []struct {
 	{regexp.MustCompile(`^(?:False )?(ZoneNotFound|LimitExceeded)\b`), "waits $1"},
 }
 
-// Shorten reduces a command's answer to the page's words: the outcome, a refusal's first rule, and the rules of
-// warnings.
+// Shorten reduces an answer to the page's words: the outcome, a refusal's first rule, the warnings' rules.
 func Shorten(command, answer string) string {
 	if command != "zone" && command != "record" && command != "delegation" && command != "delete" {
 		return ""

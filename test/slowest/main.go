@@ -149,7 +149,7 @@ func (r *report) endPackage(p *pkg, e event) {
 		own = text.String()
 	}
 	if e.Action == "fail" {
-		for _, test := range p.order { // tests ended by a crash or the time limit
+		for _, test := range p.order { // ended by a crash or the time limit
 			if text := p.output[test]; text != nil && test != "" {
 				io.WriteString(r.out, text.String())
 			}
@@ -168,7 +168,6 @@ func (r *report) endPackage(p *pkg, e event) {
 	}
 }
 
-// The times do not add up to the run's, since tests run in parallel.
 func (r *report) printSummary() {
 	for _, list := range []struct {
 		of  string

@@ -5,10 +5,10 @@
 //
 // Guarantees:
 //
-//  1. Start returns a ready server and stops it at the end of the test. A server's error fails the test.
+//  1. Start returns a ready server and stops it after the test. A server's error fails the test.
 //  2. The server uses free loopback ports and a directory of the test.
 //
-// Out of scope: real processes, which test/rig starts.
+// Out of scope: real processes (test/rig).
 //
 // Read standalone.go.
 package standalone

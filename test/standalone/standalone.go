@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// A loaded machine is slow, not wrong.
 const waitTimeout = 2 * time.Minute
 
 type Server struct {

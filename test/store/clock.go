@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Clock is the machine's time plus the time passed by the test.
+// Clock is the machine's, plus the time passed by the test.
 type Clock struct{ ahead atomic.Int64 }
 
 func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
@@ -16,5 +16,5 @@ func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Lo
 // Pass advances the clock.
 func (c *Clock) Pass(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// PassPeriods advances the clock by half an hour, so that every existing record counts in a mass deletion (S7.5).
+// PassPeriods makes every existing record count in a mass deletion (S7.5).
 func (c *Clock) PassPeriods() { c.ahead.Add(int64(30 * time.Minute)) }

@@ -9,5 +9,5 @@
 //
 // Out of scope: HTTP, admission and DNS.
 //
-// Read first: store.go, then objects.go.
+// Read store.go, then objects.go.
 package store

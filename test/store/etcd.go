@@ -22,13 +22,13 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// member is shared by the binary's tests. home also has the directories of Fresh.
+// home also has the directories of Fresh.
 var (
 	member *Etcd
 	home   string
 )
 
-// Main runs the tests with a shared member, and returns the exit code.
+// Main runs the tests with a shared member.
 func Main(m *testing.M) int {
 	rig.SpareGarbage()
 	dir, err := os.MkdirTemp("", "kubizone-store-")
@@ -42,15 +42,14 @@ func Main(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// The request makes sure that the member has built its handlers, which read os.Stderr. Run replaces os.Stderr for
-	// `go test -json`.
+	// The member's handlers read os.Stderr, which Run replaces for `go test -json`: wait until they are built.
 	answer, err := http.Get(member.Endpoint + "/health")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	answer.Body.Close()
-	// Closing the member would take seconds; it ends with this process.
+	// Closing the member takes seconds; it ends with this process.
 	return m.Run()
 }
 
@@ -83,7 +82,7 @@ func StartEtcd(dir string, change ...func(*embed.Config)) (*Etcd, error) {
 	c := embed.NewConfig()
 	c.Dir, c.UnsafeNoFsync = dir, true
 	c.MaxTxnOps = 512 // as in pkg/etcd/embed
-	// A member that purges old files would end the process when Main removes the directory.
+	// A purge of old files would end the process when Main removes the directory.
 	c.MaxSnapFiles, c.MaxWalFiles = 0, 0
 	c.ListenClientUrls, c.AdvertiseClientUrls = urls[:1], urls[:1]
 	c.ListenPeerUrls, c.AdvertisePeerUrls = urls[1:], urls[1:]

@@ -27,8 +27,7 @@ func objectMeta(ns, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: ns, Name: name, UID: types.UID(uuid.NewUUID()), Generation: 1, CreationTimestamp: metav1.NewTime(time.Now().Truncate(time.Second))}
 }
 
-// Zone returns a zone with a name server below the apex. Withdrawals take effect at once (S2.5), and no mass deletion
-// holds the zone back (S7.5).
+// Zone has a name server below the apex, at-once withdrawals (S2.5) and no holds by mass deletions (S7.5).
 func Zone(ns, name, domain string, delegations ...v1alpha1.DelegationRule) *v1alpha1.Zone {
 	z := &v1alpha1.Zone{ObjectMeta: objectMeta(ns, name)}
 	z.Spec.Limits = &v1alpha1.ZoneLimits{MaxDeletePercent: new(int32(100))}
@@ -136,7 +135,7 @@ func (s *Server) DeleteRecord(ctx context.Context, ns, name string) error {
 	return s.Records.Delete(ctx, Key("records", ns, name), &v1alpha1.Record{}, nil, validateNothing, nil, storage.DeleteOptions{})
 }
 
-// DeleteZone sets the annotation if other namespaces have objects in the zone (S8.1).
+// DeleteZone sets the annotation if needed (S8.1).
 func (s *Server) DeleteZone(ns, name string) error {
 	err := s.TryDeleteZone(ns, name)
 	if !apierrors.HasStatusCause(err, law.ReasonInUse) {
@@ -148,7 +147,7 @@ func (s *Server) DeleteZone(ns, name string) error {
 	return s.TryDeleteZone(ns, name)
 }
 
-// AnnotateDeletion permits the deletion of a zone with objects of other namespaces (S8.1).
+// AnnotateDeletion permits the deletion of a zone with others' objects (S8.1).
 func AnnotateDeletion(z *v1alpha1.Zone) {
 	if z.Annotations == nil {
 		z.Annotations = map[string]string{}

@@ -32,13 +32,12 @@ import (
 
 // Store is a prefix of the shared etcd.
 type Store struct {
-	T      testing.TB
-	Prefix string
-	Client *kubernetes.Client
-	etcd   *Etcd
-	// Encryption encrypts objects and internal keys at rest; nil means none.
+	T          testing.TB
+	Prefix     string
+	Client     *kubernetes.Client
+	etcd       *Etcd
 	Encryption value.Transformer
-	// Damaged is true if the test breaks the store: then fsck does not run at the end.
+	// Damaged stores are not checked by fsck at the end.
 	Damaged bool
 }
 
@@ -115,7 +114,7 @@ func (s *Store) MustBeClean() {
 	}
 }
 
-// Settle waits until the outbox is empty and fsck finds no pending work. At least one server must Run.
+// Settle waits until the outbox is empty and fsck finds no pending work. A server must Run.
 func (s *Store) Settle() {
 	s.T.Helper()
 	var last fsck.Report
@@ -162,9 +161,9 @@ func (s *Store) Together(keys ...string) {
 	}
 }
 
-// Together rewrites objects unchanged, a number of times, each time in one transaction, as a batch of the ledger does.
-// In a transaction, each object except the last of a resource gets a prefix octet before its value. after is called
-// after each transaction. client must have no other use.
+// Together rewrites objects unchanged in times transactions, as the ledger's batches: in each, every object except the
+// last of a resource gets a prefix octet before its value. after is called after each transaction. client must have no
+// other use.
 func Together(ctx context.Context, client *clientv3.Client, prefix string, times int, after func(), keys ...string) error {
 	ledger.Versions(prefix).Wrap(client)
 	at, values := make([]int64, len(keys)), make([]string, len(keys))
@@ -287,7 +286,7 @@ func NewServer(ctx context.Context, client *kubernetes.Client, prefix string, ch
 	return s, nil
 }
 
-// Run processes the outbox in the background until the end of the test, or until stop, which waits.
+// Run processes the outbox until the end of the test, or until stop, which waits.
 func (s *Server) Run() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

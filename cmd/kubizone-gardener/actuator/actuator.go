@@ -31,7 +31,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Options of an actuator.
+// Options configure an actuator.
 type Options struct {
 	// Local configures the client of this cluster's Kubizone; may be nil.
 	Local *rest.Config
@@ -40,10 +40,8 @@ type Options struct {
 	// ReadyTimeout bounds the wait for delivery, to less than gardenlet's two minutes.
 	ReadyTimeout  time.Duration
 	RetryInterval time.Duration
-	// CallTimeout bounds a request to Kubizone.
-	CallTimeout time.Duration
-	// PollInterval is the interval of reads of a Record that is not Ready.
-	PollInterval time.Duration
+	CallTimeout   time.Duration
+	PollInterval  time.Duration
 }
 
 // NewOptions returns the defaults.
@@ -85,7 +83,7 @@ func (a *actuator) Delete(ctx context.Context, log logr.Logger, dns *extensionsv
 	return a.retryLater(a.removeRecord(ctx, log, dns))
 }
 
-// ForceDelete tries to remove the Record once, and succeeds in any case.
+// ForceDelete tries once, and succeeds in any case.
 func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extensionsv1alpha1.DNSRecord,
 	_ *extensionscontroller.Cluster) error {
 	ctx, cancel := context.WithTimeout(ctx, a.options.CallTimeout)
@@ -96,7 +94,7 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, dns *extens
 	return nil
 }
 
-// retryLater sets a fixed delay, as the reconciler's grows to a quarter of an hour.
+// retryLater sets a fixed delay, since the reconciler's grows to 15 minutes.
 func (a *actuator) retryLater(err error) error {
 	if err == nil {
 		return nil
@@ -122,7 +120,7 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	if err := a.recordProgress(ctx, dns, record, written); err != nil {
 		return err
 	}
-	// After an error, later attempts check the Record once, without a wait, unless they changed the Record.
+	// After an error, later attempts check the Record once, unless they changed the Record.
 	timeout := a.options.ReadyTimeout
 	if dns.Status.LastError != nil {
 		timeout = 0
@@ -130,8 +128,7 @@ func (a *actuator) reconcileRecord(ctx context.Context, log logr.Logger, dns *ex
 	return a.waitReady(ctx, to.client.KubizoneV1alpha1().Records(record.Namespace), record, timeout)
 }
 
-// recordProgress writes the Zone into the status. A change of the Record clears the last error, as gardenlet gives up
-// on an object with an error.
+// After a change of the Record, recordProgress clears the last error: gardenlet gives up on an object with an error.
 func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record, written bool) error {
 	zone, lastError := zoneForStatus(dns, record), dns.Status.LastError
 	if written {
@@ -143,8 +140,8 @@ func (a *actuator) recordProgress(ctx context.Context, dns *extensionsv1alpha1.D
 	return a.patchStatus(ctx, dns, func() { dns.Status.Zone, dns.Status.LastError = zone, lastError })
 }
 
-// markBegun sets Created to Unknown before the first write. The library would set False after a failed first
-// reconciliation, and not request the removal of a possibly written Record.
+// markBegun sets Created to Unknown: after a failed first reconciliation the library would set False, and request no
+// removal of a possibly written Record.
 func (a *actuator) markBegun(ctx context.Context, dns *extensionsv1alpha1.DNSRecord) error {
 	created := v1beta1helper.GetCondition(dns.Status.Conditions, extensionsv1alpha1.ConditionTypeCreated)
 	if created != nil && created.Status != gardencorev1beta1.ConditionFalse {
@@ -170,7 +167,6 @@ func (a *actuator) patchStatus(ctx context.Context, dns *extensionsv1alpha1.DNSR
 
 func (a *actuator) writeRecord(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, to target, want *v1alpha1.Record) (
 	record *v1alpha1.Record, written bool, err error) {
-	// Updates are guarded by resourceVersion.
 	err = retry.OnError(retry.DefaultRetry, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) },
 		func() error {
 			record, written, err = a.tryWrite(ctx, dns, to, want)

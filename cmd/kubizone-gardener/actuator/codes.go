@@ -20,8 +20,7 @@ import (
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 )
 
-// Gardener retries a shoot after a retryable code, and gives up after a final code. Only causes that need a person have
-// a final code.
+// Gardener gives up on a shoot after a final code, so only causes that need a person have a final code.
 
 func configurationProblem(format string, args ...any) error {
 	return v1beta1helper.NewErrorWithCodes(fmt.Errorf(format, args...), gardencorev1beta1.ErrorConfigurationProblem)
@@ -42,9 +41,8 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 	v1alpha1.ReasonDelegationWithdrawn: gardencorev1beta1.ErrorInfraUnauthorized,
 	v1alpha1.ReasonLimitExceeded:       gardencorev1beta1.ErrorInfraQuotaExceeded,
 	reasonNamespaceBudget:              gardencorev1beta1.ErrorInfraQuotaExceeded,
-	// A Record with this reason waits for conflicting data to go. A conflicting write gives a 422.
-	v1alpha1.ReasonCNAMEConflict: gardencorev1beta1.ErrorRetryableConfigurationProblem,
-	// These causes are temporary.
+	// The Record waits until the conflicting data is gone.
+	v1alpha1.ReasonCNAMEConflict:   gardencorev1beta1.ErrorRetryableConfigurationProblem,
 	v1alpha1.ReasonMoving:          gardencorev1beta1.ErrorRetryableInfraDependencies,
 	v1alpha1.ReasonZoneTerminating: gardencorev1beta1.ErrorRetryableInfraDependencies,
 	v1alpha1.ReasonTerminating:     gardencorev1beta1.ErrorRetryableInfraDependencies,
@@ -53,7 +51,7 @@ var refusalCodes = map[string]gardencorev1beta1.ErrorCode{
 // reasonNamespaceBudget is the cause in a 403 by S9.1.
 const reasonNamespaceBudget = "NamespaceBudgetExceeded"
 
-// maxErrorText bounds an untrusted server's error in the DNSRecord's status, in octets.
+// maxErrorText is in octets: the server is untrusted.
 const maxErrorText = 2000
 
 func coded(err error) error {
@@ -117,7 +115,6 @@ func notAdopted(condition *metav1.Condition) error {
 	return v1beta1helper.NewErrorWithCodes(fmt.Errorf("the Record is in no zone: %s (%s)", condition.Message, condition.Reason), code)
 }
 
-// isUncertain reports whether a failed write may have happened.
 func isUncertain(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return true

@@ -35,7 +35,7 @@ type target struct {
 	view      string
 }
 
-// openTarget creates a client for each reconciliation, so that a rotated Secret is used at once.
+// openTarget creates a client for each reconciliation, to use a rotated Secret at once.
 func (a *actuator) openTarget(ctx context.Context, ref corev1.SecretReference) (target, error) {
 	var secret corev1.Secret
 	switch err := a.reader.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &secret); {
@@ -66,10 +66,10 @@ func (a *actuator) newClient(config *rest.Config) (versioned.Interface, error) {
 	return versioned.NewForConfigAndClient(config, client)
 }
 
-// maxAnswer bounds an answer in octets, to ten Records.
+// maxAnswer is in octets: ten Records.
 const maxAnswer = 1 << 20
 
-// guard bounds answers, and removes Retry-After, for which the client would wait.
+// guard bounds answers, and removes Retry-After, since the client would wait.
 type guard struct{ to http.RoundTripper }
 
 func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -105,8 +105,8 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 		}
 		return to, config, nil
 	}
-	// Without a kubeconfig the controller writes as itself. Users of a project may bring Secrets, so the operator lists
-	// the allowed namespaces.
+	// Without a kubeconfig the controller writes as itself, in namespaces that the operator lists: users of a project
+	// may bring Secrets.
 	if a.options.Local == nil || !slices.Contains(a.options.LocalNamespaces, to.namespace) {
 		return to, nil, configurationProblem("Secret %s has no key %s, and namespace %s of this cluster is not one that "+
 			"--local-namespaces allows", at, strings.Join(kubeconfigKeys, " or "), to.namespace)
@@ -114,7 +114,7 @@ func (a *actuator) readSecret(secret *corev1.Secret) (to target, config *rest.Co
 	return to, rest.CopyConfig(a.options.Local), nil
 }
 
-// pickKey returns the value of the keys, and refuses different values, as some are outdated.
+// pickKey returns the value of the keys. Different values are an error, since some are outdated.
 func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	for _, key := range keys {
 		found := strings.TrimSpace(string(secret.Data[key]))
@@ -127,11 +127,11 @@ func pickKey(secret *corev1.Secret, keys []string) (value string, err error) {
 	return value, nil
 }
 
-// maxKubeconfig bounds a kubeconfig in octets, as empty entries take a thousand times the memory.
+// Empty entries take a thousand times the octets in memory.
 const maxKubeconfig = 64 << 10
 
-// readKubeconfig parses an untrusted kubeconfig. It refuses fields that execute a program, read files or redirect
-// requests. The error continues the words "the kubeconfig".
+// readKubeconfig refuses fields that execute a program, read files or redirect requests. The error continues the words
+// "the kubeconfig".
 func readKubeconfig(text []byte) (*rest.Config, error) {
 	if len(text) > maxKubeconfig {
 		return nil, fmt.Errorf("has more than %d octets: leave the clusters and users out that its current-context does not name",

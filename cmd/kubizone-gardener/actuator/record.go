@@ -19,15 +19,14 @@ import (
 )
 
 const (
-	// DefaultTTL is a Record's TTL in seconds.
+	// DefaultTTL is in seconds.
 	DefaultTTL = 120
-	// OwnerAnnotation has namespace and name of the Record's DNSRecord.
+	// OwnerAnnotation has NAMESPACE/NAME of the Record's DNSRecord.
 	OwnerAnnotation = "gardener.kubi.zone/owner"
-	// zonePrefix distinguishes the zone in the status from zones of azure-dns and google-clouddns, also of the form
-	// NAME/NAME.
+	// zonePrefix distinguishes status.zone from that of azure-dns and google-clouddns, also NAME/NAME.
 	zonePrefix = "kubi.zone/"
 	managedBy  = "kubizone-gardener"
-	// maxNameText bounds the readable part of a Record's name: with type and hash it has at most 253 characters.
+	// maxNameText leaves room for type and hash in 253 characters.
 	maxNameText = 200
 	// maxString bounds a character-string of TXT in octets (RFC 1035 §3.3).
 	maxString = 255
@@ -35,7 +34,7 @@ const (
 
 func normalizeName(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// RecordName returns the Record's name for a domain name and a type. The hash distinguishes equal readable parts.
+// RecordName returns the Record's name for a domain name and a type. Its hash distinguishes equal readable parts.
 func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
 	domainName = normalizeName(domainName)
 	text := strings.Map(func(c rune) rune {
@@ -51,7 +50,7 @@ func RecordName(domainName string, of extensionsv1alpha1.DNSRecordType) string {
 
 func owner(dns *extensionsv1alpha1.DNSRecord) string { return dns.Namespace + "/" + dns.Name }
 
-// makeRecord returns the Record for a DNSRecord, with a zoneRef only if spec.zone names a Zone.
+// makeRecord sets a zoneRef only if spec.zone names a Zone.
 func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record, error) {
 	values, err := makeValues(dns.Spec.RecordType, dns.Spec.Values)
 	if err != nil {
@@ -89,11 +88,11 @@ func makeRecord(dns *extensionsv1alpha1.DNSRecord, to target) (*v1alpha1.Record,
 	return record, nil
 }
 
-// zoneForStatus returns the value for status.zone: the Record's Zone, once there is one. Without spec.zone, the
-// server's first choice stays. A value without the prefix is another provider's.
+// zoneForStatus returns status.zone: the Record's Zone, once there is one, but without spec.zone the server's first
+// choice. A value without the prefix is another provider's.
 //
-// The Zone in the status does not bind the Record. The server takes only the longest enclosing Zone (S2.1), so a
-// zoneRef would only refuse the name after the Zone is split.
+// status.zone does not bind the Record: the server takes only the longest enclosing Zone (S2.1), and after a split of
+// the Zone a zoneRef would refuse the name.
 func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *string {
 	zone, in := dns.Status.Zone, record.Status.ZoneRef
 	chosen := zone != nil && strings.HasPrefix(*zone, zonePrefix)
@@ -106,7 +105,7 @@ func zoneForStatus(dns *extensionsv1alpha1.DNSRecord, record *v1alpha1.Record) *
 	return zone
 }
 
-// parseZone parses NAMESPACE/NAME of a Zone, with or without the prefix, or NAME in the credentials' namespace.
+// parseZone parses [kubi.zone/][NAMESPACE/]NAME. The default namespace is the credentials'.
 func parseZone(zone string, to target) (*v1alpha1.ZoneReference, error) {
 	zone = strings.TrimPrefix(zone, zonePrefix)
 	namespace, name, both := strings.Cut(zone, "/")
@@ -160,8 +159,7 @@ func makeValue(of extensionsv1alpha1.DNSRecordType, value string) (string, error
 	return "", configurationProblem("spec.recordType %q: A, AAAA, CNAME and TXT are served", of)
 }
 
-// quoteText formats a text as character-strings. It removes enclosing quotes, which some of Gardener's clients add for
-// other providers.
+// quoteText formats a text as character-strings, without the enclosing quotes that some of Gardener's clients add.
 func quoteText(text string) string {
 	if len(text) >= 2 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {
 		text = text[1 : len(text)-1]

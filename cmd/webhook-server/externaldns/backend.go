@@ -22,16 +22,14 @@ import (
 
 // Config configures a Backend.
 type Config struct {
-	// URL is the URL of the provider, http or https.
 	URL string
-	// Types are the types written and listed by the provider, by default ListedTypes.
+	// Types are written and listed by the provider; by default ListedTypes.
 	Types []rdata.Type
 	// PlainText is true if TXT is not quoted, as for Azure.
 	PlainText bool
-	// Logger logs values that a provider changes. May be nil.
+	// Logger logs values that a provider changes; may be nil.
 	Logger *slog.Logger
-	// Now is the clock, by default time.Now.
-	Now func() time.Time
+	Now    func() time.Time
 }
 
 // Backend implements server.Backend.
@@ -39,7 +37,7 @@ type Backend struct {
 	config Config
 	base   *url.URL
 	client *http.Client
-	// slot serializes requests, except Health, and guards the fields below.
+	// slot serializes requests but Health, and guards the fields below.
 	slot     chan struct{}
 	list     listing // nil if unknown
 	listedAt time.Time
@@ -60,7 +58,7 @@ const (
 	maxLost = 3
 )
 
-// New returns a Backend, without a connection.
+// New opens no connection.
 func New(config Config) (*Backend, error) {
 	base, err := url.Parse(config.URL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
@@ -122,15 +120,15 @@ type task struct {
 type round struct {
 	zone    name.Name
 	results []error
-	// taken counts the RRsets stored as requested, lost the tasks without effect when sent singly.
+	// lost are the tasks without effect when sent singly.
 	taken int
 	lost  []*task
-	// stopped is set if the provider wants no more requests, or the client has gone.
+	// stopped is set if the provider wants no more requests, or the client is gone.
 	stopped error
 }
 
-// Apply writes the differences in a single request, and checks the listing. It writes missing RRsets again in smaller
-// parts, at last singly. Of an RRset given twice the last counts. Removals at a name come first.
+// Apply writes the differences in a request, checks the listing, and sends missing RRsets again in smaller parts, at
+// last singly. Of an RRset given twice the last counts. Removals at a name come first.
 func (b *Backend) Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error {
 	r := &round{zone: zone, results: make([]error, len(sets))}
 	last, written := map[contract.Key]int{}, map[name.Name]bool{}
@@ -259,7 +257,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	default:
 		size := 1 // skipped by the provider
 		if failed != nil {
-			size = (len(left) + 1) / 2 // halves: one task may have failed the request
+			size = (len(left) + 1) / 2 // halves: a task may have failed the request
 		}
 		for part := range slices.Chunk(left, size) {
 			b.writeTasks(ctx, r, part)
@@ -267,8 +265,7 @@ func (b *Backend) writeTasks(ctx context.Context, r *round, tasks []*task) {
 	}
 }
 
-// findDifferences returns the tasks not yet done according to the listing, and refuses tasks whose listing is foreign,
-// no RRset.
+// findDifferences returns the tasks missing in the listing, and refuses tasks whose listing is foreign (no RRset).
 func (b *Backend) findDifferences(r *round, list listing, tasks []*task) (pending []*task) {
 	for _, t := range tasks {
 		s := list[t.Key]
@@ -336,7 +333,7 @@ func (b *Backend) writeChanges(ctx context.Context, r *round, list listing, task
 	return tasks, err
 }
 
-// adjustWishes lets the provider adjust endpoints, and refuses tasks that it would write as something else.
+// adjustWishes lets the provider adjust endpoints, and refuses tasks that the provider would write differently.
 func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (kept []*task, err error) {
 	var wishes []*contract.Endpoint
 	for _, t := range tasks {
@@ -353,7 +350,7 @@ func (b *Backend) adjustWishes(ctx context.Context, r *round, tasks []*task) (ke
 	}
 	forms := map[name.Name][]contract.Endpoint{}
 	for _, e := range adjusted {
-		owner, _ := contract.ParseName(e.DNSName) // the root for an invalid name, which no task has
+		owner, _ := contract.ParseName(e.DNSName) // the root if invalid; no task has the root
 		forms[owner] = append(forms[owner], e)
 	}
 	for _, t := range tasks {
@@ -396,8 +393,8 @@ func findBeside(list listing, t *task) error {
 	return nil
 }
 
-// explainLoss returns the error of a lost task. It blames the record only if the provider answers with success and has
-// taken other records: other failures may be temporary.
+// explainLoss blames a record only if the provider answers with success and takes others: other failures may be
+// temporary.
 func (r *round) explainLoss(t *task) error {
 	switch {
 	case errors.As(t.lost, new(*protocol.Error)):
@@ -412,7 +409,7 @@ func (r *round) explainLoss(t *task) error {
 		"--domain-filter allows it", t.Key, r.zone)
 }
 
-// Read answers from the listing, in the form requested by the last Apply.
+// Read answers from the listing, in the form that the last Apply requested.
 func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error) {
 	set := protocol.RRset{Zone: zone, Name: owner, Type: t}
 	if !slices.Contains(b.config.Types, t) {
@@ -437,7 +434,7 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	return set, nil
 }
 
-// Health requests the filter, without a test of the provider's credentials.
+// Health does not test the provider's credentials.
 func (b *Backend) Health(ctx context.Context) error {
 	answered, err := b.callProvider(ctx, http.MethodGet, "", nil, new(any))
 	if err == nil && answered != contract.MediaType {

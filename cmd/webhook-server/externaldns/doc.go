@@ -5,9 +5,8 @@
 // served by external-dns --webhook-server, or a webhook provider.
 //
 // Guarantees: (1) Success is confirmed by the provider's listing, as providers skip unsupported records. (2) The
-// provider gets a single request at a time, and its answers are bounded. (3) Listed endpoints that are no RRset, such
-// as those with a set identifier or an alias, are not touched. (4) A rejected record costs the others only time. (5)
-// Types and values that external-dns cannot express are refused with the reason.
+// provider's requests are sequential, its answers bounded. (3) Listed endpoints that are no RRset stay. (4) A rejected
+// record costs the others only time. (5) Types and values without a form in external-dns are refused with the reason.
 //
 // Out of scope: the zones of a provider, and the cause of a failure.
 //

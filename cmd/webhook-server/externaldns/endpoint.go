@@ -23,8 +23,7 @@ import (
 // exchangeTime is above the 15 s that external-dns itself waits.
 const exchangeTime = 20 * time.Second
 
-// callProvider sends a request, decodes the answer, and returns the answer's media type. If into is nil, an answer
-// without content is expected.
+// callProvider sends a request and decodes the answer. A nil into expects no content.
 func (b *Backend) callProvider(ctx context.Context, method, path string, body, into any) (media string, err error) {
 	var content io.Reader
 	if body != nil {
@@ -34,7 +33,7 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 		}
 		content = bytes.NewReader(text)
 	}
-	// The provider works on when a client goes, and the next request must not overlap.
+	// The provider works on without its client, and the next request must not overlap.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exchangeTime)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, b.base.JoinPath(path).String(), content)
@@ -74,7 +73,7 @@ func (b *Backend) callProvider(ctx context.Context, method, path string, body, i
 	return answer.Header.Get("Content-Type"), err
 }
 
-// ListedTypes are listed by the providers of the large clouds, which may write other types.
+// ListedTypes are those of the large clouds' providers.
 var ListedTypes = []rdata.Type{rdata.A, rdata.AAAA, rdata.CNAME, rdata.DNAME, rdata.MX, rdata.NS, rdata.SRV, rdata.TXT}
 
 type listedRRset struct {

@@ -23,11 +23,11 @@ import (
 
 // Config configures a Backend.
 type Config struct {
-	// Files are the existing files by zone. Modes are kept.
+	// Files are the existing files by zone; modes are kept.
 	Files map[name.Name]string
-	// Check is a program with its first arguments; zone and file follow. A failure rejects the file. Optional.
+	// Check is a command to which zone and file are added. Its failure rejects the file. Optional.
 	Check []string
-	// Reload is a program with its first arguments; the zone follows. If empty, the name server reloads by itself.
+	// Reload is a command to which the zone is added; empty if the name server reloads by itself.
 	Reload []string
 }
 
@@ -54,7 +54,7 @@ func New(config Config) (*Backend, error) {
 	b := &Backend{config: config, zones: map[name.Name]*zone{}}
 	var wrong []error
 	for zoneName, path := range config.Files {
-		// A rename would replace the link instead of the target.
+		// A rename would replace a link.
 		real, err := filepath.EvalSymlinks(path)
 		if err == nil {
 			real, err = filepath.Abs(real)
@@ -86,7 +86,7 @@ func (z *zone) readFile() (content, error) {
 	return c, nil
 }
 
-// Apply writes the file once, with all sets passing the check together. A bad set does not keep others out.
+// Apply writes the file once, after all sets pass the check together. A bad set keeps no other out.
 func (b *Backend) Apply(ctx context.Context, zoneName name.Name, sets []protocol.RRset) []error {
 	results := make([]error, len(sets))
 	z, ok := b.zones[zoneName]
@@ -165,8 +165,8 @@ type bisection struct {
 	file        string
 }
 
-// bisectSets takes the sets whose indices are in which if they pass the check together. Otherwise both halves are
-// tried. It returns the indices of sets that fail alone. results also gets errors of invalid sets.
+// bisectSets takes the sets of the indices in which if they pass the check together, else tries both halves. It returns
+// the indices of sets that fail alone.
 func (s *bisection) bisectSets(ctx context.Context, which []int) (refused []int, err error) {
 	c, changed := s.taken, false
 	var good []int
@@ -213,7 +213,7 @@ func (s *bisection) replaceFile() error {
 		return err
 	}
 	s.file = ""
-	// A power failure must not bring the old file back.
+	// A power failure must not restore the old file.
 	dir, err := os.Open(filepath.Dir(s.z.path))
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ type Config struct {
 // Backend implements server.Backend.
 type Backend struct {
 	config Config
-	// knows is a zone for which the server has signed an answer or rejected the key.
+	// knows is a zone for which the server signed an answer or rejected the key.
 	knows atomic.Pointer[name.Name]
 }
 
@@ -41,7 +41,7 @@ var _ server.Conditional = (*Backend)(nil)
 
 const exchangeTime = 10 * time.Second
 
-// New returns a Backend, without a connection.
+// New opens no connection.
 func New(config Config) (*Backend, error) {
 	var wrong []error
 	if _, port, err := net.SplitHostPort(config.Server); err != nil || port == "" {
@@ -92,8 +92,8 @@ func (b *Backend) replaceRRset(ctx context.Context, zone name.Name, set protocol
 	case set.Type == rdata.NS && set.Name == zone && len(records) == 0:
 		return protocol.Refuse(protocol.CodeInvalidRecord, "the name servers of a zone can be replaced, not removed")
 	case set.Type == rdata.NS && set.Name == zone:
-		// A server ignores the deletion of all apex NS (RFC 2136 §3.4.2.3), so they are deleted singly after the new NS
-		// are added.
+		// A server ignores the deletion of all apex NS (RFC 2136 §3.4.2.3): delete them singly, after adding the new
+		// NS.
 		present, err := b.Read(ctx, zone, set.Name, set.Type)
 		if err != nil {
 			return err
@@ -142,8 +142,8 @@ func (b *Backend) blamesRecords(ctx context.Context, zone name.Name, code int) b
 	return err == nil && empty == mdns.RcodeSuccess
 }
 
-// hasRecords reports whether exactly the records exist, apart from TTLs. The test is a prerequisite of an empty update,
-// to see names below delegations and match no wildcard.
+// hasRecords reports whether exactly the records exist, apart from TTLs. A prerequisite of an empty update sees names
+// below delegations and matches no wildcard.
 func (b *Backend) hasRecords(ctx context.Context, zone name.Name, records []mdns.RR) (bool, error) {
 	ask := updateOf(zone)
 	ask.Used(records)
@@ -198,8 +198,8 @@ func (b *Backend) Read(ctx context.Context, zone, owner name.Name, t rdata.Type)
 	return set, nil
 }
 
-// Health queries the SOA of a zone known at the server, else of the root. A signed answer proves that the server has
-// the key. An unsigned answer proves nothing: Knot does not sign for unknown zones.
+// Health queries the SOA of a zone known at the server, else of the root. Only a signed answer proves that the server
+// has the key: Knot does not sign for unknown zones.
 func (b *Backend) Health(ctx context.Context) error {
 	zone := b.knows.Load()
 	query := new(mdns.Msg)
@@ -232,8 +232,8 @@ func (b *Backend) sendUpdate(ctx context.Context, zone name.Name, update *mdns.M
 	case refusal == nil || refusal.Rcode != mdns.RcodeNotAuth || refusal.TSIG != 0:
 		return 0, err
 	}
-	// The library does not verify the signature of a NOTAUTH, and a rejected key stops clients for good: a query tests
-	// whether the server has the zone.
+	// The library does not verify a NOTAUTH's signature, and a rejected key stops clients for good: query whether the
+	// server has the zone.
 	query := new(mdns.Msg)
 	query.SetQuestion(zone.String(), mdns.TypeSOA)
 	query.RecursionDesired = false
@@ -273,7 +273,7 @@ func (b *Backend) describeFailure(zone name.Name, code int, err error) error {
 	return fmt.Errorf("%s: %s for an update of zone %s", b.config.Server, mdns.RcodeToString[code], zone)
 }
 
-// packRecords converts data by wire format, so no second parser reads a client's text.
+// packRecords converts data by wire format: no second parser reads a client's text.
 func packRecords(set protocol.RRset) ([]mdns.RR, error) {
 	var records []mdns.RR
 	for _, data := range set.Data {

@@ -12,26 +12,25 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Backend stores records. It is safe for concurrent use. Clients get a *protocol.Error; other errors are logged, and
+// Backend stores records, and is safe for concurrent use. Clients get a *protocol.Error; other errors are logged, and
 // returned as SERVER_ERROR without text.
 type Backend interface {
 	// Apply replaces the RRsets of a zone in order, or removes those without Data. The result has an error or nil for
-	// each. A failure stops no other. An RRset without a change is a success.
+	// each; a failure stops no other. An unchanged RRset is a success.
 	Apply(ctx context.Context, zone name.Name, sets []protocol.RRset) []error
-	// Read returns an RRset, without Data if there is none.
+	// Read returns an RRset; without Data if there is none.
 	Read(ctx context.Context, zone, owner name.Name, t rdata.Type) (protocol.RRset, error)
-	// Health returns an error if the Backend cannot work.
 	Health(ctx context.Context) error
 }
 
-// Conditional is a Backend with conditional writes, so that a Shared overwrites no concurrent change.
+// Conditional is a Backend whose conditional writes overwrite no concurrent change.
 type Conditional interface {
 	Backend
 	// ApplyWhere fails with Changed for an RRset that differs from the RRset of the same index in present.
 	ApplyWhere(ctx context.Context, zone name.Name, sets, present []protocol.RRset) []error
 }
 
-// Changed is the error for an RRset changed concurrently by another client.
+// Changed is the error for an RRset that another client changed.
 func Changed(set protocol.RRset) *protocol.Error {
 	return Beside("%s %s: another client changed it at this moment; repeat the request", set.Name, set.Type)
 }
@@ -41,8 +40,7 @@ func UnknownZone(zone name.Name) *protocol.Error {
 	return protocol.Refuse(protocol.CodeInvalidDomain, "the zone %s is not here", zone)
 }
 
-// Beside is the error for a record that cannot coexist with others. It is a conflict, because the request succeeds
-// after their removal.
+// Beside is the error for a record that cannot coexist with others: a conflict, as their removal helps.
 func Beside(format string, args ...any) *protocol.Error {
 	refusal := protocol.Refuse(protocol.CodeInvalidRecord, format, args...)
 	refusal.Status = http.StatusConflict

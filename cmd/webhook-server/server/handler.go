@@ -27,39 +27,37 @@ import (
 // Config configures a server.
 type Config struct {
 	Backend Backend
-	// Secrets returns the valid secrets for each request, two during a rotation. Empty secrets are ignored.
+	// Secrets returns the valid secrets, two during a rotation. Empty secrets are ignored.
 	Secrets   func() ([][]byte, error)
 	Algorithm protocol.Algorithm
-	// BasePath is the prefix of the clients' paths, such as "/dns", or "".
+	// BasePath begins the clients' paths, such as "/dns".
 	BasePath string
-	// Logger logs failed requests. May be nil.
+	// Logger logs failed requests; may be nil.
 	Logger *slog.Logger
-	// Now is the clock, by default time.Now.
-	Now func() time.Time
+	Now    func() time.Time
 }
 
 const (
-	// maxNonces bounds the nonces, which are remembered for ten minutes. Further requests are refused.
+	// maxNonces bounds the nonces of ten minutes.
 	maxNonces = 200_000
-	// maxRequests bounds concurrent signed requests, and reads of bodies, and so the memory.
+	// maxRequests bounds the memory: signed requests, and reads of bodies.
 	maxRequests = 64
-	// readShare bounds the reads of bodies per client.
-	readShare = 16
-	bodyTime  = 5 * time.Second
-	busyRetry = 10 * time.Second
+	readShare   = 16
+	bodyTime    = 5 * time.Second
+	busyRetry   = 10 * time.Second
 )
 
 type handler struct {
 	config Config
 	since  time.Time
 	nonces nonces
-	// readers are slots for reads of bodies, before the signature is checked. If all slots are taken, the oldest
-	// request is closed, as an honest body arrives at once.
+	// readers are slots for reads of bodies before the signature is checked. Without a free slot the oldest request is
+	// closed, as an honest body arrives at once.
 	readers *slots.Slots
 	signed  chan struct{}
 }
 
-// Validate returns all errors. New also requires Backend and Secrets.
+// Validate returns all errors.
 func (config Config) Validate() error {
 	wrong := []error{config.Algorithm.Validate()}
 	if base := config.BasePath; base != "" {
@@ -97,7 +95,6 @@ func New(config Config) (http.Handler, error) {
 func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	seal, err := h.readSeal(request)
 	if err != nil {
-		// A request without a seal (the signature headers) takes no slot.
 		w.Header().Set("Connection", "close")
 		h.answerRefusal(w, request, err)
 		return
@@ -128,7 +125,7 @@ func (h *handler) routeRequest(w http.ResponseWriter, request *http.Request, bod
 	path, ok := strings.CutPrefix(request.URL.EscapedPath(), h.config.BasePath)
 	record, ofRecord := strings.CutPrefix(path, protocol.RecordsPath+"/")
 	switch {
-	// A path outside of the protocol gets a plain 404: the protocol's 404 would mean a missing record.
+	// A path outside of the protocol gets a plain 404: the protocol's would mean a missing record.
 	case !ok:
 		http.NotFound(w, request)
 	case path == protocol.HealthPath && allowMethod(w, request, http.MethodGet):
@@ -350,7 +347,7 @@ func (h *handler) logRefusal(request *http.Request, err error) *protocol.Error {
 	}
 	level := slog.LevelInfo
 	if refusal.Code == protocol.CodeRecordNotFound {
-		level = slog.LevelDebug // usual
+		level = slog.LevelDebug
 	}
 	h.config.Logger.Log(request.Context(), level, "request refused", "method", request.Method, "path", request.URL.EscapedPath(), "code",
 		refusal.Code, "reason", refusal.Message)

@@ -20,9 +20,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// Shared is a Backend for zones with other writers. A file notes our writes, before and after each. An RRset with data
-// not noted belongs to another writer: a write is a conflict (409), and a removal leaves the data. A request with the
-// same data makes the RRset ours.
+// Shared is a Backend for zones with other writers. A file notes our writes, before and after each. An RRset with other
+// data is another writer's: a write is a conflict (409), and a removal leaves the data. A request with the same data
+// makes the RRset ours.
 type Shared struct {
 	Backend
 
@@ -39,8 +39,7 @@ type rrsetID struct {
 	t           rdata.Type
 }
 
-// note is a line of the file: the data that our RRset may have, in several versions during a write. The last line of an
-// RRset counts.
+// note is a line of the file: the possible data of our RRset, several during a write. An RRset's last line counts.
 type note struct {
 	Zone string     `json:"zone"`
 	Name string     `json:"name"`
@@ -147,7 +146,7 @@ func (s *Shared) Apply(ctx context.Context, zone name.Name, sets []protocol.RRse
 	lock.Lock()
 	defer lock.Unlock()
 	results := make([]error, len(sets))
-	// A write depends on the present RRset, so an RRset given twice is written twice.
+	// An RRset given twice is written twice, since a write depends on the present RRset.
 	for begin := 0; begin < len(sets); {
 		end, seen := begin, map[rrsetID]bool{}
 		for end < len(sets) && !seen[idOf(sets[end])] {
@@ -213,8 +212,7 @@ func (s *Shared) applySets(ctx context.Context, zone name.Name, sets []protocol.
 	}
 }
 
-// respell returns the data in the spelling of the first version with the same meaning, as a Backend may split a text
-// into other strings.
+// respell returns the data in the spelling of the first equal version: a Backend may split a text differently.
 func respell(present protocol.RRset, versions ...[][]string) []string {
 	for _, data := range slices.Concat(versions...) {
 		if slices.Equal(Meaning(present.Type, data), Meaning(present.Type, present.Data)) {

@@ -26,7 +26,7 @@ type seal struct {
 	given        []byte
 }
 
-// readSeal checks the signature headers before all else, as it needs neither body nor secret.
+// readSeal comes first: it needs neither body nor secret.
 func (h *handler) readSeal(request *http.Request) (seal, error) {
 	now := h.config.Now()
 	stamp, nonce, signature := request.Header.Get(protocol.HeaderTimestamp), request.Header.Get(protocol.HeaderNonce),
@@ -47,7 +47,7 @@ func (h *handler) readSeal(request *http.Request) (seal, error) {
 	if err != nil {
 		return seal{}, protocol.Refuse(protocol.CodeAuthFailed, "%s: must be RFC 3339", protocol.HeaderTimestamp)
 	}
-	// A restart loses the nonces, so signatures older than the start are stale. Timestamps have whole seconds, and
+	// Signatures older than the start are stale, since a restart loses the nonces. Timestamps have whole seconds, and
 	// requests of clients with a fast clock may be replayed.
 	if at.Before(now.Add(-protocol.Window)) || at.After(now.Add(protocol.Window)) || at.Before(h.since) {
 		return seal{}, protocol.Refuse(protocol.CodeTimestampStale, "the server's time is %s", protocol.Timestamp(now))
@@ -79,7 +79,7 @@ func (h *handler) verifySeal(request *http.Request, of seal, body []byte) error 
 	return h.nonces.useNonce(of.nonce, of.at.Add(protocol.Window), h.config.Now())
 }
 
-// nonces are hashes of seen nonces until their timestamps are stale.
+// nonces are hashes, kept until their timestamps are stale.
 type nonces struct {
 	most int
 

@@ -17,13 +17,13 @@ import (
 // PluginName is the name in the admission configuration.
 const PluginName = "KubizoneDelegation"
 
-// AnnotationRule is an annotation of the audit event, such as `zone example.org., pattern "*.dev"`.
+// AnnotationRule annotates the audit event, as with `zone example.org., pattern "*.dev"`.
 const AnnotationRule = "delegation.kubi.zone/rule"
 
 // Decider decides a write before it begins.
 type Decider interface {
 	// EarlyRecord returns the allowing rule, or the API error of the write; neither if in doubt about cached facts.
-	// before is nil for a create. The objects are not changed.
+	// before is nil for a create. The objects do not change.
 	EarlyRecord(ctx context.Context, before, after *v1alpha1.Record) (rule string, err error)
 }
 
@@ -65,10 +65,8 @@ func New() *Plugin {
 	return &Plugin{Handler: admission.NewHandler(admission.Create, admission.Update)}
 }
 
-// SetDecider implements WantsDecider.
 func (p *Plugin) SetDecider(decider Decider) { p.decider = decider }
 
-// ValidateInitialization requires a Decider.
 func (p *Plugin) ValidateInitialization() error {
 	if p.decider == nil {
 		return errors.New(PluginName + " has no Decider: pass delegation.NewInitializer to the admission options")
@@ -90,7 +88,7 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, _ admissi
 	if err != nil || rule == "" {
 		return err
 	}
-	// A retry may be allowed by another rule. The event keeps the first rule.
+	// A retry may be allowed by another rule; the event keeps the first.
 	if err := a.AddAnnotation(AnnotationRule, rule); err != nil {
 		klog.FromContext(ctx).V(4).Info("audit annotation not written", "key", AnnotationRule, "why", err.Error())
 	}

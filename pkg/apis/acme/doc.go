@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package acme has the types of the API group acme.kubi.zone: the payload that cert-manager posts to a DNS-01
-// webhook solver (webhook.acme.cert-manager.io/v1alpha1).
+// Package acme has the API group acme.kubi.zone: the payload of a DNS-01 webhook solver
+// (webhook.acme.cert-manager.io/v1alpha1).
 //
 // Guarantees: (1) the JSON of the types is cert-manager v1.21's.
 //

@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	// GroupName is the API group of the solver.
 	GroupName = "acme.kubi.zone"
 	// Resource names the solver.
 	Resource = "kubizone"
@@ -31,10 +30,10 @@ func AddToScheme(scheme *runtime.Scheme) error {
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 type ChallengePayload struct {
 	metav1.TypeMeta `json:",inline"`
-	// request is what the solver is to do.
+	// request is the solver's task.
 	// +optional
 	Request *ChallengeRequest `json:"request,omitempty"`
-	// response is what came of it.
+	// response is the result of the request.
 	// +optional
 	Response *ChallengeResponse `json:"response,omitempty"`
 }
@@ -49,40 +48,40 @@ const (
 	ActionCleanUp ChallengeAction = "CleanUp"
 )
 
-// ChallengeRequest is what a solver is to do.
+// ChallengeRequest is a solver's task.
 type ChallengeRequest struct {
-	// uid tells requests apart; the response has the same.
+	// uid identifies the request; the response has the same.
 	UID types.UID `json:"uid"`
 	// action is Present or CleanUp.
 	Action ChallengeAction `json:"action"`
-	// type is that of the challenge: dns-01.
+	// type is the type of the challenge: dns-01.
 	Type string `json:"type"`
-	// dnsName is the name that the certificate is for.
+	// dnsName is the name in the certificate.
 	DNSName string `json:"dnsName"`
 	// key is the value of the TXT record: the SHA-256 digest of the key authorization in base64url (RFC 8555 §8.4).
 	Key string `json:"key"`
-	// resourceNamespace is the namespace of the Issuer; that of cert-manager for each ClusterIssuer.
+	// resourceNamespace is the namespace of the Issuer, or for a ClusterIssuer cert-manager's.
 	ResourceNamespace string `json:"resourceNamespace"`
 	// resolvedFQDN is the name of the TXT record, behind all CNAMEs.
 	// +optional
 	ResolvedFQDN string `json:"resolvedFQDN,omitempty"`
-	// resolvedZone is the zone of resolvedFQDN by DNS. It is ignored.
+	// resolvedZone is the zone of resolvedFQDN in DNS. It is ignored.
 	// +optional
 	ResolvedZone string `json:"resolvedZone,omitempty"`
 	// allowAmbientCredentials is ignored: no credentials are used.
 	AllowAmbientCredentials bool `json:"allowAmbientCredentials"`
-	// config is that of the solver in the Issuer: view, the view of the zone.
+	// config is the solver's config in the Issuer: view, the view of the zone.
 	// +optional
 	Config *runtime.RawExtension `json:"config,omitempty"`
 }
 
-// ChallengeResponse is what came of a request.
+// ChallengeResponse is the result of a request.
 type ChallengeResponse struct {
-	// uid is that of the request.
+	// uid is the request's.
 	UID types.UID `json:"uid"`
-	// success is true where all is done.
+	// success is true if the request succeeded.
 	Success bool `json:"success"`
-	// status says why it is not.
+	// status explains a failure.
 	// +optional
 	Result *metav1.Status `json:"status,omitempty"`
 }

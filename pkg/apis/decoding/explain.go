@@ -37,7 +37,7 @@ type decoder struct {
 	creater runtime.ObjectCreater
 }
 
-// Decode decodes, and explains the error. A strict decoding error keeps its kind, and duplicate fields.
+// Decode decodes, and explains the error. A strict decoding error keeps its kind and duplicate fields.
 func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object,
 	*schema.GroupVersionKind, error) {
 	object, kind, err := d.Decoder.Decode(text, defaults, into)
@@ -70,7 +70,7 @@ type fault struct{ field, detail string }
 
 func (f fault) Error() string { return cmp.Or(f.field, "the body") + ": " + f.detail }
 
-// Read decodes JSON or YAML, and keeps the form of numbers. The result is nil for other text.
+// Read decodes JSON or YAML, and keeps the form of numbers; nil for other text.
 func Read(text []byte) (value any) {
 	if !json.Valid(text) {
 		text, _ = yaml.YAMLToJSON(text) // the server's decoder has the error
@@ -81,8 +81,8 @@ func Read(text []byte) (value any) {
 	return value
 }
 
-// Explain returns the first faults in a value for the type: an unsuitable value or, if strict, an unknown field.
-// Directives of a strategic merge patch, such as $patch, are no faults.
+// Explain returns the first faults in a value for the type: an unsuitable value or, if strict, an unknown field, except
+// directives of a strategic merge patch, such as $patch.
 func Explain(value any, of reflect.Type, path string, strict bool) (faults []error) {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
@@ -143,7 +143,7 @@ func findField(of reflect.Type, name string) (is reflect.Type, why string) {
 				return is, ""
 			}
 		}
-		// Candidates differ in a single place: a letter too many, missing or wrong, two swapped, or another case.
+		// Candidates differ in one place: a letter too many, missing or wrong, two swapped, or another case.
 		a, b, same := strings.ToLower(name), strings.ToLower(known), 0
 		for i := 0; i < min(len(a), len(b)) && a[i] == b[i]; i++ {
 			same++

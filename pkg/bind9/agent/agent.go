@@ -19,24 +19,23 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// Controller runs commands on named's control channel.
 type Controller interface {
 	Call(ctx context.Context, command string) (string, error)
 }
 
 var _ Controller = (*rndc.Client)(nil)
 
-// Config configures an Agent. Fields are required unless "" has a meaning.
+// Config fields are required unless "" has a meaning.
 type Config struct {
 	Control Controller
 	// Nameserver is named's address for DNS: "127.0.0.1:53".
 	Nameserver string
 	TSIGKey    func() (transfer.Key, error)
-	// ZoneDir is a writable directory with the same path for named and the agent.
+	// ZoneDir is writable, and has the same path for named and the agent.
 	ZoneDir string
-	// ConfigDir has the files of named's configuration; "" disables WatchConfig.
+	// ConfigDir has named's configuration; "" disables WatchConfig.
 	ConfigDir string
-	// CatalogsFile lists the catalog zones of named, one a line; "" means none.
+	// CatalogsFile lists named's catalog zones, one a line; "" means none.
 	CatalogsFile string
 	Authenticate func(*http.Request) error
 	Version      string
@@ -45,23 +44,21 @@ type Config struct {
 }
 
 const (
-	// maxRate bounds the requests of an address per second, maxBurst its requests at once.
+	// maxRate is per address and second, maxBurst at once.
 	maxRate, maxBurst = 50, 200
-	// maxBody is in octets, as in bindcar.
-	maxBody = 2 << 20
-	// maxRequests bounds concurrent requests; named runs one command at a time.
+	maxBody           = 2 << 20
+	// named runs one command at a time.
 	maxRequests = 16
 	// slotTime bounds the wait for a slot, requestTime the work afterwards.
 	slotTime, requestTime = 5 * time.Second, time.Minute
 )
 
-// Agent serves the zone API. It is an http.Handler.
 type Agent struct {
 	config  Config
 	files   zoneFiles
 	mux     *http.ServeMux
 	slots   chan struct{}
-	waiting time.Duration // slotTime
+	waiting time.Duration
 	// openLimiter is for routes without authentication: clients with a token must not use up the rate of probers at the
 	// same address.
 	limiter, openLimiter *limiter

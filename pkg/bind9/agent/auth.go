@@ -13,13 +13,11 @@ import (
 	"strings"
 )
 
-// TokenFile is the path of a file with a bearer token per line, read for each request.
+// TokenFile is a file with a bearer token per line, read for each request.
 type TokenFile string
 
-// maxTokenFile is in octets, minToken in characters.
 const maxTokenFile, minToken = 1 << 16, 16
 
-// Authenticate implements Config.Authenticate.
 func (f TokenFile) Authenticate(r *http.Request) error {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok || token == "" {

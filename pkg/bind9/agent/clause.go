@@ -53,8 +53,7 @@ func (c clauses) text() string {
 	return out.String()
 }
 
-// listDifferences returns the names of the clauses that differ, without file. Order and quotes do not count, since
-// named does not keep them.
+// Order and quotes do not count, because named does not keep them.
 func (c clauses) listDifferences(other clauses) []string {
 	var names []string
 	plain := func(c clauses, name string) string {
@@ -205,7 +204,7 @@ func renderServer(field, text string) ([]string, error) {
 	return tokens, nil
 }
 
-// renderMatch parses an element of an address match list: "ADDRESS", "ADDRESS/LENGTH", "key NAME", "any" or "none".
+// renderMatch parses an address match list element: "ADDRESS", "ADDRESS/LENGTH", "key NAME", "any" or "none".
 func renderMatch(field, text string) ([]string, error) {
 	if key, keyed := strings.CutPrefix(text, "key "); keyed {
 		quoted, err := quoteName(field, key)

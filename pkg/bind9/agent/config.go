@@ -40,8 +40,8 @@ func (l *loadedConfig) check() string {
 	return "ok"
 }
 
-// WatchConfig reloads named, at once and at each tick until ctx ends, if the configuration files have changed. It
-// retries a refused configuration, because an included file may arrive later.
+// WatchConfig reloads named if the configuration files have changed. A refused configuration is retried, because an
+// included file may arrive later.
 func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.ConfigDir == "" {
 		return
@@ -59,7 +59,7 @@ func (a *Agent) WatchConfig(ctx context.Context, ticks <-chan time.Time) {
 }
 
 func (a *Agent) reloadConfig(ctx context.Context) error {
-	// Hash before the reload, so that the next tick notices a change in between.
+	// Hash before the reload: the next tick notices a change in between.
 	now, err := hashFiles(a.config.ConfigDir)
 	if err == nil && now == a.loaded.hash() {
 		a.loaded.mu.Lock()
@@ -83,8 +83,7 @@ func (a *Agent) reloadConfig(ctx context.Context) error {
 	return err
 }
 
-// hashFiles returns the SHA-256 over name, NUL, content and NUL of each file by name, without the two-dot names of
-// Kubernetes volumes.
+// hashFiles returns the SHA-256 over name, NUL, content and NUL of each file, without Kubernetes' two-dot names.
 func hashFiles(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// showDS returns the DS of published key signing keys alone, read by DNS.
+// showDS asks DNS, to return only published key signing keys.
 func (a *Agent) showDS(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	if _, err := a.readStatus(ctx, job.zone); err != nil {
@@ -89,8 +89,8 @@ func (a *Agent) checkDS(job *work) (int, any, error) {
 		asked.KeyTag, showName(job.zone), asked.DS), Details: text}, nil
 }
 
-// maxKeyText is named 9.18's buffer of the key report, less one key. named drops lines that do not fit. In a longer
-// report a state could be that of another key, and keys in use could be missing.
+// maxKeyText is named 9.18's buffer of the key report, less one key. named drops lines that do not fit: a longer report
+// could show another key's state, or lack keys in use.
 const maxKeyText = 4096 - 600
 
 var keyLine = regexp.MustCompile(`^key: (\d+) \([^)]*\), (\S+)`)

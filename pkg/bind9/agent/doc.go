@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package agent adds, changes and removes zones of a running BIND on request of HTTP clients. It runs beside named, and
-// implements the zone API of bindcar 0.9 (docs/bind-agent.md).
+// Package agent adds, changes and removes zones of a running BIND. It runs beside named, and implements the zone API of
+// bindcar 0.9 (docs/bind-agent.md).
 //
 // Guarantees:
 //
@@ -12,12 +12,11 @@
 //	A3. /ready is 503 unless named answers on the control channel and by DNS, and the zone directory is writable.
 //	 After each start of named, it is also 503 until all zones of the agent are loaded, and all members of catalog
 //	 zones that every server once had. After two minutes 99 % of the zones are enough.
-//	A4. Names, types and values are parsed and formatted by their RFCs: zones may have every type, and client input
-//	 reaches no file, command or message unchecked.
-//	A5. Only /health and /ready are answered without authentication.
+//	A4. Names, types and values are parsed by their RFCs: zones may have every type, and no client input stays
+//	 unchecked.
+//	A5. Only /health and /ready need no authentication.
 //	A6. Requests are bounded in size, number, rate and time. Too many requests give 429 with Retry-After.
-//	A7. If named loses the zone of a catalog member, the zone is recreated within a minute, even without a change of
-//	 the catalog.
+//	A7. If named loses the zone of a catalog member, the zone is recreated within a minute.
 //
 // Out of scope: Kubernetes, and the choice of zones.
 //

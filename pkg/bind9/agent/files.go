@@ -19,14 +19,13 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// zoneFiles is a directory of files such as "example.org.1f2e3d4c.zone". The random part keeps the agent from writing a
-// file in use.
+// zoneFiles is a directory of files such as "example.org.1f2e3d4c.zone". The random part protects files in use.
 type zoneFiles struct{ dir string }
 
-// maxFileName is the limit of file systems, less the suffixes of named.
+// maxFileName is the limit of file systems, less named's suffixes.
 const maxFileName = 255 - len(".signed.jnl")
 
-// The file of a secondary is empty: named writes the zone file beside it after the first transfer.
+// A secondary's file is empty: named writes the zone file beside it after the first transfer.
 const zoneKind, secondaryKind = "zone", "secondary"
 
 var zoneFileName = regexp.MustCompile(`^((.+)\.[0-9a-f]{8}\.)(zone|secondary)$`)
@@ -45,7 +44,7 @@ func unescapeZone(text string) (name.Name, error) {
 	return name.Parse(strings.ReplaceAll(text, "%2F", "/") + ".")
 }
 
-// createFile returns the path of a new file for named. Content is nil for a secondary.
+// content is nil for a secondary.
 func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	var suffix [4]byte
 	_, _ = rand.Read(suffix[:])
@@ -70,7 +69,7 @@ func (f zoneFiles) createFile(zone name.Name, content []byte) (string, error) {
 	return stem + zoneKind, nil
 }
 
-// remove removes a zone's file, and the files that named keeps beside it, but no keys.
+// remove also removes the files that named keeps beside a zone's file, but no keys.
 func (f zoneFiles) remove(path string) error {
 	found := zoneFileName.FindStringSubmatch(filepath.Base(path))
 	if filepath.Dir(path) != filepath.Clean(f.dir) || found == nil {

@@ -23,7 +23,6 @@ const (
 )
 
 type memberWatch struct {
-	// state was read before the last full check of the members, which was at the time looked.
 	state  zonesState
 	looked time.Time
 	// lost members had no zone at the last check. A new member has none for a moment, so a second check follows.
@@ -33,7 +32,7 @@ type memberWatch struct {
 }
 
 // zonesState is named's zone count and catalog serials; "" if unknown. A lost zone changes the count, or a serial if a
-// new zone takes its place.
+// new zone replaces it.
 type zonesState string
 
 func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
@@ -54,8 +53,8 @@ func (a *Agent) readZonesState(ctx context.Context) (zonesState, error) {
 	return zonesState(state), nil
 }
 
-// WatchMembers makes named recreate lost zones of catalog members until ctx ends. named itself compares its zones with
-// a catalog only after a transfer.
+// WatchMembers makes named recreate lost members: by itself named compares its zones with a catalog only after a
+// transfer.
 func (a *Agent) WatchMembers(ctx context.Context, ticks <-chan time.Time) {
 	if a.config.CatalogsFile == "" {
 		return

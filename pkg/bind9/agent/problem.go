@@ -19,7 +19,7 @@ const retryTime = 2 * time.Second
 type problem struct {
 	status  int
 	message string
-	retry   time.Duration // 0 means no Retry-After
+	retry   time.Duration // 0: no Retry-After
 	cause   error         // only logged
 }
 

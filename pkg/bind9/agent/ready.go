@@ -71,7 +71,7 @@ func (a *Agent) lookReady(ctx context.Context) protocol.Ready {
 		}
 		if a.config.ConfigDir != "" {
 			a.ready.last.Checks = append(a.ready.last.Checks, "config: "+a.loaded.check())
-			// Stay ready while named refuses a new configuration: an invalid file must not take all servers away.
+			// An invalid new configuration must not take all servers away.
 			a.ready.last.Ready = a.ready.last.Ready && a.loaded.hash() != ""
 		}
 		a.ready.looked = a.config.Now()
@@ -84,11 +84,10 @@ const (
 	loadTime  = 2 * time.Minute
 	loadShare = 99
 	// After waitTime, named is ready without the zones that the primary withholds, such as paused zones: a tenant must
-	// not keep a server with the zones of others unready.
-	waitTime   = 5 * time.Minute
-	askers     = 16
-	answerTime = time.Second
-	// maxCatalogs bounds the file of catalogs, maxCatalog a transfer, in octets.
+	// not keep a server with others' zones unready.
+	waitTime                = 5 * time.Minute
+	askers                  = 16
+	answerTime              = time.Second
 	maxCatalogs, maxCatalog = 1 << 20, 256 << 20
 	refreshes               = 16
 	namedInLog              = 5
@@ -96,13 +95,13 @@ const (
 
 const readyTime = 5 * time.Second
 
-// loading tracks the expected zones since the start of named, until all were loaded once. A zone lost later does not
-// count, since an unready server answers for no zone at all.
+// loading tracks the expected zones since named's start, until all were loaded once. A zone lost later does not count,
+// since an unready server answers for no zone.
 type loading struct {
 	boot   string
 	done   bool
 	loaded map[name.Name]bool
-	// came is when the last zone was found loaded, at first the time of the first check.
+	// came is when the last zone was found loaded, at first the first check.
 	came time.Time
 }
 
@@ -130,8 +129,8 @@ func (a *Agent) checkZones(ctx context.Context, status string) error {
 	late := err != nil || since >= loadTime
 	enough := len(missing)*100 <= len(zones)*(100-loadShare)
 	// If a primary confirms a catalog although no zone was loaded for loadTime, it withholds the missing zones. A
-	// server without any zone keeps waiting: it must not replace a server with all zones while the primary has no free
-	// transfer slots.
+	// server without any zone keeps waiting: it must not replace a full server while the primary has no free transfer
+	// slots.
 	withheld := since >= waitTime && len(missing) < len(zones) && a.confirmedAt(ctx, expected.catalogs).Sub(l.came) >= loadTime
 	switch {
 	case len(missing) == 0 && lacking == nil, late && enough && (expected.sources > 0 || lacking == nil), withheld:
@@ -214,8 +213,8 @@ type expectation struct {
 	catalogs map[name.Name]time.Duration
 }
 
-// listExpected returns the agent's zones and the members of named's catalogs. unconfirmed adds members that not all
-// servers have confirmed (dns.UnconfirmedTTL), which may never load. lacking is the error of unreadable catalogs.
+// listExpected returns the agent's zones and the members of named's catalogs; with unconfirmed also members that not
+// all servers have confirmed (dns.UnconfirmedTTL), which may never load. lacking is the error of unreadable catalogs.
 func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectation, lacking error) {
 	made, err := a.files.listZones(zoneKind)
 	if err != nil {
@@ -252,7 +251,6 @@ func (a *Agent) listExpected(ctx context.Context, unconfirmed bool) (of expectat
 	return of, lacking
 }
 
-// serveMembers answers 503 if a catalog is missing.
 func (a *Agent) serveMembers(job *work) (int, any, error) {
 	ctx := job.request.Context()
 	members, missing, lacking := a.listMissing(ctx)
@@ -297,7 +295,7 @@ func (a *Agent) readCatalogs() ([]name.Name, error) {
 	return catalogs, nil
 }
 
-// transferMembers returns the members of a catalog (RFC 9432 §4.3).
+// RFC 9432 §4.3.
 func transferMembers(ctx context.Context, source transfer.Source, unconfirmed bool) (members []name.Name, expire time.Duration, err error) {
 	below := "." + strings.TrimPrefix("zones."+source.Zone.String(), ".")
 	_, err = transfer.Fetch(ctx, source, nil, func(rr mdns.RR, _ bool) {
@@ -350,8 +348,8 @@ func (a *Agent) askForZones(ctx context.Context, zones []expectedZone, loaded ma
 	asking.Wait()
 }
 
-// askForZone reports whether named answers with authority for a catalog member, or without SERVFAIL for another zone.
-// SERVFAIL means not loaded, never transferred, or expired.
+// askForZone reports whether named answers with authority for a catalog member, or without SERVFAIL (not loaded, never
+// transferred, or expired) for another zone.
 func askForZone(ctx context.Context, conn net.Conn, zone expectedZone) bool {
 	question := new(mdns.Msg)
 	question.SetQuestion(zone.name.String(), mdns.TypeSOA)

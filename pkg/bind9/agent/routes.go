@@ -64,7 +64,6 @@ func New(config Config) *Agent {
 	return a
 }
 
-// ServeHTTP implements http.Handler.
 func (a *Agent) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.mux.ServeHTTP(w, r) }
 
 func (a *Agent) serveRoute(w http.ResponseWriter, r *http.Request, route route) {

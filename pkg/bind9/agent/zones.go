@@ -116,7 +116,6 @@ func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error
 	return parseClauses(text)
 }
 
-// readOwned returns the clauses of a zone that can be changed at run time; any other zone is an error.
 func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) {
 	status, err := a.readStatus(ctx, zone)
 	if err != nil {
@@ -174,7 +173,6 @@ func zoneCommand(word, done string) func(*Agent, *work) (int, any, error) {
 	}
 }
 
-// createZone also confirms an existing zone with the same configuration.
 func (a *Agent) createZone(job *work) (int, any, error) {
 	var asked protocol.CreateZone
 	if err := job.decode(&asked); err != nil {
@@ -239,7 +237,7 @@ func (a *Agent) createZone(job *work) (int, any, error) {
 	var unasked *problem
 	switch {
 	case errors.As(err, &failure):
-		// named refused the command, so named does not use the file. After any other error named may use the file.
+		// named refused the command, so it does not use the file; after other errors it may.
 		if err := a.files.remove(path); err != nil {
 			return 0, nil, err
 		}
@@ -333,7 +331,7 @@ func changeClauses(block *clauses, prefix string, asked protocol.ModifyZone) err
 		block.setClause("dnssec-policy", []string{policy})
 		_, updated := block.find("allow-update")
 		if _, inline := block.find("inline-signing"); !updated && !inline && *asked.DNSSECPolicy != "none" {
-			block.setClause("inline-signing", []string{"yes"}) // BIND signs only zones with inline-signing or updates
+			block.setClause("inline-signing", []string{"yes"}) // BIND signs only zones with this or updates
 		}
 	}
 	return nil
@@ -388,7 +386,7 @@ func (a *Agent) modifyZone(job *work) (int, any, error) {
 	return http.StatusOK, protocol.ZoneResponse{Success: true, Message: message, Details: text}, nil
 }
 
-// judgeUnsigning refuses to end signing in one step, since resolvers with the DS would see a bogus zone.
+// judgeUnsigning refuses to end signing in one step: resolvers with the DS would see a bogus zone.
 func (a *Agent) judgeUnsigning(ctx context.Context, zone name.Name, wanted clauses) error {
 	if policy := wanted.word("dnssec-policy"); policy != "none" && policy != "" {
 		return nil

@@ -37,7 +37,7 @@ const (
 	maxHeader          = 1 << 16
 )
 
-// Agents keeps a client for each server. Clients outlive the providers of classes.
+// Agents outlives the providers of classes.
 type Agents struct {
 	secrets class.Secrets
 
@@ -56,7 +56,7 @@ func New(secrets class.Secrets) *Agents {
 	return &Agents{secrets: secrets, clients: map[string]*agentClient{}}
 }
 
-// ClientOf returns the client of a server's agent, and sends nothing. The error is a *delivery.Error.
+// ClientOf sends nothing. The error is a *delivery.Error.
 func (a *Agents) ClientOf(server apiclass.Server, allowLocal bool) (*client.Client, error) {
 	agent := server.Agent
 	at, err := url.Parse(agent.URL)
@@ -89,7 +89,7 @@ type agentTransport struct {
 	secrets    class.Secrets
 	allowLocal bool
 
-	// ends is the time at which the certificate in the last answer ends, in Unix seconds; 0 if unknown.
+	// ends is when the certificate in the last answer ends, in Unix seconds; 0 if unknown.
 	ends atomic.Int64
 
 	mu    sync.Mutex
@@ -195,7 +195,7 @@ func (t *agentTransport) makeCredentials(ctx context.Context) (*credentials, err
 	return c, nil
 }
 
-// readSecret requires a value for each of keys, except "". A *delivery.Error describes a missing Secret or value.
+// readSecret requires a value for each of keys, except "".
 func (t *agentTransport) readSecret(ctx context.Context, namespace, name string, keys ...string) (map[string][]byte, error) {
 	data, err := t.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, class.ErrSecretNotFound) {

@@ -16,7 +16,6 @@ import (
 var expiry = samples.New("kubizone_agent_certificate_expiry_timestamp_seconds", "Time at which the first certificate of an "+
 	"agent of a namespace ends, in seconds since 1970, as the agent shows it; of the ten namespaces with the earliest.", "namespace")
 
-// NewMetrics registers the metrics of agents.
 func NewMetrics(registry metrics.KubeRegistry, of *Agents) {
 	samples.Register(registry, func(send samples.Send) {
 		ends := of.listExpiries(time.Now())
@@ -26,7 +25,6 @@ func NewMetrics(registry metrics.KubeRegistry, of *Agents) {
 	}, expiry)
 }
 
-// listExpiries returns the earliest end of a certificate by namespace, of agents used within clientAge.
 func (a *Agents) listExpiries(now time.Time) map[string]int64 {
 	first := map[string]int64{}
 	a.mu.Lock()

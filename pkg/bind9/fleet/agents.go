@@ -34,8 +34,7 @@ type silence struct {
 	err   error
 }
 
-// countAnswer counts a health request without an answer, or ends the count. It reports whether the result of find has
-// changed.
+// countAnswer reports whether the result of find has changed.
 func (s *silences) countAnswer(at cache.ObjectName, err error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +59,7 @@ func (s *silences) find(at cache.ObjectName) error {
 	return nil
 }
 
-// watchAgents asks each agent for its health, because the readiness of a pod depends on BIND alone (S11.32).
+// A pod's readiness depends on BIND alone (S11.32), so watchAgents asks each agent for its health.
 func (f *Fleet) watchAgents(ctx context.Context) {
 	for {
 		all, _ := f.instances.List(labels.Everything()) // a lister cannot fail

@@ -27,8 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// applyAll stops at the first error, because the workload comes last and must not lack a volume. After the error of a
-// waiting take-over, applyAll continues.
+// applyAll stops at the first error, except of a waiting take-over: the workload comes last and must not lack a volume.
 func (c *children) applyAll(ctx context.Context, namespace string, objects []render.Object, serving func() error) error {
 	var first error
 	for _, o := range objects {
@@ -81,8 +80,8 @@ func (c *children) applyObject(ctx context.Context, namespace string, o render.O
 	return nil
 }
 
-// checkOwner rejects an object of another server of this fleet: the agent's Service of x has the name of the DNS
-// Service of x-agent.
+// checkOwner rejects an object of another server of this fleet: the agent's Service of x has the name of x-agent's DNS
+// Service.
 func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) error {
 	var wanted struct{ Metadata metav1.ObjectMeta }
 	if err := json.Unmarshal(asked, &wanted); err != nil {
@@ -95,8 +94,7 @@ func (c *children) checkOwner(key childKey, have metav1.Object, asked []byte) er
 	return &foreign{resource: key.resource.Resource, name: key.name, owner: owner}
 }
 
-// mayTake looks up an object that the informer lacks. It returns true for an object of the fleet or prepared by
-// takeOver, false for no object, and an error for any other object.
+// mayTake returns true for an object of the fleet or prepared by takeOver, false if missing, and otherwise an error.
 func (c *children) mayTake(ctx context.Context, key childKey, wanted any, serving func() error) (bool, error) {
 	live, err := c.getLive(ctx, key.resource, key.namespace, key.name)
 	if err != nil || live == nil {
@@ -116,7 +114,7 @@ func (c *children) mayTake(ctx context.Context, key childKey, wanted any, servin
 	return false, &foreign{resource: key.resource.Resource, name: key.name, manager: manager}
 }
 
-// A workload stays until another in its place is ready.
+// A workload stays until its replacement is ready.
 func listSurplus(made []madeObject, wanted []render.Object, ready bool) []madeObject {
 	var surplus []madeObject
 	for _, one := range made {
@@ -141,25 +139,24 @@ func (c *children) removeMade(ctx context.Context, surplus []madeObject) error {
 
 // During the take-over of an object of another manager (a foreign object), the Service always has a ready pod:
 //
-//   - The selector of a Deployment cannot change. So the foreign Deployment is deleted without its ReplicaSets, whose
-//     pods keep answering, and ours is created.
+//   - The selector of a Deployment cannot change. The foreign Deployment is replaced, but its ReplicaSets and pods
+//     stay.
 //   - A Service keeps the selector until our pod is ready and has all zones. Then it selects our pod alone, at the
 //     former address.
-//   - The ReplicaSets are removed drainTime later, while nodes may still use the former selection.
+//   - The ReplicaSets are removed drainTime later: nodes may still use the former selection.
 //   - Other objects are applied without the foreign labels, ownerReferences, data and ports: by the ownerReferences,
 //     the garbage collector would remove the object with the other manager's custom resources. The annotation is
 //     removed, too: an object that the other manager still writes stays with that manager.
 
 const (
-	// annotationIdle is the time at which the Service stopped selecting the pods.
 	annotationIdle = bind9.GroupName + "/idle-since"
 	drainTime      = 10 * time.Second
 )
 
 var replicaSets = appsv1.SchemeGroupVersion.WithResource("replicasets")
 
-// takingOver is the error of a waiting take-over. The status already shows the addresses of service, because zones are
-// served only to servers with an address.
+// takingOver is the error of a waiting take-over. The status already shows service's addresses, because only servers
+// with an address get zones.
 type takingOver struct {
 	text    string
 	service *corev1.Service
@@ -278,7 +275,7 @@ func (c *children) listSuperseded(namespace, instance string) []*appsv1.ReplicaS
 	return all
 }
 
-// dropSuperseded removes the ReplicaSets of a former Deployment, unless they still serve a foreign Service.
+// dropSuperseded removes a former Deployment's ReplicaSets, unless they still serve a foreign Service.
 func (c *children) dropSuperseded(ctx context.Context, namespace, instance string) error {
 	var wrong []error
 	for _, set := range c.listSuperseded(namespace, instance) {
@@ -291,8 +288,7 @@ func (c *children) dropSuperseded(ctx context.Context, namespace, instance strin
 	return errors.Join(wrong...)
 }
 
-// formerPods divides the ReplicaSets of a former Deployment: idle has those idle from now on, remove those idle for
-// drainTime.
+// formerPods has a former Deployment's ReplicaSets: idle from now on, and to remove after drainTime.
 type formerPods struct {
 	idle, remove []*appsv1.ReplicaSet
 	// wait is the time until the next removal; 0 means none.

@@ -28,12 +28,11 @@ import (
 
 const (
 	askTimeout, maxAnswer = 5 * time.Second, 1 << 16
-	// A server whose pods take slowAnswer or longer to answer rests: it gets no request for restFactor times that
-	// duration.
+	// A server whose pods take slowAnswer or longer gets no request for restFactor times that duration.
 	slowAnswer, restFactor = 250 * time.Millisecond, 20
 )
 
-// slowPods has the last results of resting servers. A tenant's slow pod with a server's labels must not block all
+// slowPods has the last results of resting servers: a tenant's slow pod with a server's labels must not block all
 // workers.
 type slowPods struct {
 	clock clock.Clock
@@ -49,7 +48,7 @@ type slowAnswers struct {
 
 var errNotAsked = errors.New("agents of pods answer late; they are asked again within two minutes")
 
-// find returns the last result of a resting server, or errNotAsked if the last question differs.
+// find returns a resting server's last result, or errNotAsked if the last question differs.
 func (s *slowPods) find(server cache.ObjectName, question string, now time.Time) (result error, rests bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +120,6 @@ func AskAgentAt(ctx context.Context, address string, server *render.Server) (str
 	return health.ConfigHash, err
 }
 
-// AskMembersAt returns an error if BIND at an address has not loaded all zones of the catalogs.
 func AskMembersAt(ctx context.Context, address string, server *render.Server) error {
 	var members protocol.Members
 	if err := askJSON(ctx, address, "/server/members", server, &members); err != nil {

@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// The order, by name, makes each reconcile find the same class first.
+// Sorted, so that each reconcile finds the same class first.
 func (f *Fleet) listClasses() []*v1alpha1.DNSClass {
 	all, _ := f.classes.List(labels.Everything()) // a lister cannot fail
 	slices.SortFunc(all, func(a, b *v1alpha1.DNSClass) int { return strings.Compare(a.Name, b.Name) })
@@ -33,13 +33,13 @@ func (f *Fleet) findCluster(namespace, name string) *bind9.Bind9Cluster {
 	return cluster
 }
 
-// classHas reports whether the block bind9 of a class includes the server (S11.13).
+// classHas reports whether a class's block bind9 includes the server (S11.13).
 func (f *Fleet) classHas(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance) bool {
 	return len(apiclass.ServersOf(of, []*bind9.Bind9Instance{instance}, f.findCluster)) == 1
 }
 
-// findKeyNaming returns a class whose zones are created by agents of the servers, or nil. Such zones name their
-// transfer key, so that it cannot be replaced.
+// findKeyNaming returns a class, or nil, whose zones name their transfer key, so that it cannot be replaced: agents
+// create them.
 func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass {
 	for _, class := range f.listClasses() {
 		if class.Spec.Bind9 != nil && apiclass.ModeOf(class.Spec.Bind9) != v1alpha1.Bind9ModeCatalog &&
@@ -51,7 +51,7 @@ func (f *Fleet) findKeyNaming(members []*bind9.Bind9Instance) *v1alpha1.DNSClass
 }
 
 // listCatalogs returns the catalogs of the DNSClasses with the server, and of a cluster in use as a class, sorted by
-// name. Each has the address of the signer, if any, but no Primaries.
+// name, with the signer's address but no Primaries.
 func (f *Fleet) listCatalogs(instance *bind9.Bind9Instance, cluster *bind9.Bind9Cluster, server *render.Server) []render.Catalog {
 	if server.Role == bind9.RoleSigner {
 		return nil
@@ -115,7 +115,7 @@ func (f *Fleet) findSigner(of *v1alpha1.DNSClass, server *render.Server) netip.A
 	return netip.AddrPort{}
 }
 
-// listUnkeyed returns the primaries of a bindcar's zones, since a bindcar cannot name a key in a zone (S11.15).
+// listUnkeyed returns the primaries of a bindcar's zones: a bindcar cannot name a key in a zone (S11.15).
 func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	if server.Agent() != bind9.AgentBindcar || server.Role == bind9.RoleSigner {
 		return nil
@@ -140,8 +140,8 @@ func (f *Fleet) listUnkeyed(server *render.Server) []netip.Addr {
 	return slices.Compact(all)
 }
 
-// listPrimaries returns the primaries of zones created by a server's agent: those of the class or, for a secondary in
-// mode Update, the servers with role Primary and the same key.
+// listPrimaries returns the primaries of zones created by a server's agent: the class's or, for a secondary in mode
+// Update, the servers with role Primary and the same key.
 func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, server *render.Server) []string {
 	addresses := slices.Clone(block.Primaries)
 	if server.Role != bind9.RoleSecondary || apiclass.ModeOf(block) != v1alpha1.Bind9ModeUpdate {
@@ -155,7 +155,6 @@ func listPrimaries(block *v1alpha1.Bind9Provider, servers []apiclass.Server, ser
 	return addresses
 }
 
-// readAddress returns false for "", the address of a server without a Service.
 func readAddress(text string) (netip.Addr, bool) {
 	if at, err := netip.ParseAddrPort(text); err == nil {
 		return at.Addr(), true

@@ -33,7 +33,7 @@ import (
 	"kubi.zone/kubizone/pkg/bind9/fleet/render"
 )
 
-// made lists the resources of the fleet in the order of removal, workloads first.
+// made is in the order of removal.
 var made = []schema.GroupVersionResource{
 	render.Deployments, render.StatefulSets, render.Services, render.NetworkPolicies, render.Disruptions, render.ConfigMaps,
 	render.RoleBindings, render.Roles,
@@ -42,7 +42,7 @@ var made = []schema.GroupVersionResource{
 
 const (
 	FieldManager = render.Manager
-	// TakeOver is the annotation that permits the take-over of another manager's object.
+	// TakeOver permits the take-over of another manager's object.
 	TakeOver = "kubi.zone/take-over"
 	// labelSuperseded names the instance that took over the Deployment of a ReplicaSet.
 	labelSuperseded = bind9.GroupName + "/superseded-by"
@@ -54,7 +54,7 @@ type children struct {
 	cluster      kubernetes.Interface
 	installation string
 	isOwner      func(namespace, owner string) bool
-	// Informers by namespace, "" for all; superseded are those of ReplicaSets with labelSuperseded.
+	// By namespace, "" for all; superseded has ReplicaSets with labelSuperseded.
 	factories, superseded map[string]informers.SharedInformerFactory
 	mu                    sync.Mutex
 	applied               map[childKey]applied
@@ -233,7 +233,6 @@ func (c *children) clientFor(of schema.GroupVersionResource) rest.Interface {
 	}
 }
 
-// getLive returns nil for a missing object.
 func (c *children) getLive(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (runtime.Object, error) {
 	object, err := c.clientFor(resource).Get().Namespace(namespace).Resource(resource.Resource).Name(name).Do(ctx).Get()
 	if apierrors.IsNotFound(err) {
@@ -242,7 +241,6 @@ func (c *children) getLive(ctx context.Context, resource schema.GroupVersionReso
 	return object, err
 }
 
-// foreign is the error for an object of another manager, or of another server of ours.
 type foreign struct{ resource, name, manager, owner string }
 
 func (e *foreign) Error() string {
@@ -254,7 +252,7 @@ func (e *foreign) Error() string {
 		e.manager, TakeOver)
 }
 
-// formatFingerprint returns a text that changes with each applied field, but not with the status of a workload.
+// formatFingerprint returns a text that changes with each applied field, but not with a workload's status.
 func formatFingerprint(object runtime.Object) string {
 	o := accessor(object)
 	if o.GetGeneration() == 0 {
@@ -298,7 +296,7 @@ func (c *children) removeObject(ctx context.Context, resource schema.GroupVersio
 	return nil
 }
 
-// removeAll deletes all live objects of an owner, and returns their number. Pods are counted, but not deleted.
+// removeAll returns the number of live objects, including pods, which it does not delete.
 func (c *children) removeAll(ctx context.Context, namespace, owner string) (int, error) {
 	left, wrong := 0, []error(nil)
 	selector := labels.Set{render.LabelManager: render.Manager, render.LabelInstallation: c.installation}.String()

@@ -105,7 +105,7 @@ func instanceName(cluster string, role bind9.Role, index int) string {
 	return cluster + "-" + strings.ToLower(string(role)) + "-" + strconv.Itoa(index)
 }
 
-// makeInstances makes the instances of a cluster, and removes surplus instances, the highest index first.
+// makeInstances also removes surplus instances, the highest index first.
 func (f *Fleet) makeInstances(ctx context.Context, cluster *bind9.Bind9Cluster) error {
 	var wrong []error
 	wanted := map[string]bool{}
@@ -132,7 +132,7 @@ func indexOf(name string) int {
 	return index
 }
 
-// Instances do not repeat the cluster's settings, so a change of the settings is a single write.
+// Instances do not repeat the cluster's settings, so a change is a single write.
 func (f *Fleet) makeInstance(ctx context.Context, cluster *bind9.Bind9Cluster, role bind9.Role, settings *bind9.RoleSettings,
 	name string) error {
 	labels := maps.Clone(settings.Labels)

@@ -24,13 +24,13 @@ type action int
 const (
 	actionNone action = iota
 	actionAddFinalizer
-	actionRead // read the desired keys, configuration and objects
+	actionRead
 	actionReserve
 	actionApply
-	actionDrain // drain the pods of another manager
+	actionDrain // another manager's pods
 	actionRemove
 	actionWait   // write the status and wait for the next event
-	actionIgnore // the object belongs to another installation
+	actionIgnore // another installation's object
 )
 
 const notCovered = "kubizone fleet runs no servers in this namespace: a cluster admin adds it to --server-namespace, with the rights there"
@@ -45,8 +45,8 @@ type facts struct {
 	last action
 	err  error
 
-	// The desired state, set by actionRead. invalid is the reason why objects cannot be rendered, blocked why the pod
-	// may not be replaced yet.
+	// The desired state, set by actionRead. invalid is why objects cannot be rendered, blocked why the pod may not be
+	// replaced yet.
 	server  *render.Server
 	keys    chosenKeys
 	objects []render.Object
@@ -54,8 +54,7 @@ type facts struct {
 	invalid error
 	blocked string
 
-	// The observed state. finished is true after a complete rollout. former are the ReplicaSets of a Deployment after
-	// its take-over.
+	// The observed state. finished is true after a complete rollout. former are the ReplicaSets left by a take-over.
 	workload        metav1.Object
 	ready, finished bool
 	service         *corev1.Service
@@ -102,7 +101,7 @@ func (f *facts) failed(step action) bool { return f.last == step && f.err != nil
 
 func (f *facts) isApplied() bool { return f.last >= actionApply && !f.failed(actionApply) }
 
-// decideNext chooses the next action for a server that is not being deleted.
+// decideNext is for servers that are not being deleted.
 func decideNext(f *facts) decision {
 	switch {
 	case f.instance.Spec.External != nil:

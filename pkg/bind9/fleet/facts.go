@@ -75,7 +75,6 @@ func (f *Fleet) findPrimaries(ctx context.Context, server *render.Server) error 
 	return err
 }
 
-// readKeys also generates missing keys, to be applied with the other objects.
 func (f *Fleet) readKeys(ctx context.Context, w *facts) error {
 	server, signs := w.server, w.cluster != nil && w.ownsKeys()
 	agent, control := render.AgentSecretName(server.Name), render.RNDCSecretName(server.Name)
@@ -116,8 +115,7 @@ func parseTransferKeys(secret *corev1.Secret) (render.TransferKeys, error) {
 	return render.ReadTransferKeys(secret.Annotations, secret.Data)
 }
 
-// chooseKeys takes the next step of the key rotation of a group (servers with the same TSIG keys). All members have to
-// accept the keys of a step before the next.
+// chooseKeys takes the next step of a group's key rotation, once all members accept the keys of the last step.
 func (f *Fleet) chooseKeys(secret *corev1.Secret, namespace, group string, wanted *bind9.TSIGKey,
 	members []*bind9.Bind9Instance) (chosen chosenKeys, err error) {
 	w := &keyFacts{namespace: namespace, now: f.Clock.Now()}
@@ -229,7 +227,7 @@ func (f *Fleet) haveKeys(ctx context.Context, w *facts) bool {
 	return w.hash != "" && f.slow.askPods(ctx, w.server, "configuration "+w.hash, selectPods(w.pods, podRuns), ask) == nil
 }
 
-// checkServing returns an error until the pod can replace the pods behind the Service. Readiness does not cover new
+// checkServing returns an error until the pod can replace the pods behind the Service; readiness does not cover new
 // zones.
 func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	switch {
@@ -245,7 +243,7 @@ func (f *Fleet) checkServing(ctx context.Context, w *facts) error {
 	})
 }
 
-// noteKeys records whether the pods and primaries of a server accept both keys of a rotation. A signer also records the
+// noteKeys records whether a server's pods and primaries accept both keys of a rotation. A signer also records the
 // cluster's keys: otherwise followers could sign with a key unknown to it.
 func (f *Fleet) noteKeys(ctx context.Context, w *facts) {
 	at, changed := cache.MetaObjectToName(w.instance), false

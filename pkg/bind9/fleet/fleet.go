@@ -27,18 +27,18 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config configures a Fleet. Fields are required unless nil has a meaning.
+// Config fields are required unless nil has a meaning.
 type Config struct {
 	Client    versioned.Interface
 	Informers externalversions.SharedInformerFactory
 	Cluster   kubernetes.Interface
-	// Namespaces are the namespaces in which the fleet may create objects; "" means all.
+	// Namespaces may get objects of the fleet; "" means all.
 	Namespaces []string
 	Platform   render.Platform
 	// Primaries returns the addresses from which servers transfer catalogs; without addresses, they follow none.
 	Primaries func(ctx context.Context) ([]netip.AddrPort, error)
 	Events    events.EventRecorder
-	// Answers reports whether a primary answers a query for a catalog signed with key; nil skips the query.
+	// Answers reports whether a primary answers a catalog query signed with key; nil skips the query.
 	Answers func(ctx context.Context, at netip.AddrPort, catalog name.Name, key render.Key) bool
 	// Ask returns the hash of BIND's configuration in a pod; nil asks the agent.
 	Ask func(ctx context.Context, pod *corev1.Pod, server *render.Server) (string, error)
@@ -49,7 +49,6 @@ type Config struct {
 	Clock  clock.Clock
 }
 
-// Fleet runs servers. Run may be called once.
 type Fleet struct {
 	Config
 	children   *children
@@ -67,8 +66,7 @@ type Fleet struct {
 }
 
 type loop struct {
-	queue workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	// reconcile returns the delay until the next reconcile; 0 means none.
+	queue     workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	reconcile func(ctx context.Context, at cache.ObjectName) (time.Duration, error)
 }
 

@@ -18,7 +18,7 @@ func (f *Fleet) reconcileInstance(ctx context.Context, at cache.ObjectName) (tim
 	instance, err := f.instances.Bind9Instances(at.Namespace).Get(at.Name)
 	if err != nil {
 		f.silent.countAnswer(at, nil)
-		return 0, ignoreNotFound(err) // the sweep removes leftover objects
+		return 0, ignoreNotFound(err) // the sweep removes leftovers
 	}
 	if instance.DeletionTimestamp != nil {
 		return f.finishInstance(ctx, instance)

@@ -25,8 +25,8 @@ const (
 	leaveAfter = 10 * time.Minute
 )
 
-// hasFinalizer reports whether a fleet has reconciled an object. Outside our namespaces that is the fleet of another
-// installation, which also writes the status and removes the finalizer.
+// hasFinalizer reports whether a fleet has reconciled an object. Outside our namespaces that is another installation's
+// fleet, which also writes the status and removes the finalizer.
 func hasFinalizer(object metav1.Object) bool {
 	return slices.Contains(object.GetFinalizers(), Finalizer)
 }
@@ -53,8 +53,8 @@ func setFinalizers[T metav1.Object](ctx context.Context, object T, finalizers []
 
 type leavingFacts struct {
 	held, covered bool
-	// After timeout the finalizer is removed even if objects are left: they must not block the deletion of the
-	// namespace forever.
+	// After timeout the finalizer is removed even if objects are left: they must not block the namespace's deletion
+	// forever.
 	age, timeout time.Duration
 	// children counts the objects of our API that must go first; asked is true if their deletion was requested.
 	children int
@@ -75,7 +75,6 @@ const (
 )
 
 // nextLeaving returns the next step of a deletion (S11.12), and the delay until the next reconcile; 0 means none.
-// Outside our namespaces the fleet of another installation has time until the timeout.
 func nextLeaving(f *leavingFacts) (next leaving, requeueAfter time.Duration) {
 	late := f.age >= f.timeout
 	switch {
@@ -129,7 +128,7 @@ type leaver[T held] struct {
 	object   T
 	timeout  time.Duration
 	children int
-	// removeObjects returns the number of objects found; the func is nil if there are none.
+	// removeObjects returns the number of objects found; nil if there are none.
 	deleteChildren func() error
 	removeObjects  func() (int, error)
 	patch          patcher[T]

@@ -140,7 +140,7 @@ func (f *Fleet) namespacesOf(provider *bind9.ClusterBind9Provider) ([]string, er
 	return slices.Compact(names), nil
 }
 
-// noNamespace is not retried: the event of the new namespace enqueues the provider.
+// noNamespace is not retried: a new namespace enqueues the provider.
 type noNamespace struct{ name string }
 
 func (e *noNamespace) Error() string { return fmt.Sprintf("there is no namespace %q: make it", e.name) }

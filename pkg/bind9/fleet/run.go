@@ -32,7 +32,7 @@ import (
 
 const workers = 4
 
-// New returns a Fleet. The caller starts Informers.
+// New leaves the start of Informers to the caller.
 func New(config Config) (*Fleet, error) {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -102,8 +102,8 @@ func (f *Fleet) listInformers() []cache.SharedIndexInformer {
 	return all
 }
 
-// followChange enqueues the objects concerned by a change. before is nil except for updates. A change of a status
-// enqueues no instances: each of a thousand new servers would enqueue all.
+// before is nil except for updates. A change of a status enqueues no instances: each of a thousand new servers would
+// enqueue all.
 func (f *Fleet) followChange(object, before metav1.Object) {
 	namespace, name := object.GetNamespace(), object.GetName()
 	switch o := object.(type) {
@@ -144,7 +144,7 @@ func (f *Fleet) followInstance(o *bind9.Bind9Instance, before metav1.Object) {
 	f.enqueue("instance", o.Namespace, o.Name)
 	if ref := o.Spec.ClusterRef; ref != nil {
 		f.enqueue("cluster", o.Namespace, ref.Name)
-		// named.conf has the address of the signer, and with a bindcar those of the primaries.
+		// named.conf has the signer's address, and with a bindcar the primaries'.
 		if o.Spec.Role != bind9.RoleSecondary && addressOf(o) != addressOf(before) {
 			f.enqueueInstances(o.Namespace, ref.Name)
 		}
@@ -233,7 +233,6 @@ func (f *Fleet) Shutdown() {
 	}
 }
 
-// Run reconciles until ctx ends. The informers must be started before.
 func (f *Fleet) Run(ctx context.Context) error {
 	if err := f.WaitForSync(ctx); err != nil {
 		return err
@@ -276,7 +275,7 @@ func (l *loop) workQueue(ctx context.Context, name string) {
 			// A foreign object has no events here.
 			l.queue.Forget(at)
 			l.queue.AddAfter(at, askAgain)
-		case err != nil && isEach(err, apierrors.IsConflict): // the informer lags behind our own write
+		case err != nil && isEach(err, apierrors.IsConflict): // the informer lags behind our write
 			klog.FromContext(ctx).V(2).Info("fleet: trying again", "kind", name, "object", at, "because", err)
 			l.queue.AddRateLimited(at)
 		case err != nil:

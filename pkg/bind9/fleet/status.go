@@ -46,7 +46,7 @@ const (
 	ReasonLeft            = "LeftObjects"
 )
 
-// maxMessage is the API's limit of a condition's message and an Event's note, in octets.
+// maxMessage is the API's limit in octets, also of an Event's note.
 const maxMessage = 1024
 
 type conditionSet struct {
@@ -93,7 +93,6 @@ func (s *conditionSet) setStatus(condition string, status metav1.ConditionStatus
 	slices.SortFunc(s.conditions, func(x, y metav1.Condition) int { return strings.Compare(x.Type, y.Type) })
 }
 
-// degrade sets Degraded, with the reason Foreign for an object of another manager.
 func (s *conditionSet) degrade(err error) {
 	reason := ReasonApplyFailed
 	if other := (*foreign)(nil); errors.As(err, &other) {
@@ -102,7 +101,7 @@ func (s *conditionSet) degrade(err error) {
 	s.set(bind9.ConditionDegraded, true, reason, err.Error())
 }
 
-// maxStatus is the limit of the API in octets (S11.2).
+// maxStatus is in octets (S11.2).
 const maxStatus, maxRowMessage = 16 << 10, 128
 
 // fitProviderStatus shortens long messages, then drops rows, those of ready clusters first.

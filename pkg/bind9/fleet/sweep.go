@@ -33,7 +33,6 @@ const (
 type orphan struct{ namespace, owner string }
 
 type sweeper struct {
-	// gone has the time at which an owner was first found missing.
 	gone map[orphan]time.Time
 	last time.Time
 }
@@ -85,7 +84,7 @@ func (f *Fleet) sweepOrphans(ctx context.Context, s *sweeper) error {
 	return errors.Join(wrong...)
 }
 
-// nextSweep returns the owner to sweep now; zero for none. owners has true for a missing owner.
+// owners has true for a missing owner. The result is zero if none is due.
 func (s *sweeper) nextSweep(owners map[orphan]bool, now time.Time) orphan {
 	maps.DeleteFunc(s.gone, func(owner orphan, _ time.Time) bool { return !owners[owner] })
 	var ripe []orphan

@@ -5,15 +5,13 @@
 //
 // Guarantees:
 //
-//  1. The list of instances is read at each call: a new instance gets the zone, a removed instance has no row in the
-//     status.
-//  2. A serial is confirmed when each instance answers with this serial by DNS, or with a later known serial. An answer
-//     of its agent (the HTTP server beside BIND) is no proof.
-//  3. In mode Catalog instances follow the catalog zone of the class, without agents. In mode Transfer agents create
-//     missing secondaries. In mode Update each primary has a zone of its own, created by the agent and written by
-//     dynamic updates; the name servers at the apex never change.
+//  1. Each call reads the list of instances: a new instance gets the zone, a removed instance has no row in the status.
+//  2. A serial is confirmed when each instance answers with this or a later known serial by DNS. An answer of its agent
+//     is no proof.
+//  3. In mode Catalog instances follow the class's catalog zone, without agents. In mode Transfer agents create missing
+//     secondaries. In mode Update each primary has its own zone, created by the agent and written by dynamic updates.
 //  4. A slow instance delays no other instance, and its row has an error.
-//  5. In modes Transfer and Update a zone is removed from every instance before its removal from the class.
+//  5. In modes Transfer and Update a zone leaves every instance before the class.
 //
 // Out of scope: Kubernetes, the HTTP calls of agents, and the transfer and query of zones by DNS.
 //

@@ -25,21 +25,19 @@ import (
 )
 
 type Instance struct {
-	// Name is the name of the row in a Delivery's status: "NAMESPACE/NAME".
+	// Name is the row's in a Delivery's status: "NAMESPACE/NAME".
 	Name string
-	// DNS is the address for queries; zero if unknown.
-	DNS netip.AddrPort
+	DNS  netip.AddrPort
 	// Key signs queries and answers; nil means unsigned.
 	Key *keys.Key
 	// Agent is nil in mode Catalog.
 	Agent   *client.Client
 	Primary bool
-	// Leaving is true if the instance is no longer in the class, but may have the zone.
+	// Leaving is true if the instance left the class, but may have the zone.
 	Leaving bool
-	// Signer is true if the instance signs the zones in Config.Signed, its only zones. Other instances transfer these
-	// from it.
+	// Signer is true if the instance signs the zones in Config.Signed, its only zones, for the others.
 	Signer bool
-	// Err is the reason why the instance cannot be queried yet; nil if only the address is missing.
+	// Err is why the instance cannot be queried yet; nil if only the address is missing.
 	Err *delivery.Error
 }
 
@@ -61,8 +59,7 @@ type Config struct {
 	// Instances returns the servers of the class in the order of their rows. known names the rows of servers that may
 	// have the zone: such a server is Leaving if it runs, but the class no longer selects it.
 	Instances func(known []string) ([]Instance, error)
-	// Signed reports whether instances transfer a zone from the signer.
-	Signed func(uid string) bool
+	Signed    func(uid string) bool
 	// Signing reports whether the signer begins to sign a zone, so that instances may have either version.
 	Signing func(uid string) bool
 	// Primaries are the sources of zones in mode Transfer. Without them the mode is Catalog (RFC 9432).
@@ -81,13 +78,13 @@ type Provider struct {
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// maxInstances is the API's limit of rows in the status of a Delivery.
+// maxInstances is the API's limit of rows in a Delivery's status.
 const maxInstances = 1000
 
-// agentTime bounds the wait of a Deliver for agents, because other zones wait for the worker.
+// agentTime bounds a Deliver's wait for agents, because other zones wait for the worker.
 const agentTime = 5 * time.Second
 
-// New validates the configuration, and sends nothing. The error is a *delivery.Error.
+// New sends nothing. The error is a *delivery.Error.
 func New(config Config) (*Provider, error) {
 	if len(config.Primaries) == 0 && config.Shown.Catalog.IsZero() {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "bind9: the mode Catalog needs a catalog zone, and the mode "+
@@ -204,8 +201,8 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, err
 }
 
-// goesOver returns the error of a call during which the servers began to change between the signed and the unsigned
-// zone. The signer's serial must not count as ahead.
+// goesOver returns the error of a call during which the servers change between the signed and the unsigned zone. The
+// signer's serial must not count as ahead.
 func goesOver(plan delivery.Plan) *delivery.Error {
 	return delivery.Errorf(delivery.ReasonPending, "the servers are changing the primary of %s", plan.Zone)
 }
@@ -214,8 +211,8 @@ func isWithoutZone(row delivery.Server) bool {
 	return row.Err != nil && row.Err.Reason == delivery.ReasonZoneNotFound
 }
 
-// makeMissing makes agents create missing zones, and remove the zone from leaving instances. made names the instances
-// with a new zone. err is an error of fence or ctx.
+// makeMissing also removes the zone from leaving instances. made names the instances with a new zone. err is of fence
+// or ctx.
 func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan, fence delivery.Fence) (failed map[string]*delivery.Error,
 	made map[string]bool, err error) {
 	drift, err := f.Verify(ctx, plan)
@@ -261,8 +258,8 @@ func (p *Provider) makeMissing(ctx context.Context, f *fleet, plan delivery.Plan
 	return failed, made, err
 }
 
-// mayDiffer reports whether the zone at an instance may have former primaries. A change of the class creates a new
-// Provider and clears plan.Delivered, so the agent is asked once.
+// mayDiffer reports whether an instance's zone may have former primaries. A change of the class creates a new Provider
+// and clears plan.Delivered, so the agent is asked once.
 func (p *Provider) mayDiffer(plan delivery.Plan, instance Instance) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -311,7 +308,7 @@ func (p *Provider) eachAgent(ctx context.Context, instances []Instance, fence de
 	return failed, err
 }
 
-// workAtAll returns the results, or an error of fence or ctx. Calls of fence do not overlap.
+// The error is of fence or ctx. Calls of fence do not overlap.
 func workAtAll[T, R any](ctx context.Context, all []T, fence delivery.Fence, do func(T, delivery.Fence) R) ([]R, error) {
 	var mu sync.Mutex
 	var lost error
@@ -360,14 +357,14 @@ func explainAgent(instance Instance, failure *client.Error) *delivery.Error {
 	return e
 }
 
-// Remove makes agents remove the zone from all instances, and then removes the zone from the class. In mode Catalog,
-// agents remove nothing: the zone of this name at the signer may belong to another Zone.
+// Remove makes agents remove the zone from all instances, and then removes it from the class. In mode Catalog, agents
+// remove nothing: the zone of this name at the signer may belong to another Zone.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	f, err := p.readFleet(plan.ServerNames(), p.config.Signed(plan.UID), p.config.Signing(plan.UID))
 	if err != nil {
 		return delivery.Report{}, err
 	}
-	// A renamed zone is at the instances under the former name too.
+	// Instances have a renamed zone under the former name too.
 	if holder := p.config.Shown.Members.Holder(plan.Zone); p.byAgents() && (holder == "" || holder == plan.UID) {
 		all := f.listMade()
 		failed, err := p.removeFrom(ctx, all, plan.Zone, fence)
@@ -417,7 +414,6 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, err
 }
 
-// AskLast implements delivery.Provider.
 func (p *Provider) AskLast(ctx context.Context) []string { return p.shown.AskLast(ctx) }
 
 func (p *Provider) Health(ctx context.Context) error {
@@ -443,10 +439,9 @@ func (p *Provider) Health(ctx context.Context) error {
 	return f.Provider.Health(ctx)
 }
 
-// Abilities implements delivery.Provider.
 func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{Fetched: true, Claims: p.config.Shown.Claims}
 }
 
-// Close does nothing, because agents belong to the source of the instances.
+// Close does nothing: agents belong to the source of the instances.
 func (p *Provider) Close() error { return nil }

@@ -26,8 +26,8 @@ import (
 const (
 	secondaryTime  = 2 * time.Second
 	secondaryPause = 50 * time.Millisecond
-	// notifyTime is the lag after which a secondary's agent starts a transfer: BIND delays a NOTIFY by five seconds, or
-	// sends none if so configured.
+	// After a lag of notifyTime, a secondary's agent starts a transfer: BIND delays a NOTIFY by five seconds, or sends
+	// none if so configured.
 	notifyTime = 15 * time.Second
 )
 
@@ -84,7 +84,7 @@ func (u *Updater) forget(uid string) {
 	maps.DeleteFunc(u.behind, func(at zoneAt, _ time.Time) bool { return at.uid == uid })
 }
 
-// followSources waits for the secondaries of each primary that has the plan's serial. The error is of fence or ctx.
+// followSources waits for the secondaries of each primary with the plan's serial. The error is of fence or ctx.
 func (u *Updater) followSources(ctx context.Context, targets []target, outcomes []outcome, from sources, plan delivery.Plan,
 	fence delivery.Fence) error {
 	written := map[string]bool{}

@@ -24,14 +24,13 @@ import (
 )
 
 type UpdateConfig struct {
-	// Instances is as in Config. Each instance has a key for updates and transfers.
+	// Instances is as in Config, each with a key for updates and transfers.
 	Instances func(known []string) ([]Instance, error)
 	// Dial connects over TCP; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Updater delivers zones in mode Update: each primary's agent creates the zone, and dynamic updates write it. Other
-// instances are secondaries (secondaries.go).
+// Updater delivers zones in mode Update. Instances that are no primaries are secondaries.
 type Updater struct {
 	config UpdateConfig
 
@@ -141,7 +140,6 @@ func listLeft(targets []target) []delivery.Server {
 	return rows
 }
 
-// Deliver writes the plan at every primary, creates missing zones, and then waits for the secondaries.
 func (u *Updater) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	targets, err := u.readTargets(plan.ServerNames())
 	if err != nil {
@@ -278,8 +276,8 @@ func (u *Updater) askAgent(instance Instance, do func(*client.Client) error) err
 	return err
 }
 
-// Remove removes our RRsets from every primary, and the zone if no foreign RRset is left there. Agents remove the zone
-// from all other instances.
+// Remove removes our RRsets from every primary, and the zone unless foreign RRsets are left there. Agents remove the
+// zone from other instances.
 func (u *Updater) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	u.forget(plan.UID)
 	targets, err := u.readTargets(plan.ServerNames())
@@ -322,7 +320,6 @@ func (u *Updater) removeZone(ctx context.Context, t target, plan delivery.Plan, 
 	return u.askAgent(t.Instance, func(agent *client.Client) error { return agent.Remove(ctx, plan.Zone, client.Fence(fence)) })
 }
 
-// Verify compares the content of every primary, and each secondary's serial with its primary's.
 func (u *Updater) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	targets, err := u.readTargets(plan.ServerNames())
 	if err != nil {
@@ -407,10 +404,8 @@ func (u *Updater) Health(ctx context.Context) error {
 	return nil
 }
 
-// AskLast implements delivery.Provider.
 func (*Updater) AskLast(context.Context) []string { return nil }
 
-// Abilities implements delivery.Provider.
 func (u *Updater) Abilities() delivery.Abilities {
 	return delivery.Abilities{Lists: true, OwnApexNS: true}
 }

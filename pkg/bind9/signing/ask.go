@@ -131,7 +131,7 @@ func (w *work) askElsewhere(ctx context.Context) parent {
 			case one.err != nil:
 				lacking = fmt.Sprintf("no answer of %s since %s: %v", one.at, since[one.at].UTC().Format(time.RFC3339), one.err)
 			case one.noName && servers[i].Missing != name.Name{}:
-				// The resolver finds no zone in between, so the server belongs to a zone further up.
+				// The resolver finds no zone in between: the server belongs to a zone further up.
 				answered = true
 				p.unknown = cmp.Or(p.unknown, fmt.Sprintf("name server %s of the parent answers that %s is not there, "+
 					"and the resolver of the controller finds no name servers of %s: give the controller a resolver that finds them",
@@ -208,7 +208,6 @@ func isUnrouted(err error) bool {
 		func(cause error) bool { return errors.Is(err, cause) })
 }
 
-// LookupParentServers returns a ParentServers that uses a resolver.
 func LookupParentServers(resolver *net.Resolver) ParentServers {
 	return func(ctx context.Context, zone name.Name) (servers []ParentServer, err error) {
 		var missing name.Name

@@ -45,13 +45,12 @@ const (
 type ParentServer struct {
 	Name      string
 	Addresses []netip.AddrPort
-	// Missing is the name directly above the zone if it has no NS. The server then serves a name further up.
+	// Missing is the name directly above the zone if it has no NS: the server serves a name further up.
 	Missing name.Name
 }
 
 type ParentServers func(ctx context.Context, zone name.Name) ([]ParentServer, error)
 
-// Config configures a Controller. All fields are required.
 type Config struct {
 	Client versioned.Interface
 	// The caller starts these informers. The transform of Zones keeps spec.dnssec.
@@ -81,7 +80,6 @@ type Controller struct {
 	synced  []cache.InformerSynced
 }
 
-// New registers its handlers with the informers.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, memory: memory{zones: map[types.UID]*remembered{}}, metrics: NewMetrics(config.Registry),
@@ -155,7 +153,6 @@ func (c *Controller) deliveryChanged(object any) {
 	}
 }
 
-// Run signs zones until ctx ends. Afterwards the zones stay signed.
 func (c *Controller) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, c.queue.ShutDown)()
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) {
@@ -215,7 +212,7 @@ func (c *Controller) syncObject(ctx context.Context, at cache.ObjectName) {
 	}
 }
 
-// refuseOlder is the fence of requests to the signer. It fails if the Zone has changed since the read.
+// refuseOlder, the fence of requests to the signer, fails if the Zone has changed.
 func (w *work) refuseOlder(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -238,7 +235,7 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 		if status.Phase != "" && w.signer.Name != "" {
 			status.Signer = &v1alpha1.ZoneSigner{Namespace: w.signer.Namespace, Name: w.signer.Name}
 		}
-		// Invalid UTF-8 would be read back as another message, and written in each sync.
+		// Invalid UTF-8 would be read back changed, and written in each sync.
 		status.Message = strings.ToValidUTF8(status.Message[:min(len(status.Message), maxMessage)], "")
 	}
 	if equality.Semantic.DeepEqual(status, w.zone.Status.DNSSEC) {
@@ -262,7 +259,7 @@ func (w *work) writeStatus(ctx context.Context, status *v1alpha1.ZoneDNSSECStatu
 	return ignoreChanged(err)
 }
 
-// writeProblem keeps the phase. It also returns refusals of the API, for the log: a zone's owner cannot give rights to
+// writeProblem keeps the phase. For the log, it also returns refusals of the API: a zone's owner cannot give rights to
 // this process.
 func (w *work) writeProblem(ctx context.Context, problem error) error {
 	status := cmp.Or(w.zone.Status.DNSSEC.DeepCopy(), &v1alpha1.ZoneDNSSECStatus{})
@@ -274,12 +271,12 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 	return err
 }
 
-// serialMargin is added to the servers' serials, since the signer's serial rises meanwhile. A server still ahead of the
-// zone would wait for a day.
+// serialMargin is added to the servers' serials, since the signer's serial rises meanwhile: a server still ahead would
+// wait for a day.
 const serialMargin = 100
 
-// raiseSerial requests a serial of the zone past the servers' serials, as for any secondary that is ahead (S6.11). It
-// fails if the Zone has changed since the read.
+// raiseSerial requests a serial of the zone past the servers' serials, as for any secondary ahead (S6.11). It fails if
+// the Zone has changed since the read.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.behind + serialMargin
 	if past == 0 {
@@ -337,7 +334,7 @@ type remembered struct {
 	reported map[dsReport]bool
 	targets  string
 	reminded time.Time
-	// silent has the silent addresses of the parent's servers, with the time of the first silence.
+	// silent has the parent's silent addresses, with the time of the first silence.
 	silent map[netip.AddrPort]time.Time
 	dsTTL  time.Duration
 	// measured is read by scrapes. Guarded by memory.mu.

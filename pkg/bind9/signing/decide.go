@@ -41,23 +41,22 @@ type facts struct {
 	parent
 }
 
-// parent has the DS at the parent's servers. unknown is the reason if they cannot be read.
+// parent has the DS at the parent's servers. unknown is why they cannot be read.
 type parent struct {
 	unknown string
 	// elsewhere is true without a parent Zone: the DS is entered by hand.
-	elsewhere bool
-	// everywhere are the DS on all servers, anywhere those on any server.
+	elsewhere            bool
 	everywhere, anywhere []v1alpha1.DelegationSigner
-	// ttl is the TTL of the DS, or of the zone's NS for derived DS. longestTTL is the longest TTL seen: caches may keep
-	// a removed DS that long.
+	// ttl is the TTL of the DS, or of the zone's NS for derived DS. longestTTL is the longest seen: caches may keep a
+	// removed DS that long.
 	ttl, longestTTL time.Duration
 }
 
-// maxDSTTL bounds the TTL of a DS to wait for, unless the policy has a longer TTL.
+// maxDSTTL bounds the TTL of a DS to wait for, unless the policy's is longer.
 const maxDSTTL = 7 * 24 * time.Hour
 
-// refuseLongTTL sets unknown for a DS with a TTL so long that the phase Expiring would hardly end, since a parent's
-// servers may send any TTL.
+// A parent's servers may send any TTL: with a long one the phase Expiring would hardly end, so refuseLongTTL sets
+// unknown.
 func (f *facts) refuseLongTTL() {
 	if most := max(maxDSTTL, f.times.parentDSTTL); f.ttl > most {
 		f.unknown = fmt.Sprintf("the DS there has a TTL of %s, above %s: lower the TTL there", f.ttl, most)
@@ -87,8 +86,8 @@ const (
 	ensure
 	remove
 	passServers
-	// repeat the NOTIFY: a server that lacked the zone at the last NOTIFY, or was transferring the unsigned zone, would
-	// query the signer only after the SOA's refresh, a day
+	// repeat the NOTIFY: a server that lacked the zone, or was transferring the unsigned zone, would query the signer
+	// only after the SOA's refresh, a day
 	remind
 )
 
@@ -164,7 +163,7 @@ func (d *decision) decideUnsigned(f *facts, wanted bool) {
 	}
 }
 
-// end begins the return to the unsigned zone. The caller makes sure that no cache has a DS.
+// The caller of end ensures that no cache has a DS.
 func (d *decision) end(f *facts) {
 	d.enter(f, v1alpha1.DNSSECReturning, "the servers go back to the unsigned zone")
 }
@@ -295,7 +294,7 @@ func (f *facts) countWaiting() (n int) {
 	return n
 }
 
-// The whole DS counts, because a key of another signer may have the same tag.
+// The whole DS counts: another signer's key may have the same tag.
 func (f *facts) isEverywhere(wanted []v1alpha1.DelegationSigner, tag uint16) bool {
 	return f.unknown == "" && !slices.ContainsFunc(wanted, func(ds v1alpha1.DelegationSigner) bool {
 		return ds.KeyTag == int32(tag) && !slices.Contains(f.everywhere, ds)

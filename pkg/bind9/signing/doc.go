@@ -6,9 +6,9 @@
 //
 // Guarantees:
 //
-//	G1. A new process continues at any point, from the status of a zone, the signer's keys and the servers.
+//	G1. A new process continues at any point, from a zone's status, the signer's keys and the servers.
 //	G2. A DS record is requested only when every server of the class serves the DNSKEY, and older answers have left
-//	 all caches. The request ends only when another key has replaced this key, or when the signing ends.
+//	 all caches. The request ends only with the key's replacement, or with the signing.
 //	G3. A DS is reported to named only when every server of the parent has it, or when none has it any more.
 //	G4. A zone with lost keys is not signed with other keys.
 //	G5. Servers get the unsigned zone again only when the DS has left all caches.
@@ -16,10 +16,7 @@
 //	G7. A zone at a signer is removed only for the Zone object signed there, or if no Zone object is signed there, but
 //	 never for another Zone with the same name.
 //
-// decide.go chooses the next step and signer.go the signer, both from facts alone. zone.go collects the facts and takes
-// the step.
-//
 // Out of scope: the transport of the DS to the parent, and of zones to servers.
 //
-// Read decide.go, then zone.go, then signer.go, then sweep.go.
+// Read decide.go (the next step, from facts alone), then zone.go, then signer.go, then sweep.go.
 package signing

@@ -23,8 +23,8 @@ type source struct {
 	now   func() time.Time
 }
 
-// measured has times of a signed zone. expires is the first end of a served signature, zero if unknown. dsSince is the
-// time since which servers of the parent lack a change of the DS, zero if all have the change.
+// expires is the first end of a served signature, zero if unknown. dsSince is when servers of the parent began to lack
+// a change of the DS, zero if none do.
 type measured struct {
 	expires, dsSince time.Time
 }

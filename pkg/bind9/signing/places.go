@@ -14,8 +14,8 @@ import (
 
 const placesOfZones, placesOfSigners = 1, 4
 
-// places has semaphores per namespace of zones, and of signers (S12.11): slow agents and servers of a tenant block no
-// more workers than its namespaces have places. A zone without a place waits here, not in a worker.
+// places has semaphores per namespace of zones, and of signers (S12.11): a tenant's slow agents and servers block no
+// more workers than its namespaces have places. A zone without a place waits here.
 type places struct {
 	// wake enqueues a zone after its wait. It must not block.
 	wake func(zone cache.ObjectName)
@@ -88,7 +88,7 @@ func (p *places) returnPlaces(zone cache.ObjectName) {
 	})
 }
 
-// The caller holds mu.
+// mu is held.
 func (p *places) take(zone cache.ObjectName, needed []place) bool {
 	for _, one := range needed {
 		if p.taken[one] >= one.most() {

@@ -97,7 +97,7 @@ func describeCluster(of *v1alpha1.DNSClass) string {
 	return of.Spec.Bind9.ClusterRef.Namespace + "/" + of.Spec.Bind9.ClusterRef.Name
 }
 
-// chooseSite returns the site without the agent, and writes times, blocked and lacking into f.
+// chooseSite leaves out the agent, and writes times, blocked and lacking into f.
 func chooseSite(among candidates, zone *v1alpha1.Zone, f *facts) (at site) {
 	at.of, f.times = among.of, defaultTimes
 	switch {
@@ -184,7 +184,7 @@ func isSignedAt(zone *v1alpha1.Zone, signer apiclass.Server) bool {
 }
 
 // listSignedAt returns the Zones of a name whose status names the signer. It misses no zone that this process sent to
-// the signer, because a zone is sent only after its status was read back.
+// the signer: a zone is sent only after its status was read back.
 func (c *Controller) listSignedAt(signer apiclass.Server, fqdn name.Name) (zones []*v1alpha1.Zone, err error) {
 	sameName, err := c.Zones.Informer().GetIndexer().ByIndex(bySigned, fqdn.String())
 	for _, object := range sameName {

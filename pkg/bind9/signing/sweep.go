@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// A zone is removed at the second sweep without a Zone, in case the informer lagged at the first.
+	// A zone is removed at the second sweep without a Zone: the informer may lag at the first.
 	sweepInterval = 10 * time.Minute
-	// sweepTimeout bounds the sweep of a signer, sweepers the concurrent sweeps: signers of a namespace take turns.
+	// Signers of a namespace take turns.
 	sweepTimeout, sweepers = time.Minute, 4
 	// maxLeft bounds the zones recorded per signer, since an agent can list any names.
 	maxLeft = 1000

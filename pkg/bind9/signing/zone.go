@@ -29,7 +29,7 @@ type work struct {
 	behind uint32
 }
 
-// syncZone takes the next step of a zone, and returns the delay until the next sync; 0 means none.
+// syncZone takes a zone's next step, and returns the delay until the next sync; 0 means none.
 func (c *Controller) syncZone(ctx context.Context, zone *v1alpha1.Zone) (time.Duration, error) {
 	status := zone.Status.DNSSEC
 	if zone.DeletionTimestamp != nil {
@@ -111,8 +111,8 @@ func (c *Controller) removeDeleted(ctx context.Context, zone *v1alpha1.Zone) (ti
 	return 0, w.writeStatus(ctx, nil)
 }
 
-// allowsLocal reports whether any class of the signer's namespace allows local addresses, since the zone has no class
-// any more.
+// allowsLocal reports whether any class of the signer's namespace allows local addresses: the zone has no class any
+// more.
 func (c *Controller) allowsLocal(signer apiclass.Server) bool {
 	all, _ := c.Classes.Lister().List(labels.Everything()) // a lister cannot fail
 	return slices.ContainsFunc(all, func(of *v1alpha1.DNSClass) bool {

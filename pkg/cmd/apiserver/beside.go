@@ -28,13 +28,12 @@ import (
 )
 
 const (
-	// restartPause precedes the restart of a sub-command that has ended.
 	restartPause = 5 * time.Second
-	// besideTimeout bounds the end of sub-commands: calls to providers in flight, transfers, and their outcome.
+	// besideTimeout bounds the end of sub-commands: calls in flight, transfers, and writes of outcomes.
 	besideTimeout = 30 * time.Second
 )
 
-// beside is a sub-command in the server's process, with the rights of its user (P4).
+// beside is a sub-command in the server's process, with its own user's rights (P4).
 type beside struct {
 	name, user string
 	run        func(ctx context.Context, server *process.Server) error
@@ -44,8 +43,8 @@ type runner interface {
 	Run(ctx context.Context) error
 }
 
-// parseBeside parses the arguments after "--", a "-- NAME FLAGS" for each sub-command, and returns all errors. By
-// default the sub-commands have the server's traces.
+// parseBeside parses the arguments after "--", "-- NAME FLAGS" for each sub-command. The server's traces are the
+// default.
 func parseBeside(arguments []string, out io.Writer, traces tracing.Options) (all []beside, err error) {
 	var wrong []error
 	for section := range splitSections(arguments) {
@@ -62,7 +61,6 @@ func parseBeside(arguments []string, out io.Writer, traces tracing.Options) (all
 	return all, errors.Join(wrong...)
 }
 
-// splitSections yields the arguments between "--".
 func splitSections(arguments []string) func(yield func([]string) bool) {
 	return func(yield func([]string) bool) {
 		for len(arguments) > 0 {
@@ -129,14 +127,13 @@ func parseSection(section []string, out io.Writer, traces tracing.Options) (besi
 		}
 		return config.Run(ctx)
 	}
-	// A missing Secret of keys does not keep the API from starting.
+	// A missing Secret of keys must not keep the API from starting.
 	if _, err := complete(nil); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return one, err
 	}
 	return one, nil
 }
 
-// linePrefix puts the sub-command's name before its lines for users.
 type linePrefix struct {
 	to     io.Writer
 	prefix string
@@ -148,8 +145,7 @@ func (p *linePrefix) Write(line []byte) (int, error) {
 }
 
 // runBeside runs the sub-commands once the server is ready, until ctx ends or a sub-command's work does not stop (an
-// error). They reach the server without kube-apiserver, so they also write their last outcomes while the Service leads
-// to no server.
+// error). They reach the server without kube-apiserver, so their last outcomes need no Service.
 func (o *Options) runBeside(ctx context.Context, server *apiserver.Server, views *zoneview.Set) error {
 	if server.WaitForAPI(ctx) != nil {
 		return nil // ctx has ended

@@ -17,10 +17,9 @@ import (
 
 const aloneTimeout = 2 * time.Minute
 
-// MemberOptions configure an etcd member in this process, alone or as a member of Cluster.
+// MemberOptions configure an etcd member in this process, alone or in Cluster.
 type MemberOptions struct {
-	DataDir string
-	// QuotaBytes is embed.Config.QuotaBytes.
+	DataDir    string
 	QuotaBytes int64
 	Cluster    embed.Cluster
 }
@@ -77,7 +76,7 @@ func (o *MemberOptions) startMember(ctx context.Context) (_ *embed.Member, relea
 	}
 	if o.hasPeers() {
 		config.Cluster = &o.Cluster
-		// No timeout: members that give up and restart could miss each other forever.
+		// No timeout: members that restart could miss each other forever.
 		klog.Infof("Waiting until more than half of the members of etcd run: %s", o.Cluster.InitialCluster)
 	} else {
 		var cancel context.CancelFunc

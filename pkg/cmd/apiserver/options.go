@@ -41,7 +41,7 @@ import (
 )
 
 const (
-	// DefaultPort is the port of kubelets, so firewalls open it from the control plane to nodes.
+	// DefaultPort is the kubelets', open in firewalls from the control plane to nodes.
 	DefaultPort = 10250
 
 	// A stopping server answers until Services have removed the endpoint.
@@ -55,7 +55,7 @@ type Options struct {
 	Etcd          *genericoptions.EtcdOptions
 	Member        MemberOptions
 	SecureServing *genericoptions.SecureServingOptionsWithLoopback
-	// ServingSecret is NAMESPACE/NAME of the Secret of a generated serving certificate.
+	// ServingSecret is NAMESPACE/NAME of the generated serving certificate's Secret.
 	ServingSecret  string
 	Authentication *genericoptions.DelegatingAuthenticationOptions
 	Authorization  *authorization.Options
@@ -64,17 +64,14 @@ type Options struct {
 	CoreAPI        *genericoptions.CoreAPIOptions
 	Admission      *genericoptions.AdmissionOptions
 	Traces         tracing.Options
-	// Fleet has the rules for BIND 9 servers.
-	Fleet validation.FleetRules
-	// ACME enables the group acme.kubi.zone.
-	ACME    apiserver.ACME
-	Budgets budget.Limits
+	Fleet          validation.FleetRules
+	ACME           apiserver.ACME
+	Budgets        budget.Limits
 	// HistoryRetention applies to zones without historyRetention.
 	HistoryRetention time.Duration
-	// HistoryTo is a file or the URL of a receiver; "": none.
-	HistoryTo string
-	Metrics   *metrics.Options
-	Logs      *logs.Options
+	HistoryTo        string
+	Metrics          *metrics.Options
+	Logs             *logs.Options
 
 	beside []beside
 }
@@ -84,7 +81,7 @@ var addLogGates = sync.OnceValue(func() error { return logsapi.AddFeatureGates(u
 // NewOptions returns upstream's defaults, apart from the constants above.
 func NewOptions() *Options {
 	utilruntime.Must(addLogGates())
-	// Two Options must not share flags. The feature gates are the process's.
+	// Two Options share no flags. The feature gates are the process's.
 	components := basecompatibility.NewComponentGlobalsRegistry()
 	utilruntime.Must(components.Register(basecompatibility.DefaultKubeComponent, compatibility.DefaultBuildEffectiveVersion(),
 		utilfeature.DefaultMutableFeatureGate))
@@ -107,10 +104,10 @@ func NewOptions() *Options {
 	}
 	delegation.Register(o.Admission.Plugins)
 	resourcequota.Register(o.Admission.Plugins)
-	// The plugin delegation comes before validating policies and webhooks, which need not see Records without a zone.
+	// The plugin delegation comes before policies and webhooks, which need not see Records without a zone.
 	validating := slices.Index(o.Admission.RecommendedPluginOrder, validatingadmissionpolicy.PluginName)
 	o.Admission.RecommendedPluginOrder = slices.Insert(o.Admission.RecommendedPluginOrder, validating, delegation.PluginName)
-	// Quota comes last, as upstream, to count only admitted requests.
+	// Quota comes last, as upstream, and counts only admitted requests.
 	o.Admission.RecommendedPluginOrder = append(o.Admission.RecommendedPluginOrder, resourcequota.PluginName)
 	o.ServerRun.ShutdownDelayDuration = defaultShutdownDelay
 	o.ServerRun.ShutdownWatchTerminationGracePeriod = defaultWatchTermination
@@ -125,8 +122,8 @@ func NewOptions() *Options {
 	return o
 }
 
-// etcdFlags are the supported flags of upstream's group. The others do not apply: the prefix is in every key, our
-// objects have a single storage version and always a watch cache, and kube-controller-manager collects garbage.
+// etcdFlags are the supported flags of upstream's group. The others do not apply: every key has the prefix, our objects
+// have one storage version and always a watch cache, and kube-controller-manager collects garbage.
 var etcdFlags = []string{
 	"etcd-servers", "etcd-cafile", "etcd-certfile", "etcd-keyfile",
 	"encryption-provider-config", "encryption-provider-config-automatic-reload",
@@ -140,8 +137,7 @@ var notRunFlags = []string{
 	"advertise-address", "external-hostname",
 }
 
-// notAuthenticationFlags are unsupported: a server that failed to look up authorities would be ready and answer 401 to
-// all (A6 of package apiserver).
+// A server that failed to look up authorities would be ready and answer 401 to all (A6 of package apiserver).
 var notAuthenticationFlags = []string{"authentication-tolerate-lookup-failure"}
 
 func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
@@ -154,7 +150,7 @@ func without(names []string, to *pflag.FlagSet, add func(*pflag.FlagSet)) {
 	})
 }
 
-// Flags binds the options to flags, by group.
+// Flags binds the options to flags, in groups.
 func (o *Options) Flags() cliflag.NamedFlagSets {
 	var all cliflag.NamedFlagSets
 	without(notRunFlags, all.FlagSet("generic"), o.ServerRun.AddUniversalFlags)
@@ -193,7 +189,7 @@ func (o *Options) Flags() cliflag.NamedFlagSets {
 	return all
 }
 
-// Complete sets the feature gates, and the kubeconfigs without a flag to --kubeconfig.
+// Complete sets the feature gates, and --kubeconfig as the default of the other kubeconfigs.
 func (o *Options) Complete() error {
 	if err := apiserver.SetGates(); err != nil {
 		return err
@@ -254,8 +250,8 @@ func (o *Options) Validate() error {
 	return errors.Join(wrong...)
 }
 
-// validateRequestHeader requires the names of clients that may name users in headers (attack 42): with an empty list
-// upstream allows every certificate of the authority.
+// validateRequestHeader requires names of the clients that may name users in headers (attack 42): upstream allows every
+// certificate of the authority if the list is empty.
 func (o *Options) validateRequestHeader() []error {
 	header := o.Authentication.RequestHeader
 	if header.ClientCAFile != "" && len(header.AllowedNames) == 0 {
@@ -307,7 +303,7 @@ primary run in this process too, each with its flags, and with the rights of the
 			}
 			return nil
 		},
-		// This replaces the root command's hook: a server logs for operators, and --v is upstream's.
+		// Replace the root command's hook: a server logs for operators, and --v is upstream's.
 		PersistentPreRunE: func(command *cobra.Command, _ []string) error {
 			flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 			klog.InitFlags(flags)
@@ -332,7 +328,7 @@ primary run in this process too, each with its flags, and with the rights of the
 				return fmt.Errorf("logs: %w", err)
 			}
 			defer logs.FlushLogs()
-			// Without a flag, upstream's Apply logs an error about a manifest.
+			// Otherwise upstream's Apply logs an error about a manifest.
 			if !reflect.DeepEqual(options.Metrics, metrics.NewOptions()) {
 				options.Metrics.Apply()
 			}

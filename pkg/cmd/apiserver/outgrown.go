@@ -17,8 +17,7 @@ import (
 )
 
 // keepMember keeps the etcd member running until ctx ends if this program cannot read the store, as after an upgrade:
-// other members may need it for their quorum. /livez passes, so that no kubelet restarts the process; /readyz fails
-// with the reason.
+// other members may need the quorum. /livez passes, so no kubelet restarts the process; /readyz fails with the reason.
 func (o *Options) keepMember(ctx context.Context, why error) error {
 	klog.Errorf("This server answers no requests any more: %v. Its member of etcd, %s, runs on until another version replaces this program",
 		why, o.Member.Cluster.MemberName)

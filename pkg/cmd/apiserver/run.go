@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Run serves until ctx ends, then stops the parts in order (P3), and returns nil if only ctx ended the run. The options
-// must be completed and validated.
+// Run serves until ctx ends or a part fails, then stops the parts in order (P3). It returns nil if only ctx ended. The
+// options must be completed and validated.
 func (o *Options) Run(ctx context.Context) error {
 	outer := ctx
 	ctx, fail := context.WithCancelCause(ctx)
@@ -84,7 +84,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		return stopped(outer, err)
 	}
 	defer server.Close()
-	// The API, whose pending requests need the ledger, ends first.
+	// The API ends first: its pending requests need the ledger.
 	beyond, stopLedger := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() {
@@ -98,7 +98,7 @@ func (o *Options) serveAPI(outer context.Context, etcd *genericoptions.EtcdOptio
 		}
 		ended <- err
 	}()
-	// The sub-commands end before the API, to which they write their outcomes.
+	// The sub-commands end before the API, which gets their outcomes.
 	serving, stopAPI := context.WithCancel(context.WithoutCancel(ctx))
 	besideEnded := make(chan error, 1)
 	go func() {

@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// FieldManager is the manager of the applied fields.
+// FieldManager owns the applied fields.
 const FieldManager = "kubizone-apply"
 
 type options struct {
@@ -39,20 +39,19 @@ type options struct {
 	format         *output.Format
 }
 
-// Results returns an empty result of the command for each kind of JSON document.
+// Results returns an empty result for each JSON kind.
 func Results() map[string]any { return map[string]any{"AppliedChangeSet": applied{}} }
 
 type applied struct {
 	Records []appliedRecord `json:"records"`
-	// Zone is NAMESPACE/NAME; "" if no zone has the Records.
-	Zone string `json:"zone,omitempty"`
-	// Serial is the first serial of the zone with the change.
+	Zone    string          `json:"zone,omitempty"`
+	// Serial is the zone's first with the change.
 	Serial int64 `json:"serial,omitempty"`
 }
 
 type appliedRecord struct {
 	Name string `json:"name"`
-	// Operation is as in the status of a ChangeSet: Created, Updated, Unchanged or Deleted.
+	// Operation is as in a ChangeSet's status: Created, Updated, Unchanged or Deleted.
 	Operation string `json:"operation"`
 }
 
@@ -228,7 +227,7 @@ func describeRefusals(all []refusal.Refusal, message string, from []place) strin
 	return "nothing was written: " + strings.Join(texts, "; ")
 }
 
-// ErrRefused is wrapped if the server refused the change set, and wrote nothing.
+// ErrRefused is wrapped if the server refused the change set; nothing was written.
 var ErrRefused = program.No("refused")
 
 type refusedError string

@@ -6,7 +6,7 @@
 // Guarantees: (1) Servers continue to answer. (2) No existing file is written. (3) After exit code 0 the backup is
 // complete and on disk.
 //
-// Out of scope: the format of a backup (pkg/backup).
+// Out of scope: the format (pkg/backup).
 //
 // Read backup.go.
 package backup

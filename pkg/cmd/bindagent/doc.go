@@ -6,15 +6,16 @@
 //
 // Guarantees:
 //
-//	B1. Options are validated together before the start, and each error names the flag.
-//	B2. A line that begins with "ready" prints the address. No request is answered before this line.
-//	B3. Keys, tokens and certificates are read for each use. If a certificate is unreadable, the last stays in use.
+//	B1. Options are validated together before the start; errors name the flag.
+//	B2. No request is answered before a line that begins with "ready" and has the address.
+//	B3. Keys, tokens and certificates are read for each use. Instead of an unreadable certificate the last stays in
+//	    use.
 //	B4. When the context ends, current requests are finished.
 //	B5. Without a certificate the server listens only on loopback, because tokens could be read on the way.
-//	B6. Connections are bounded, in total and per address. Unauthenticated peers cannot keep a client out: the oldest
-//	    of their connections is closed.
+//	B6. Connections are bounded, in total and per address. The oldest unauthenticated connection is closed, so none
+//	    keeps a client out.
 //	B7. With --supervise an agent that ends or hangs is restarted, and the probe address accepts connections exactly
-//	    while named answers, with or without the agent.
+//	    while named answers.
 //
 // Out of scope: the requests about zones (package agent of pkg/bind9).
 //

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// maxConns bounds the connections of newcomers (peers not yet authenticated), and of clients.
+	// maxConns bounds the connections of newcomers (peers not yet authenticated), and those of clients.
 	maxConns = 256
-	// maxConnsPerAddress bounds newcomers, and clients, of an address.
+	// maxConnsPerAddress bounds each of these for an address.
 	maxConnsPerAddress = 32
 )
 
-// listener closes the oldest newcomer beyond maxConns, so that peers cannot keep a client out (B6).
+// listener closes the oldest newcomer beyond maxConns (B6).
 type listener struct {
 	net.Listener
 	newcomers, clients *slots.Slots
@@ -31,7 +31,7 @@ func newListener(of net.Listener) *listener {
 	return &listener{of, slots.New(maxConns, maxConnsPerAddress), slots.New(maxConns, maxConnsPerAddress)}
 }
 
-// Accept returns the next connection, after closing those beyond the bound of their address.
+// Accept closes connections beyond the bound of their address.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()

@@ -99,7 +99,7 @@ bindcar 0.9. named needs "allow-new-zones yes;" and a controls block. A line tha
 	return command
 }
 
-// Main runs the command as a program, and returns the exit code.
+// Main runs the command as a program and returns the exit code.
 func Main(arguments []string, out, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -134,7 +134,7 @@ func newLogger(command *cobra.Command) *slog.Logger {
 	return slog.New(slog.NewTextHandler(command.ErrOrStderr(), options))
 }
 
-// makeServer makes the server, or returns all errors (B1).
+// makeServer returns all errors of the options (B1).
 func (o *options) makeServer(logger *slog.Logger) (*server, error) {
 	var wrong []error
 	fault := func(flag, format string, arguments ...any) {

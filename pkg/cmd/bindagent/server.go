@@ -25,8 +25,7 @@ const (
 	endTime                          = 20 * time.Second
 	configPause                      = 2 * time.Second
 	sweepPause                       = 10 * time.Minute
-	// WatchMembers recreates the lost zone of a catalog member at the second check.
-	memberPause = 20 * time.Second
+	memberPause                      = 20 * time.Second
 )
 
 type server struct {
@@ -92,7 +91,6 @@ type identity struct {
 	last atomic.Pointer[tls.Certificate]
 }
 
-// loadFiles returns the last certificate if the files are unreadable (B3).
 func (i *identity) loadFiles(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	certificate, err := tls.LoadX509KeyPair(i.certFile, i.keyFile)
 	if err == nil {

@@ -22,23 +22,19 @@ import (
 )
 
 const (
-	// Every healthPause the agent gets a health request, with half of that time to answer. It is killed after
+	// Every healthPause the agent gets a health request, with half of that time to answer, and is killed after
 	// maxSilences without an answer.
 	healthPause, maxSilences = 10 * time.Second, 3
-	// An ended agent is restarted after restartPause, which doubles up to maxRestartPause. A run longer than that
-	// resets the pause.
+	// restartPause doubles with each restart up to maxRestartPause. A run longer than that resets the pause.
 	restartPause, maxRestartPause = time.Second, 30 * time.Second
-	// named gets a query every namedPause. After maxFailures without a response, the probe address closes.
-	namedPause, maxFailures = 2 * time.Second, 2
+	namedPause, maxFailures       = 2 * time.Second, 2
 )
 
-// supervisor runs the agent as a child process: a crash must not end the first process of the container, or Kubernetes
-// would remove the pod from Services.
+// supervisor runs the agent as a child process: if the container's first process crashed, Kubernetes would remove the
+// pod from Services.
 type supervisor struct {
-	// probe accepts connections while named answers.
-	probe              string
-	nameserver, health string
-	// command ends with ctx.
+	probe                   string
+	nameserver, health      string
 	command                 func(ctx context.Context) *exec.Cmd
 	healthPause, namedPause time.Duration
 	logger                  *slog.Logger
@@ -151,8 +147,8 @@ func (s *supervisor) askHealth(ctx context.Context) error {
 	return nil
 }
 
-// watchNamed keeps the probe address open while named answers. The kernel accepts connections even for a hanging
-// supervisor, so the pod stays in the Service.
+// watchNamed keeps the probe address open while named answers. The kernel accepts connections even if the supervisor
+// hangs, so the pod stays in the Service.
 func (s *supervisor) watchNamed(ctx context.Context) {
 	var open net.Listener
 	closeProbe := func() {

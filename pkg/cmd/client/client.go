@@ -64,7 +64,7 @@ a name, and follow a Record to the name servers. Plan writes, import and export 
 	return p
 }
 
-// Results returns an empty result for each kind of the commands' JSON documents.
+// Results returns an empty result for each JSON kind of the commands.
 func Results() map[string]any {
 	all := map[string]any{}
 	for _, of := range []func() map[string]any{applier.Results, doctor.Results, explain.Results, history.Results,
@@ -74,7 +74,7 @@ func Results() map[string]any {
 	return all
 }
 
-// completionName is the name by which kubectl starts the plugin for completions.
+// completionName is the plugin's name for kubectl's completions.
 const completionName = "kubectl_complete-kubizone"
 
 func complete(started string, arguments []string) []string {

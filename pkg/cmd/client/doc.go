@@ -3,8 +3,8 @@
 
 // Package client is the command line of kubectl-kubizone, the client of the API for people.
 //
-// Guarantees: (1) a command asks the API as the user of the kubeconfig, and links neither etcd nor a server; (2) usage
-// and errors name the program as it is typed, kubectl kubizone.
+// Guarantees: (1) a command has the rights of the kubeconfig's user, and links neither etcd nor a server; (2) usage and
+// errors name the program as typed, kubectl kubizone.
 //
 // Out of scope: servers and store (package cmd); errors, exit codes and the log (package program).
 //

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Interface is the part of kubernetes.Interface for the commands of the client.
+// Interface is the part of kubernetes.Interface that the client's commands use.
 type Interface interface {
 	Discovery() discovery.DiscoveryInterfaces
 	CoreV1() corev1.CoreV1Interface
@@ -23,7 +23,6 @@ type Interface interface {
 	RbacV1() rbacv1.RbacV1Interface
 }
 
-// clientset shares the connections of a configuration.
 type clientset struct {
 	discovery *discovery.DiscoveryClient
 	core      *corev1.CoreV1Client
@@ -32,7 +31,7 @@ type clientset struct {
 	rbac      *rbacv1.RbacV1Client
 }
 
-// NewForConfig returns the clients of a configuration, whose rate limit applies to each group by itself.
+// NewForConfig returns the clients of a configuration. Its rate limit applies to each group by itself.
 func NewForConfig(config *rest.Config) (Interface, error) {
 	config = rest.CopyConfig(config)
 	if config.UserAgent == "" {

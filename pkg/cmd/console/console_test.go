@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -85,6 +86,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Sources: []v1alpha1.RecordReference{{Namespace: "team", Name: hostile}}}
 	record := &v1alpha1.Record{}
 	record.Namespace, record.Name, record.Status.FQDN = "other", "record", hostile
+	record.Spec.Type, record.Spec.Values = hostile, slices.Repeat([]string{hostile + strings.Repeat("x", 64<<10)}, 5)
 	record.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionAdopted, Status: metav1.ConditionFalse, Reason: hostile,
 		Message: hostile}}
 	delivery := &v1alpha1.Delivery{Spec: v1alpha1.DeliverySpec{Zone: v1alpha1.DeliveredZone{Name: "zone", UID: "u"},
@@ -116,6 +118,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(path, "/records") && r.Method == http.MethodPost:
 		w.Header().Set("Warning", `299 - "owned`+"\u202e"+`"`)
 		refuse(http.StatusForbidden, metav1.StatusReasonForbidden)
+	case strings.HasSuffix(path, "/records/record"):
+		answer(http.StatusOK, record)
 	case strings.HasSuffix(path, "/records"):
 		list("Record", record)
 	case strings.HasSuffix(path, "/deliveries"):
@@ -348,7 +352,9 @@ func TestPages_takeNoTextAsMarkup(t *testing.T) {
 	for _, path := range []string{"/", "/zones", "/zones?name=" + url.QueryEscape("<b>"), "/zones/team/zone", "/zones/team/zone?search=" +
 		url.QueryEscape(hostile), "/zones/team/zone/history", "/zones/team/zone/history?from=1&to=7", "/zones/team/zone/delivery",
 		"/zones/team/zone/rules", "/zones/team/zone/dnssec",
-		"/name", "/name?text=record/record", "/name?text=" + url.QueryEscape(hostile), "/may",
+		"/records", "/records?state=waiting&namespace=" + url.QueryEscape(hostile), "/records?list=0&continue=" + url.QueryEscape(hostile),
+		"/name", "/name?text=record/record&namespace=other", "/name?text=zone/zone&namespace=" + url.QueryEscape(hostile),
+		"/name?text=" + url.QueryEscape(hostile), "/may",
 		"/plan"} {
 		response, text := b.sendRequest(http.MethodGet, b.door.base+path, "", nil)
 		b.expectTame(path, response, text)
@@ -404,6 +410,8 @@ func TestPages_nameTheMissingRight(t *testing.T) {
 		"/zones/team/nothing":         "you lack the right to get zones in namespace team",
 		"/zones/team/zone/delivery":   "you lack the right to get zones in namespace team",
 		"/zones/elsewhere/zone/rules": "you lack the right to get zones in namespace elsewhere",
+		"/records":                    "you lack the right to list records in namespace team",
+		"/records?namespace=elsewhere&state=waiting": "you lack the right to list records in namespace elsewhere",
 	} {
 		response, text := b.sendRequest(http.MethodGet, b.door.base+path, "", nil)
 		if response.StatusCode != http.StatusForbidden || !strings.Contains(text, want) || strings.Contains(text, "owned") {
@@ -423,7 +431,8 @@ func TestPages_nameTheMissingRight(t *testing.T) {
 // C1
 func TestReadOnly_sendsNoWrite(t *testing.T) {
 	b := startConsole(t)
-	for _, path := range []string{"/", "/zones", "/zones/team/zone", "/zones/team/zone/history", "/zones/team/zone/rules"} {
+	for _, path := range []string{"/", "/zones", "/zones/team/zone", "/zones/team/zone/history", "/zones/team/zone/rules", "/records",
+		"/name?text=record/record"} {
 		b.readPage(path)
 	}
 	form := url.Values{"form": {b.formToken()}, "namespace": {"team"}, "name": {"www.example.org"}, "type": {"A"}, "data": {"192.0.2.1"}}

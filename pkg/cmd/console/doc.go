@@ -6,17 +6,16 @@
 // Guarantees:
 //
 //	C1. Requests have the rights of the kubeconfig. Every request to the API reads, reviews or is a dry run.
-//	C2. Pages need a cookie, which a token of one use and one minute gives. Every other request gets 401 and an empty
-//	    body.
-//	C3. Requests with another Host, from another origin, and forms without the form token get 403 and an empty body.
+//	C2. Pages need a cookie, which a token of one use and one minute gives. Other requests get 401 without a body.
+//	C3. Requests with another Host, from another origin, and forms without the form token get 403 without a body.
 //	C4. No text of a tenant becomes markup, script, style or the address of another server. Control and format
 //	    characters are escaped as in package terminal.
 //	C5. A missing right is named by verb, resource and namespace, whether or not an object exists.
-//	C6. Pages are complete without scripts. An open page follows watches, or names the right that it lacks for that.
+//	C6. Pages are complete without scripts. An open page follows watches, or names the right that it lacks.
 //
-// Out of scope: decisions and state, which the API server has, and their texts, which status, names and plan have.
+// Out of scope: decisions and state (the API server), and their texts (status, names and plan).
 //
 // Read first: console.go starts the server, server.go routes requests and renders pages, door.go admits browsers,
-// stream.go sends changes; overview.go, zones.go and zone.go have pages, of which history.go, delivery.go, rules.go
-// and dnssec.go are parts; name.go, may.go, plan.go, text.go, state.go, follow.go, reading.go.
+// stream.go sends changes; overview.go, zones.go, records.go and zone.go have pages, of which history.go, delivery.go,
+// rules.go and dnssec.go are parts; name.go, may.go, plan.go, text.go, state.go, follow.go, reading.go.
 package console

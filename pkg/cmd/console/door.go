@@ -52,7 +52,7 @@ func newDoor(host, file string, report func(format string, args ...any)) *door {
 		sessions: map[[sha256.Size]byte]string{}}
 }
 
-// renew replaces the token and the file, and returns the address with the new token.
+// renew replaces token and file, and returns the new address.
 func (d *door) renew() (address string, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -144,7 +144,6 @@ func (d *door) admitToken(token string) *http.Cookie {
 	return &http.Cookie{Name: cookieName, Value: secret, Path: d.base + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode}
 }
 
-// session returns the form token of the request's cookie, or "".
 func (d *door) session(r *http.Request) string {
 	for _, cookie := range r.CookiesNamed(cookieName) {
 		d.mu.Lock()

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/api/client/clientset/versioned/scheme"
 )
 
-// rewatch is the pause between the end of a watch and the next one.
+// rewatch is the pause between watches.
 const rewatch = time.Second
 
 // source is a list whose changes concern a page.
@@ -25,19 +25,24 @@ type source struct {
 	selector            fields.Selector
 }
 
-// followList calls changed at the beginning, and after each change of the source, until ctx ends. It returns early with
-// the missing right of a user who may not follow, nil at the end of ctx.
+// followList calls changed at the beginning, and after each change of the source. It returns the missing right of a
+// user who may not follow, or nil at the end of ctx.
 func (s *source) followList(ctx context.Context, r *reading, changed func()) *lack {
-	options := metav1.ListOptions{Limit: 1}
+	options, first := metav1.ListOptions{}, metav1.ListOptions{Limit: 1}
 	if s.selector != nil {
 		options.FieldSelector = s.selector.String()
+		// Any list has the version, and for a selector the server sorts all objects of an index. A user may have
+		// rights to a name alone.
+		if _, named := s.selector.RequiresExactMatch(metav1.ObjectNameField); named {
+			first.FieldSelector = options.FieldSelector
+		}
 	}
 	for ctx.Err() == nil {
 		var list struct {
 			metav1.ListMeta `json:"metadata"`
 		}
 		request := func() error {
-			body, err := r.api.RESTClient().Get().Namespace(s.namespace).Resource(s.resource).VersionedParams(&options,
+			body, err := r.api.RESTClient().Get().Namespace(s.namespace).Resource(s.resource).VersionedParams(&first,
 				scheme.ParameterCodec).SetHeader("Accept", "application/json").DoRaw(ctx)
 			if err == nil {
 				err = json.Unmarshal(body, &list)
@@ -81,7 +86,7 @@ func findUnfollowed(sources []source, lacks []*lack) *lack {
 }
 
 func (s *source) watchList(ctx context.Context, r *reading, options metav1.ListOptions, version string, changed func()) error {
-	options.Limit, options.Watch, options.ResourceVersion, options.AllowWatchBookmarks = 0, true, version, true
+	options.Watch, options.ResourceVersion, options.AllowWatchBookmarks = true, version, true
 	events, err := r.api.RESTClient().Get().Namespace(s.namespace).Resource(s.resource).VersionedParams(&options,
 		scheme.ParameterCodec).Watch(ctx)
 	if err != nil {

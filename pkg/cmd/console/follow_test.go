@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -67,5 +68,31 @@ func TestStream_namesTheRightThatItLacksToFollow(t *testing.T) {
 		if got := b.readStream(one.path, "unfollowed"); got != one.want && (one.want == "" || !strings.HasPrefix(got, one.want)) {
 			t.Errorf("%s: %q", one.what, got)
 		}
+	}
+}
+
+// The version from which a watch begins is read without a selector, since the server sorts all objects of an index. The
+// name of an object stays in the request: a user may have rights to the name alone.
+func TestStream_readsTheVersionCheaply(t *testing.T) {
+	b := startConsole(t)
+	for _, path := range []string{"/", "/records?state=not+Ready", "/zones/team/zone"} {
+		b.readStream(path, "none")
+	}
+	b.api.mu.Lock()
+	defer b.api.mu.Unlock()
+	watched, named := 0, false
+	for _, sent := range b.api.requests {
+		query := must.Get(url.ParseQuery(between(sent, "?", "#")))(t)
+		first := query.Get("limit") == "1" && !query.Has("watch")
+		if first && strings.Contains(sent, "status.ready") {
+			t.Errorf("the version is read by %s", sent)
+		}
+		named = named || first && strings.Contains(sent, "metadata.name%3Dzone")
+		if query.Has("watch") && strings.Contains(sent, "status.ready") {
+			watched++
+		}
+	}
+	if watched == 0 || !named {
+		t.Errorf("%d watches of Records that are not Ready; the version of a zone by its name: %t; %q", watched, named, b.api.requests)
 	}
 }

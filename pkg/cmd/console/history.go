@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,8 +34,7 @@ type historyPart struct {
 	Compared   bool
 	Difference []diffLine
 	Steps      []*step
-	// Older is true if older steps are left out.
-	Older bool
+	Older      bool
 	// Anonymous is true if the user may not read users and Records of other namespaces' steps.
 	Anonymous bool
 	Problem   string
@@ -45,9 +45,10 @@ type historyPart struct {
 type step struct {
 	history.Author
 	At *metav1.Time
-	// More is the number of Records beyond maxRecords.
-	More  int
-	Lines []diffLine
+	// Written are the first of the Records, More is the number of others.
+	Written []v1alpha1.HistoryRecord
+	More    int
+	Lines   []diffLine
 	// Compare is the query of a comparison of the serial before with the newest, "" for the first serial.
 	Compare string
 }
@@ -71,9 +72,9 @@ func readHistory(ctx context.Context, r *reading, zone *v1alpha1.Zone, asked url
 	part.Anonymous, part.Older = past.Masked, full
 	for i := range past.Steps {
 		x := &past.Steps[i]
-		one := &step{Author: history.AuthorOf(x), At: x.Time, Lines: linesOf(x)}
-		one.More = max(0, len(one.Records)-maxRecords)
-		one.Records = one.Records[:len(one.Records)-one.More]
+		one := &step{Author: history.AuthorOf(x), At: x.Time, Lines: linesOf(x, len(x.Records) > 0 || x.AnotherNamespace)}
+		one.More = max(0, len(x.Records)-maxRecords)
+		one.Written = x.Records[:len(x.Records)-one.More]
 		if x.From > 0 {
 			one.Compare = "?" + url.Values{"from": {fmt.Sprint(x.From)}, "to": {fmt.Sprint(past.Newest)}}.Encode()
 		}
@@ -111,7 +112,7 @@ func (h *historyPart) compareSerials(ctx context.Context, r *reading, zone *v1al
 		return
 	}
 	sum := history.Sum(steps[len(newer):])
-	h.Compared, h.Difference = true, linesOf(&sum)
+	h.Compared, h.Difference = true, linesOf(&sum, true)
 }
 
 // readPast reads steps, the newest first, to the moment. full is true if further ones are beyond most, or beyond
@@ -135,15 +136,23 @@ func (r *reading) readPast(ctx context.Context, zone *v1alpha1.Zone, most int, t
 	return past, full, err
 }
 
-// linesOf returns the first lines of a step.
-func linesOf(x *v1alpha1.HistoryStep) (lines []diffLine) {
+// linesOf returns the first lines of a step. Names are links if Records have them: why follows no data that a zone
+// derives, such as glue.
+func linesOf(x *v1alpha1.HistoryStep, ofRecords bool) (lines []diffLine) {
+	values := 0
+	if ofRecords {
+		values = len(x.Removed) + len(x.Added)
+	}
 	of := history.Lines(x)
-	for _, line := range of[:min(len(of), maxLines)] {
-		kind := map[byte]string{'-': "minus", '+': "plus"}[line[0]]
-		lines = append(lines, diffLine{cmp.Or(kind, "tilde"), line})
+	for i, line := range of[:min(len(of), maxLines)] {
+		one := diffLine{Kind: cmp.Or(map[byte]string{'-': "minus", '+': "plus"}[line[0]], "tilde"), Text: line}
+		if name, rest, _ := strings.Cut(line[2:], " "); i < values && strings.HasSuffix(name, ".") {
+			one.Sign, one.Name, one.Text = line[:2], name, " "+rest
+		}
+		lines = append(lines, one)
 	}
 	if more := len(of) - maxLines; more > 0 {
-		lines = append(lines, diffLine{"tilde", fmt.Sprintf("and %d more", more)})
+		lines = append(lines, diffLine{Kind: "tilde", Text: fmt.Sprintf("and %d more", more)})
 	}
 	return lines
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/history"
 )
 
 // serveHistory answers with the steps from a.serial to 2. Each adds a value, and removes the last one's.
@@ -89,6 +90,23 @@ func TestHistory_readsNoMoreThanAPage(t *testing.T) {
 		}
 		if requests != one.requests {
 			t.Errorf("%s: %d requests, want %d", one.what, requests, one.requests)
+		}
+	}
+}
+
+// Names of Records are links, of data that a zone derives and of other lines are not.
+func TestLinesOf_namesRecords(t *testing.T) {
+	row := v1alpha1.Row{Owner: "www", Type: "A", Data: "192.0.2.1"}
+	x := &v1alpha1.HistoryStep{FQDN: "example.org.", Added: []v1alpha1.Row{row}, Removed: []v1alpha1.Row{row},
+		TTLs: []v1alpha1.TTLChange{{Owner: "www", Type: "A", Before: "1", After: "2"}}}
+	for ofRecords, want := range map[bool]string{true: "www.example.org.|www.example.org.||", false: "|||"} {
+		names, texts := "", ""
+		for _, line := range linesOf(x, ofRecords) {
+			names += line.Name + "|"
+			texts += line.Sign + line.Name + line.Text + "\n"
+		}
+		if whole := strings.Join(history.Lines(x), "\n") + "\n"; names != want || texts != whole {
+			t.Errorf("links %s, want %s; text\n%s, want\n%s", names, want, texts, whole)
 		}
 	}
 }

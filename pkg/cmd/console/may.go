@@ -79,7 +79,6 @@ func (r *reading) dryRun(ctx context.Context, page *mayPage) error {
 	return err
 }
 
-// warned collects the server's warnings of a request.
 type warned struct{ page *mayPage }
 
 func (w *warned) HandleWarningHeaderWithContext(_ context.Context, _ int, _, text string) {

@@ -4,28 +4,47 @@
 package console
 
 import (
+	"cmp"
+	"context"
 	"net/http"
 	"strings"
+	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	whycmd "kubi.zone/kubizone/pkg/cmd/why"
+	"kubi.zone/kubizone/pkg/history"
 	"kubi.zone/kubizone/pkg/reasons"
 	"kubi.zone/kubizone/pkg/verify"
 	"kubi.zone/kubizone/pkg/why"
 )
 
 type namePage struct {
-	Text, Type string
-	Chain      *why.Chain
+	Text, Type, Namespace string
+
+	Chain *why.Chain
+	Paths []*namePath
 	// Unknown counts the links that were not asked or not known.
 	Unknown  int
 	Problem  string
 	Commands []string
 }
 
+// namePath is a path with the last change of its Record or zone.
+type namePath struct {
+	*why.Path
+	// Last is nil for none.
+	Last *history.Author
+	At   *metav1.Time
+	Lack *lack
+}
+
 // loadName draws the chain of a name, an address or an object.
 func loadName(r *reading, request *http.Request) (any, error) {
 	asked := request.URL.Query()
-	page := &namePage{Text: strings.TrimSpace(asked.Get("text")), Type: strings.TrimSpace(asked.Get("type"))}
+	page := &namePage{Text: strings.TrimSpace(asked.Get("text")), Type: strings.TrimSpace(asked.Get("type")),
+		Namespace: cmp.Or(strings.TrimSpace(asked.Get("namespace")), r.own)}
 	if page.Text == "" {
 		return page, nil
 	}
@@ -33,26 +52,53 @@ func loadName(r *reading, request *http.Request) (any, error) {
 	if page.Type != "" {
 		words = append(words, page.Type)
 	}
+	if page.Namespace != r.own {
+		words = append(words, "-n", page.Namespace)
+	}
 	page.Commands = []string{command(words...)}
 	resolver, err := whycmd.FindResolver("")
 	if err != nil {
 		return nil, err
 	}
 	chain, err := why.Ask(request.Context(), why.Clients{API: r.objects, Ask: verify.Ask, Public: true},
-		why.Question{Text: page.Text, Type: page.Type, Namespace: r.own, Resolver: resolver})
+		why.Question{Text: page.Text, Type: page.Type, Namespace: page.Namespace, Resolver: resolver})
 	if err != nil {
 		page.Problem = err.Error()
 		return page, nil
 	}
 	page.Chain = &chain
+	var all sync.WaitGroup // of why's bounded number of paths
 	for i := range chain.Paths {
+		path := &namePath{Path: &chain.Paths[i]}
+		page.Paths = append(page.Paths, path)
+		all.Go(func() { path.readLast(request.Context(), r) })
 		for k := range chain.Paths[i].Links {
 			if of := chain.Paths[i].Links[k].State; of == why.NotAsked || of == why.Unknown {
 				page.Unknown++
 			}
 		}
 	}
+	all.Wait()
 	return page, nil
+}
+
+// readLast reads the newest change. The user of another namespace's is not told (S7.14).
+func (p *namePath) readLast(ctx context.Context, r *reading) {
+	past, of := &history.Reader{Client: r.api}, &p.Subject
+	var step *v1alpha1.HistoryStep
+	var err error
+	switch of.Kind {
+	case "Record":
+		step, err = past.LastOfRecord(ctx, of.Namespace, of.Name)
+		p.Lack = lackOf(err, "get", "records/changes", of.Namespace)
+	case "Zone":
+		step, err = past.LastOfZone(ctx, of.Namespace, of.Name)
+		p.Lack = lackOf(err, "get", "zones/changes", of.Namespace)
+	}
+	if step != nil {
+		last := history.AuthorOf(step)
+		p.Last, p.At = &last, step.Time
+	}
 }
 
 // stateOfLink is the state of a link of a chain, or of the whole.
@@ -61,7 +107,6 @@ func stateOfLink(of why.State) state {
 		why.NotAsked: {"off", "not asked"}, why.Unknown: {"off", "not known"}}[of]
 }
 
-// nameOfRole names the role for the next step.
 func nameOfRole(of reasons.Role) string {
 	return map[reasons.Role]string{reasons.You: "you", reasons.ZoneOwner: "the zone's owner", reasons.Platform: "the platform"}[of]
 }

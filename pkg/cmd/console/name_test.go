@@ -5,9 +5,11 @@ package console
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +67,68 @@ func TestLoadName_asksNoTenantsServerInThisNetwork(t *testing.T) {
 			if l.Kind == why.KindServer && !listed && !strings.Contains(l.Text, "kubectl kubizone why asks it") {
 				t.Errorf("%+v", l)
 			}
+		}
+	}
+}
+
+// The last change has user and way as far as the user of the console may see them. A missing right is named.
+func TestLoadName_readsTheLastChange(t *testing.T) {
+	zone := &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "zone", UID: "u"},
+		Status: v1alpha1.ZoneStatus{FQDN: "example.org.", Serial: 7, SettledSerial: 7}}
+	record := &v1alpha1.Record{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "www"}, Status: v1alpha1.RecordStatus{
+		FQDN: "www.example.org.", ZoneRef: &v1alpha1.AdoptingZone{Namespace: "other", Name: "zone", UID: "u"}}}
+	alice := v1alpha1.HistoryStep{Serial: 7, Way: v1alpha1.WayRequest, By: "alice", FieldManager: "kubectl-edit"}
+	masked := v1alpha1.HistoryStep{Serial: 7, Way: v1alpha1.WayUpdateKey, AnotherNamespace: true}
+	for _, one := range []struct {
+		text    string
+		steps   []v1alpha1.HistoryStep
+		refused []string // resources, with ?sources for the users of all namespaces
+		want    string
+	}{
+		{"record/www", []v1alpha1.HistoryStep{alice}, nil, "alice (kubectl-edit) Request 7"},
+		{"zone/zone", []v1alpha1.HistoryStep{alice}, nil, "alice (kubectl-edit) Request 7"},
+		{"zone/zone", []v1alpha1.HistoryStep{masked}, []string{"zones?sources"}, "another namespace UpdateKey 7"},
+		{"record/www", nil, nil, "none"},
+		{"record/www", nil, []string{"records"}, "you lack the right to get records/changes in namespace other"},
+		{"zone/zone", nil, []string{"zones?sources", "zones"}, "you lack the right to get zones/changes in namespace other"},
+	} {
+		api := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			path := strings.TrimPrefix(r.URL.Path, "/apis/kubi.zone/v1alpha1/namespaces/other/")
+			resource, _, _ := strings.Cut(path, "/")
+			if r.URL.Query().Get("sources") == "true" {
+				resource += "?sources"
+			}
+			object := map[string]any{"zones/zone": zone, "records/www": record, "deliveries": &v1alpha1.DeliveryList{},
+				"zones/zone/entries":  &v1alpha1.ZoneEntries{},
+				"records/www/changes": &v1alpha1.RecordChanges{History: one.steps},
+				"zones/zone/changes":  &v1alpha1.ZoneChanges{History: one.steps}}[path]
+			switch {
+			case strings.HasSuffix(path, "/changes") && slices.Contains(one.refused, resource):
+				w.WriteHeader(http.StatusForbidden)
+				object = metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+					Reason: metav1.StatusReasonForbidden, Code: http.StatusForbidden}
+			case object == nil:
+				http.NotFound(w, r)
+				return
+			}
+			_ = json.NewEncoder(w).Encode(object)
+		})
+		r := must.Get(newReading(&rest.Config{Host: "http://api", Transport: handled{api}}, "", "team"))(t)
+		request := httptest.NewRequest(http.MethodGet, "/name?namespace=other&text="+one.text, nil)
+		page := must.Get(loadName(r, request))(t).(*namePage)
+		if page.Chain == nil || len(page.Paths) != 1 {
+			t.Fatalf("%s: %s", one.text, page.Problem)
+		}
+		path, got := page.Paths[0], "none"
+		switch {
+		case path.Lack != nil:
+			got = path.Lack.Error()
+		case path.Last != nil:
+			got = fmt.Sprintf("%s %s %d", path.Last.User(), path.Last.Way, path.Last.Serial)
+		}
+		if got != one.want || path.Zone != "other/zone" || page.Commands[0] != "kubectl kubizone why "+one.text+" -n other" {
+			t.Errorf("%s: %s, want %s; zone %s; %s", one.text, got, one.want, path.Zone, page.Commands)
 		}
 	}
 }

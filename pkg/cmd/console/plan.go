@@ -58,7 +58,7 @@ func loadPlan(r *reading, request *http.Request) (any, error) {
 			if section.Language == "diff" {
 				kind = map[byte]string{'+': "plus", '-': "minus", '~': "tilde"}[line[0]]
 			}
-			one.Rows = append(one.Rows, diffLine{kind, line})
+			one.Rows = append(one.Rows, diffLine{Kind: kind, Text: line})
 		}
 		page.Sections = append(page.Sections, one)
 	}

@@ -30,18 +30,16 @@ const (
 	searchPause = 50 * time.Millisecond
 )
 
-// reading asks the API with the rights of the user.
+// reading has the rights of the user.
 type reading struct {
-	config *rest.Config
-	// objects has api.
+	config  *rest.Config
 	objects versioned.Interface
 	api     client.KubizoneV1alpha1Interface
 	status  *status.Reader
 	// namespaces is NamespaceAll alone, or those of -n; own is the context's.
 	namespaces []string
 	own        string
-	// base is the path of the pages.
-	base string
+	base       string
 }
 
 func newReading(config *rest.Config, asked, own string) (*reading, error) {

@@ -29,7 +29,6 @@ type rulesPart struct {
 	Lacks  []*lack
 }
 
-// grant is a rule for namespaces.
 type grant struct {
 	Who, From, Problem string
 	Records            []v1alpha1.RecordDelegation

@@ -28,7 +28,7 @@ const (
 var files embed.FS
 
 // view is a page: its path below the door's base, and its data. A live view has the template "live", which is sent
-// again after changes of its sources.
+// again after changes of its sources; a request without sources is for a page that does not change.
 type view struct {
 	path, name string
 	load       func(r *reading, request *http.Request) (any, error)
@@ -62,6 +62,7 @@ var views = []view{
 		sources: zoneSources("deliveries")},
 	{path: "/zones/{namespace}/{name}/rules", name: "zone", load: loadZone("rules"), sources: zoneSources("delegations")},
 	{path: "/zones/{namespace}/{name}/dnssec", name: "zone", load: loadZone("dnssec"), sources: zoneSources()},
+	{path: "/records", name: "records", load: loadRecords, sources: recordsSources},
 	{path: "/name", name: "name", load: loadName},
 	{path: "/may", name: "may", load: loadMay},
 	{path: "/plan", name: "plan", load: loadPlan},
@@ -133,7 +134,7 @@ func (s *site) dataOf(r *http.Request, v *view, form string) *shown {
 	data, err := v.load(s.reading, r.WithContext(ctx))
 	at := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, s.door.base), "/live")
 	out := &shown{Base: s.door.base, Form: form, Path: at, Query: r.URL.RawQuery, Host: s.config.Host, Data: data}
-	if v.sources != nil {
+	if v.sources != nil && len(v.sources(s.reading, r)) > 0 {
 		if out.Live = s.door.base + "/live" + at; out.Query != "" {
 			out.Live += "?" + out.Query
 		}

@@ -48,21 +48,23 @@ func zoneRowOf(zone *v1alpha1.Zone) *zoneRow {
 		row.Classes = append(row.Classes, ref.Name)
 	}
 	row.named = len(row.Classes) > 0
-	row.State, row.Reason, row.Message, row.Since = stateOf(zone)
+	row.State, row.Reason, row.Message, row.Since = stateOf(zone, zone.Status.Conditions)
 	row.Signs = signsOf(zone)
 	return row
 }
 
-func stateOf(zone *v1alpha1.Zone) (is state, reason, message string, since *metav1.Time) {
-	ready := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionReady)
+// stateOf returns the state of a Zone or Record by Ready.
+func stateOf(of metav1.Object, conditions []metav1.Condition) (is state, reason, message string, since *metav1.Time) {
+	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+	created := of.GetCreationTimestamp()
 	switch {
-	case zone.DeletionTimestamp != nil:
-		return state{"waits", "being deleted"}, v1alpha1.ReasonTerminating, "its servers still have it", zone.DeletionTimestamp
+	case of.GetDeletionTimestamp() != nil:
+		return state{"waits", "being deleted"}, v1alpha1.ReasonTerminating, "its servers still have it", of.GetDeletionTimestamp()
 	case ready == nil:
-		return state{"waits", "pending"}, v1alpha1.ReasonPending, "no controller has judged it yet", &zone.CreationTimestamp
-	case ready.Status == metav1.ConditionTrue && ready.ObservedGeneration >= zone.Generation:
+		return state{"waits", "pending"}, v1alpha1.ReasonPending, "no controller has judged it yet", &created
+	case ready.Status == metav1.ConditionTrue && ready.ObservedGeneration >= of.GetGeneration():
 		return state{"ok", "current"}, ready.Reason, ready.Message, &ready.LastTransitionTime
-	case meta.IsStatusConditionTrue(zone.Status.Conditions, v1alpha1.ConditionStalled):
+	case meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionStalled):
 		return state{"fails", "stalled"}, ready.Reason, ready.Message, &ready.LastTransitionTime
 	case ready.Status == metav1.ConditionFalse:
 		return state{"fails", "not current"}, ready.Reason, ready.Message, &ready.LastTransitionTime

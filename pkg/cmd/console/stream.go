@@ -97,7 +97,6 @@ func wait(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// eventOf returns an event whose data is text.
 func eventOf(text []byte) []byte {
 	var event bytes.Buffer
 	for line := range bytes.Lines(text) {

@@ -4,8 +4,10 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -14,13 +16,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/output"
 )
 
-// maxText is the number of characters of a text on a page.
-const maxText = 400
+// maxText is the number of characters of a text on a page, maxShort of a text in a list.
+const (
+	maxText  = 400
+	maxShort = 80
+)
 
-// diffLine is a line of a difference: plus, minus or tilde.
-type diffLine struct{ Kind, Text string }
+// diffLine is a line of a difference: plus, minus or tilde. The name of a value is between Sign and Text.
+type diffLine struct{ Kind, Sign, Name, Text string }
 
 var functions = template.FuncMap{
 	"age": func(at any) string {
@@ -30,15 +36,11 @@ var functions = template.FuncMap{
 		}
 		return duration.HumanDuration(time.Since(t))
 	},
-	"left": func(at any) string { return duration.HumanDuration(max(0, time.Until(timeOf(at)))) },
-	"iso":  func(at any) string { return timeOf(at).UTC().Format(time.RFC3339) },
-	"utc":  func(at any) string { return timeOf(at).UTC().Format("2006-01-02 15:04:05 UTC") },
-	"clip": func(text string) string {
-		if runes := []rune(text); len(runes) > maxText {
-			return fmt.Sprintf("%s … (%d characters)", string(runes[:maxText]), len(runes))
-		}
-		return text
-	},
+	"left":  func(at any) string { return duration.HumanDuration(max(0, time.Until(timeOf(at)))) },
+	"iso":   func(at any) string { return timeOf(at).UTC().Format(time.RFC3339) },
+	"utc":   func(at any) string { return timeOf(at).UTC().Format("2006-01-02 15:04:05 UTC") },
+	"clip":  func(text string) string { return clipText(text, maxText) },
+	"short": func(text string) string { return clipText(text, maxShort) },
 	"tab": func(s *shown, path, text string, exactly bool) map[string]any {
 		current := s.Path == path || !exactly && strings.HasPrefix(s.Path, path)
 		return map[string]any{"Href": s.Base + path, "Text": text, "Current": current}
@@ -58,6 +60,20 @@ var functions = template.FuncMap{
 		}
 		return state{"ok", "answers"}
 	},
+	"record": func(base, namespace, name string, text ...string) map[string]any {
+		return pageOf(cmp.Or(strings.Join(text, ""), namespace+"/"+name), base+"/name", url.Values{"namespace": {namespace},
+			"text": {"record/" + name}})
+	},
+	"diff": func(base string, lines []diffLine) map[string]any {
+		return map[string]any{"Base": base, "Lines": lines}
+	},
+	"fqdn": func(base, name string) map[string]any { return pageOf(name, base+"/name", url.Values{"text": {name}}) },
+	"count": func(n any, noun string) string {
+		if of, is := n.(int64); is {
+			return output.Count(of, noun)
+		}
+		return output.Count(n.(int), noun)
+	},
 	"link":    stateOfLink,
 	"role":    nameOfRole,
 	"failure": func(word string) state { return state{"fails", word} },
@@ -69,6 +85,18 @@ var functions = template.FuncMap{
 		}
 		return of * 100 / all
 	},
+}
+
+func clipText(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return fmt.Sprintf("%s … (%d characters)", string(runes[:most]), len(runes))
+	}
+	return text
+}
+
+// pageOf is a link to the page of a name.
+func pageOf(text, path string, query url.Values) map[string]any {
+	return map[string]any{"Text": text, "Href": path + "?" + query.Encode()}
 }
 
 func timeOf(at any) time.Time {
@@ -98,7 +126,6 @@ func sortedKeys(of map[string]bool) []string {
 	return keys
 }
 
-// quote returns a word as a shell reads it.
 func quote(word string) string {
 	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@,=+") == "" {
 		return word
@@ -106,7 +133,6 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// command joins the words of a command line.
 func command(words ...string) string {
 	for i := range words {
 		words[i] = quote(words[i])

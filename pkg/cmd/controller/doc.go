@@ -5,9 +5,8 @@
 // Lease delivers.
 //
 // Guarantees: (1) The holder releases the Lease when no work is in flight, and ends after the loss of the Lease. (2)
-// The other processes follow the zones, and can take over at once. (3) Delivery begins when every zone is read. (4)
-// /livez answers while the process runs, /readyz when ready to work, without credentials. /metrics has no names of
-// zones.
+// The others follow the zones, and can take over at once. (3) Delivery begins when every zone is read. (4) /metrics has
+// no names of zones.
 //
 // Out of scope: the delivery of a zone (pkg/controller/class).
 //

@@ -57,16 +57,15 @@ type Config struct {
 	delivering.Retries
 	HealthListen netip.AddrPort
 	Client       *rest.Config
-	// Server is nil if the API server is another process, reached by Client.
+	// Server is nil if the API server is another process.
 	Server        *process.Server
 	Lease         types.NamespacedName
 	LeaseDuration time.Duration
-	// Traces is nil without traces.
-	Traces *tracing.Config
-	Out    io.Writer
+	Traces        *tracing.Config
+	Out           io.Writer
 }
 
-// Complete reads the options and their files, and returns all errors.
+// Complete returns all errors of options and files.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{LeaseDuration: o.LeaseDuration, Out: out}
 	var err error

@@ -37,7 +37,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromapi"
 )
 
-// errStandalone ends an endless wait for the Lease.
+// errStandalone ends an otherwise endless wait for the Lease.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster: a standalone server (kubizone up) delivers by " +
 	"itself, and needs no controller beside it; name the kubeconfig of the cluster that the API is in")
 
@@ -67,7 +67,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Deliveries in flight write their outcome after ctx ends: they need zones, Lease and Events.
+	// After ctx ends, deliveries in flight write their outcome: they need zones, Lease and Events.
 	return w.Process.Run(ctx, func(running, outlasting context.Context) error {
 		// Other errors may be temporary.
 		if _, err := w.cluster.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String()); apierrors.IsNotFound(
@@ -139,7 +139,7 @@ func (c *Config) newWorker(shell *process.Process, spans trace.TracerProvider) (
 		Leases: func(changed func()) *heartbeat.Watcher { return heartbeat.NewWatcher(leases, changed) },
 		Events: w.recorder.NewRecorder(scheme.Scheme, class.FieldManager), Registry: w.Registry,
 		LastChange: (&history.Reader{Client: client.KubizoneV1alpha1()}).DescribeLast,
-		// The last holder released the Lease without calls in flight, or has not renewed it for longer than a call.
+		// The last holder released the Lease without calls in flight, or did not renew it for longer than a call takes.
 		Lease: c.LeaseDuration, HealthInterval: c.HealthInterval, Backoff: c.Backoff, Traces: spans,
 	})
 	if err != nil {

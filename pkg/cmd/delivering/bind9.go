@@ -24,13 +24,12 @@ import (
 )
 
 const (
-	// serversAge is the age up to which a class's list of servers is used again, as each zone requests the list.
+	// serversAge bounds the age of a class's cached servers, which each zone requests.
 	serversAge     = 5 * time.Second
 	serversTimeout = 10 * time.Second
 )
 
-// newBind9 returns a provider whose target lacks the servers, as servers change at any time. The rows of a Delivery
-// name the servers.
+// newBind9 leaves the servers out of the target, as they change at any time.
 func newBind9(of *v1alpha1.DNSClass, _ class.GetSecret, sources Sources) (delivery.Provider, string, error) {
 	block := of.Spec.Bind9
 	servers := &readServers{of: of, sources: sources}
@@ -97,13 +96,13 @@ type readServers struct {
 	mu       sync.Mutex
 	at       time.Time
 	selected transferclass.Selected
-	// leaving caches the servers that left the class; a value is nil if the server no longer runs.
+	// leaving caches the servers that left the class; a nil server no longer runs.
 	leaving map[string]*provider.Instance
 	letGo   func()
 }
 
-// listInstances returns the servers of the class, those without an address or a key last, then the servers in known
-// that left the class and still run.
+// listInstances returns the servers of the class, last those without an address or a key, then those in known that left
+// the class and still run.
 func (r *readServers) listInstances(known []string) ([]provider.Instance, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,7 +116,7 @@ func (r *readServers) listInstances(known []string) ([]provider.Instance, error)
 	}
 	for _, row := range known {
 		if selected[row] || r.byCatalog() {
-			continue // a server that follows a catalog removes the zone itself
+			continue // followers of a catalog remove the zone themselves
 		}
 		left, read := r.leaving[row]
 		if !read {
@@ -166,7 +165,7 @@ func (r *readServers) addAgent(instance *provider.Instance, server apiclass.Serv
 	}
 	agent, err := r.sources.Agents.ClientOf(server, r.of.Spec.AllowLocalAddresses)
 	if err != nil {
-		return // without an agent, as the row tells
+		return // without an agent
 	}
 	instance.Agent = agent
 }

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 )
 
-// ClusterSecrets reads Secrets of a cluster by name. A watched Secret is read again only after a change. Without a
-// watch, it is read every unwatchedAge.
+// ClusterSecrets reads Secrets of a cluster by name: a watched Secret again after a change, any other every
+// unwatchedAge.
 type ClusterSecrets struct {
 	client coreclient.SecretsGetter
 	clock  clock.Clock
@@ -38,7 +38,7 @@ type clusterSecret struct {
 	data  map[string][]byte
 	err   error // nil, ErrSecretNotFound or Forbidden
 	asked time.Time
-	// read is zero if the Secret has to be read.
+	// read is zero if the Secret must be read.
 	read    time.Time
 	version string
 	// watched is true while each change has an event. changes counts changes, to detect an outdated read.
@@ -54,7 +54,7 @@ const (
 
 var _ class.Secrets = (*ClusterSecrets)(nil)
 
-// NewClusterSecrets returns an empty cache, and sends no request.
+// NewClusterSecrets sends no request.
 func NewClusterSecrets(client coreclient.SecretsGetter) *ClusterSecrets {
 	return newClusterSecrets(client, clock.RealClock{})
 }
@@ -63,7 +63,7 @@ func newClusterSecrets(client coreclient.SecretsGetter, at clock.Clock) *Cluster
 	return &ClusterSecrets{client: client, clock: at, known: map[types.NamespacedName]*clusterSecret{}}
 }
 
-// Get reads the Secret unless cached data is current.
+// Get reads the Secret unless the cache is current.
 func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[string][]byte, error) {
 	at := types.NamespacedName{Namespace: namespace, Name: name}
 	one := s.findSecret(at)
@@ -94,7 +94,7 @@ func (s *ClusterSecrets) Get(ctx context.Context, namespace, name string) (map[s
 	return data, err
 }
 
-// findSecret returns the cache entry of a Secret. It watches a new entry, and ends unused watches.
+// findSecret returns the cache entry of a Secret, watches a new entry, and ends unused watches.
 func (s *ClusterSecrets) findSecret(at types.NamespacedName) *clusterSecret {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *ClusterSecrets) findSecret(at types.NamespacedName) *clusterSecret {
 func (s *ClusterSecrets) watchUntil(ctx context.Context, at types.NamespacedName, one *clusterSecret) {
 	for ctx.Err() == nil {
 		again := watchAgain
-		// Without a resourceVersion, the first event has the current Secret.
+		// The first event has the current Secret, as no resourceVersion is given.
 		events, err := s.client.Secrets(at.Namespace).Watch(ctx,
 			metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, at.Name).String()})
 		if err == nil {
@@ -159,7 +159,7 @@ func (o *clusterSecret) noteChanges(events watch.Interface) {
 	}
 }
 
-// setWatched marks the Secret outdated when a watch begins, as earlier changes have no event.
+// setWatched marks the Secret outdated when a watch begins: earlier changes have no event.
 func (o *clusterSecret) setWatched(is bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

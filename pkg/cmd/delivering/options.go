@@ -26,7 +26,7 @@ const (
 	EnvHealthInterval   = "DNS_CLASS_HEALTH_CHECK_INTERVAL"
 )
 
-// ReadRetries reads the environment, and returns all errors.
+// ReadRetries returns all errors of the environment.
 func ReadRetries() (Retries, error) {
 	var wrong []error
 	duration := func(variable string, usual time.Duration) time.Duration {

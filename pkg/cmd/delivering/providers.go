@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Providers are all kinds of provider by their block in a DNSClass: one for each of class.Providers and for each
-// package of pkg/delivery, as a test checks.
+// Providers are the kinds of provider by their block in a DNSClass. A test compares them with class.Providers and
+// pkg/delivery.
 var Providers = map[string]Kind{
 	"bind9":    {New: newBind9},
 	"rfc2136":  {New: newRFC2136, NameServers: updatedServer},
@@ -28,39 +28,37 @@ var Providers = map[string]Kind{
 
 // Kind is a kind of provider.
 type Kind struct {
-	// New creates the provider of a class (class.NewProvider). If NameServers is nil, the provider's Verify must work
-	// without sources, except for bind9.
+	// New creates the provider of a class (class.NewProvider). If NameServers is nil, Verify must work without sources,
+	// except for bind9.
 	New func(of *v1alpha1.DNSClass, secret controller.GetSecret, sources Sources) (provider delivery.Provider, target string, err error)
-	// NameServers returns the servers that kubectl kubizone verify queries by DNS. If nil, the provider compares the
+	// NameServers returns the servers that kubectl kubizone verify queries by DNS; nil if the provider compares the
 	// zone itself.
 	NameServers func(of *v1alpha1.DNSClass) []NameServer
 }
 
 // NameServer is a server of a class.
 type NameServer struct {
-	// Address is a host or an IP address, with an optional port.
 	Address string
-	// Key names the Secret of the server's TSIG key; may be nil.
-	Key *v1alpha1.SecretReference
+	Key     *v1alpha1.SecretReference
 	// Guest is true if SOA and apex NS are the server's own.
 	Guest bool
 	// Signed is true if the server signs the zone, or transfers it signed.
 	Signed bool
 }
 
-// Sources are the further inputs of providers. Each is read when needed, so changes do not recreate a provider.
+// Sources are further inputs, read when needed: changes recreate no provider.
 type Sources struct {
-	// Members are the zones of each class as served by primaries.
+	// Members are each class's zones as served by primaries.
 	Members *transferclass.Members
 	Views   *zoneview.Set
 	Client  versioned.Interface
-	// Servers has the BIND servers of classes with block bind9, Agents the clients of their agents.
+	// Servers are the BIND servers of classes, Agents the clients of their agents.
 	Servers *transferclass.Servers
 	Agents  *agents.Agents
-	// Zones may be nil; then no zone is known to be signed.
+	// Zones may be nil: then no zone counts as signed.
 	Zones   listers.ZoneLister
 	Secrets controller.Secrets
-	// Keys are the TSIG keys of classes with a provider. If nil, conflicts of names are not checked.
+	// Keys are the TSIG keys of classes; if nil, conflicts of names are not checked.
 	Keys *transferclass.Keys
 }
 
@@ -92,5 +90,5 @@ func (s Sources) Constructors() map[string]controller.NewProvider {
 	return all
 }
 
-// KindOf returns the kind of a class's provider, or the zero Kind without a known block.
+// KindOf returns the kind of a class's provider; zero without a known block.
 func KindOf(of *v1alpha1.DNSClass) Kind { return Providers[class.ProviderOf(&of.Spec)] }

@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/controller/class"
 )
 
-// DirectorySecrets is a directory with files NAMESPACE/NAME/KEY. The empty string has no Secrets.
+// DirectorySecrets is a directory with files NAMESPACE/NAME/KEY; "" has no Secrets.
 type DirectorySecrets string
 
 var _ class.Secrets = DirectorySecrets("")
@@ -54,7 +54,7 @@ func (s DirectorySecrets) Get(_ context.Context, namespace, name string) (map[st
 	return data, nil
 }
 
-// Create writes the files of a new Secret, readable by the owner only, and creates a missing directory.
+// Create writes the files of a new Secret, for the owner only, and creates a missing directory.
 func (s DirectorySecrets) Create(namespace, name string, data map[string]string) error {
 	if err := os.Mkdir(string(s), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err

@@ -35,7 +35,7 @@ func newTransfer(of *v1alpha1.DNSClass, secret class.GetSecret, sources Sources)
 		return nil, "", err
 	}
 	held := &keyHolder{provider, sources.Keys.Hold(of, peers)}
-	// The target names the servers and the class, as a confirmation is for both together.
+	// A confirmation is for servers and class together.
 	addresses := make([]string, len(peers.Secondaries))
 	for i, s := range peers.Secondaries {
 		addresses[i] = s.Addr.String()

@@ -58,7 +58,7 @@ func newWebhook(of *v1alpha1.DNSClass, secret class.GetSecret, _ Sources) (deliv
 	return provider, target, nil
 }
 
-// readValue returns a value of a Secret. A missing or empty value is an error, as no request is sent unsigned.
+// readValue returns an error for a missing or empty value: no request is sent unsigned.
 func readValue(secret class.GetSecret, namespace, name, key string) ([]byte, error) {
 	data, err := secret(namespace, name)
 	if err != nil {

@@ -6,8 +6,8 @@
 // Guarantees:
 //
 //  1. All errors in the flags are reported at once.
-//  2. Zones are transferred only to clients, and served only in views, that a flag or its default names.
-//  3. Metrics have no name of a zone or address of a peer, and counters never decrease.
+//  2. Zones are transferred only to clients, and served only in views, of a flag or its default.
+//  3. Metrics have no name of a zone or address of a peer; counters never decrease.
 //
 // Out of scope: the source of the zones.
 //

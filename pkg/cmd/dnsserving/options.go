@@ -30,7 +30,7 @@ type Options struct {
 	TSIGKeyFile   string
 }
 
-// NewOptions returns the defaults: the default view, served on loopback to loopback clients.
+// NewOptions serves the default view, on loopback, to loopback clients.
 func NewOptions() Options {
 	return Options{
 		DNSListen:     "127.0.0.1:5300",
@@ -57,13 +57,11 @@ type Config struct {
 	Keys      []tsig.Key
 	Allow     []primary.Rule
 	Notify    []primary.Target
-	// Reachable is primary.Config.Reachable.
 	Reachable func(ctx context.Context)
-	// Traces is primary.Config.Traces.
-	Traces trace.TracerProvider
+	Traces    trace.TracerProvider
 }
 
-// Primary returns a primary with a bound port, so that a taken port ends the program before other parts start.
+// Primary returns a primary with a bound port: a taken port ends the program before other parts start.
 func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary.Primary, error) {
 	dns, err := primary.New(primary.Config{
 		Zones: zones, Views: c.DNSViews, Listen: c.DNSListen,
@@ -75,7 +73,7 @@ func (c *Config) Primary(zones primary.Zones, updates updates.Handler) (*primary
 	return dns, nil
 }
 
-// Complete reads the options and their file, and returns all errors.
+// Complete returns all errors of options and file.
 func (o *Options) Complete() (c Config, warnings []string, err error) {
 	c.DNSViews = o.DNSViews
 	var wrong []error
@@ -123,7 +121,7 @@ func (o *Options) Complete() (c Config, warnings []string, err error) {
 	return c, warnings, errors.Join(wrong...)
 }
 
-// ListenAddress parses ADDRESS:PORT; the address may be localhost, or empty for all.
+// ListenAddress parses ADDRESS:PORT. The address may be localhost; empty means all.
 func ListenAddress(flag, text string, usual int) (netip.AddrPort, error) {
 	example := fmt.Sprintf("write an address and a port, like 127.0.0.1:%d", usual)
 	host, portText, err := net.SplitHostPort(text)

@@ -18,16 +18,15 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/alarm"
 )
 
-// automanaged is the label of an APIService that kube-apiserver keeps for a CustomResourceDefinition.
+// automanaged labels an APIService that kube-apiserver keeps for a CustomResourceDefinition.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// Clock differences for a WARN and for a FAIL. TSIG allows five minutes (RFC 8945).
+// Clock differences for a WARN and a FAIL. TSIG allows five minutes (RFC 8945).
 const (
 	clockWarns = 10 * time.Second
 	clockFails = 5 * time.Minute
 )
 
-// judgeInstallation judges the APIServices of the manifests.
 func (f *facts) judgeInstallation(time.Time) Finding {
 	const check = "installation"
 	if f.standalone() {
@@ -58,7 +57,7 @@ func (f *facts) judgeInstallation(time.Time) Finding {
 	return ok(check, fmt.Sprintf("%s at service %s/%s", strings.Join(names, ", "), namespace, service))
 }
 
-// installAgain returns the command to restore deleted objects. helm notes its release in each object.
+// installAgain returns the command that restores deleted objects: helm's, if its release is noted in them.
 func (f *facts) installAgain() string {
 	namespace, _, _ := f.serviceRef()
 	annotated := []map[string]string{}
@@ -115,13 +114,12 @@ func (f *facts) judgeClocks(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d, none more than %s off", len(offsets), max(offsets[worst].Abs(), reference.Abs(), time.Second)))
 }
 
-// formatCheck is the server's check that fails while the server cannot read the format of the store.
 const formatCheck = "format"
 
 func isOfEtcd(check string) bool { return strings.HasPrefix(check, "etcd") || check == formatCheck }
 
-// listFailing returns the failed checks of the servers, only those about etcd or only the others, as texts and as
-// names, and the number of servers without any.
+// listFailing returns the servers' failed checks, of etcd or the others, as texts and as names, and the number of
+// servers without any.
 func (f *facts) listFailing(ofEtcd bool) (texts, names []string, passed int) {
 	for _, a := range f.answers {
 		failed := slices.DeleteFunc(slices.Clone(a.failed), func(name string) bool { return isOfEtcd(name) != ofEtcd })
@@ -136,10 +134,9 @@ func (f *facts) listFailing(ofEtcd bool) (texts, names []string, passed int) {
 	return texts, names, passed
 }
 
-// nearQuota is the used part of etcd's quota for a WARN, as in the alert KubizoneEtcdNearQuota.
+// nearQuota is the used part of etcd's quota for a WARN (alert KubizoneEtcdNearQuota).
 const nearQuota = 0.7
 
-// judgeEtcd judges etcd by the servers' checks, and by the members and alarms in the Installation.
 func (f *facts) judgeEtcd(time.Time) Finding {
 	const check = "etcd"
 	texts, names, passed := f.listFailing(true)
@@ -187,8 +184,7 @@ func (f *facts) judgeEtcd(time.Time) Finding {
 	return warn(check, "no server tells of it", "see servers")
 }
 
-// judgeServers judges the API servers: their checks, and their readiness by the kubelet. A server that starts or stops
-// while another serves is a WARN.
+// A server that starts or stops while another serves is a WARN.
 func (f *facts) judgeServers(time.Time) Finding {
 	const check = "servers"
 	texts, _, passed := f.listFailing(false)
@@ -240,7 +236,7 @@ func (f *facts) countReady() (ready, all int) {
 	return ready, all
 }
 
-// judgeAvailability judges whether kube-apiserver reaches the servers. An earlier failure is the cause; nil for none.
+// judgeAvailability judges whether kube-apiserver reaches the servers. If not nil, earlier is the cause.
 func (f *facts) judgeAvailability(earlier *Finding) Finding {
 	const check = "apiservices"
 	var away []string
@@ -268,7 +264,6 @@ func (f *facts) judgeAvailability(earlier *Finding) Finding {
 	return ok(check, fmt.Sprintf("%d are available", len(f.registrations)))
 }
 
-// judgeProcesses judges the processes by their Leases, listed in the Installation.
 func (f *facts) judgeProcesses(now time.Time) Finding {
 	const check = "processes"
 	i := f.overview.Installation

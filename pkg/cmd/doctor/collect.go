@@ -33,14 +33,14 @@ import (
 const (
 	answerTime = 4500 * time.Millisecond
 
-	// Names in the manifests, used if there is no APIService.
+	// Names in the manifests, used without an APIService.
 	installNamespace = "kubizone-system"
 	serverName       = "kubizone-apiserver"
 
 	servingSecret    = "kubizone-apiserver-serving"
 	peerSecret       = "kubizone-etcd-peer"
 	etcdClientSecret = "kubizone-etcd-client"
-	// authenticationConfig is the ConfigMap of kube-system with kube-apiserver's authorities for client certificates.
+	// authenticationConfig has kube-apiserver's authorities for client certificates.
 	authenticationConfig = "extension-apiserver-authentication"
 
 	groupName              = "kubi.zone"
@@ -50,7 +50,7 @@ const (
 	mainAPI, nameServerAPI = "v1alpha1.kubi.zone", "v1alpha1.bind9.kubi.zone"
 )
 
-// requiredAPIs are the APIServices of every installation. The first determines Service and caBundle.
+// requiredAPIs are those of every installation. The first has Service and caBundle.
 var requiredAPIs = []string{mainAPI, nameServerAPI}
 
 type facts struct {
@@ -98,7 +98,7 @@ func (f *facts) byCertManager() bool {
 	return of != nil && of.Annotations[injectAnnotation] != ""
 }
 
-// standalone reports whether the server is kubizone up, without a cluster.
+// standalone reports whether the server is kubizone up.
 func (f *facts) standalone() bool {
 	_, build, _ := strings.Cut(f.version, "+")
 	return strings.HasPrefix(build, version.Component+"-")
@@ -122,7 +122,7 @@ func newCollector(config *rest.Config) (c *collector, err error) {
 	return c, err
 }
 
-// collectFacts sends a request as soon as its arguments are known, all within the time limit (D5).
+// collectFacts sends a request as soon as its arguments are known, within the time limit (D5).
 func (c *collector) collectFacts(ctx context.Context) *facts {
 	ctx, cancel := context.WithTimeout(ctx, c.within)
 	defer cancel()
@@ -159,7 +159,7 @@ func (c *collector) collectFacts(ctx context.Context) *facts {
 	return f
 }
 
-// listAPIServices does without the clientset of kube-aggregator, half a megabyte in the program.
+// kube-aggregator's clientset would add half a megabyte to the program.
 func (c *collector) listAPIServices(ctx context.Context) (list apiregistrationv1.APIServiceList, err error) {
 	data, err := c.core.CoreV1().RESTClient().Get().AbsPath("/apis/apiregistration.k8s.io/v1/apiservices").
 		SetHeader("Accept", "application/json").Do(ctx).Raw()
@@ -250,7 +250,6 @@ func (f *facts) hasExternalName() bool {
 	return f.service != nil && f.service.Spec.Type == corev1.ServiceTypeExternalName
 }
 
-// readDeliveries lists the Deliveries of the oldest zone of each reason.
 func (c *collector) readDeliveries(ctx context.Context, notCurrent []status.Item) (all []v1alpha1.Delivery) {
 	read := map[string]bool{}
 	for i := range notCurrent {
@@ -268,7 +267,7 @@ func (c *collector) readDeliveries(ctx context.Context, notCurrent []status.Item
 	return all
 }
 
-// deployment has the fields of a Deployment that doctor reads, without the API group apps in the program.
+// deployment keeps the API group apps out of the program.
 type deployment struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -277,7 +276,6 @@ type deployment struct {
 	} `json:"spec"`
 }
 
-// listDeployments returns nil if they cannot be listed.
 func (c *collector) listDeployments(ctx context.Context, namespace string) []deployment {
 	var list struct {
 		Items []deployment `json:"items"`

@@ -20,8 +20,8 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/status"
 )
 
-// explainDelivery returns the fault and the next step that a DNSClass, or a row of a Delivery, has for a zone; "" for
-// none. Tenants' objects do not have the server (S6.17).
+// explainDelivery returns a zone's fault in a DNSClass or a row of a Delivery, and the next step; "" for none. Tenants'
+// objects do not name the server (S6.17).
 func (f *facts) explainDelivery(zone *status.Item) (fault, next string) {
 	for i := range f.deliveries {
 		d := &f.deliveries[i]
@@ -54,7 +54,7 @@ func (f *facts) explainDelivery(zone *status.Item) (fault, next string) {
 	return "", ""
 }
 
-// startProcess returns the cause of a process that does not work, "" if unknown, and the next step.
+// startProcess returns why a process does not work, or "", and the next step.
 func (f *facts) startProcess(process string) (fault, next string) {
 	namespace, _, _ := f.serviceRef()
 	name := "kubizone-" + process
@@ -75,14 +75,12 @@ func (f *facts) startProcess(process string) (fault, next string) {
 }
 
 const (
-	// ourManager is the field manager of the API server for its certificates.
+	// ourManager is the API server's field manager for certificates.
 	ourManager = "kubizone-serving"
-	// injector is that of cert-manager.
-	injector = "cainjector"
+	injector   = "cainjector"
 )
 
-// describeBundle names the authorities in the caBundle of an APIService, and the last writer: "" if that is not known,
-// or is our server.
+// describeBundle names the authorities in a caBundle, and the last writer, "" if unknown or our server.
 func describeBundle(of *apiregistrationv1.APIService) (text, writer string) {
 	certs, err := certutil.ParseCertsPEM(of.Spec.CABundle)
 	if err != nil {
@@ -113,7 +111,6 @@ func describeBundle(of *apiregistrationv1.APIService) (text, writer string) {
 	return text, last.Manager
 }
 
-// mendBundle returns the next step for a caBundle that does not fit.
 func mendBundle(writer, host string) string {
 	const wait = "then wait half a minute, as servers with --serving-cert-secret write caBundle"
 	switch {
@@ -128,7 +125,7 @@ func mendBundle(writer, host string) string {
 		" into the names of the certificate"
 }
 
-// nextForAPI returns the next step for an APIService away for a reason that no other check explains.
+// nextForAPI is for an unavailable APIService without a cause in other checks.
 func (f *facts) nextForAPI(name, reason string) string {
 	switch required := slices.Contains(requiredAPIs, name); {
 	case required && isOfTrust(reason):
@@ -141,7 +138,6 @@ func (f *facts) nextForAPI(name, reason string) string {
 	return "the servers may run without its flag, such as --acme: repeat the upgrade that adds it, or kubectl delete apiservice " + name
 }
 
-// isOfTrust reports whether kube-apiserver refuses the certificate of the servers.
 func isOfTrust(reason string) bool {
 	return strings.Contains(reason, "x509") || strings.Contains(reason, "tls: ")
 }
@@ -153,7 +149,6 @@ func shortenList(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// splitNext splits a message of Kubizone into the fault and the next step.
 func splitNext(message string) (fault, next string) {
 	fault, next, _ = strings.Cut(message, "; ")
 	return fault, next

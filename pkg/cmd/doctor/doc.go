@@ -5,7 +5,7 @@
 //
 // Guarantees:
 //
-//	D1. It changes nothing. A fact that cannot be read is a WARN, never an OK.
+//	D1. Nothing is changed. An unread fact is a WARN, never an OK.
 //	D2. Every finding but OK has a next step.
 //	D3. The exit code is 0 if all zones are current and nothing fails, 1 after a FAIL, else 2.
 //	D4. Findings are in the order of cause and effect: the first FAIL is the CAUSE, with the only NEXT.

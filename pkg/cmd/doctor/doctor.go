@@ -19,22 +19,22 @@ import (
 )
 
 var (
-	// ErrFailed is returned if a check failed.
+	// ErrFailed means that a check failed.
 	ErrFailed = program.No("something is wrong: see CAUSE above")
-	// ErrUnanswered is returned if kube-apiserver did not answer.
+	// ErrUnanswered means that kube-apiserver did not answer.
 	ErrUnanswered = errors.New("nothing could be checked: see CAUSE above")
-	// ErrUnread is returned if nothing failed, and zones could not be read.
+	// ErrUnread means that nothing failed, but zones could not be read.
 	ErrUnread = errors.New("whether zones are current could not be read: see zones above")
 )
 
 // Diagnosis is the result of the command.
 type Diagnosis struct {
-	// Cause is the check whose failure explains the others, or "".
+	// Cause is the check that explains the other failures, or "".
 	Cause  string    `json:"cause,omitempty"`
 	Checks []Finding `json:"checks"`
 }
 
-// Results returns an empty result of the command for each kind of JSON document.
+// Results returns an empty result for each JSON kind.
 func Results() map[string]any { return map[string]any{"Diagnosis": Diagnosis{}} }
 
 // NewCommand returns the sub-command.

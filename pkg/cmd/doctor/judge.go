@@ -20,7 +20,7 @@ const (
 	Fail Status = "FAIL"
 )
 
-// Finding is the result of a check. Next is empty if the status is OK.
+// Finding is the result of a check. Next is "" if OK.
 type Finding struct {
 	Check   string `json:"check"`
 	Status  Status `json:"status"`
@@ -28,7 +28,7 @@ type Finding struct {
 	Next    string `json:"next,omitempty"`
 }
 
-// judgeFacts returns the findings: a failure explains the failures after it (D4, D6).
+// judgeFacts returns the findings; a failure explains later failures (D4, D6).
 func judgeFacts(f *facts, now time.Time) (findings []Finding) {
 	if f.versionErr != nil {
 		return []Finding{fail("kube-apiserver", "no answer: "+f.versionErr.Error(), "check --kubeconfig, --context and firewalls; "+
@@ -60,7 +60,6 @@ func fail(check, message, next string) Finding {
 	return Finding{Check: check, Status: Fail, Message: message, Next: next}
 }
 
-// notRead returns the WARN of a fact that could not be read.
 func notRead(check, what string, err error) Finding {
 	switch {
 	case apierrors.IsForbidden(err):

@@ -27,20 +27,18 @@ import (
 )
 
 const (
-	// excludedCheck is left out of /readyz and /healthz, as etcd-readiness is the same. While etcd hangs each takes two
-	// seconds.
+	// excludedCheck duplicates etcd-readiness. While etcd hangs each takes two seconds.
 	excludedCheck = "etcd"
 
-	// dialTime bounds the connection attempt, as a firewall may drop packets.
+	// dialTime is for firewalls that drop packets.
 	dialTime = 3 * time.Second
 
 	maxProbes = 16
 
-	// kubeAPIServer is the reference clock: it verifies the certificates.
+	// kubeAPIServer verifies the certificates, so its clock is the reference.
 	kubeAPIServer = "kube-apiserver"
 )
 
-// answer is a server's answer to /readyz and /healthz. A path without an answer is an error.
 type answer struct {
 	from   string
 	chain  []*x509.Certificate // of a direct connection
@@ -48,7 +46,7 @@ type answer struct {
 	err    error
 }
 
-// askPaths reads /readyz and /healthz at once, as each may take seconds while etcd hangs.
+// askPaths reads both paths at once: each may take seconds while etcd hangs.
 func askPaths(from string, get func(path string) ([]byte, error)) answer {
 	var failed [2][]string
 	var errs [2]error
@@ -77,7 +75,7 @@ func listFailed(checks string) (names []string) {
 	return names
 }
 
-// prober collects the answers of servers. It is safe for concurrent use.
+// prober is safe for concurrent use.
 type prober struct {
 	core   groups.Interface
 	seen   *clocks
@@ -107,7 +105,6 @@ func (p *prober) askAddress(ctx context.Context, host string, port int32) {
 	p.ask(func() answer { return askDirect(ctx, net.JoinHostPort(host, strconv.Itoa(int(port))), p.seen) })
 }
 
-// askPod asks through kube-apiserver.
 func (p *prober) askPod(ctx context.Context, pod *corev1.Pod) {
 	if pod.Status.Phase != corev1.PodRunning {
 		return
@@ -120,14 +117,13 @@ func (p *prober) askPod(ctx context.Context, pod *corev1.Pod) {
 	})
 }
 
-// wait returns the answers by the names of the servers.
 func (p *prober) wait() []answer {
 	p.asking.Wait()
 	slices.SortFunc(p.answers, func(a, b answer) int { return cmp.Compare(a.from, b.from) })
 	return p.answers
 }
 
-// askDirect accepts any certificate, as the certificate is under test, and sends no secret.
+// askDirect accepts any certificate, which is under test, and sends no secret.
 func askDirect(ctx context.Context, address string, seen *clocks) answer {
 	var chain atomic.Pointer[[]*x509.Certificate]
 	transport := &http.Transport{
@@ -161,7 +157,7 @@ func askDirect(ctx context.Context, address string, seen *clocks) answer {
 
 var proxiedPod = regexp.MustCompile(`/pods/https:([^:/]+):[^/]*/proxy/`)
 
-// clocks compares clocks by the dates of answers. It is safe for concurrent use.
+// clocks is safe for concurrent use.
 type clocks struct {
 	sync.Mutex
 	ahead map[string]time.Duration // relative to this machine
@@ -169,7 +165,7 @@ type clocks struct {
 
 func newClocks() *clocks { return &clocks{ahead: map[string]time.Duration{}} }
 
-// note compares the date of an answer, in whole seconds, with the middle of the request.
+// note compares an answer's date, in whole seconds, with the middle of the request.
 func (c *clocks) note(from string, answer *http.Response, asked, answered time.Time) {
 	date, err := http.ParseTime(answer.Header.Get("Date"))
 	if err != nil {

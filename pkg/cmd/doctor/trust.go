@@ -15,18 +15,16 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// expirySoon is the remaining lifetime below which a renewal was missed, as leaves are renewed when a third is left.
+// expirySoon means a missed renewal: leaves are renewed when a third is left.
 const expirySoon = 14 * 24 * time.Hour
 
-// certificate is a certificate, or a bundle of authorities, from the first begin to the last end of its members. begin
-// is zero if unknown.
+// certificate is a leaf or a bundle, from the first begin (zero if unknown) to the last end.
 type certificate struct {
 	name       string
 	begin, end time.Time
 	next       string // renews it
 }
 
-// listCertificates returns all certificates between kube-apiserver, the servers and etcd.
 func (f *facts) listCertificates() (all []certificate) {
 	leaf := func(name string, chain []*x509.Certificate, next string) {
 		if len(chain) > 0 {
@@ -90,7 +88,6 @@ func (f *facts) renewServing() string {
 	return "kubectl delete secret -n " + namespace + " " + servingSecret + ": the servers make a new one"
 }
 
-// judgeCertificates judges the dates of all certificates.
 func (f *facts) judgeCertificates(now time.Time) Finding {
 	const check = "certificates"
 	all := f.listCertificates()
@@ -116,7 +113,7 @@ func (f *facts) judgeCertificates(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d, the first ends on %s", len(all), soon.end.UTC().Format(time.DateOnly)))
 }
 
-// judgeTrust judges whether kube-apiserver trusts the certificate that a server presents, or else the Secret's.
+// judgeTrust judges whether kube-apiserver trusts the certificate that a server presents, else the Secret's.
 func (f *facts) judgeTrust(now time.Time) Finding {
 	const check = "trust"
 	zones := f.registration(mainAPI)

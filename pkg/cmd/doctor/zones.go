@@ -22,13 +22,11 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/status"
 )
 
-// Processes with a Lease, as package heartbeat names them.
 const (
 	processController = "controller"
 	processFleet      = "fleet"
 )
 
-// effects has the effect of the absence of each process.
 var effects = map[string]string{
 	processController: "changes are stored and not delivered",
 	"primary":         "name servers transfer no zone",
@@ -37,9 +35,9 @@ var effects = map[string]string{
 }
 
 const (
-	// lateAfter is the age of an unconfirmed change for a WARN, as in the alert KubizoneDeliveryLate.
+	// lateAfter is an unconfirmed change's age for a WARN (alert KubizoneDeliveryLate).
 	lateAfter = 5 * time.Minute
-	// backupLate is the age of the last backup for a WARN, as in the alert KubizoneBackupLate.
+	// backupLate is the last backup's age for a WARN (alert KubizoneBackupLate).
 	backupLate = 48 * time.Hour
 )
 
@@ -57,14 +55,13 @@ func describeItem(one *status.Item) string {
 	return one.Kind + " " + one.Namespace + "/" + one.Name
 }
 
-// waitsForProcess reports whether a zone waits without a known fault of a class, perhaps for a process.
 func (f *facts) waitsForProcess() bool {
 	return slices.ContainsFunc(f.overview.NotCurrent, func(one status.Item) bool {
 		return one.Reason == v1alpha1.ReasonPending || one.Reason == v1alpha1.ReasonAwaitsClass
 	})
 }
 
-// judgeNameServers judges the servers of the fleet; a zone may have others.
+// A zone may also have servers outside of the fleet.
 func (f *facts) judgeNameServers(time.Time) Finding {
 	const check = "bind9"
 	if f.instancesErr != nil && !apierrors.IsNotFound(f.instancesErr) && f.overview.ZonesRead {
@@ -100,7 +97,7 @@ func (f *facts) judgeNameServers(time.Time) Finding {
 // ofTheirOwners are reasons for a zone's owners and tenants to end. They do not explain why other zones wait.
 var ofTheirOwners = []string{v1alpha1.ReasonTerminating, v1alpha1.ReasonNotDelegatedOrServable, v1alpha1.ReasonMassDeletion}
 
-// judgeZones returns a finding for each reason, with the oldest zone; first the reason of most zones.
+// judgeZones returns a finding for each reason, most zones first.
 func (f *facts) judgeZones(now time.Time) (findings []Finding) {
 	const check = "zones"
 	o := f.overview
@@ -187,7 +184,7 @@ func (f *facts) judgeBackup(now time.Time) Finding {
 }
 
 // judgeNamespaces reports objects of missing namespaces. kube-controller-manager empties a namespace before its end, so
-// the objects came from a backup, or a forced finalization (S8.5).
+// they come from a backup or a forced finalization (S8.5).
 func (f *facts) judgeNamespaces(time.Time) Finding {
 	i := f.overview.Installation
 	if i == nil || len(i.NamespacesGone) == 0 {
@@ -197,7 +194,6 @@ func (f *facts) judgeNamespaces(time.Time) Finding {
 		"create the namespace again, or delete its objects: kubectl delete records,delegations,zones --all -n NAMESPACE")
 }
 
-// judgeRights reports lists that could not be read while others could.
 func (f *facts) judgeRights(time.Time) Finding {
 	if !f.overview.ZonesRead {
 		return Finding{} // see zones

@@ -6,8 +6,8 @@
 // Guarantees:
 //
 //	X1. Each rule of docs/semantics.md is printed whole, with reason and examples.
-//	X2. An unknown number is an error with the numbers of the section, an unknown reason with similar reasons.
-//	X3. Each reason of the API is explained, as docs/reasons.md does.
+//	X2. An unknown number is an error with the section's numbers, an unknown reason with similar reasons.
+//	X3. Each reason of the API is explained, as in docs/reasons.md.
 //
 // Out of scope: the meaning of a rule.
 //

@@ -40,7 +40,7 @@ of a whole section (S4), or without an argument the first words of each. Of a re
 	return command
 }
 
-// Results returns an empty result of the command for each kind of JSON document.
+// Results returns an empty result for each JSON kind.
 func Results() map[string]any { return map[string]any{"Rules": foundRules{}} }
 
 type foundRules struct {
@@ -50,8 +50,7 @@ type foundRules struct {
 
 type foundRule struct {
 	Number string `json:"number"`
-	// Text is plain text: the rule with reason and examples.
-	Text string `json:"text"`
+	Text   string `json:"text"`
 
 	rule    rule
 	inShort bool
@@ -59,7 +58,7 @@ type foundRule struct {
 
 type rule struct {
 	number string   // S4.8
-	lines  []string // Markdown; the first line is without the number
+	lines  []string // Markdown, without the number
 }
 
 var (
@@ -95,8 +94,7 @@ func listRules(page string) (rules []rule) {
 	return rules
 }
 
-// findAll returns the rules and reasons named by the arguments. Without arguments, it returns all rules, and the text
-// shows their first words.
+// findAll returns the rules and reasons of the arguments, or all rules.
 func findAll(arguments []string) (*foundRules, error) {
 	rules, found := listRules(docs.Semantics), &foundRules{Rules: []foundRule{}}
 	if len(arguments) == 0 {

@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// zoneFile is another name for the form output.Plain.
 const zoneFile = "zonefile"
 
 func exportFile(ctx context.Context, client versioned.Interface, zone types.NamespacedName, out, remarks io.Writer) error {
@@ -114,7 +113,7 @@ func (m manifest) asWritten() (map[string]any, error) {
 	content["apiVersion"], content["kind"] = v1alpha1.SchemeGroupVersion.String(), m.kind
 	kept := metav1.ObjectMeta{Namespace: m.object.GetNamespace(), Name: m.object.GetName(), Labels: m.object.GetLabels(),
 		Annotations: m.object.GetAnnotations()}
-	// Remove the server's label (S6.12), the label of a loaded file, and kubectl's copy of the object.
+	// The labels are the server's (S6.12) and a loaded file's; kubectl's annotation is a copy of the object.
 	delete(kept.Labels, v1alpha1.GroupName+"/parent-zone")
 	delete(kept.Labels, load.LabelLoaded)
 	delete(kept.Annotations, "kubectl.kubernetes.io/last-applied-configuration")

@@ -27,8 +27,7 @@ import (
 
 const (
 	maxNote = 1024
-	// repeatTime is the time until an Event is repeated. maxEvents bounds the remembered Events of a namespace, and the
-	// number of namespaces.
+	// maxEvents bounds the remembered Events of a namespace, and the namespaces.
 	repeatTime, maxEvents = 30 * time.Minute, 1 << 12
 )
 
@@ -54,7 +53,7 @@ type reporter struct {
 	recent    *cache.LRUExpireCache
 }
 
-// readObject returns an object without managed fields and last-applied configuration, as they have former values.
+// Managed fields and last-applied configuration have former values.
 func (t *reporter) readObject(ctx context.Context, r externaldns.Resource) (*unstructured.Unstructured, error) {
 	resource, known := sources[r.Kind]
 	if !known {
@@ -68,7 +67,7 @@ func (t *reporter) readObject(ctx context.Context, r externaldns.Resource) (*uns
 	return object, err
 }
 
-// readTexts returns all texts in a candidate's object, or in a DNSEndpoint's endpoints of the candidate's type.
+// readTexts returns all texts of a candidate's object, or of a DNSEndpoint's endpoints of that type.
 func (t *reporter) readTexts(ctx context.Context, c *externaldns.Candidate) ([]string, error) {
 	object, err := t.readObject(ctx, c.Resource)
 	switch {
@@ -101,9 +100,8 @@ func appendTexts(to []string, value any) []string {
 	return to
 }
 
-// reportAll writes an Event for the object of each candidate that is left out, or whose Record stays. It returns at
-// once during another call, and writes at most minShare Events per namespace; later cycles write the rest. A recorder
-// of client-go would merge the Events of two names of an object.
+// reportAll writes an Event for each candidate that is left out, or whose Record stays: at most minShare per namespace
+// and call. client-go's recorder would merge the Events of two names of an object.
 func (t *reporter) reportAll(ctx context.Context, candidates []externaldns.Candidate) {
 	if !t.reporting.TryLock() {
 		return

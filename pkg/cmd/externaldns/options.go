@@ -72,12 +72,12 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 type Config struct {
 	externaldns.Mapping
 	Listen, HealthListen netip.AddrPort
-	// Records configures the client of Records, Local the client of source objects.
+	// Records configures the client for Records, Local the client for source objects.
 	Records, Local *rest.Config
 	Out            io.Writer
 }
 
-// Complete reads the options, and returns all errors.
+// Complete returns all errors of the options.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Mapping: o.Mapping, Out: out}
 	var wrong []error
@@ -144,7 +144,7 @@ func (c *Config) Run(ctx context.Context) error {
 	}
 	shell.RenewLease(heartbeat.ExternalDNS, heartbeat.PodNamespace(), identity, p.local)
 	return shell.Run(ctx, func(running, _ context.Context) error {
-		// external-dns has to close idle connections first, after 90 s: it exits after a POST on a closed connection.
+		// external-dns must close idle connections first, after 90 s: it exits after a POST on a closed connection.
 		serving := &http.Server{Handler: newHandler(running, p), ReadTimeout: answerTime, WriteTimeout: 2 * answerTime,
 			IdleTimeout: 5 * time.Minute}
 		stop := context.AfterFunc(running, func() { _ = serving.Close() })
@@ -181,7 +181,7 @@ func withoutWaiting(config *rest.Config) *rest.Config {
 	return config
 }
 
-// unwaiting removes Retry-After, for which client-go would wait.
+// unwaiting removes Retry-After, since client-go would wait.
 type unwaiting struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

@@ -39,11 +39,10 @@ import (
 const (
 	// workers bounds concurrent requests, restWorkers the dry runs after the answer.
 	workers, restWorkers = 64, 4
-	// minShare is the minimum number of verdicts per namespace for which an answer waits.
+	// minShare is the minimum of verdicts per namespace for which an answer waits.
 	minShare      = 64
 	maxRemembered = 1 << 16
-	// A refusal is cached for refusedTime, since a rule may change, an admission for admittedTime, until external-dns
-	// sends the change.
+	// Refusals are cached briefly, since a rule may change, admissions until external-dns sends the change.
 	refusedTime, admittedTime = time.Minute, 10 * time.Minute
 )
 
@@ -51,8 +50,7 @@ type provider struct {
 	externaldns.Mapping
 	records typed.KubizoneV1alpha1Interface
 	central kubernetes.Interface
-	// local has the Lease of this process.
-	local coordinationclient.LeasesGetter
+	local   coordinationclient.LeasesGetter
 	*reporter
 	kept     *snapshot
 	verdicts *cache.LRUExpireCache
@@ -61,7 +59,7 @@ type provider struct {
 
 type snapshot struct {
 	existing externaldns.Existing
-	// writable has this cluster's namespaces, with true if Records may be written; nil means all.
+	// writable has this cluster's namespaces, true if Records may be written; nil means all.
 	writable map[string]bool
 	at       time.Time
 	answered bool
@@ -81,7 +79,7 @@ func (p *provider) readExisting(ctx context.Context) (*snapshot, error) {
 	return found, nil
 }
 
-// listRecords reads our Records in all namespaces, or if forbidden in each namespace with a RoleBinding.
+// listRecords reads our Records in all namespaces, or if forbidden where a RoleBinding allows.
 func (p *provider) listRecords(ctx context.Context, found *snapshot) (items []v1alpha1.Record, err error) {
 	options := metav1.ListOptions{LabelSelector: labels.Set{v1alpha1.LabelExternalDNS: p.Owner}.String()}
 	var ofCluster metav1.ListOptions
@@ -163,8 +161,8 @@ func (p *provider) lookUpVerdict(a *adjustment, c *externaldns.Candidate) *exter
 	return c
 }
 
-// decideAll dry-runs candidates with changes, in turn by namespace. It closes the channel shared when each namespace
-// has had its share, so the answer need not wait for a large namespace.
+// decideAll dry-runs changes, in turn by namespace, and closes shared when each namespace has had its share: the answer
+// need not wait for a large namespace.
 func (p *provider) decideAll(ctx context.Context, a *adjustment, shared chan<- struct{}) {
 	var all []*externaldns.Candidate
 	for _, same := range a.wanted {
@@ -211,8 +209,8 @@ func (p *provider) decideOne(ctx context.Context, a *adjustment, c externaldns.C
 	p.verdicts.Add(key, &c, good)
 }
 
-// orderFairly interleaves elements by namespace. share is the length of the first part: for each namespace up to the
-// median number of elements, and at least minShare.
+// orderFairly interleaves elements by namespace. share is the length of the first part: of each namespace up to the
+// median, and at least minShare.
 func orderFairly[T any](all []T, namespaceOf func(T) string) (share int) {
 	counts, rounds := map[string]int{}, [][]T{}
 	for _, one := range all {
@@ -256,8 +254,7 @@ func (p *provider) askServer(ctx context.Context, a *adjustment, c *externaldns.
 	return nil
 }
 
-// readAnswer returns the status of a refusal that concerns a single tenant: a name, a budget, a conflict. It returns
-// nil if the API is unavailable, or rejects this process.
+// readAnswer returns the status of a refusal that concerns one tenant, else nil, such as for an unavailable API.
 func readAnswer(err error) *metav1.Status {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsUnexpectedServerError(err) {
@@ -271,7 +268,7 @@ func readAnswer(err error) *metav1.Status {
 }
 
 // readRefusal returns the server's message if the same request would be refused again, else "". A foreign Record with
-// the name of ours is such a refusal, a conflict is not.
+// our name is such a refusal, a conflict is not.
 func readRefusal(err error) string {
 	status := readAnswer(err)
 	switch {
@@ -294,8 +291,8 @@ type failure struct {
 	err error
 }
 
-// applyChanges continues after failures. It returns the refused candidates, and an error only for changes without an
-// answer, because an error makes external-dns fail the cycle of all objects.
+// applyChanges continues after failures. Only changes without an answer are an error, which makes external-dns fail the
+// cycle of all objects.
 func (p *provider) applyChanges(ctx context.Context, changes contract.Changes) (refused []externaldns.Candidate, err error) {
 	existing, err := p.readExisting(ctx)
 	if err != nil {
@@ -389,7 +386,7 @@ func (p *provider) sortChanges(s *snapshot, changes contract.Changes) (all []*ch
 	return all, refused, wrong
 }
 
-// writeChange changes a new and a removed type together, so that a name is never without a type.
+// writeChange changes a new and a removed type together: the name always has a type.
 func (p *provider) writeChange(ctx context.Context, s externaldns.Existing, x *change, dry []string) (failed []failure) {
 	writer := rrsets.Writer{Client: p.records, Namespace: x.namespace, Manager: externaldns.FieldManager, DryRun: dry}
 	write := func(c *externaldns.Candidate, changes ...rrsets.Change) {

@@ -19,7 +19,6 @@ import (
 const (
 	// external-dns exits after 15 s without an answer.
 	answerTime = 9 * time.Second
-	// decideTime bounds the wait for verdicts.
 	decideTime = 7 * time.Second
 	workTime   = 10 * time.Minute
 	keepTime   = time.Minute
@@ -35,7 +34,7 @@ type handler struct {
 func newHandler(running context.Context, p *provider) http.Handler {
 	h := &handler{provider: p, running: running, busy: make(chan struct{}, 1), endDeciding: func() {}}
 	mux := http.NewServeMux()
-	// external-dns reads the filter once. An empty filter also includes later zones.
+	// external-dns reads the filter once. An empty filter includes later zones.
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _ = writeJSON(w, struct{}{}) })
 	mux.HandleFunc("GET /records", h.workAlone(h.serveRecords))
 	mux.HandleFunc("POST /adjustendpoints", h.workAlone(h.serveAdjustment))
@@ -64,7 +63,7 @@ func writeJSON(w http.ResponseWriter, answer any) error {
 	return json.NewEncoder(w).Encode(answer)
 }
 
-// workAlone serializes requests. ctx outlasts the request, as work continues after a timeout.
+// workAlone serializes requests. ctx outlasts the request: work continues after a timeout.
 func (h *handler) workAlone(serve func(ctx context.Context, w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -83,7 +82,7 @@ func (h *handler) workAlone(serve func(ctx context.Context, w http.ResponseWrite
 }
 
 func (h *handler) serveRecords(ctx context.Context, w http.ResponseWriter, _ *http.Request) error {
-	// A list that was too late for its request answers the next.
+	// A list too late for its request answers the next.
 	if h.kept != nil && h.kept.answered {
 		h.kept = nil
 	}
@@ -101,14 +100,14 @@ func (h *handler) serveAdjustment(ctx context.Context, w http.ResponseWriter, r 
 	if err != nil {
 		return err
 	}
-	// If external-dns' registry has a cache, no request for records came before.
+	// With a cache in external-dns' registry, no request for records came before.
 	existing, err := h.readExisting(ctx)
 	if err != nil {
 		return err
 	}
 	a := &adjustment{existing.existing, externaldns.Group(h.makeCandidates(existing, endpoints))}
 	h.AddHolders(a.existing, a.wanted)
-	// Later requests do not wait for verdicts, and pending verdicts of the last cycle are obsolete.
+	// Later requests do not wait for verdicts, and the last cycle's pending verdicts are obsolete.
 	h.endDeciding()
 	deciding, end := context.WithTimeout(h.running, workTime)
 	h.endDeciding = end

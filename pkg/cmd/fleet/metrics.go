@@ -46,8 +46,7 @@ func NewMetrics(registry metrics.KubeRegistry, servers listers.Bind9InstanceList
 	}, serversByState, unready)
 }
 
-// readyOf returns status and time of the condition Ready, or Unknown since the creation of a server without the
-// condition.
+// readyOf returns the condition Ready and its time, or Unknown since the creation.
 func readyOf(server *bind9.Bind9Instance) (status metav1.ConditionStatus, since time.Time) {
 	if ready := meta.FindStatusCondition(server.Status.Conditions, bind9.ConditionReady); ready != nil {
 		return ready.Status, ready.LastTransitionTime.Time

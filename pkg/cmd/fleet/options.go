@@ -71,7 +71,7 @@ type Config struct {
 	Out            io.Writer
 }
 
-// Complete reads the options and returns all errors.
+// Complete returns all errors of the options.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Out: out}
 	var wrong []error

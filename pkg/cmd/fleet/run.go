@@ -30,7 +30,6 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// errStandalone ends an endless wait for the Lease.
 var errStandalone = errors.New("the server has no Leases, so it is no Kubernetes cluster, and no server can be run there; " +
 	"name the kubeconfig of the cluster that the API is in")
 

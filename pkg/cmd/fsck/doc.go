@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fsck is the sub-command for checks of the stored data.
+// Package fsck is the sub-command that checks the stored data.
 //
 // Guarantees:
 //

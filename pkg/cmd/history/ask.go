@@ -23,13 +23,10 @@ import (
 	"kubi.zone/kubizone/pkg/history"
 )
 
-// values is a result of blame, diff and show.
 type values struct {
-	FQDN string `json:"fqdn"`
-	// Name asked for, if not the zone's.
-	Name   string `json:"name,omitempty"`
-	Serial int64  `json:"serial"`
-	// Since is the first serial of a diff.
+	FQDN   string          `json:"fqdn"`
+	Name   string          `json:"name,omitempty"`
+	Serial int64           `json:"serial"`
 	Since  int64           `json:"since,omitempty"`
 	Values []history.Value `json:"values"`
 }
@@ -89,7 +86,6 @@ func (r *room) blameValues(ctx context.Context, argument string, out io.Writer) 
 	return nil
 }
 
-// contentAt takes the present content back to a moment.
 func contentAt(past *history.Past, c *history.Content, m history.Moment) error {
 	steps, err := past.Since(m)
 	if err != nil {
@@ -207,7 +203,7 @@ func (r *room) showContent(ctx context.Context, argument string, out io.Writer) 
 	return r.printValues(out, v, nil)
 }
 
-// writeFile writes a zone file. A line break within an entry, as no valid server sends, is escaped.
+// Line breaks within an entry, which no valid server sends, are escaped.
 func writeFile(out io.Writer, entries iter.Seq[dns.Entry]) error {
 	buffered := bufio.NewWriter(out)
 	escape := strings.NewReplacer("\n", `\010`, "\r", `\013`)

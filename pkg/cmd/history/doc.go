@@ -9,7 +9,7 @@
 //	H2. An error message has the command to continue.
 //	H3. A revert prints its plan before it asks, and asks before it writes.
 //
-// Out of scope: the past itself, and the plan, which pkg/history has.
+// Out of scope: the past itself, and the plan (pkg/history).
 //
 // Read first: revert.go, ask.go, log.go, room.go.
 package history

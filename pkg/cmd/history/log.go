@@ -24,10 +24,9 @@ import (
 	"kubi.zone/kubizone/pkg/history"
 )
 
-// pause is the time between watches, if a server ends each at once.
+// pause separates watches that a server ends at once.
 const pause = time.Second
 
-// defaultTail is the number of changes without --since.
 const defaultTail = 100
 
 type logOptions struct {
@@ -37,7 +36,7 @@ type logOptions struct {
 	follow    bool
 }
 
-// Results are the results of the commands by their kinds.
+// Results returns an empty result for each JSON kind.
 func Results() map[string]any {
 	return map[string]any{"ZoneChanges": v1alpha1.ZoneChanges{}, "Values": values{}, "Revert": history.Plan{}}
 }
@@ -140,7 +139,6 @@ func printStep(page *output.Text, x *v1alpha1.HistoryStep) {
 	}
 }
 
-// followZone watches the zone's serial, and prints the changes after each event.
 func (o *logOptions) followZone(ctx context.Context, s history.Subject, out io.Writer) error {
 	last := s.Zone.Status.Serial
 	for ctx.Err() == nil {

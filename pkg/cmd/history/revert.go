@@ -28,13 +28,12 @@ type revertOptions struct {
 	deleted        bool
 }
 
-// ErrChanges is returned by --plan if a revert would change something, and ErrRefused if the server refuses changes.
+// ErrChanges is returned by --plan if a revert would change something, ErrRefused if the server refuses changes.
 var (
 	ErrChanges = program.No("")
 	ErrRefused = program.No("refused")
 )
 
-// makePlan returns the plan of the arguments.
 func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Plan, error) {
 	if o.to == "" {
 		return nil, errors.New("--to is missing: write the serial before the change that you undo, or a time; " +
@@ -66,7 +65,6 @@ func (o *revertOptions) makePlan(ctx context.Context, zone string) (*history.Pla
 	return o.reader.MakePlan(ctx, s, moments[0], options)
 }
 
-// makeDeletedPlan returns the plan of a deleted Zone's return.
 func (o *revertOptions) makeDeletedPlan(ctx context.Context, zone string) (*history.Plan, error) {
 	if o.to != "" || o.name != "" {
 		return nil, errors.New("--deleted takes a Zone back as it was at its deletion: leave --to and --name out")
@@ -133,9 +131,9 @@ func (o *revertOptions) run(ctx context.Context, zone string, in io.Reader, out,
 
 func nounOf(plan *history.Plan) string {
 	if len(plan.Objects) > 0 {
-		return "objects"
+		return "object"
 	}
-	return "Records"
+	return "Record"
 }
 
 func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) error {
@@ -154,15 +152,14 @@ func (o *revertOptions) explainStop(zone string, plan *history.Plan, err error) 
 	if o.includeManaged {
 		next += " --include-managed"
 	}
-	text := fmt.Sprintf("stopped after %d of %d %s: %v; what was written stays, and this goes on: %s", plan.Written,
-		len(plan.Changes)+len(plan.Objects), nounOf(plan), err, next)
+	text := fmt.Sprintf("stopped after %d of %s: %v; what was written stays, and this goes on: %s", plan.Written,
+		output.Count(len(plan.Changes)+len(plan.Objects), nounOf(plan)), err, next)
 	if stopped := (history.ErrStopped{}); errors.As(err, &stopped) {
 		return program.No(text)
 	}
 	return errors.New(text)
 }
 
-// describeRun describes a revert without refusals.
 func describeRun(zone string, plan *history.Plan) string {
 	text := countWrites(plan, plan.Written) + " written"
 	if len(plan.Left) > 0 && plan.Deleted == nil {
@@ -171,13 +168,7 @@ func describeRun(zone string, plan *history.Plan) string {
 	return text
 }
 
-func countWrites(plan *history.Plan, n int) string {
-	noun := nounOf(plan)
-	if n == 1 {
-		noun = strings.TrimSuffix(noun, "s")
-	}
-	return fmt.Sprint(n, " ", noun)
-}
+func countWrites(plan *history.Plan, n int) string { return output.Count(n, nounOf(plan)) }
 
 func firstRefusal(plan *history.Plan) string {
 	for i := range plan.Objects {

@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/history"
 )
 
-// room is what the commands share.
 type room struct {
 	client *kubeconfig.Options
 	format *output.Format
@@ -83,7 +82,7 @@ func (r *room) findSubject(ctx context.Context, text string) (s history.Subject,
 	return s, r.findZone(ctx, &s)
 }
 
-// findZone sets the zone with the longest name that has s.Name, if the user may read one.
+// findZone sets the zone with the longest name that encloses s.Name, if readable.
 func (r *room) findZone(ctx context.Context, s *history.Subject) error {
 	for up, ok := s.Name, true; ok; up, ok = up.Parent() {
 		list, err := r.client.ZonesNamed(ctx, r.api, up.String(), s.Namespace)
@@ -108,7 +107,7 @@ func (r *room) findZone(ctx context.Context, s *history.Subject) error {
 	return nil
 }
 
-// needZone returns an error for a command that reads the content of the zone.
+// needZone is for commands that read the zone's content.
 func needZone(s *history.Subject) error {
 	if s.Zone != nil && s.Zone.Status.FQDN == "" {
 		return fmt.Errorf("zone %s/%s does not exist; kubectl kubizone log %s/%s prints the changes of a deleted Zone", s.Zone.Namespace,
@@ -127,7 +126,7 @@ func narrow(s *history.Subject, past *history.Past) {
 	}
 }
 
-// until reads steps up to a moment, all if it is zero.
+// until reads steps up to a moment; all if zero.
 func until(m history.Moment) func(*v1alpha1.HistoryStep) bool {
 	if m.IsZero() {
 		return nil

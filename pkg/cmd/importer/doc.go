@@ -7,14 +7,13 @@
 // Guarantees:
 //
 //	M1. Every record goes through the API, with the user's permissions.
-//	M2. A refusal is a line with place, reason and next step, and gives exit code 1. A failed source does not stop the
-//	    others, and gives exit code 2.
+//	M2. A refusal is a line with place, reason and next step, and gives exit code 1. A failed source stops no other,
+//	    and gives exit code 2.
 //	M3. A repeated import writes nothing, so no serial changes.
-//	M4. A plan is a server-side dry run of an import or of manifests: nothing is stored.
-//	M5. Results go to standard output, progress and refusals to standard error. The report of a plan includes all but
-//	    the progress, and its exit code is 2 if an apply would change something.
-//	M6. A plan lists the added, changed and removed entries of Records and Zones, by zone and line. Only --prune
-//	    removes.
+//	M4. A plan is a server-side dry run: nothing is stored.
+//	M5. Results go to standard output, progress and refusals to standard error. A plan's report includes all but the
+//	    progress, and its exit code is 2 if an apply would change something.
+//	M6. A plan lists the added, changed and removed entries, by zone and line. Only --prune removes.
 //
 // Out of scope: parsing lines and planning writes (pkg/load), the entries of a Zone (pkg/law/content), and zone
 // transfers (pkg/transfer).

@@ -71,8 +71,7 @@ func describeSOAChange(before, after *v1alpha1.Record) string {
 	return after.Status.FQDN + " SOA: " + strings.Join(changes, ", ")
 }
 
-// addEntries adds the changes of a Zone's own entries: SOA, NS, and addresses of name servers. NS and glue are also
-// shown in the parent zone (S6.1 to S6.5).
+// addEntries adds the changes of a Zone's own entries. The parent zone shows NS and glue too (S6.1 to S6.5).
 func (r *Plan) addEntries(ctx context.Context, client rest.Interface, write *load.Change) error {
 	snapshots, err := r.readSnapshots(ctx, client, write)
 	if err != nil {
@@ -127,8 +126,8 @@ func (r *Plan) addEntries(ctx context.Context, client rest.Interface, write *loa
 	return nil
 }
 
-// readSnapshots returns a Zone's content before and after a write, without the plan's Records, or nil if it has no name
-// or no change.
+// readSnapshots returns a Zone's content before and after a write, without the plan's Records; nil if unnamed or
+// unchanged.
 func (r *Plan) readSnapshots(ctx context.Context, client rest.Interface, write *load.Change) (out [2]*zoneview.Snapshot, err error) {
 	var headers [2]content.Header
 	for side, zone := range []*v1alpha1.Zone{write.ZoneBefore, write.ZoneAfter} {

@@ -138,8 +138,8 @@ func (o *options) sourceOf(argument string) (source, error) {
 	return source{name: argument, manifest: manifest}, nil
 }
 
-// parseTarget returns the namespaces of the Zone, given before the slash, and of the records, given by -n. Each
-// defaults to the other, and both to the context's.
+// parseTarget returns the namespaces of the Zone (before the slash) and of the records (-n). Each defaults to the
+// other, and both to the context's.
 func (o *options) parseTarget(namespace string) (load.Target, error) {
 	if o.zone == "" {
 		return load.Target{}, errors.New("--zone: name the Zone that takes the records, as NAMESPACE/NAME or NAME")
@@ -173,12 +173,10 @@ func (o *options) parseTarget(namespace string) (load.Target, error) {
 	return target, nil
 }
 
-// imported is the result of an import. Refusals and remarks are in the log of the command.
 type imported struct {
-	Counts  load.Result `json:"counts"`
-	Sources int         `json:"sources"`
-	// NotImported is the number of sources with an error.
-	NotImported int `json:"notImported"`
+	Counts      load.Result `json:"counts"`
+	Sources     int         `json:"sources"`
+	NotImported int         `json:"notImported"`
 }
 
 func (i *imported) printText(text *output.Text) {
@@ -212,7 +210,6 @@ func (c *config) run(ctx context.Context, in io.Reader, out, progress io.Writer,
 	return errors.Join(failed...)
 }
 
-// showProgress sends the loader's lines to stderr, and on a terminal shows a bar until the caller calls end.
 func (c *config) showProgress(stderr io.Writer) (end func()) {
 	c.load.Report = func(line string) { terminal.Fprintf(stderr, "%s\n", line) }
 	if !output.IsTerminal(stderr) {
@@ -223,7 +220,7 @@ func (c *config) showProgress(stderr io.Writer) (end func()) {
 	return bar.End
 }
 
-// importAll imports the sources in turn. After a failed source, no Record counts as missing from all sources.
+// importAll imports the sources in turn. After a failed source, no Record counts as missing.
 func (c *config) importAll(ctx context.Context, loader *load.Loader, in io.Reader) (total load.Result, failed []error) {
 	doubt := ""
 	for _, s := range c.sources {

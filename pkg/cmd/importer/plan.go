@@ -35,13 +35,12 @@ type planOptions struct {
 	format                *output.Format
 }
 
-// Results returns an empty result of the commands for each kind of JSON document.
+// Results returns an empty result for each JSON kind.
 func Results() map[string]any { return map[string]any{"Plan": Plan{}, "Import": imported{}} }
 
-// Kinds other than plannedKinds do not affect zones.
+// Other kinds do not affect zones.
 var plannedKinds = []string{"Zone", "Delegation", "Record", "DNSClass", "UpdateKey"}
 
-// runPlan prints a plan, and returns ErrChanges for one with changes.
 func (o *planOptions) runPlan(ctx context.Context, arguments []string, in io.Reader, out, progress io.Writer) error {
 	plan, failed := o.makePlan(ctx, arguments, in, progress)
 	if plan == nil {
@@ -70,7 +69,7 @@ func NewPlanner() *Planner {
 	return &Planner{planOptions{options: options{client: kubeconfig.NewOptions()}}}
 }
 
-// AddFlags adds the flags for manifests of the command plan.
+// AddFlags adds the flags of the command plan for manifests.
 func (p *Planner) AddFlags(flags *pflag.FlagSet) {
 	p.options.client.AddFlagsWithNamespace(flags)
 	p.options.addManifestFlags(flags)
@@ -83,12 +82,11 @@ func (p *Planner) Files() []string { return p.options.files }
 // Prunes reports whether the plan removes objects that the manifests lack.
 func (p *Planner) Prunes() bool { return p.options.prune }
 
-// Plan has the server decide the manifests in a dry run. With an error, the plan is incomplete or nil.
+// Plan dry-runs the manifests. With an error, the plan is incomplete or nil.
 func (p *Planner) Plan(ctx context.Context, in io.Reader, progress io.Writer) (*Plan, error) {
 	return p.options.makePlan(ctx, nil, in, progress)
 }
 
-// makePlan returns a plan; with an error, the plan is incomplete or nil.
 func (o *planOptions) makePlan(ctx context.Context, arguments []string, in io.Reader, progress io.Writer) (*Plan, error) {
 	manifests := len(o.files)+len(o.kustomizations) > 0
 	switch {
@@ -224,7 +222,7 @@ func buildKustomization(ctx context.Context, directory string, reader *load.Conf
 	return text, unread
 }
 
-// pickObjects returns the objects of a manifest that a plan is about, and counts the others.
+// pickObjects returns the objects of plannedKinds, and counts the others.
 func (r *Plan) pickObjects(loader *load.Loader, path string, text []byte) (objects []*unstructured.Unstructured) {
 	found, refused := loader.ReadObjects(path, text)
 	r.unread += refused

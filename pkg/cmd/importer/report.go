@@ -30,7 +30,7 @@ import (
 // Plan has the changes by an apply or an import.
 type Plan struct {
 	Zones []*ZonePlan `json:"zones,omitempty"`
-	// Others are changes of objects without a zone.
+	// Others have no zone.
 	Others     []load.Change `json:"others,omitempty"`
 	Notes      []Note        `json:"notes,omitempty"`
 	Counts     load.Result   `json:"counts"`
@@ -46,16 +46,15 @@ type ZonePlan struct {
 	Zone    string        `json:"zone"`
 	FQDN    string        `json:"fqdn,omitempty"`
 	Changes []load.Change `json:"changes"`
-	// RRsets is the number of RRsets before.
-	RRsets int64 `json:"rrsets,omitempty"`
-	// Held is the reason why the zone would be held, or "".
+	RRsets  int64         `json:"rrsets,omitempty"`
+	// Held is the reason for a hold, or "".
 	Held string `json:"held,omitempty"`
 	// Classes deliver the zone. Unknown is the reason if they are unreadable.
 	Classes []string `json:"told"`
 	Unknown string   `json:"unknown,omitempty"`
-	// Left are classes whose servers lose the zone by the plan.
+	// Left are classes whose servers lose the zone.
 	Left []string `json:"left,omitempty"`
-	// Unread is true if the Zone may not be read, so that RRsets is not known.
+	// Unread is true if the Zone is unreadable and RRsets unknown.
 	Unread bool `json:"-"`
 
 	write *load.Change
@@ -168,8 +167,7 @@ func (r *Plan) completeZone(ctx context.Context, client versioned.Interface, z *
 	return nil
 }
 
-// classSet has the classes of a Zone. Whether those in perhaps are depends on labels of the namespace. unknown is the
-// reason if default classes are unreadable.
+// Classes in perhaps depend on the namespace's labels. unknown is the reason if default classes are unreadable.
 type classSet struct {
 	sure, perhaps []string
 	unknown       string
@@ -207,7 +205,7 @@ func (r *Plan) listClasses(ctx context.Context, client versioned.Interface, zone
 }
 
 // foreseeHold returns why the zone is or would be held for a mass deletion, or "". A name that other Records keep
-// counts as removed, so a hold is predicted too often, never too rarely.
+// counts as removed: too many holds are predicted, never too few.
 func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone) (string, error) {
 	if c := meta.FindStatusCondition(zone.Status.Conditions, v1alpha1.ConditionSettled); c != nil &&
 		c.Reason == v1alpha1.ReasonMassDeletion {
@@ -241,7 +239,7 @@ func (z *ZonePlan) foreseeHold(ctx context.Context, client versioned.Interface, 
 	}
 }
 
-// countRRsets returns the number of added Records less that of removed ones, by name and type.
+// countRRsets returns added less removed Records, by name and type.
 func (z *ZonePlan) countRRsets(of func(namespace string) bool) map[string]int {
 	counted := make(map[string]int)
 	for _, c := range z.Changes {
@@ -271,8 +269,7 @@ func (z *ZonePlan) IsRemoved() bool {
 	return z.write != nil && z.write.ZoneBefore != nil && z.write.ZoneAfter == nil
 }
 
-// losesNameServers reports whether the plan removes the last apex NS. grown is the change in the number of NS Records
-// there.
+// losesNameServers reports whether the plan removes the last apex NS. grown is the change in their number.
 func (z *ZonePlan) losesNameServers(ctx context.Context, client versioned.Interface, zone *v1alpha1.Zone, grown int) (bool, error) {
 	has := zone.Spec.NameServers
 	if z.write != nil && z.write.ZoneAfter != nil {
@@ -290,7 +287,7 @@ func (z *ZonePlan) losesNameServers(ctx context.Context, client versioned.Interf
 	return err == nil && len(records.Items)+grown <= 0, err
 }
 
-// title returns the zone's name, in the form of code, and the numbers of changes.
+// title has the zone's name as code, and the numbers of changes.
 func (z *ZonePlan) title(code func(string) string) string {
 	counts := make(map[string]int)
 	for _, c := range z.Changes {
@@ -313,7 +310,7 @@ func (z *ZonePlan) describeClasses() string {
 	return strings.Join(z.Classes, ", ")
 }
 
-// Summary returns the numbers of objects as a text.
+// Summary returns the numbers of objects.
 func (r *Plan) Summary() string {
 	text := r.Counts.String()
 	if r.PassedOver > 0 {
@@ -361,7 +358,7 @@ func listLines[T fmt.Stringer](all []T) string {
 	return b.String()
 }
 
-// Markdown returns the plan with the texts of tenants as code: no mention, link, heading or HTML.
+// Markdown shows texts of tenants as code: no mention, link, heading or HTML.
 func (r *Plan) Markdown() string {
 	var b strings.Builder
 	for _, z := range r.Zones {

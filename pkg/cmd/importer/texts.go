@@ -22,18 +22,16 @@ type Text struct {
 	Content []byte
 }
 
-// Section is a part of a plan as a pull request shows it.
+// Section is a part of a plan in a pull request.
 type Section struct {
-	Title string
-	// Language is the language of the lines: diff or text.
+	Title    string
 	Language string
 	Lines    []string
-	// Classes names the classes of the section's zone, Held the reason why the zone would be held; "" if the section is
-	// of no zone.
+	// Classes and Held are as in ZonePlan; "" without a zone.
 	Classes, Held string
 }
 
-// Sections returns a section for each zone, for the changes of no zone, and for the notes.
+// Sections has a section for each zone, the changes of no zone, and the notes.
 func (r *Plan) Sections() (sections []Section) {
 	plain := func(text string) string { return text }
 	for _, z := range r.Zones {
@@ -55,8 +53,8 @@ func linesOf[T fmt.Stringer](all []T) (lines []string) {
 	return lines
 }
 
-// PlanTexts returns the effect of manifests on zones, or of zone files on the zone NAMESPACE/NAME, and writes nothing.
-// With an error, the Plan is incomplete or nil.
+// PlanTexts dry-runs manifests, or zone files for the zone NAMESPACE/NAME. With an error, the Plan is incomplete or
+// nil.
 func PlanTexts(ctx context.Context, client *rest.Config, namespace, zone string, texts []Text) (*Plan, error) {
 	report := newReport()
 	c := load.Config{Client: client, Namespace: namespace, FieldManager: FieldManager, DryRun: true, Plan: report.addChange,

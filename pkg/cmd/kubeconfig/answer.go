@@ -20,24 +20,22 @@ import (
 
 const nextStep = "kubectl kubizone doctor finds the cause"
 
-// timeouts bound the wait of a request for its answer.
 type timeouts struct {
-	// note is the time until a line says that the API does not answer, limit the time until the request fails, and
-	// after the time that later requests get until one is answered.
+	// After note a line reports the missing answer; after limit the request fails. Once a request has failed, later
+	// requests get after, until an answer.
 	note, limit, after time.Duration
-	// always bounds writes, watches and the rest of an answer, too (--request-timeout).
+	// always also bounds writes, watches and the rest of an answer (--request-timeout).
 	always bool
 }
 
 var commandTimeouts = timeouts{note: 3 * time.Second, limit: 15 * time.Second, after: time.Second}
 
-// unanswered is an error of a request to the API that got no answer. The text is that of the error.
 type unanswered struct{ error }
 
 func (e unanswered) Unwrap() error { return e.error }
 
-// Explain adds the command that finds the cause to an error of an API that does not answer. A timeout of the server
-// names the command already.
+// Explain adds the command that finds the cause to an error of a silent API. A timeout of the server has the command
+// already.
 func Explain(err error) error {
 	if _, silent := errors.AsType[unanswered](err); silent || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) {
 		return fmt.Errorf("%w; %s", err, nextStep)
@@ -45,7 +43,6 @@ func Explain(err error) error {
 	return err
 }
 
-// answers is the transport of commands.
 type answers struct {
 	http.RoundTripper
 	timeouts

@@ -37,12 +37,12 @@ func NewOptions() *Options {
 	return &Options{rules: rules}
 }
 
-// AddFlags binds the options to flags, without -n and basic authentication, which kube-apiserver no longer has.
+// AddFlags binds the options to flags, without -n and basic authentication (gone from kube-apiserver).
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	o.addFlags(flags, clientcmd.RecommendedConfigOverrideFlags(""))
 }
 
-// AddFlagsWithoutCluster is AddFlags for a sub-command whose own flag --cluster has another meaning.
+// AddFlagsWithoutCluster is AddFlags for a sub-command whose own --cluster has another meaning.
 func (o *Options) AddFlagsWithoutCluster(flags *pflag.FlagSet) {
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	names.ContextOverrideFlags.ClusterName = clientcmd.FlagInfo{}
@@ -101,8 +101,8 @@ func (o *Options) ForZone(ctx context.Context, argument string) (versioned.Inter
 	return client, zone, err
 }
 
-// Zone returns the Zone of an argument: an object, as Object, or else the zone of that DNS name, in the namespaces
-// whose zones the user may list.
+// Zone returns the Zone of an argument: an object, as Object, else the zone of the DNS name, if the user may list the
+// zone.
 func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument, namespace string) (types.NamespacedName, error) {
 	at, err := o.Object(argument, namespace)
 	if err != nil || strings.Contains(argument, "/") || !strings.Contains(argument, ".") {
@@ -133,7 +133,7 @@ func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument
 	return at, fmt.Errorf("%s is the name of several zones; write the object of one: %s", argument, strings.Join(found, ", "))
 }
 
-// ZonesNamed returns the zones of a DNS name, in the namespaces whose zones the user may list.
+// ZonesNamed returns the zones of a DNS name, in namespaces whose zones the user may list.
 func (o *Options) ZonesNamed(ctx context.Context, client versioned.Interface, fqdn, namespace string) ([]v1alpha1.Zone, error) {
 	zones := client.KubizoneV1alpha1()
 	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN,
@@ -148,8 +148,8 @@ func (o *Options) ZonesNamed(ctx context.Context, client versioned.Interface, fq
 	return list.Items, nil
 }
 
-// Client returns the client configuration of a command, whose reads fail if the API does not answer within seconds or
-// --request-timeout, and the namespace of -n or else the context.
+// Client returns a command's configuration, whose reads fail without an answer within seconds or --request-timeout, and
+// the namespace of -n or the context.
 func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	if config, namespace, err = o.ProcessClient(); err == nil {
 		waits := commandTimeouts
@@ -162,7 +162,7 @@ func (o *Options) Client() (config *rest.Config, namespace string, err error) {
 	return config, namespace, err
 }
 
-// ProcessClient returns the client configuration of a process with bounds of its own, and the namespace like Client.
+// ProcessClient is Client for a process with bounds of its own.
 func (o *Options) ProcessClient() (config *rest.Config, namespace string, err error) {
 	loading := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(o.rules, &o.overrides)
 	if config, err = loading.ClientConfig(); err == nil {

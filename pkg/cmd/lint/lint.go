@@ -45,24 +45,22 @@ kubizone plan asks the server. The exit code is 1 for an error.`,
 	return command
 }
 
-// Results are the results of the command by their kinds.
+// Results returns an empty result for each JSON kind.
 func Results() map[string]any { return map[string]any{"LintReport": Report{}} }
 
 // Report is the verdict about files.
 type Report struct {
-	Findings []Finding `json:"findings"`
-	Judged   int       `json:"judged"`
-	Refused  int       `json:"refused"`
-	Warnings int       `json:"warnings"`
-	// PassedOver is the number of objects of other kinds.
-	PassedOver int `json:"passedOver"`
+	Findings   []Finding `json:"findings"`
+	Judged     int       `json:"judged"`
+	Refused    int       `json:"refused"`
+	Warnings   int       `json:"warnings"`
+	PassedOver int       `json:"passedOver"`
 }
 
 // Finding is an error or a warning.
 type Finding struct {
-	// Severity is error or warning.
 	Severity string `json:"severity"`
-	// Object is a file, with kind and name; "" if the text has them.
+	// Object is a file, with kind and name; "" if Text has them.
 	Object string `json:"object,omitempty"`
 	Text   string `json:"text"`
 }
@@ -119,7 +117,7 @@ func lintFiles(files []string, in io.Reader, out io.Writer, format *output.Forma
 	return nil
 }
 
-// JudgeFiles judges manifests, directories of them, and for - those of in.
+// JudgeFiles judges manifests and directories; - means in.
 func JudgeFiles(files []string, in io.Reader) (*Report, error) {
 	registry := install.New()
 	info, _ := runtime.SerializerInfoForMediaType(registry.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
@@ -169,8 +167,7 @@ func (l *linter) addObjects(path string, text []byte) {
 	}
 }
 
-// judgeAlone validates an object as in a creation, in namespace default if it has none. An object that does not decode
-// is nil in the result.
+// judgeAlone validates an object as in a creation. An object that does not decode is nil in the result.
 func (l *linter) judgeAlone(path string, object *unstructured.Unstructured, judge func(runtime.Object) (field.ErrorList,
 	[]string)) *judged {
 	if object.GetNamespace() == "" && object.GetKind() != "DNSClass" {

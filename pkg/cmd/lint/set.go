@@ -25,22 +25,19 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// set judges the objects of the files together. A zone only named there is assumed, without knowledge of its rules and
-// other Records.
+// set judges the objects of the files together. Of a zone only named there, rules and other Records are unknown.
 type set struct {
 	store *store
-	// assumed has the uids of assumed zones.
+	// assumed has uids of zones only named.
 	assumed map[string]bool
-	// refused are names of refused zones: nothing is judged at or below them.
+	// refused are names of refused zones: nothing at or below is judged.
 	refused []name.Name
-	// said has the texts of warnings, which may concern several objects.
+	// said are texts of warnings, which may concern several objects.
 	said map[string]bool
 }
 
-// verdict is the judgement about an object.
 type verdict struct{ errs, warnings []string }
 
-// judgeSet decides the valid objects of the files, and adds to their verdicts.
 func judgeSet(all []*judged) {
 	s := &set{store: newStore(), assumed: map[string]bool{}, said: map[string]bool{}}
 	last := map[string]*judged{}
@@ -74,7 +71,7 @@ func judgeSet(all []*judged) {
 			placed = append(placed, r)
 		}
 	}
-	// With all others in place, each is decided again as the last one: a warning is gone if another object answers.
+	// With all others in place, each is decided again: a warning is gone if another object answers it.
 	for _, r := range slices.Backward(placed) {
 		s.judgeRecord(r)
 	}
@@ -89,7 +86,7 @@ func judgeSet(all []*judged) {
 	}
 }
 
-// placeZones makes the zones, each after the zones above and the zone of its zoneRef.
+// placeZones makes each zone after the zones above and the zone of its zoneRef.
 func (s *set) placeZones(all []*judged) {
 	labels := func(one *judged) int { return strings.Count(one.object.(*v1alpha1.Zone).Spec.DomainName, ".") }
 	left := slices.Clone(all)
@@ -144,7 +141,7 @@ func (s *set) placeZone(one *judged, assume bool) bool {
 	return true
 }
 
-// withZone assumes the zone of a spec's zoneRef, or leaves out the zoneRef beside an absolute name.
+// withZone assumes the zone of a zoneRef, or drops a zoneRef beside an absolute name.
 func (s *set) withZone(spec *zones.ZoneSpec) *zones.ZoneSpec {
 	if name.IsAbsolute(spec.DomainName) {
 		out := *spec
@@ -155,7 +152,6 @@ func (s *set) withZone(spec *zones.ZoneSpec) *zones.ZoneSpec {
 	return spec
 }
 
-// nextPlaceholder returns the name of an assumed zone whose name is unknown.
 func (s *set) nextPlaceholder() name.Name {
 	fqdn, _ := name.Parse(fmt.Sprintf("zoneref-%d.invalid.", len(s.assumed)))
 	return fqdn
@@ -173,7 +169,6 @@ func withoutPlaceholder(text string) string {
 
 func (s *set) isAssumed(z *law.Zone) bool { return s.assumed[z.UID] }
 
-// assumeZone makes a zone in which each namespace may write.
 func (s *set) assumeZone(ref law.Ref, view string, fqdn name.Name) *law.Zone {
 	everything := func(text string) pattern.Pattern {
 		p, _ := pattern.Parse(text)
@@ -194,7 +189,7 @@ func (s *set) assumeZone(ref law.Ref, view string, fqdn name.Name) *law.Zone {
 	return plan.Zone.Zone
 }
 
-// addRefusal adds an error, or a warning if rules outside of the files may allow the object.
+// addRefusal adds a warning if rules outside of the files may allow the object, else an error.
 func (s *set) addRefusal(one *judged, refused *law.Refusal, assumed bool) {
 	text := withoutPlaceholder(refused.Message)
 	switch refused.Kind {
@@ -214,7 +209,7 @@ func (s *set) addRefusal(one *judged, refused *law.Refusal, assumed bool) {
 	}
 }
 
-// addWarning adds a warning of the law once. S4.13 tells a namespace of others' values, which the files show.
+// addWarning adds a warning once. S4.13 warns of others' values, which the files show.
 func (s *set) addWarning(one *judged, w law.Warning) {
 	if w.Rule == "S4.13" {
 		return
@@ -226,12 +221,11 @@ func (s *set) addWarning(one *judged, w law.Warning) {
 	}
 }
 
-// isRefused reports whether a name is at or below a refused zone.
 func (s *set) isRefused(fqdn name.Name) bool {
 	return slices.ContainsFunc(s.refused, func(zone name.Name) bool { return zone.Encloses(fqdn) })
 }
 
-// judgeZone decides an update by which a zone gets its rules and name servers.
+// judgeZone decides an update that gives a zone its rules and name servers.
 func (s *set) judgeZone(one *judged) {
 	zone := one.object.(*v1alpha1.Zone)
 	z := s.store.zones[key{zone.Namespace, zone.Name}]
@@ -274,7 +268,7 @@ func (s *set) placeDelegation(one *judged) {
 	}
 }
 
-// judgeDelegation decides a twin of the Delegation, and keeps the warnings.
+// judgeDelegation decides a twin of the Delegation.
 func (s *set) judgeDelegation(one *judged) {
 	of := one.object.(*v1alpha1.Delegation)
 	z := s.store.zones[key{of.Namespace, of.Spec.ZoneRef.Name}]
@@ -290,7 +284,6 @@ func (s *set) judgeDelegation(one *judged) {
 	s.warnOfElsewhere(one, z, []rules.Rule{spec.Rule})
 }
 
-// placedRecord is a Record in the store.
 type placedRecord struct {
 	*judged
 	record *law.Record
@@ -345,7 +338,7 @@ func (s *set) placeRecord(one *judged) *placedRecord {
 	return p
 }
 
-// siteOf returns the last two labels of a name, which are most often the name of its zone.
+// siteOf returns the last two labels, most often the zone's name.
 func siteOf(fqdn name.Name) name.Name {
 	for fqdn.NumLabels() > 2 {
 		fqdn, _ = fqdn.Parent()
@@ -353,7 +346,6 @@ func siteOf(fqdn name.Name) name.Name {
 	return fqdn
 }
 
-// judgeRecord decides the Record as the last one.
 func (s *set) judgeRecord(p *placedRecord) {
 	if p.made != nil && p.made.Record.Zone != nil {
 		s.store.removeRecord(p.record, p.made)
@@ -370,7 +362,7 @@ func (s *set) judgeRecord(p *placedRecord) {
 	}
 	z := s.store.zoneOf(plan)
 	for _, w := range plan.Warnings {
-		// Of an assumed zone, neither the cuts, the hosts nor the claims are known.
+		// Cuts, hosts and claims of an assumed zone are unknown.
 		unknown := p.assumed != nil && (w.Reason != "" || strings.HasPrefix(w.Rule, "S4."))
 		if !unknown && !s.isAnswered(w, z, plan.Record.FQDN) {
 			s.addWarning(p.judged, w)
@@ -378,7 +370,7 @@ func (s *set) judgeRecord(p *placedRecord) {
 	}
 }
 
-// isAnswered reports whether other objects make a warning about a Record at fqdn wrong, or have it themselves.
+// isAnswered reports whether other objects make a warning wrong, or have it themselves.
 func (s *set) isAnswered(w law.Warning, z *law.Zone, fqdn name.Name) bool {
 	switch w.Reason {
 	case law.WarningUnnamedGlue: // NS elsewhere in the zone may name the host
@@ -391,7 +383,7 @@ func (s *set) isAnswered(w law.Warning, z *law.Zone, fqdn name.Name) bool {
 	return !w.Host.IsZero() && s.mayBeElsewhere(z, w.Host)
 }
 
-// mayBeElsewhere reports whether other namespaces, whose files are elsewhere, may have a host of the zone.
+// mayBeElsewhere reports whether namespaces in other files may have a host of the zone.
 func (s *set) mayBeElsewhere(z *law.Zone, host name.Name) bool {
 	return slices.ContainsFunc(s.store.listRules(z), func(r rules.Rule) bool {
 		if slices.Equal(r.Namespaces, []string{z.Namespace}) {
@@ -409,7 +401,7 @@ func (s *set) mayBeElsewhere(z *law.Zone, host name.Name) bool {
 	})
 }
 
-// judgeKey warns of patterns without a rule for the namespace in the zones of the files (S13.1).
+// judgeKey warns of patterns without a rule for the namespace (S13.1).
 func (s *set) judgeKey(one *judged) {
 	of := one.object.(*v1alpha1.UpdateKey)
 	var given []v1alpha1.NameReviewRule
@@ -440,7 +432,6 @@ func (s *set) judgeKey(one *judged) {
 	}
 }
 
-// judged is an object of the files with its verdict.
 type judged struct {
 	// at is the file, with kind and name; "" if the errors have them.
 	at     string

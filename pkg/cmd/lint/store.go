@@ -21,19 +21,19 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// store is a server's store in memory: the source of the law's facts, and the target of plans. No cascade runs, for
-// zones come before Delegations, and these before Records.
+// store is a server's store in memory: it gives the law facts and takes plans. No cascade runs: zones come before
+// Delegations, and these before Records.
 type store struct {
 	now   time.Time
 	facts map[law.Key]any
 	zones map[key]*law.Zone
-	// owners has the names of a zone, by its uid, in the order of keys.
+	// owners are the names of a zone, by its uid, in the order of keys.
 	owners map[string]*btree.BTreeG[name.Rel]
-	// placed has the Records at the names of a zone, by its uid.
+	// placed are the Records of a zone, by its uid and their names.
 	placed map[string]map[name.Rel]map[key]*law.Record
-	// named counts the hosts of NS Records, by the uid of the zone.
+	// named counts the hosts of NS Records, by the zone's uid.
 	named map[string]map[name.Name]int
-	// given has the rules of Delegations by the zone's uid.
+	// given are the rules of Delegations, by the zone's uid.
 	given map[string][]rules.Rule
 	made  int
 }
@@ -51,10 +51,9 @@ func (s *store) newUID() string {
 	return fmt.Sprint("uid-", s.made)
 }
 
-// maxRounds bounds the questions of a decision: the law asks for the names above and below one.
+// maxRounds bounds a decision's requests for facts.
 const maxRounds = 1000
 
-// decideWrite gives a decision facts until the outcome.
 func (s *store) decideWrite(by func(*law.Seen) law.Outcome) law.Outcome {
 	seen := law.NewSeen()
 	for range maxRounds {
@@ -152,7 +151,7 @@ func (s *store) listOwner(write law.Write) {
 	}
 }
 
-// countCut gives the parent the name servers and glue of a child (S6.3).
+// countCut gives the parent a child's name servers and glue (S6.3).
 func (s *store) countCut(cut law.PendingCut) {
 	parent, child := s.zones[key{cut.Parent.Namespace, cut.Parent.Name}], s.zones[key{cut.Child.Namespace, cut.Child.Name}]
 	if parent == nil || child == nil {
@@ -188,7 +187,7 @@ func (s *store) findSet(zone string, owner name.Rel, t rdata.Type) (set content.
 	return set, len(set.Data) > 0
 }
 
-// makeZone decides a new Zone as for a user with the right to establish zones.
+// makeZone decides a new Zone of a user who may establish zones.
 func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	spec.UID, spec.MaxDeletePercent = s.newUID(), 100
 	ask := zones.ZoneAsk{After: &spec, MayEstablish: true, Now: s.now, By: spec.Namespace, WorkID: s.newUID()}
@@ -199,7 +198,7 @@ func (s *store) makeZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	return out.Plan, out.Refusal
 }
 
-// amendZone decides an update from a Zone without rules and name servers, and applies nothing.
+// amendZone decides an update of a Zone without rules and name servers, and applies nothing.
 func (s *store) amendZone(spec zones.ZoneSpec) (*law.Plan, *law.Refusal) {
 	before := *s.zones[key{spec.Namespace, spec.Name}]
 	before.Rules, before.Header.NameServers = nil, nil
@@ -221,7 +220,7 @@ func (s *store) makeDelegation(at key, spec zones.DelegationSpec, apply bool) (*
 	return out.Plan, out.Refusal
 }
 
-// makeRecord decides a new Record, and applies the plan of an adopted one.
+// makeRecord decides a new Record, and applies the plan if adopted.
 func (s *store) makeRecord(r *law.Record) (*law.Plan, *law.Refusal) {
 	r.UID = s.newUID()
 	ask := records.RecordAsk{Namespace: r.Namespace, Name: r.Name, UID: r.UID, After: r, Now: s.now, By: r.Namespace, WorkID: s.newUID()}
@@ -241,18 +240,15 @@ func (s *store) makeRecord(r *law.Record) (*law.Plan, *law.Refusal) {
 	return out.Plan, out.Refusal
 }
 
-// zoneOf returns the zone of an adopted Record.
 func (s *store) zoneOf(plan *law.Plan) *law.Zone {
 	return s.zones[key{plan.Record.Zone.Namespace, plan.Record.Zone.Name}]
 }
 
-// ownerOf returns the name of an adopted Record in its zone.
 func (s *store) ownerOf(plan *law.Plan) name.Rel {
 	owner, _ := plan.Record.FQDN.Rel(s.zoneOf(plan).FQDN())
 	return owner
 }
 
-// countNamed adds n for each host of an adopted NS Record.
 func (s *store) countNamed(made *law.Plan, r *law.Record, n int) {
 	z := s.zoneOf(made)
 	if s.named[z.UID] == nil {
@@ -265,7 +261,7 @@ func (s *store) countNamed(made *law.Plan, r *law.Record, n int) {
 	}
 }
 
-// removeRecord takes back the plan of makeRecord.
+// removeRecord reverts makeRecord.
 func (s *store) removeRecord(r *law.Record, made *law.Plan) {
 	delete(s.placed[made.Record.Zone.UID][s.ownerOf(made)], key{r.Namespace, r.Name})
 	s.countNamed(made, r, -1)
@@ -278,10 +274,8 @@ func (s *store) removeRecord(r *law.Record, made *law.Plan) {
 	}
 }
 
-// isZone reports whether the view has a zone of a name.
 func (s *store) isZone(view string, n name.Name) bool { return s.facts[law.HoldingKey(view, n)] != nil }
 
-// findEnclosing returns the zone with the longest name at or above n, or nil.
 func (s *store) findEnclosing(view string, n name.Name) *law.Zone {
 	for at, ok := n, true; ok; at, ok = at.Parent() {
 		if h, _ := s.facts[law.HoldingKey(view, at)].(*law.Holding); h != nil {
@@ -291,10 +285,8 @@ func (s *store) findEnclosing(view string, n name.Name) *law.Zone {
 	return nil
 }
 
-// listZones returns the zones in the order of their names.
 func (s *store) listZones() []*law.Zone {
 	return slices.SortedFunc(maps.Values(s.zones), func(x, y *law.Zone) int { return x.FQDN().Compare(y.FQDN()) })
 }
 
-// listRules returns the rules of a zone and its Delegations.
 func (s *store) listRules(z *law.Zone) []rules.Rule { return slices.Concat(z.Rules, s.given[z.UID]) }

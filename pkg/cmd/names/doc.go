@@ -6,10 +6,9 @@
 // Guarantees:
 //
 //	N1. Requests have the rights of the user. If objects are hidden, a line names the missing right.
-//	N2. The command may exits with code 1 if the answer is no, who and tree if nothing is found. Exit code 2 is an
-//	    error.
+//	N2. The command may exits with code 1 if the answer is no, who and tree if nothing is found.
 //
-// Out of scope: decisions. The command may prints a NameReview of the API server.
+// Out of scope: decisions, which the API server makes (NameReview).
 //
 // Read names.go, then who.go and tree.go.
 package names

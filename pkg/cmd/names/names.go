@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/pkg/find"
 )
 
-// ErrNo is returned for the answer no.
+// ErrNo means the answer no.
 var ErrNo = program.No("the answer is no")
 
 const timeoutSeconds = 2
@@ -37,7 +37,7 @@ type question struct {
 	view    string
 }
 
-// answer is a result for programs, and its text for people.
+// answer is a result, and its text for people.
 type answer struct {
 	kind   string
 	result any
@@ -55,7 +55,7 @@ func (a *answer) printTo(out io.Writer, format *output.Format) error {
 	return nil
 }
 
-// Results returns an empty result of the commands for each kind of JSON document.
+// Results returns an empty result for each JSON kind.
 func Results() map[string]any {
 	return map[string]any{"NameAnswer": nameAnswer{}, "Names": namesAnswer{}, "Records": foundRecords{}, "ZoneTree": zoneTree{}}
 }
@@ -177,7 +177,7 @@ zone below its own, which decides about these; of one name kubectl kubizone may 
 type namesAnswer struct {
 	Namespace string                    `json:"namespace"`
 	Rules     []v1alpha1.NameReviewRule `json:"rules"`
-	// Remaining is the number of further rules.
+	// Remaining counts further rules.
 	Remaining int64        `json:"remaining,omitempty"`
 	Classes   []namedClass `json:"classes"`
 	// HiddenClasses is true if the user may not list classes.
@@ -189,7 +189,7 @@ type namedClass struct {
 	Default  bool     `json:"default"`
 	Provider string   `json:"provider"`
 	Views    []string `json:"views,omitempty"`
-	// BySelector is true if the class selects namespaces by labels, which are not compared here.
+	// BySelector is true if the class selects namespaces by labels, not compared here.
 	BySelector bool `json:"bySelector,omitempty"`
 }
 
@@ -207,7 +207,7 @@ func (q *question) listNames(ctx context.Context, s *find.Search, _ []string) (*
 	return &answer{kind: "Names", result: result, text: result.printText}, nil
 }
 
-// addClasses includes classes whose selector cannot be checked here.
+// addClasses includes classes with selectors.
 func (a *namesAnswer) addClasses(ctx context.Context, api client.KubizoneV1alpha1Interface) error {
 	classes, err := api.DNSClasses().List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {

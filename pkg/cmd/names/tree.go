@@ -115,7 +115,7 @@ type zoneTree struct {
 	Zones []*shownZone `json:"zones"`
 	// WithoutZone are the Records of no zone, by namespace.
 	WithoutZone map[string]int `json:"withoutZone,omitempty"`
-	// Namespace is the only namespace searched, or "".
+	// Namespace is the only one searched, or "".
 	Namespace string `json:"namespace,omitempty"`
 }
 
@@ -165,7 +165,6 @@ func (t *tree) showZones(of string) *answer {
 	}}
 }
 
-// showLevel sorts zones by name, with those below them.
 func (t *tree) showLevel(keys []types.NamespacedName) []*shownZone {
 	slices.SortFunc(keys, func(a, b types.NamespacedName) int {
 		return cmp.Or(cmp.Compare(t.zones[a].title(), t.zones[b].title()), cmp.Compare(a.String(), b.String()))

@@ -36,10 +36,10 @@ Records in all of them, else that of -n. The exit code is 1 where there is none.
 
 type foundRecords struct {
 	Query string `json:"query"`
-	// Nearest is the name above whose Records are listed if the queried name has none, or "".
+	// Nearest is the name above whose Records are listed instead, or "".
 	Nearest string        `json:"nearest,omitempty"`
 	Records []foundRecord `json:"records"`
-	// Namespace is the only namespace searched, or "".
+	// Namespace is the only one searched, or "".
 	Namespace string `json:"namespace,omitempty"`
 }
 

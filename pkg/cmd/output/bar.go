@@ -19,7 +19,7 @@ const (
 	barLength = 30
 )
 
-// Bar shows the progress of a work on a terminal.
+// Bar shows progress on a terminal.
 type Bar struct {
 	mu       sync.Mutex
 	label    string
@@ -28,7 +28,7 @@ type Bar struct {
 	gone     sync.WaitGroup
 }
 
-// StartBar begins a bar on stderr, which appears after two seconds. The caller calls End.
+// StartBar begins a bar on stderr, visible after two seconds. The caller calls End.
 func StartBar(stderr io.Writer, label string) *Bar {
 	b := &Bar{label: label, ended: make(chan struct{})}
 	to, ok := stderr.(*Writer)
@@ -39,7 +39,7 @@ func StartBar(stderr io.Writer, label string) *Bar {
 	return b
 }
 
-// Write adds the octets of a text to the progress.
+// Write adds to the octets done.
 func (b *Bar) Write(octets []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -47,7 +47,7 @@ func (b *Bar) Write(octets []byte) (int, error) {
 	return len(octets), nil
 }
 
-// Set sets the number of parts done, and of all parts; of is 0 if the number is unknown.
+// Set sets the parts done, and all parts, 0 if unknown.
 func (b *Bar) Set(done, of int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

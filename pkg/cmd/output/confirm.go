@@ -17,7 +17,6 @@ import (
 	"kubi.zone/kubizone/pkg/terminal"
 )
 
-// maxUnasked is the number of objects that a command deletes without a question.
 const maxUnasked = 10
 
 // Consent is the flag --yes of a command that may delete many objects.
@@ -28,8 +27,7 @@ func (c *Consent) AddFlag(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.yes, "yes", false, fmt.Sprintf("delete more than %d objects without a question", maxUnasked))
 }
 
-// Ask returns nil if the command may delete number objects: with --yes, for few objects, or if a person at a terminal
-// agrees.
+// Ask returns nil if the command may delete number objects: few, with --yes, or if a person at a terminal agrees.
 func (c *Consent) Ask(in io.Reader, stderr io.Writer, number int, what string) error {
 	if c.yes || number <= maxUnasked {
 		return nil

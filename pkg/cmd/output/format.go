@@ -18,7 +18,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// Forms of -o that most commands have. Wide has more columns, and is never wrapped.
+// Forms of -o of most commands. Wide has more columns, never wrapped.
 const (
 	Plain    = "text"
 	Wide     = "wide"
@@ -27,8 +27,7 @@ const (
 	Markdown = "markdown"
 )
 
-// Version is the apiVersion of JSON and YAML documents. A field is removed only with a new version, as programs read
-// it.
+// Version is the apiVersion of JSON and YAML documents. Programs read them: a field is removed only with a new version.
 const Version = "client.kubi.zone/v1alpha1"
 
 // Format is the flag -o.
@@ -37,8 +36,7 @@ type Format struct {
 	forms []string
 }
 
-// AddFormat adds the flag -o to a command. further are the command's forms besides text, the default, wide, json and
-// yaml.
+// AddFormat adds -o to a command, with text as the default, wide, json, yaml and the further forms.
 func AddFormat(command *cobra.Command, further ...string) *Format {
 	f := &Format{form: Plain, forms: append([]string{Plain, Wide, JSON, YAML}, further...)}
 	command.Flags().StringVarP(&f.form, "output", "o", f.form, strings.Join(f.forms[:len(f.forms)-1], ", ")+" or "+f.forms[len(f.forms)-1])
@@ -54,13 +52,13 @@ func (f *Format) check() error {
 	return nil
 }
 
-// Is reports whether the user asked for a form.
+// Is reports whether the user asked for form.
 func (f *Format) Is(form string) bool { return f.form == form }
 
 // IsDocument reports whether the user asked for JSON or YAML.
 func (f *Format) IsDocument() bool { return f.form == JSON || f.form == YAML }
 
-// Print writes a result, an object of JSON, as a document of a kind, or by the function text.
+// Print writes a result as a document of a kind, or by the function text.
 func (f *Format) Print(out io.Writer, kind string, result any, text func(*Text)) error {
 	if f.IsDocument() {
 		return f.printDocument(out, kind, result)
@@ -71,8 +69,7 @@ func (f *Format) Print(out io.Writer, kind string, result any, text func(*Text))
 	return err
 }
 
-// PrintOver writes a result as Print does. On a terminal it overwrites the screen, and leaves out lines beyond the
-// terminal's height.
+// PrintOver is Print, but overwrites a terminal's screen, without lines beyond its height.
 func (f *Format) PrintOver(out io.Writer, kind string, result any, text func(*Text)) error {
 	to, ok := out.(*Writer)
 	if !ok || f.IsDocument() || to.refreshScreen().Width == 0 {
@@ -84,7 +81,7 @@ func (f *Format) PrintOver(out io.Writer, kind string, result any, text func(*Te
 	if room := to.screen.Height - 1; room > 0 && len(lines) > room {
 		lines = append(lines[:room-1], "… more than the terminal has room for")
 	}
-	// Each line clears the rest of the line before it, and the end the lines below.
+	// Each line clears the rest of the line before, and the end the lines below.
 	_, err := io.WriteString(to.raw, "\x1b[H"+strings.Join(lines, "\x1b[K\n")+"\x1b[K\n\x1b[J")
 	return err
 }
@@ -122,7 +119,7 @@ func (f *Format) printDocument(out io.Writer, kind string, result any) error {
 	return err
 }
 
-// readNode reads a value of JSON with the order of its fields. JSON may have characters that YAML has to escape.
+// readNode reads JSON with the order of its fields. JSON may have characters that YAML escapes.
 func readNode(from *json.Decoder) (*yaml.Node, error) {
 	from.UseNumber()
 	token, err := from.Token()
@@ -152,8 +149,8 @@ func readNode(from *json.Decoder) (*yaml.Node, error) {
 	return node, err
 }
 
-// EncodeYAML writes a document. It double-quotes strings with characters that terminal.NewWriter escapes, as the
-// escapes are valid YAML there.
+// EncodeYAML writes a document. It double-quotes strings with characters that terminal.NewWriter escapes, where escapes
+// are valid YAML.
 func EncodeYAML(out io.Writer, document *yaml.Node) error {
 	quoteTexts(document)
 	encoder := yaml.NewEncoder(out)

@@ -14,21 +14,21 @@ import (
 
 // Screen describes where text goes.
 type Screen struct {
-	// Width is the number of columns of a terminal, or 0 for a pipe or a file.
+	// Width is a terminal's number of columns, or 0 for a pipe or a file.
 	Width int
-	// Height is the number of lines of a terminal, or 0 if unknown.
+	// Height is a terminal's number of lines, or 0 if unknown.
 	Height int
 	Color  bool
 }
 
-// Writer escapes the text of tenants, and knows its Screen.
+// Writer escapes the text of tenants.
 type Writer struct {
 	io.Writer
 	raw    io.Writer
 	screen Screen
 }
 
-// NewWriter returns a writer to a file, or to any other writer as a pipe. It returns a Writer as it is.
+// NewWriter returns a writer to a file, or to a pipe. A Writer is returned unchanged.
 func NewWriter(to io.Writer) *Writer {
 	if already, ok := to.(*Writer); ok {
 		return already
@@ -56,7 +56,6 @@ func screenOf(to io.Writer) Screen {
 	return Screen{Width: width, Height: max(0, height), Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
-// refreshScreen reads the size of the terminal again, as a person changes it.
 func (w *Writer) refreshScreen() Screen {
 	if _, ok := w.raw.(*os.File); ok {
 		w.screen = screenOf(w.raw)

@@ -4,6 +4,7 @@
 package output
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -22,10 +23,10 @@ type Text struct {
 // IsWide reports whether the user asked for more columns.
 func (t *Text) IsWide() bool { return t.wide }
 
-// NewText returns an empty text for the screen of a writer.
+// NewText returns an empty text for a writer's screen.
 func NewText(to io.Writer) *Text { return &Text{screen: screenOf(to)} }
 
-// WriteTo writes the text, with the colours that the screen of the writer shows.
+// WriteTo writes the text, in colour if the screen allows.
 func (t *Text) WriteTo(to io.Writer) (int64, error) {
 	if screened, ok := to.(*Writer); ok && t.screen.Color {
 		to = screened.raw // every part is escaped
@@ -41,7 +42,7 @@ const (
 	plain  = "\x1b[0m"
 )
 
-// colors are the colours of words at the begin of a line or alone in a cell.
+// colors are for words at the begin of a line or alone in a cell.
 var colors = map[string]string{
 	"+": green, "-": red, "~": yellow,
 	"ok": green, "OK": green, "yes": green, "Current": green, "True": green,
@@ -50,7 +51,6 @@ var colors = map[string]string{
 	"WARN":  yellow, "waits": yellow, "warning": yellow, "releases": yellow, "Behind": yellow, "Unknown": yellow, "?": yellow,
 }
 
-// paint returns a text in the colour of a word.
 func (t *Text) paint(word, text string) string {
 	if color := colors[word]; color != "" && t.screen.Color && text != "" {
 		return color + text + plain
@@ -58,8 +58,8 @@ func (t *Text) paint(word, text string) string {
 	return text
 }
 
-// Line adds a line, or lines with an indent on a terminal that is too narrow. A change (+, -, ~) has one colour, as has
-// the first word of another line.
+// Line adds a line, wrapped with an indent on a narrow terminal. A change (+, -, ~) has one colour, as has the first
+// word of another line.
 func (t *Text) Line(format string, args ...any) {
 	var line strings.Builder
 	terminal.Fprintf(&line, format, args...)
@@ -76,14 +76,14 @@ func (t *Text) Line(format string, args ...any) {
 	}
 }
 
-// Bullet adds an item of a list in Markdown.
+// Bullet adds a list item in Markdown.
 func (t *Text) Bullet(format string, args ...any) {
 	var line strings.Builder
 	terminal.Fprintf(&line, format, args...)
 	t.built.WriteString("- " + Code(line.String()) + "\n")
 }
 
-// Code returns any text as code in a line of Markdown, so no mention, link or HTML.
+// Code returns text as code in a line of Markdown: no mention, link or HTML.
 func Code(text string) string {
 	text = terminal.Escape(text)
 	fence := "`"
@@ -96,6 +96,18 @@ func Code(text string) string {
 	return fence + text + fence
 }
 
+// Count returns a number with a noun, as in 1 entry and 2 entries.
+func Count[N int | int64](n N, noun string) string {
+	stem, isY := strings.CutSuffix(noun, "y")
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case isY:
+		return fmt.Sprint(n, " ", stem, "ies")
+	}
+	return fmt.Sprint(n, " ", noun, "s")
+}
+
 // CodeBlock returns escaped lines as a block of code of a language.
 func CodeBlock(language, lines string) string {
 	fence := "```"
@@ -105,7 +117,7 @@ func CodeBlock(language, lines string) string {
 	return fence + language + "\n" + lines + fence + "\n\n"
 }
 
-// Markdown adds a table of Markdown.
+// Markdown adds a table in Markdown.
 func (t *Text) Markdown(header []string, rows [][]string) {
 	rule := make([]string, len(header))
 	for i := range rule {
@@ -121,17 +133,16 @@ func (t *Text) Markdown(header []string, rows [][]string) {
 	t.built.WriteString("\n")
 }
 
-// helpWidth bounds paragraphs, as longer lines are harder to read.
 const helpWidth = 100
 
-// Paragraph adds a text of one line, wrapped in a pipe too. The lines after the first begin with indent.
+// Paragraph adds a text of one line, wrapped in a pipe too. Later lines begin with indent.
 func (t *Text) Paragraph(text, indent string) {
 	for _, line := range wrapText(terminal.Escape(text), t.paragraphWidth(), indent) {
 		t.built.WriteString(line + "\n")
 	}
 }
 
-// Short adds the begin of a text as one line.
+// Short adds the begin of a text as a line.
 func (t *Text) Short(text string) {
 	if runes, width := []rune(text), t.paragraphWidth(); len(runes) > width {
 		text = string(runes[:width-1]) + "…"
@@ -146,8 +157,7 @@ func (t *Text) paragraphWidth() int {
 	return helpWidth
 }
 
-// Table adds the rows below their header in columns, two spaces apart. On a terminal the widest columns are wrapped.
-// header may be nil.
+// Table adds the rows below their header, which may be nil, in columns. On a terminal the widest columns are wrapped.
 func (t *Text) Table(header []string, rows [][]string) {
 	all := make([][]string, 0, len(rows)+1)
 	if header != nil {
@@ -192,10 +202,10 @@ func (t *Text) addRow(row []string, widths []int) {
 	}
 }
 
-// leastColumn is the width below which a column is not wrapped.
+// leastColumn is the width below which no column is wrapped.
 const leastColumn = 8
 
-// fitColumns returns the widths of the columns. The widest columns shrink until a row fits.
+// fitColumns shrinks the widest columns until a row fits.
 func fitColumns(rows [][]string, width int) (widths []int) {
 	for _, row := range rows {
 		for i, cell := range row {
@@ -225,8 +235,8 @@ func fitColumns(rows [][]string, width int) (widths []int) {
 	return widths
 }
 
-// wrapText breaks a text at spaces into lines of a width, and within a longer word. The lines after the first begin
-// with indent. A width of 0 breaks nothing.
+// wrapText breaks a text at spaces into lines of a width, and within a longer word. Later lines begin with indent. A
+// width of 0 breaks nothing.
 func wrapText(text string, width int, indent string) (lines []string) {
 	for width > len(indent) && utf8.RuneCountInString(text) > width {
 		runes := []rune(text)

@@ -108,7 +108,7 @@ func (o *Options) Run(ctx context.Context, secrets corev1client.SecretsGetter, n
 	if err != nil {
 		return fmt.Errorf("--secret %s: %w", o.Secret, err)
 	}
-	// The certificate comes last: if it exists, so do the other files.
+	// The certificate comes last: its existence proves the other files'.
 	for _, name := range []string{authorityCert, corev1.TLSPrivateKeyKey, corev1.TLSCertKey} {
 		if err := pki.WriteFile(filepath.Join(o.Dir, name), data[name]); err != nil {
 			return fmt.Errorf("--dir: %w", err)
@@ -191,7 +191,7 @@ func parse(data map[string][]byte) (authority, leaf *pki.Pair, err error) {
 	return authority, leaf, nil
 }
 
-// coversHosts reports whether all hosts are in cert, as texts: x509 does not verify a wildcard.
+// coversHosts compares hosts as texts: x509 does not verify a wildcard.
 func coversHosts(cert *x509.Certificate, hosts []string) bool {
 	has := slices.Clone(cert.DNSNames)
 	for _, address := range cert.IPAddresses {

@@ -1,19 +1,17 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package primary is the sub-command that runs the hidden primary: it reads zones over the API, and serves transfers to
+// Package primary is the sub-command of the hidden primary, which reads zones over the API and serves transfers to
 // secondaries.
 //
 // Guarantees:
 //
-//  1. No query is answered and no NOTIFY is sent before every zone and class is read. An early secondary would get
-//     the answer that a zone does not exist.
-//  2. With --service, NOTIFY waits until the Service leads to this process, because a secondary queries at once after a
-//     NOTIFY.
+//  1. No query is answered and no NOTIFY sent before every zone and class is read: an early secondary would learn that
+//     a zone does not exist.
+//  2. With --service, NOTIFY waits until the Service leads to this process: a secondary queries at once after a NOTIFY.
 //  3. The last zones are served while the API does not answer.
 //  4. After SIGTERM the primary becomes unready, finishes running transfers, and stops.
-//  5. /livez answers while the process runs. /readyz is 200 while the primary serves, and else lists the missing
-//     conditions. Both need no credentials. /metrics has no names of zones.
+//  5. /readyz is 200 while the primary serves, else it lists the missing conditions. /metrics has no names of zones.
 //
 // Out of scope: the meaning of a zone, and the DNS protocol.
 //

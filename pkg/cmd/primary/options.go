@@ -55,7 +55,7 @@ type Config struct {
 	dnsserving.Config
 	HealthListen netip.AddrPort
 	Client       *rest.Config
-	// Server is nil if the API server is another process, reached by Client.
+	// Server is nil if the API server is another process.
 	Server *process.Server
 	// SecretsDir is "" if Secrets are read from the cluster.
 	SecretsDir string
@@ -67,7 +67,7 @@ type Config struct {
 	Out      io.Writer
 }
 
-// Complete reads the options and their files, and returns all errors.
+// Complete returns all errors of options and files.
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{Out: out, SecretsDir: o.SecretsDir}
 	var dns, health, client, service, spans error

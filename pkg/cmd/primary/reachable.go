@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// EndpointSlices are read every proxyTime, in which kube-proxy applies a change, for at most endpointTimeout.
+	// kube-proxy applies a change of EndpointSlices within proxyTime.
 	proxyTime, endpointTimeout = time.Second, 30 * time.Second
 )
 
 var errNoEndpoint = errors.New("it has no ready endpoint at an address of this pod")
 
 // waitForEndpoint waits until an own address has been a ready endpoint of the Service for proxyTime, so that nodes
-// forward packets to this process. After endpointTimeout it logs the reason, as another address may lead here.
+// forward packets to this process. After endpointTimeout it logs the reason: another address may lead here.
 func waitForEndpoint(ctx context.Context, cluster kubernetes.Interface, service types.NamespacedName, own []net.Addr) {
 	var last error
 	times := 0

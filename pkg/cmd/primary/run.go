@@ -81,7 +81,7 @@ func (c *Config) Run(ctx context.Context) error {
 	p.Client = client.KubizoneV1alpha1().RESTClient()
 	secrets := c.secrets(cluster)
 	informers := externalversions.NewSharedInformerFactory(client, 0)
-	// A factory of its own, as a cluster may lack the APIService of Bind9Instances.
+	// A cluster may lack the APIService of Bind9Instances.
 	servers := externalversions.NewSharedInformerFactory(client, 0)
 	zones := informers.Kubizone().V1alpha1().Zones()
 	if err := zones.Informer().SetTransform(transferclass.Trim); err != nil {

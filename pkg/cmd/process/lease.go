@@ -20,20 +20,20 @@ import (
 	"kubi.zone/kubizone/pkg/heartbeat"
 )
 
-// errLost is returned after the loss of the Lease: the caches may lack writes of the next holder.
+// After errLost the caches may lack writes of the next holder.
 var errLost = errors.New("the Lease is another's, or could not be renewed in time")
 
-// ErrUnfinished is returned if the work goes on after the loss of the Lease: the process must exit.
+// ErrUnfinished is returned if work goes on after the loss of the Lease: the process must exit.
 var ErrUnfinished = fmt.Errorf("%w; a part of the work does not stop", errLost)
 
-// RenewLease has Run renew a Lease while the process is ready (package heartbeat). It does nothing without a namespace.
+// RenewLease has Run renew a Lease while the process is ready (package heartbeat); without a namespace it does nothing.
 func (p *Process) RenewLease(process, namespace, identity string, client coordinationclient.LeasesGetter) {
 	if namespace != "" {
 		p.beat = &heartbeat.Beat{Leases: client.Leases(namespace), Process: process, Identity: identity}
 	}
 }
 
-// NewIdentity returns an identity of this process, unique forever, that begins with the name of its pod.
+// NewIdentity returns a unique identity that begins with the name of the pod.
 func NewIdentity() (string, error) {
 	host, err := os.Hostname()
 	return host + "_" + string(uuid.NewUUID()), err
@@ -47,8 +47,8 @@ type Lease struct {
 	Client         coordinationclient.LeasesGetter
 }
 
-// WorkWithLease waits for the Lease, and calls work while the process holds the Lease. It releases the Lease after work
-// has ended, as the next holder must not begin while calls are in flight.
+// WorkWithLease calls work while the process holds the Lease, and releases it after work has ended: the next holder
+// must not begin while calls are in flight.
 func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease, work func(context.Context) error) error {
 	electing, release := context.WithCancel(outlasting)
 	defer release()
@@ -58,7 +58,7 @@ func (p *Process) WorkWithLease(running, outlasting context.Context, lease Lease
 			LeaseMeta: metav1.ObjectMeta{Namespace: lease.Of.Namespace, Name: lease.Of.Name}, Client: lease.Client,
 			LockConfig: resourcelock.ResourceLockConfig{Identity: lease.Identity},
 		},
-		// A process that cannot renew stops after half of the Lease, and its last call ends within the other half.
+		// A process that cannot renew stops after half of the Lease; its last call ends within the other half.
 		LeaseDuration: lease.Duration, RenewDeadline: lease.Duration / 2, RetryPeriod: lease.Duration / 5, ReleaseOnCancel: true,
 		Name: lease.Name,
 		Callbacks: leaderelection.LeaderCallbacks{

@@ -26,8 +26,8 @@ import (
 
 const (
 	probeTimeout = 10 * time.Second
-	// reachTimeout bounds a test request to the API, repeated after reachPause. readPause is the interval of reports of
-	// missing zones.
+	// reachTimeout bounds a test request to the API, repeated after reachPause. Missing zones are reported every
+	// readPause.
 	reachTimeout = 10 * time.Second
 	reachPause   = 2 * time.Second
 	readPause    = 30 * time.Second
@@ -45,7 +45,7 @@ type Process struct {
 	// Informers and Background run until the work has ended.
 	Informers  []Informers
 	Background []func(ctx context.Context)
-	// Feed reads zones; nil beside a Server, or if the work needs no zones.
+	// Feed reads zones; nil beside a Server, or without need of zones.
 	Feed *fromapi.Source
 	// Client tests whether the API answers.
 	Client rest.Interface
@@ -133,7 +133,7 @@ func (p *Process) Run(ctx context.Context, work func(running, outlasting context
 	return err
 }
 
-// reportWaiting prints why the work has not begun: the API's error, because informers retry silently, then the missing
+// reportWaiting prints why the work has not begun: the API's error, as informers retry silently, then the missing
 // zones.
 func (p *Process) reportWaiting(ctx context.Context) {
 	var message string
@@ -165,7 +165,7 @@ func (p *Process) reportWaiting(ctx context.Context) {
 	}
 }
 
-// readZones reads zones last, because the rest may determine which zones are wanted.
+// readZones comes last: the rest may determine the wanted zones.
 func (p *Process) readZones(running, outlasting context.Context, parts *sync.WaitGroup) error {
 	if p.WaitFirst != nil {
 		if err := p.WaitFirst(running); err != nil {
@@ -179,12 +179,11 @@ func (p *Process) readZones(running, outlasting context.Context, parts *sync.Wai
 	return p.Feed.Wait(running)
 }
 
-// unready returns "" when ready.
 func (p *Process) unready() string {
 	select {
 	case <-p.begun:
 	default:
-		// The port needs no credentials: names of zones are only logged.
+		// The port needs no credentials: only the log names zones.
 		return "data that the work needs is still being read; the log names zones that cannot be read"
 	}
 	if p.Unready == nil {

@@ -11,17 +11,16 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Server is an API server in this process that is ready.
+// Server is a ready API server in this process.
 type Server struct {
-	// API reaches the server as the user of the sub-command.
+	// API has the rights of the sub-command's user.
 	API *rest.Config
-	// Views have every zone, proven by its hash, except for Frozen zones.
+	// Views have every zone, proven by its hash, except Frozen zones.
 	Views  *zoneview.Set
 	Frozen func() []cache.ObjectName
 }
 
-// Reach returns a copy of a client configuration without a rate limit. The server limits the rate, by priority and
-// fairness.
+// Reach copies a client configuration, without a rate limit: the server limits by priority and fairness.
 func Reach(config *rest.Config, agent string) *rest.Config {
 	reach := rest.CopyConfig(config)
 	reach.UserAgent, reach.QPS = version.UserAgent(agent), -1

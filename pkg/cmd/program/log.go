@@ -26,7 +26,7 @@ const (
 	logJSON = "json"
 )
 
-// setUpLog writes information only with -v (P4). klog is global to the process.
+// setUpLog sets up klog, which is global to the process (P4).
 func setUpLog(to io.Writer, verbosity int, format string) error {
 	if format != logText && format != logJSON {
 		return fmt.Errorf("--logging-format %q: write %s or %s", format, logText, logJSON)
@@ -85,8 +85,8 @@ func jsonLogger(to io.Writer, verbosity int) *zap.Logger {
 	), zap.WithCaller(true))
 }
 
-// writeUnstructured writes a line of klog, whose severity is only in its header: `W0102 15:04:05.000000 4711
-// file.go:12] message`.
+// writeUnstructured writes a line of klog. Only its header has the severity: `W0102 15:04:05.000000 4711 file.go:12]
+// message`.
 func writeUnstructured(logger *zap.Logger, line string) {
 	level := zapcore.ErrorLevel
 	switch {
@@ -102,7 +102,7 @@ func writeUnstructured(logger *zap.Logger, line string) {
 	}
 }
 
-// logWriter indents all lines but the first: a line break in a tenant's text must not begin a line of the log.
+// logWriter indents all lines but the first: a tenant's line break must not begin a line of the log.
 type logWriter struct{ to io.Writer }
 
 var beginning = regexp.MustCompile(`\n([^\t ])`)
@@ -112,14 +112,14 @@ func (w logWriter) Write(line []byte) (int, error) {
 	return len(line), err
 }
 
-// placeBurst bounds the warnings and errors of a line of code (a place) per placeInterval, as libraries log an error
-// for each request of a client.
+// placeBurst bounds the warnings and errors of a place (a line of code) per placeInterval: libraries log an error for
+// each request.
 const (
 	placeBurst    = 100
 	placeInterval = 10 * time.Second
 )
 
-// placeLimit drops further lines of a place. Their number precedes the place's first line in the next interval.
+// placeLimit drops further lines of a place, and prints their number in the next interval.
 type placeLimit struct {
 	to     io.Writer
 	mu     sync.Mutex
@@ -133,7 +133,7 @@ type place struct {
 
 func newPlaceLimit(to io.Writer) *placeLimit { return &placeLimit{to: to, places: map[string]*place{}} }
 
-// Write writes a line of klog, `W0102 15:04:05.000000 4711 file.go:12] message`.
+// Write writes a line of klog.
 func (l *placeLimit) Write(line []byte) (int, error) {
 	header, _, _ := strings.Cut(string(line), "] ")
 	at := header[strings.LastIndex(header, " ")+1:]

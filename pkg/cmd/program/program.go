@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap"
-	// The image has no file but the programs: the package has roots for systems without roots.
+	// The image has no root certificates.
 	_ "golang.org/x/crypto/x509roots/fallback"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
@@ -34,14 +34,13 @@ type Program struct {
 	// Name begins each error.
 	Name string
 	Root *cobra.Command
-	// Explain adds the next step to an error, if set.
-	Explain func(error) error
-	// verbosity and format of the log.
+	// Explain, if set, adds the next step to an error.
+	Explain   func(error) error
 	verbosity int
 	format    string
 }
 
-// New returns a program with a single command, version, for the versions of modules. Programs share only the log.
+// New returns a program with the command version, for the versions of modules. Programs share only the log.
 func New(root *cobra.Command, modules ...string) *Program {
 	p := &Program{Name: root.Use, Root: root, format: logText}
 	text := describeBuild(root.Use, modules)
@@ -73,7 +72,7 @@ func New(root *cobra.Command, modules ...string) *Program {
 // Verbosity points to the log's verbosity, valid once flags are parsed.
 func (p *Program) Verbosity() *int { return &p.verbosity }
 
-// AddLoggingFormat adds the flag --logging-format, for programs whose log a collector reads.
+// AddLoggingFormat adds --logging-format, for logs read by a collector.
 func (p *Program) AddLoggingFormat() {
 	p.Root.PersistentFlags().StringVar(&p.format, "logging-format", p.format, "log format: text, or json, "+
 		"one object a line with ts (milliseconds since 1970), level, caller, msg, and v or err")
@@ -139,7 +138,7 @@ func similarWords(typed string, words []string) []string {
 	return all.SuggestionsFor(typed)
 }
 
-// DidYouMean returns words similar to a typed one as " did you mean A or B?", or "".
+// DidYouMean returns " did you mean A or B?" with words similar to typed, or "".
 func DidYouMean(typed string, words []string) string {
 	return didYouMean("", similarWords(typed, words))
 }
@@ -151,7 +150,6 @@ func didYouMean(prefix string, words []string) string {
 	return " did you mean " + prefix + strings.Join(words, " or "+prefix) + "?"
 }
 
-// Exit codes.
 const (
 	exitNo     = 1
 	exitFailed = 2
@@ -163,10 +161,10 @@ var exitCodes = [][]string{
 	{"", "2", "could not"},
 }
 
-// optionsCommand is an optional command of a program that lists the flags of every command.
+// optionsCommand lists the flags of every command, in a program with AddOptions.
 const optionsCommand = "options"
 
-// Shared marks flags for the command options, so that the help of each command leaves them out.
+// Shared marks flags for the command options: the help of each command leaves them out.
 func Shared(flags *pflag.FlagSet) {
 	flags.VisitAll(Share)
 }
@@ -174,7 +172,7 @@ func Shared(flags *pflag.FlagSet) {
 // Share marks a flag as shared.
 func Share(flag *pflag.Flag) { flag.Annotations = map[string][]string{optionsCommand: nil} }
 
-// AddOptions adds the command options, which lists the shared flags.
+// AddOptions adds the command options.
 func (p *Program) AddOptions(shared func(*pflag.FlagSet)) {
 	p.Root.AddCommand(&cobra.Command{
 		Use:   optionsCommand,
@@ -194,7 +192,7 @@ func (p *Program) AddOptions(shared func(*pflag.FlagSet)) {
 	})
 }
 
-// printHelp prints the text of a command, its usage and the exit codes. Templates would link all methods of all types.
+// printHelp uses no templates, which would link all methods of all types.
 func printHelp(command *cobra.Command, _ []string) {
 	text := output.NewText(command.OutOrStdout())
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(cmp.Or(command.Long, command.Short)), "\n\n") {
@@ -208,7 +206,6 @@ func printHelp(command *cobra.Command, _ []string) {
 	_, _ = text.WriteTo(command.OutOrStdout())
 }
 
-// addUsage adds the form of a command line, examples, commands and flags.
 func addUsage(text *output.Text, command *cobra.Command) {
 	text.Line("Usage:")
 	if command.Runnable() {
@@ -249,7 +246,7 @@ func addUsage(text *output.Text, command *cobra.Command) {
 	}
 }
 
-// addFlags adds the flags of a command, the shared flags only if all is true.
+// addFlags adds the flags of a command, shared flags only if all is true.
 func addFlags(text *output.Text, flags *pflag.FlagSet, all bool) {
 	var rows [][]string
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -272,14 +269,14 @@ func addFlags(text *output.Text, flags *pflag.FlagSet, all bool) {
 	text.Table(nil, rows)
 }
 
-// No returns an error for the answer no, exit code 1. The text "" prints nothing.
+// No returns an error with exit code 1. The text "" prints nothing.
 func No(text string) error { return &noError{text} }
 
 type noError struct{ text string }
 
 func (e *noError) Error() string { return e.text }
 
-// Main runs the command line of the arguments and returns the exit code.
+// Main runs the command line and returns the exit code.
 func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -320,15 +317,14 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 
 type noteKey struct{}
 
-// Note prints a line to the standard error of the command with this context, if there is one.
+// Note prints a line to the standard error of the context's command, if any.
 func Note(ctx context.Context, line string) {
 	if to, ok := ctx.Value(noteKey{}).(io.Writer); ok {
 		_, _ = terminal.Fprintf(to, "%s\n", line)
 	}
 }
 
-// explainUnknown adds similar commands to an error of the root command. As the root has no function, the error means an
-// unknown command.
+// explainUnknown adds similar commands to an error of the root command, which has no function: the command is unknown.
 func (p *Program) explainUnknown(err error) error {
 	var typed string
 	var commands []string
@@ -340,7 +336,7 @@ func (p *Program) explainUnknown(err error) error {
 	return fmt.Errorf("%w;%s %s --help lists the commands", err, didYouMean("", similarWords(typed, commands)), p.Root.CommandPath())
 }
 
-// AddRun gives a command the flags of options. It takes no arguments, and runs the configuration that options makes.
+// AddRun gives a command the flags of options, and no arguments. It runs the configuration that options makes.
 func AddRun[C interface {
 	Run(ctx context.Context) error
 }](command *cobra.Command, options interface {

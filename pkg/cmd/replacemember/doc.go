@@ -1,11 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replacemember is the sub-command to admit a member without data to the embedded etcd, in place of a lost
+// Package replacemember is the sub-command that admits a member without data to the embedded etcd, in place of a lost
 // member.
 //
 // Guarantees: (1) The cluster takes writes meanwhile. (2) After exit code 0 the new member has all data and a vote. (3)
-// The command can be repeated after an interruption.
+// The command can be repeated.
 //
 // Out of scope: the protocol of members (pkg/etcd/embed).
 //

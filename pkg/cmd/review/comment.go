@@ -23,7 +23,7 @@ type review struct {
 	plan    *importer.Plan
 	failed  error
 	reasons []string
-	// prunes is true if the plan has the objects that the files lack.
+	// prunes is true if the plan includes removals.
 	prunes bool
 }
 
@@ -31,7 +31,7 @@ func (r *review) isRefused() bool {
 	return len(r.reasons) > 0 || r.lint != nil && r.lint.Refused > 0 || r.plan != nil && r.plan.Counts.Incomplete() != ""
 }
 
-// renderMarkdown returns the text of the comment, without its first line (W2).
+// renderMarkdown returns the comment without its first line (W2).
 func (r *review) renderMarkdown() string {
 	var b strings.Builder
 	b.WriteString("## DNS\n\n")
@@ -68,7 +68,7 @@ func (r *review) renderMarkdown() string {
 	return b.String()
 }
 
-// cutBody bounds a comment in octets, which are never fewer than its characters. It ends a block of code that it cuts.
+// cutBody bounds a comment in octets, never fewer than its characters, and ends a cut block of code.
 func cutBody(body string, most int) string {
 	const note = "\nThe rest is in the log of the job.\n"
 	if len(body) <= most {
@@ -98,7 +98,7 @@ func cutBody(body string, most int) string {
 	return b.String() + note
 }
 
-// writeComment writes the comment of the pull request of the job, if there is one.
+// writeComment does nothing if the job has no pull request.
 func (o *options) writeComment(ctx context.Context, r *review, progress io.Writer) error {
 	at, err := findPullRequest(o.getenv)
 	if at == nil || err != nil {
@@ -120,10 +120,10 @@ func (o *options) writeComment(ctx context.Context, r *review, progress io.Write
 	return err
 }
 
-// maxSummary bounds the summary of a job of GitHub Actions, in octets: the forge takes 1 MiB.
+// maxSummary is in octets: GitHub Actions takes 1 MiB.
 const maxSummary = 1000 << 10
 
-// putComment changes the comment that begins with marker and is the token's own, or makes it.
+// putComment changes the token's own comment that begins with marker, or makes it.
 func putComment(ctx context.Context, c *client, marker, body string) error {
 	own, err := c.findAuthor(ctx)
 	if err != nil {
@@ -149,5 +149,4 @@ func putComment(ctx context.Context, c *client, marker, body string) error {
 	return c.addComment(ctx, body)
 }
 
-// describe names a pull request in errors.
 func (p *pullRequest) describe() string { return fmt.Sprintf("%s of %s", p.number, p.repository) }

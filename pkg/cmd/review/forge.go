@@ -20,34 +20,31 @@ import (
 )
 
 const (
-	// perPage is the number of comments in an answer, maxPages that of answers read: a comment is among the first 2,000
-	// or made again.
+	// An answer has perPage comments, and maxPages answers are read: a comment beyond the first 2,000 is made again.
 	perPage  = 20
 	maxPages = 100
-	// maxAnswer bounds an answer, in octets: perPage comments of the largest size.
+	// maxAnswer is in octets: perPage comments of the largest size.
 	maxAnswer   = 96 << 20
 	maxAttempts = 4
-	// maxWait bounds the waiting that a forge asks for.
+	// maxWait bounds a wait that the forge asks for.
 	maxWait        = time.Minute
 	requestTimeout = 30 * time.Second
 )
 
-// pullRequest is the pull request of a job.
 type pullRequest struct {
 	forge              *forge
 	api                *url.URL
 	token              string
 	repository, number string
-	// fork is true if the branch is of another repository, so that the token may not write.
+	// fork is true if the branch is of another repository, whose token may not write.
 	fork bool
 	// most bounds a comment, in characters.
 	most int
 }
 
-// forge has the differences between forges. Paths begin at the address of the API.
+// forge has the differences between forges. Paths begin at the API's address.
 type forge struct {
-	most int
-	// tokenHeader is set to tokenPrefix and the token.
+	most                     int
 	tokenHeader, tokenPrefix string
 	list, change             func(p *pullRequest) string
 	changeMethod             string
@@ -72,7 +69,7 @@ func gitlabNotes(p *pullRequest) string {
 	return "/projects/" + p.repository + "/merge_requests/" + p.number + "/notes"
 }
 
-// findPullRequest returns the pull request of the job, or nil if the job has none.
+// findPullRequest returns nil if the job has no pull request.
 func findPullRequest(getenv func(string) string) (p *pullRequest, err error) {
 	switch {
 	case getenv("GITHUB_ACTIONS") == "true":
@@ -135,7 +132,6 @@ func parseAPI(variable string, getenv func(string) string) (*url.URL, error) {
 	return at, nil
 }
 
-// client sends requests about a pull request to the API of its forge.
 type client struct {
 	of   *pullRequest
 	http *http.Client
@@ -156,12 +152,10 @@ func waitFor(ctx context.Context, by time.Duration) error {
 	}
 }
 
-// deniedError is the answer to a token without the right.
 type deniedError struct{ text string }
 
 func (e *deniedError) Error() string { return e.text }
 
-// comment is a comment of a pull request.
 type comment struct {
 	id     int64
 	body   string
@@ -169,8 +163,8 @@ type comment struct {
 	bot    bool
 }
 
-// findAuthor returns a function that recognizes comments of the token. The token of a job has no user at GitHub, which
-// answers 403 to it: then they are those of programs, as no other may begin with the first line.
+// findAuthor returns a function that recognizes the token's comments. GitHub answers 403, since a job's token has no
+// user: then all comments of programs count, as no other begins with the first line.
 func (c *client) findAuthor(ctx context.Context) (func(comment) bool, error) {
 	var user struct {
 		Login    string `json:"login"`
@@ -222,7 +216,7 @@ func (c *client) changeComment(ctx context.Context, id int64, body string) error
 	return c.sendRequest(ctx, c.of.forge.changeMethod, path, map[string]string{"body": body}, nil)
 }
 
-// sendRequest repeats a request that the forge limits, and one that changes nothing if the forge is unavailable.
+// sendRequest repeats a request that the forge limits, and a read if the forge is unavailable.
 func (c *client) sendRequest(ctx context.Context, method, path string, body, into any) error {
 	var text []byte
 	if body != nil {
@@ -245,7 +239,7 @@ func (c *client) sendRequest(ctx context.Context, method, path string, body, int
 	}
 }
 
-// sendOnce returns with an error the time after which to repeat the request, or less than 0.
+// sendOnce returns the delay before a retry; negative for none.
 func (c *client) sendOnce(ctx context.Context, method, path string, body []byte, into any) (after time.Duration, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(c.of.api.String(), "/")+path, bytes.NewReader(body))
 	if err != nil {
@@ -292,7 +286,7 @@ func (c *client) sendOnce(ctx context.Context, method, path string, body []byte,
 	return -1, errors.New(said)
 }
 
-// readLimit returns the time that a forge asks to wait for, if it limits the rate.
+// readLimit returns the delay if the forge limits the rate.
 func readLimit(answer *http.Response) (after time.Duration, limited bool) {
 	if answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode != http.StatusForbidden {
 		return 0, false

@@ -10,10 +10,10 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/importer"
 )
 
-// minRRsets is the number of RRsets from which a zone has a share that may go, as in S7.5.
+// minRRsets is the size from which a zone has a limit by share, as in S7.5.
 const minRRsets = 10
 
-// gate bounds what a branch may take away.
+// gate bounds the removals of a branch.
 type gate struct {
 	maxRemoved                int
 	allowReleases, allowZones bool

@@ -68,7 +68,6 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 
 var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// run prints the review, and then writes the comment.
 func (o *options) run(ctx context.Context, in io.Reader, out, progress io.Writer) error {
 	switch {
 	case !validName.MatchString(o.name):

@@ -18,10 +18,9 @@ import (
 	"kubi.zone/kubizone/pkg/etcd/embed"
 )
 
-// Options are the flags: either DataDir or Servers.
+// Options are either DataDir or Servers.
 type Options struct {
-	DataDir string
-	// Servers are URLs of etcd, with files for https.
+	DataDir                   string
 	Servers                   []string
 	CAFile, CertFile, KeyFile string
 }

@@ -15,12 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/output"
 )
 
-// lately is the age up to which refusals are shown.
+// lately is the age of refusals shown.
 const lately = time.Hour
 
-// knownTime returns nil for an unknown time.
 func knownTime(at metav1.Time) *metav1.Time {
 	if at.IsZero() {
 		return nil
@@ -81,7 +81,6 @@ func (o *Overview) addUnconfirmed(item Item) {
 	}
 }
 
-// addOpenRecord counts a Record by the reason for its refusal, or else by the reason of Ready.
 func (o *Overview) addOpenRecord(record *v1alpha1.Record, byReason map[string]*RecordCount) {
 	item := Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name, FQDN: record.Status.FQDN, View: record.Status.View,
 		Reason: v1alpha1.ReasonPending, Since: knownTime(record.CreationTimestamp)}
@@ -123,7 +122,7 @@ func (o *Overview) addEvent(event *eventsv1.Event) {
 		Reason: event.Reason, Message: event.Note, Since: &at})
 }
 
-// challenge has the fields of cert-manager's Challenge about a refusal.
+// challenge is cert-manager's Challenge.
 type challenge struct {
 	metav1.ObjectMeta `json:"metadata"`
 
@@ -143,7 +142,7 @@ type challenge struct {
 	} `json:"status"`
 }
 
-// addChallenge adds a challenge that waits for its record, since its creation: cert-manager tells no time of a refusal.
+// cert-manager has no time of a refusal: the creation counts.
 func (o *Overview) addChallenge(one *challenge) {
 	if one.Status.Presented || one.Status.Reason == "" {
 		return
@@ -152,7 +151,7 @@ func (o *Overview) addChallenge(one *challenge) {
 		Message: one.Status.Reason, Since: knownTime(one.CreationTimestamp)})
 }
 
-// sortItems sorts the oldest items first; withdrawn objects, the next to end first.
+// sortItems puts the oldest items first, of withdrawn objects the next to end.
 func (o *Overview) sortItems() {
 	nanos := func(at *metav1.Time) int64 {
 		if at == nil {
@@ -175,7 +174,7 @@ func (o *Overview) sortItems() {
 	})
 }
 
-// Verdict returns "ok", "no" if a zone is not current, or "error" if no zone could be read.
+// Verdict returns "ok", "no" if a zone is not current, or "error" if none could be read.
 func (o *Overview) Verdict() string {
 	switch o.judgeZones() {
 	case nil:
@@ -194,9 +193,16 @@ func (o *Overview) Summary() string {
 	}
 	switch o.judgeZones() {
 	case nil:
+		if o.Zones == 1 {
+			return "the only zone of " + scope + " is current"
+		}
 		return fmt.Sprintf("all %d zones of %s are current", o.Zones, scope)
 	case ErrBehind:
-		return fmt.Sprintf("%d of %d zones of %s are not current", len(o.NotCurrent), o.Zones, scope)
+		verb := "are"
+		if len(o.NotCurrent) == 1 {
+			verb = "is"
+		}
+		return fmt.Sprintf("%d of %s of %s %s not current", len(o.NotCurrent), output.Count(o.Zones, "zone"), scope, verb)
 	}
 	return fmt.Sprintf("no zone of %s could be read; kubectl kubizone doctor finds the cause", scope)
 }

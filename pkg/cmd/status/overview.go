@@ -13,40 +13,35 @@ import (
 )
 
 var (
-	// ErrBehind is returned if a zone is not current.
+	// ErrBehind means that a zone is not current.
 	ErrBehind = program.No("not all zones are current; kubectl kubizone why ZONE names the cause")
-	// ErrUnread is returned if no zone could be read.
+	// ErrUnread means that no zone could be read.
 	ErrUnread = errors.New("no zone could be read; kubectl kubizone doctor finds the cause")
 )
 
 // Overview is the state of an installation, or of some namespaces.
 type Overview struct {
-	// Time is the time of the reading.
 	Time metav1.Time `json:"time"`
-	// Namespaces are the namespaces read; empty for all.
+	// Namespaces are those read; empty means all.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// Zones is the number of zones read.
-	Zones int64 `json:"zones"`
-	// NotCurrent are the zones not Ready in their present generation, the oldest first.
+	Zones      int64    `json:"zones"`
+	// NotCurrent are the zones not Ready in their present generation, oldest first.
 	NotCurrent []Item `json:"notCurrent"`
-	// OldestUnconfirmed is the zone or Record whose content waits longest for the confirmation of its classes.
+	// OldestUnconfirmed is the zone or Record that waits longest for its classes.
 	OldestUnconfirmed *Item  `json:"oldestUnconfirmed,omitempty"`
 	Held              []Item `json:"held,omitempty"`
 	Paused            []Item `json:"paused,omitempty"`
 	Withdrawn         []Item `json:"withdrawn,omitempty"`
-	// Refused are updates, challenges and names of external-dns refused in the last hour.
-	Refused []Item `json:"refused,omitempty"`
-	// Records counts the Records not Ready, by reason.
+	// Refused are updates, challenges and names of external-dns in the last hour.
+	Refused []Item        `json:"refused,omitempty"`
 	Records []RecordCount `json:"records,omitempty"`
-	// Installation is absent without the right to get it.
+	// Installation is nil without the right to get it.
 	Installation *v1alpha1.InstallationStatus `json:"installation,omitempty"`
-	// Partial are lists of which only the first objects by name were read, those of Reader.Most.
-	Partial []string `json:"partial,omitempty"`
-	// Unread are lists and objects that could not be read.
-	Unread []Unread `json:"unread,omitempty"`
-	// ClassFaults are the DNSClasses whose Ready is False.
-	ClassFaults []Item `json:"-"`
-	// ZonesRead is true if the zones of a namespace were read.
+	// Partial are lists of which only the first Reader.Most objects were read.
+	Partial     []string `json:"partial,omitempty"`
+	Unread      []Unread `json:"unread,omitempty"`
+	ClassFaults []Item   `json:"-"`
+	// ZonesRead is true if a namespace's zones were read.
 	ZonesRead bool `json:"-"`
 }
 
@@ -61,16 +56,15 @@ type Item struct {
 	Message   string       `json:"message,omitempty"`
 	Since     *metav1.Time `json:"since,omitempty"`
 	Until     *metav1.Time `json:"until,omitempty"`
-	// LastChange of a zone has user, time and serial.
+	// LastChange has a zone's user, time and serial.
 	LastChange string `json:"lastChange,omitempty"`
 }
 
-// RecordCount is the number of Records not Ready for a reason.
+// RecordCount counts Records not Ready for a reason.
 type RecordCount struct {
 	Reason string `json:"reason"`
 	Count  int64  `json:"count"`
-	// Oldest is the Record that waits longest.
-	Oldest Item `json:"oldest"`
+	Oldest Item   `json:"oldest"`
 }
 
 // Unread is a list or an object that could not be read.

@@ -28,24 +28,24 @@ import (
 	"kubi.zone/kubizone/pkg/load"
 )
 
-// Reader reads with the rights of the user.
+// Reader has the rights of the user.
 type Reader struct {
 	api        client.KubizoneV1alpha1Interface
 	core       cluster.Interface
 	namespaces []string // metav1.NamespaceAll alone: all
-	// fallback is read if the user may not list zones in all namespaces; "" for none.
+	// fallback replaces all namespaces if the user may not list their zones; may be "".
 	fallback string
-	// Most bounds the objects of each list but that of zones; 0 for none.
+	// Most bounds each list but zones.
 	Most int64
 }
 
-// OpenRecords selects the Records that are not Ready, in lists that a server answers from an index.
+// OpenRecords selects Records that are not Ready, from a server's index.
 var OpenRecords = []fields.Selector{
 	fields.OneTermEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionFalse)),
 	fields.OneTermEqualSelector(v1alpha1.FieldRecordReady, string(metav1.ConditionUnknown)),
 }
 
-// reading is a Reader with its result, which mu guards.
+// reading is a Reader with its result, guarded by mu.
 type reading struct {
 	*Reader
 	*Overview
@@ -76,7 +76,7 @@ func NewReader(config *rest.Config, namespaces []string, fallback string) (*Read
 	return &Reader{api: objects.KubizoneV1alpha1(), core: core, namespaces: namespaces, fallback: fallback}, nil
 }
 
-// Read returns the present state, and calls each, which may be nil, for each zone.
+// Read returns the present state, and calls each for each zone unless nil.
 func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview {
 	ctx, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
@@ -96,24 +96,21 @@ func (r *Reader) Read(ctx context.Context, each func(*v1alpha1.Zone)) *Overview 
 	return f.Overview
 }
 
-// maxLastChanges bounds the zones of a list with a last change.
 const maxLastChanges = 5
 
 func (f *reading) readLastChanges(ctx context.Context, zones []Item) {
 	past := history.Reader{Client: f.api}
 	for i := range zones[:min(len(zones), maxLastChanges)] {
-		if step := past.LastOfZone(ctx, zones[i].Namespace, zones[i].Name); step != nil {
+		if step, _ := past.LastOfZone(ctx, zones[i].Namespace, zones[i].Name); step != nil {
 			by := history.AuthorOf(step)
 			zones[i].LastChange = by.String()
 		}
 	}
 }
 
-// apiService is the APIService of the lists.
 const apiService = "/apis/apiregistration.k8s.io/v1/apiservices/v1alpha1.kubi.zone"
 
-// explainUnavailable adds kube-apiserver's reason for a 503, such as an error of x509, if the user may read the
-// APIService.
+// explainUnavailable adds kube-apiserver's reason for a 503 if the user may read the APIService.
 func (f *reading) explainUnavailable(ctx context.Context) {
 	away := func(one *Unread) bool {
 		return apierrors.IsServiceUnavailable(one.Err) && strings.HasSuffix(one.Resource, ".kubi.zone")
@@ -141,7 +138,6 @@ func (f *reading) explainUnavailable(ctx context.Context) {
 	}
 }
 
-// addUnread notes a list or an object that could not be read.
 func (f *reading) addUnread(verb, resource, namespace string, err error) {
 	u := Unread{Verb: verb, Resource: resource, Namespace: namespace, Reason: err.Error(), Forbidden: apierrors.IsForbidden(err), Err: err}
 	if u.Forbidden {
@@ -157,8 +153,8 @@ func (f *reading) addUnread(verb, resource, namespace string, err error) {
 	}
 }
 
-// eachObject calls do, under mu, for the objects of a list in each namespace: the first most, or all if most is 0. The
-// error is nil if a namespace was read. An API that the cluster lacks has no objects.
+// eachObject calls do, under mu, for the objects in each namespace, the first most, or all if 0. The error is nil if a
+// namespace was read, or the cluster lacks the API.
 func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces []string, resource string, selector fields.Selector,
 	most int64, list func(namespace string) func(context.Context, metav1.ListOptions) (L, error), do func(T)) (err error) {
 	options, read := metav1.ListOptions{FieldSelector: selector.String(), Limit: most}, false
@@ -190,7 +186,7 @@ func eachObject[L, T runtime.Object](ctx context.Context, f *reading, namespaces
 	return err
 }
 
-// readFirst calls do for the objects of a page, and notes if it is not the last.
+// readFirst notes a list with further pages as partial.
 func (f *reading) readFirst(resource string, read func() (runtime.Object, error), do func(runtime.Object) error) error {
 	page, err := read()
 	if err != nil {
@@ -264,23 +260,26 @@ func (f *reading) readRecords(ctx context.Context) {
 		return f.api.Records(namespace).List
 	}
 	byReason := map[string]*RecordCount{}
+	var all sync.WaitGroup
 	for _, open := range OpenRecords {
-		if eachObject(ctx, f, f.namespaces, "records.kubi.zone", open, f.Most, list,
-			func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) }) != nil {
-			return // the other lists would fail, too
-		}
+		all.Go(func() {
+			_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", open, f.Most, list,
+				func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) })
+		})
 	}
+	all.Go(func() {
+		_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, "true"),
+			f.Most, list, func(record *v1alpha1.Record) {
+				if ends := record.Status.EndsAt; ends != nil {
+					f.Withdrawn = append(f.Withdrawn, Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name,
+						FQDN: record.Status.FQDN, Until: ends})
+				}
+			})
+	})
+	all.Wait()
 	for _, count := range byReason {
 		f.Records = append(f.Records, *count)
 	}
-	_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, "true"), f.Most,
-		list,
-		func(record *v1alpha1.Record) {
-			if ends := record.Status.EndsAt; ends != nil {
-				f.Withdrawn = append(f.Withdrawn, Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name,
-					FQDN: record.Status.FQDN, Until: ends})
-			}
-		})
 }
 
 func (f *reading) readUpdateKeys(ctx context.Context) {
@@ -297,7 +296,7 @@ func (f *reading) readEvents(ctx context.Context) {
 		}, f.addEvent)
 }
 
-// readChallenges lists by bare requests, since the client does not know the kind of cert-manager.
+// The client lacks cert-manager's kinds.
 func (f *reading) readChallenges(ctx context.Context) {
 	for _, namespace := range f.namespaces {
 		if err := f.readChallengesIn(ctx, namespace); err != nil && !apierrors.IsNotFound(err) { // no cert-manager

@@ -23,7 +23,7 @@ const (
 	restAfter = 4
 )
 
-// Results returns an empty result of the command for each kind of JSON document.
+// Results returns an empty result for each JSON kind.
 func Results() map[string]any { return map[string]any{"Overview": Overview{}} }
 
 // NewCommand returns the sub-command.
@@ -72,7 +72,6 @@ func connectReader(cluster *kubeconfig.Options) (*Reader, error) {
 	return NewReader(config, Scope(cluster.Namespace()), namespace)
 }
 
-// watchAll shows the state repeatedly until ctx ends.
 func (r *Reader) watchAll(ctx context.Context, out io.Writer, format *output.Format) error {
 	for {
 		began := time.Now()

@@ -17,9 +17,7 @@ import (
 )
 
 const (
-	// maxRows is the number of rows of a list in text; wide has all.
-	maxRows = 10
-	// endsSoon and backupLate are the ages for a warning.
+	maxRows    = 10
 	endsSoon   = 14 * 24 * time.Hour
 	backupLate = 48 * time.Hour
 )
@@ -70,7 +68,6 @@ func (o *Overview) printSummary(text *output.Text) {
 	}
 }
 
-// shortenMessage cuts the next step off a message, except in the form wide.
 func shortenMessage(text *output.Text, message string) string {
 	if !text.IsWide() {
 		message, _, _ = strings.Cut(message, "; ")

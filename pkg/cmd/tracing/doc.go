@@ -1,10 +1,9 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tracing has kube-apiserver's flag --tracing-config-file, for the server and the sub-commands beside the
-// server.
+// Package tracing has kube-apiserver's flag --tracing-config-file, for the server and the sub-commands.
 //
-// Guarantees: (1) Without the flag no span is made. (2) A file is read and judged before anything starts.
+// Guarantees: (1) Without the flag there are no spans. (2) A file is read and validated before anything starts.
 //
 // Out of scope: the spans (package traces).
 //

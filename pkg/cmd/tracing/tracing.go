@@ -20,19 +20,18 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// flushTime bounds the export of the last spans.
 const flushTime = 5 * time.Second
 
 // Options is the flag.
 type Options struct{ ConfigFile string }
 
-// AddFlags binds the option to its flag.
+// AddFlags binds the flag.
 func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.ConfigFile, "tracing-config-file", o.ConfigFile, "file with a TracingConfiguration of "+
 		"apiserver.config.k8s.io, as kube-apiserver's; empty: no traces")
 }
 
-// Config is the content of a file, nil without a flag.
+// Config is a file's content, nil without the flag.
 type Config = tracingapi.TracingConfiguration
 
 // Complete reads the file.
@@ -51,7 +50,7 @@ func (o *Options) Complete() (*Config, error) {
 	return config, nil
 }
 
-// Open reads the file, as Complete, and returns its provider.
+// Open reads the file, and returns its provider.
 func (o *Options) Open(ctx context.Context, process string) (tracing.TracerProvider, error) {
 	config, err := o.Complete()
 	if err != nil {
@@ -60,8 +59,7 @@ func (o *Options) Open(ctx context.Context, process string) (tracing.TracerProvi
 	return Open(ctx, config, process)
 }
 
-// Open returns a provider, nil without a config. The connection to the collector is made later; lost spans are no
-// error.
+// Open returns a provider, nil without a config. It connects later; lost spans are no error.
 func Open(ctx context.Context, config *Config, process string) (tracing.TracerProvider, error) {
 	if config == nil {
 		return nil, nil
@@ -79,14 +77,14 @@ func Open(ctx context.Context, config *Config, process string) (tracing.TracerPr
 	return bounded{made}, nil
 }
 
-// Close exports the last spans of a provider, or none if nil.
+// Close exports the last spans of a provider, which may be nil.
 func Close(provider tracing.TracerProvider) {
 	if provider != nil {
 		_ = provider.Shutdown(context.Background())
 	}
 }
 
-// bounded bounds the wait for a collector that does not answer.
+// bounded bounds the wait for a silent collector.
 type bounded struct{ tracing.TracerProvider }
 
 func (b bounded) Shutdown(ctx context.Context) error {

@@ -16,11 +16,10 @@ import (
 	"time"
 )
 
-// consoleStop is the time for the console to end by itself.
 const consoleStop = 2 * time.Second
 
-// clientProgram returns the client beside this program, or "". In a directory that others may write, such as /tmp, the
-// client may be theirs.
+// clientProgram returns the client beside this program, or "". Where others may write, such as /tmp, the client may be
+// theirs.
 func clientProgram() string {
 	program, err := os.Executable()
 	if err != nil {
@@ -39,8 +38,8 @@ func clientProgram() string {
 	return client
 }
 
-// startConsole runs the client's console until the parts stop, and prints its lines. Its standard input ends with this
-// process, so the console never stays behind. The failure of a console ends no other part.
+// startConsole runs the client's console until the parts stop. Its standard input ends with this process, so the
+// console never stays behind. Its failure ends no other part.
 func (c *Config) startConsole(ctx context.Context, all *parts, client, kubeconfig string) {
 	if client == "" {
 		return

@@ -50,7 +50,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 	informers := externalversions.NewSharedInformerFactory(client, 0)
 	secrets := delivering.DirectorySecrets(c.SecretsDir)
 	members := transferclass.NewMembers(client.KubizoneV1alpha1().RESTClient())
-	// Nothing waits for the informers of this factory.
+	// Nothing waits for this factory's informers.
 	fleet := externalversions.NewSharedInformerFactory(client, 0)
 	servers := transferclass.NewServers(fleet)
 	known := agents.New(secrets)
@@ -109,7 +109,7 @@ func (c *Config) startController(ctx context.Context, all *parts, kubeconfig str
 		running.Go(func() { classes.Run(ctx) })
 		running.Go(func() { keys.Run(ctx) })
 		running.Go(func() { signer.Run(ctx) })
-		// Before all Deliveries are listed, the names in use are unknown.
+		// Until all Deliveries are listed, the names in use are unknown.
 		if err := members.WaitForSync(ctx); err != nil {
 			return err
 		}

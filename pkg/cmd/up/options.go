@@ -32,12 +32,12 @@ type Options struct {
 	Listen        string
 	Load          []string
 	LoadNamespace string
-	// AllowInlineSecrets accepts DNSClasses with secrets in the spec.
+	// AllowInlineSecrets accepts secrets in a DNSClass's spec.
 	AllowInlineSecrets bool
 	ACME               bool
 	SecretsDir         string
 	Traces             tracing.Options
-	// Verbosity is the level of -v; above 3 etcd logs.
+	// Verbosity is -v; above 3 etcd logs.
 	Verbosity int
 }
 
@@ -87,7 +87,7 @@ type Config struct {
 	Out                io.Writer
 }
 
-// Complete reads the options and their files, and returns all errors (U1).
+// Complete returns all errors of options and files (U1).
 func (o *Options) Complete(out io.Writer) (*Config, error) {
 	c := &Config{DataDir: o.DataDir, LoadNamespace: o.LoadNamespace, AllowInlineSecrets: o.AllowInlineSecrets, ACME: o.ACME,
 		SecretsDir: o.SecretsDir, Verbosity: o.Verbosity, Out: out, ParentServers: signing.LookupParentServers(
@@ -142,7 +142,7 @@ func (o *Options) Complete(out io.Writer) (*Config, error) {
 	return c, errors.Join(wrong...)
 }
 
-// NewCommand returns the sub-command. verbosity points to -v of the root command.
+// NewCommand returns the sub-command. verbosity is the root command's -v.
 func NewCommand(verbosity *int) *cobra.Command {
 	options := NewOptions()
 	command := &cobra.Command{

@@ -10,10 +10,10 @@ import (
 	"sync"
 )
 
-// parts has the running parts of the process in the order of their start (U4).
+// parts are in the order of their start (U4).
 type parts struct {
 	running []*part
-	// failed receives the first error of a part that was not stopped by stop.
+	// failed gets the first error of a part not stopped by stop.
 	failed chan error
 	once   sync.Once
 }
@@ -27,7 +27,7 @@ type part struct {
 
 func newParts() *parts { return &parts{failed: make(chan error, 1)} }
 
-// startPart runs a part until stop, not until ctx ends, which would break the order (U4).
+// startPart runs a part until stop: an end with ctx would break the order (U4).
 func (p *parts) startPart(ctx context.Context, name string, run func(ctx context.Context) error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	one := &part{name: name, stop: stop, done: make(chan struct{})}
@@ -63,7 +63,7 @@ func (p *parts) stop() error {
 	return errors.Join(wrong...)
 }
 
-// runDuring returns the error of do, unless a part fails or ctx ends first: then it returns the failure or the cause.
+// runDuring returns the error of do, or the failure or cause if a part fails or ctx ends first.
 func (p *parts) runDuring(ctx context.Context, do func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

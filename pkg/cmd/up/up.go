@@ -40,7 +40,7 @@ import (
 
 const shownZones = 12
 
-// Run runs all parts, and stops them in order when ctx has ended (U4). It returns nil if only ctx ended the run.
+// Run returns when ctx has ended or a part failed, after stopping all in order (U4). It returns nil if only ctx ended.
 func (c *Config) Run(ctx context.Context) error {
 	for _, warning := range c.Warnings {
 		c.printf("warning: %s", warning)
@@ -81,7 +81,7 @@ func (c *Config) Run(ctx context.Context) error {
 	if ctx.Err() != nil {
 		c.printf("stopping")
 	} else {
-		// Print the error before the output of the other parts hides it.
+		// Print the error before the other parts' output hides it.
 		c.printf("stopping: %v", err)
 	}
 	if stopping := all.stop(); stopping != nil {
@@ -186,7 +186,7 @@ func (c *Config) makeCredentials(dir *embed.Dir, at netip.AddrPort) (*pki.Bundle
 	return bundle, c.kubeconfig(), nil
 }
 
-// kubeconfig returns the path for the user's commands: relative if --data-dir is.
+// kubeconfig is relative if --data-dir is, for the user's commands.
 func (c *Config) kubeconfig() string { return filepath.Join(c.DataDir, "kubeconfig") }
 
 func (c *Config) loadAll(ctx context.Context, kubeconfig string) error {
@@ -279,7 +279,7 @@ func (c *Config) reportServed(zones *zoneview.Set, kubeconfig string, dns netip.
 		c.printf("try: kubectl --kubeconfig %s get zones -A", kubeconfig)
 	} else {
 		one := all[0]
-		// Print a single zone: there may be thousands.
+		// There may be thousands of zones: print one.
 		c.printf("try: kubectl --kubeconfig %s get records -n %s", kubeconfig, one.Zone().Namespace)
 		c.printf("try: kubectl --kubeconfig %s get zone -n %s %s --subresource=entries", kubeconfig, one.Zone().Namespace, one.Zone().Name)
 		c.printf("try: dig @%s -p %d %s AXFR", dns.Addr(), dns.Port(), one.FQDN())

@@ -39,7 +39,7 @@ type options struct {
 	client                 *kubeconfig.Options
 	patterns, types        []string
 	view, transfer, reader string
-	// secretsDir has the Secrets of kubizone up; "" means Secrets of the cluster.
+	// secretsDir is for kubizone up; "" means the cluster.
 	secretsDir           string
 	format, server, zone string
 	output               *output.Format
@@ -184,22 +184,20 @@ func listFormats() (names []string) {
 	return names
 }
 
-// Results returns an empty result of the command show for each kind of JSON document.
+// Results returns an empty result of the command show.
 func Results() map[string]any { return map[string]any{"ShownUpdateKey": shown{}} }
 
-// shown has the settings of a client.
 type shown struct {
 	Host string `json:"host"`
 	Port string `json:"port"`
 	Zone string `json:"zone"`
-	// Key is the name of the TSIG key.
+	// Key is the TSIG key's name.
 	Key       string `json:"key"`
 	Algorithm string `json:"algorithm"`
-	// Secret is the key itself in base64, SecretName the Kubernetes Secret.
+	// Secret is the key in base64, SecretName the Kubernetes Secret.
 	Secret     string `json:"secret"`
 	SecretName string `json:"secretName"`
-	// Transfers is true if the key may transfer its own names.
-	Transfers bool `json:"transfers"`
+	Transfers  bool   `json:"transfers"`
 }
 
 var plain = regexp.MustCompile(`^[A-Za-z0-9._+/=-]+$`)

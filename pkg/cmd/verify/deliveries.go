@@ -27,8 +27,7 @@ import (
 
 const byDelivery = "delivery"
 
-// addDelivered adds the servers of the zone's Deliveries to r. rows has the controller's results for servers not
-// queried here; none is Current.
+// rows are the controller's results for servers not queried here, never Current.
 func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []verify.Report, err error) {
 	all, err := r.listDeliveries(ctx, zone)
 	for _, object := range all {
@@ -37,7 +36,7 @@ func (r *run) addDelivered(ctx context.Context, zone *v1alpha1.Zone) (rows []ver
 	return rows, err
 }
 
-// listDeliveries returns the Deliveries of the zone, not of a former Zone with the same name.
+// A former Zone of the same name may have left Deliveries.
 func (r *run) listDeliveries(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.Delivery, error) {
 	list, err := r.client.KubizoneV1alpha1().Deliveries(zone.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -221,7 +220,7 @@ func toReport(set delivery.RRset) verify.RRset {
 	return verify.RRset{Name: set.Name.String(), Type: set.Type.String(), TTL: set.TTL, Data: set.Data}
 }
 
-// keyOf returns the key of a class's server if the user may read it, else the key of --tsig-key-file.
+// keyOf returns the key of a class's server if readable, else that of --tsig-key-file.
 func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretReference) *transfer.Key {
 	if ref == nil {
 		return nil
@@ -248,7 +247,7 @@ func (r *run) keyOf(ctx context.Context, name string, ref *v1alpha1.SecretRefere
 	return r.keys[*ref]
 }
 
-// addServer adds a server once per key, since the views at an address may differ by key.
+// addServer adds a server once per key: views at an address may differ by key.
 func (r *run) addServer(one asked) {
 	for i, other := range r.servers {
 		if other.address != one.address {
@@ -271,7 +270,7 @@ func sameKey(a, b *transfer.Key) bool {
 }
 
 type asked struct {
-	// address is HOST:PORT; label is shown if several lines have the same address.
+	// address is HOST:PORT; label distinguishes lines with the same address.
 	address, label string
 	class          string
 	key            *transfer.Key

@@ -23,7 +23,7 @@ import (
 // FieldManager is the field manager of the request.
 const FieldManager = "kubizone-verify"
 
-// ErrNotRepaired is returned if a class has not repaired the zone.
+// ErrNotRepaired means that a class has not repaired the zone.
 var ErrNotRepaired = errors.New("not every class repaired the zone: see above")
 
 const repairTime = 2 * time.Minute

@@ -38,11 +38,10 @@ import (
 var (
 	// ErrDifferent is returned if a server differs.
 	ErrDifferent = program.No("not every server has what the zone contains")
-	// ErrUnanswered is returned if no server differs, but not all answer.
+	// ErrUnanswered is returned if no server differs, but some did not answer.
 	ErrUnanswered = errors.New("not every server could be compared: see Failed and ? above")
 )
 
-// shown is the number of faults of a server in the text.
 const shown = 20
 
 // Options are the flags.
@@ -76,21 +75,19 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 
 // Result is the output of -o json.
 type Result struct {
-	// Zone is NAMESPACE/NAME of the Zone.
 	Zone   string `json:"zone"`
 	FQDN   string `json:"fqdn"`
 	View   string `json:"view,omitempty"`
 	Serial uint32 `json:"serial"`
 	RRsets int    `json:"rrsets"`
-	// Newest is the newest serial of an unsettled zone, NotDelivered the reason of the condition Settled.
+	// Newest is an unsettled zone's newest serial, NotDelivered the reason of the condition Settled.
 	Newest       uint32 `json:"newest,omitempty"`
 	NotDelivered string `json:"notDelivered,omitempty"`
 
 	Servers []verify.Report `json:"servers"`
 }
 
-// Run compares a zone, NAMESPACE/NAME or NAME. The error is ErrDifferent after a difference, else ErrUnanswered if a
-// server could not be compared.
+// Run compares a zone, NAMESPACE/NAME or NAME. The error is ErrDifferent, or ErrUnanswered without a difference.
 func (o *Options) Run(ctx context.Context, text string, out, remarks io.Writer) error {
 	run := &run{remarks: remarks, keys: map[v1alpha1.SecretReference]*transfer.Key{}}
 	if o.TSIGKeyFile != "" {
@@ -191,7 +188,6 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	}
 	rows, err := r.addDelivered(ctx, object)
 	if err != nil {
-		// No permission, or the server does not serve Deliveries.
 		terminal.Fprintf(r.remarks, "the Deliveries of the zone cannot be read: %v; --name-server names servers to ask\n", err)
 	}
 	if len(r.servers)+len(r.providers)+len(rows) == 0 {
@@ -233,7 +229,6 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	return result, nil
 }
 
-// interrupted returns the error of a comparison that ended after so many servers.
 func (r *run) interrupted(ctx context.Context, done int) error {
 	return fmt.Errorf("interrupted: %d of %d servers were compared, and nothing was changed (%w)", done, len(r.servers)+len(r.providers),
 		context.Cause(ctx))
@@ -255,7 +250,7 @@ type delivered struct {
 	why    string
 }
 
-// readDelivered reads the current content, or of an unsettled zone the content at settledSerial (S7.2, S7.5).
+// readDelivered reads the current content, or an unsettled zone's at settledSerial (S7.2, S7.5).
 func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	text, err := load.OpenEntries(ctx, r.client, r.id)
 	if err != nil {
@@ -266,7 +261,7 @@ func (r *run) readDelivered(ctx context.Context) (*delivered, error) {
 	if err != nil {
 		return nil, fmt.Errorf("entries of zone %s: %w", r.id, err)
 	}
-	// Read the Zone after the entries: an older settledSerial then proves that the entries are unsettled.
+	// Read the Zone after the entries: an older settledSerial proves that the entries are unsettled.
 	zones := r.client.KubizoneV1alpha1()
 	object, err := zones.Zones(r.id.Namespace).Get(ctx, r.id.Name, metav1.GetOptions{})
 	if err != nil {
@@ -336,7 +331,6 @@ func (r *Result) listServers() (header []string, rows [][]string) {
 	return []string{"SERVER", "STATE", "SERIAL", "MISSING", "FOREIGN", "DIFFERING", "BY"}, rows
 }
 
-// printMarkdown writes a table of the servers, then their faults as a list.
 func (r *Result) printMarkdown(out io.Writer) error {
 	text := output.NewText(nil)
 	header, rows := r.listServers()
@@ -350,7 +344,7 @@ func (r *Result) printMarkdown(out io.Writer) error {
 	return err
 }
 
-// Results are the results of the command by their kinds.
+// Results returns an empty result for each JSON kind.
 func Results() map[string]any { return map[string]any{"Verification": Result{}} }
 
 func listFaults(r verify.Report) []string {

@@ -28,14 +28,13 @@ import (
 )
 
 const (
-	resolverFile = "/etc/resolv.conf"
-	noResolver   = "none"
-	// maxCompletions bounds the proposed objects, completionSeconds the wait for them.
+	resolverFile      = "/etc/resolv.conf"
+	noResolver        = "none"
 	maxCompletions    = 500
 	completionSeconds = 2
 )
 
-// Results are the results of the command by their kinds.
+// Results returns an empty result for each JSON kind.
 func Results() map[string]any { return map[string]any{"Chain": why.Chain{}} }
 
 // NewCommand returns the sub-command.
@@ -111,7 +110,7 @@ the zone's NS names.`,
 	return command
 }
 
-// FindResolver returns HOST:PORT of the flag --resolver, or "" for none.
+// FindResolver returns HOST:PORT of the flag --resolver, or "".
 func FindResolver(asked string) (string, error) {
 	switch asked {
 	case noResolver:
@@ -142,7 +141,6 @@ var (
 	roleNames  = map[reasons.Role]string{reasons.You: "you", reasons.ZoneOwner: "the zone's owner", reasons.Platform: "the platform"}
 )
 
-// judgeChain returns the error of a link that fails or waits: its cause and the next step.
 func judgeChain(c *why.Chain) error {
 	if c.First == nil {
 		return nil
@@ -195,7 +193,6 @@ func printChain(text *output.Text, c *why.Chain) {
 	}
 }
 
-// rowOf returns the cells of a link; wide adds the role and the step.
 func rowOf(l *why.Link, wide bool) []string {
 	said := l.Text
 	if l.Reason != "" {

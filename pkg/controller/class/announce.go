@@ -22,13 +22,12 @@ import (
 
 const actionDeliver = "Deliver"
 
-// reasonRemains means that the provider may still have names of the zone, and the zone's history no longer lists them
-// (S8.6).
+// reasonRemains means that the provider may still have names of the zone that its history no longer lists (S8.6).
 const reasonRemains = "HistoryForgotten"
 
 type announcer struct {
 	events.EventRecorder
-	// lastChange is Config.LastChange. looking has a place for each call; nil: none.
+	// lastChange is Config.LastChange. looking has a place for each call; nil means none.
 	lastChange func(ctx context.Context, zone *v1alpha1.Zone) string
 	looking    chan struct{}
 }
@@ -39,7 +38,6 @@ const (
 	lastTimeout = 5 * time.Second
 )
 
-// announceFailure appends the zone's last change, without waiting for it.
 func (a announcer) announceFailure(zone *v1alpha1.Zone, reason, note string) {
 	announce := func(last string) {
 		if most := maxNote - len(last); len(note) > most {
@@ -60,7 +58,6 @@ func (a announcer) announceFailure(zone *v1alpha1.Zone, reason, note string) {
 	}
 }
 
-// maxNote is the limit of Kubernetes for an Event's note.
 const maxNote = 1024
 
 func (a announcer) announceZone(zone *v1alpha1.Zone, kind, reason, format string, args ...any) {
@@ -115,7 +112,6 @@ func logRefusals(zone *v1alpha1.Zone, class string, refused []delivery.Failure) 
 	}
 }
 
-// logged is for a server without an API for Events.
 type logged struct{}
 
 func (logged) Eventf(regarding, _ runtime.Object, kind, reason, _, note string, args ...any) {
@@ -123,7 +119,7 @@ func (logged) Eventf(regarding, _ runtime.Object, kind, reason, _, note string, 
 	if !ok {
 		return
 	}
-	text, _, _ := strings.Cut(fmt.Sprintf(note, args...), ready.WhereCause) // the cause is in this log
+	text, _, _ := strings.Cut(fmt.Sprintf(note, args...), ready.WhereCause)
 	if kind == corev1.EventTypeWarning {
 		klog.Warningf("%s %s/%s: %s: %s", about.Kind, about.Namespace, about.Name, reason, text)
 		return

@@ -14,19 +14,17 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// sighting is the last answer of a secondary with a serial ahead of the zone's, or with other data at the zone's
-// serial.
+// sighting is the last answer of a secondary ahead of the zone's serial, or with other data at that serial.
 type sighting struct {
-	// serial is the secondary's serial; for differs, the next serial of the zone.
-	serial  serial.Serial
-	differs bool
-	at      time.Time
-	// accepted is the zone's annotation accept-serial.
+	// serial is the secondary's or, if differs is true, the zone's next.
+	serial   serial.Serial
+	differs  bool
+	at       time.Time
 	accepted string
 }
 
-// furthestAhead returns the answer furthest ahead of a zone (S6.11): signed, by a secondary that a class in force
-// lists, to a query of this process.
+// furthestAhead returns the answer furthest ahead of a zone (S6.11): signed, by a secondary of a class in force, to a
+// query of this process.
 func furthestAhead(f *ready.Facts) (sighting, bool) {
 	if status := f.Zone.Status.DNSSEC; status != nil && status.Phase != "" && status.Phase != v1alpha1.DNSSECSigning {
 		// The servers have the signer's serials. The daily repair is left for the end of signing, when the signing
@@ -70,11 +68,11 @@ func findDifferent(f *ready.Facts) (seen sighting, again bool) {
 	return seen, again && seen.serial == 0
 }
 
-// askAgain is the delay before a refused serial is requested again, since data are compared again each minute.
+// askAgain is the delay before a refused serial is requested again: data are compared again each minute.
 const askAgain = 10 * time.Minute
 
-// describeOutlook returns the next step, for the message: the API server raises the zone's serial, or raises the serial
-// later (refused is true), or a person has to act.
+// describeOutlook returns the next step: the API server raises the zone's serial, now or (refused) later, or a person
+// has to act.
 func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	accepted, _ := strconv.ParseUint(s.accepted, 10, 32)
 	switch {
@@ -93,8 +91,8 @@ func (s sighting) describeOutlook(zone *v1alpha1.Zone, refused bool) string {
 	return "; the zone's serial is raised past it"
 }
 
-// passSecondary completes the message of reason SerialBehind or ContentDiffers. It returns the sighting for which the
-// API server is to raise the serial; zero for none, or if the last such request (asked) was for this sighting.
+// passSecondary completes the message of reason SerialBehind or ContentDiffers. It returns the sighting past which the
+// API server is to raise the serial; zero for none, or if asked, the last such request, was for this sighting.
 func passSecondary(f *ready.Facts, j *ready.Judgement, asked sighting) (seen sighting) {
 	var outlook string
 	switch again := false; j.Reason {

@@ -10,11 +10,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// A status write counts in the budget of its namespace (S9.2), so the answer may be 429. client-go would sleep in the
-// call, and a tenant without budget block the workers for all others. So the call returns, and the queue retries after
-// the delay in the answer.
+// A status write counts in its namespace's budget (S9.2), so the answer may be 429. client-go would sleep in the call,
+// and a tenant without budget block all workers. So the queue retries after the delay in the answer.
 
-// WithoutWaiting returns a copy of config for a client that does not retry status writes after a 429.
 func WithoutWaiting(config *rest.Config) *rest.Config {
 	out := rest.CopyConfig(config)
 	out.Wrap(func(next http.RoundTripper) http.RoundTripper { return answering{next} })

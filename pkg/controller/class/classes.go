@@ -39,41 +39,41 @@ type classSync struct {
 
 	mu    sync.Mutex
 	known map[string]*knownClass
-	// questions counts queries for the classes that servers fetch from a primary.
+	// questions counts queries for the classes that servers fetch.
 	questions questions
 	// emptied has the times, by UID, since which deleted classes deliver nothing.
 	emptied map[types.UID]time.Time
 }
 
-// farewellTime delays the release of a fetched class after its last zone: only a primary, which serves the class while
-// it exists, tells servers of the empty catalog.
+// farewellTime delays the release of a fetched class after its last zone: only a primary that still serves the class
+// tells servers of the empty catalog.
 const farewellTime = 5 * time.Second
 
 type knownClass struct {
 	uid        types.UID
 	generation int64
 	missing    bool
-	// secrets are digests of the provider's Secrets, or the reasons why they were not read, by namespace/name.
+	// secrets are digests of Secrets, or why they were not read, by namespace/name.
 	secrets   map[string]string
 	abilities delivery.Abilities
 	spec      delivery.Class
 	asking    bool
-	// checked is the time of the last health check, proven that of the last delivery that showed health.
+	// checked is the time of the last health check, proven of the last delivery that showed health.
 	checked, proven time.Time
 	// asked is true once a check has a result: health, nil if good, as of the time found.
 	asked  bool
 	health error
 	found  metav1.Time
-	// written is the last condition Delivering written to a Bind9Cluster, writtenVersion the version of the cluster
-	// before that write: the informer may lag behind.
+	// written is the last condition Delivering written to a Bind9Cluster, writtenVersion the cluster's version before:
+	// the informer may lag behind.
 	written        metav1.Condition
 	writtenVersion string
-	// claims maps the names of this class's keys to texts that identify the keys. lost is the class that has another
-	// key of the same name; "" means none. stale is true if lost changed since the last SetClass.
+	// claims maps the names of this class's keys to texts that identify the keys. lost is the class with another key of
+	// the same name, or "". stale is true if lost changed since the last SetClass.
 	claims map[string]string
 	lost   string
 	stale  bool
-	// uses are the names last assigned to the class, sorted; nil means those of the status.
+	// uses are the names last assigned to the class, sorted; nil means the status has them.
 	uses []string
 }
 
@@ -91,7 +91,6 @@ func (c *classSync) targetOf(name string) string {
 	return ""
 }
 
-// An absent class gives its zones an error.
 func (c *classSync) setMissing(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +108,7 @@ func (c *classSync) setMissing(name string) {
 	}})
 }
 
-// enqueueCluster adds a Bind9Cluster that a zone names or has a Delivery of; the Loop gets no other clusters.
+// The Loop gets only Bind9Clusters that a zone names or has a Delivery of.
 func (c *classSync) enqueueCluster(name string) {
 	if c.index.ClassByName(name) == nil {
 		c.setMissing(name)
@@ -124,8 +123,8 @@ func (c *classSync) enqueueCluster(name string) {
 
 const forgetInterval = 20 * time.Second
 
-// forgetCluster drops the state of a Bind9Cluster that no zone names or has a Delivery of, and reports whether it did,
-// since tenants create and name any number. A zone is indexed before enqueueCluster reads c.known, so none is missed.
+// forgetCluster drops the state of a Bind9Cluster that no zone names or has a Delivery of, since tenants create any
+// number. A zone is indexed before enqueueCluster reads c.known, so none is missed.
 func (c *classSync) forgetCluster(name string) bool {
 	if _, _, ok := class.SplitCluster(name); !ok {
 		return false
@@ -203,7 +202,6 @@ func (c *classSync) syncClass(ctx context.Context, name string) error {
 	return errors.Join(c.syncProvider(ctx, name), c.recordNames(ctx, name))
 }
 
-// A change of spec or Secrets makes a new provider.
 func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	of := c.index.ClassByName(name)
 	c.mu.Lock()
@@ -260,7 +258,7 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	}
 	c.replaceClass(name, known, fresh)
 	c.loop.SetClass(fresh.spec)
-	if known != nil && known.spec.Target != fresh.spec.Target { // Former confirmations are of another server.
+	if known != nil && known.spec.Target != fresh.spec.Target { // former confirmations are of another server
 		for _, one := range c.index.DeliveriesBy(name) {
 			c.queue.Add(task{zoneTask, one.Namespace, one.Spec.Zone.Name})
 		}
@@ -269,7 +267,6 @@ func (c *classSync) syncProvider(ctx context.Context, name string) error {
 	return nil
 }
 
-// releaseClass removes the finalizer of a deleted class that no Delivery holds, after farewellTime if fetched.
 func (c *classSync) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	held, err := c.store.holdsClass(ctx, of)
 	if err != nil {
@@ -358,8 +355,8 @@ func (c *classSync) replaceClass(name string, known, fresh *knownClass) {
 	fresh.spec.Generation = generationOf(fresh)
 }
 
-// driftInterval returns the interval at which each zone is compared, or servers are asked for their serials: that of
-// the class, doubled until the queries keep within half of requestsPerSecond and, in a fetched class without
+// driftInterval returns the interval at which each zone is compared, or servers are asked for their serials: the
+// class's, doubled until the queries keep within half of requestsPerSecond and, in a fetched class without
 // driftInterval, within its share of allPerSecond.
 func (c *classSync) driftInterval(of *v1alpha1.DNSClass, can delivery.Abilities) time.Duration {
 	interval, perSecond := v1alpha1.DefaultDriftInterval, 50
@@ -401,7 +398,7 @@ func generationOf(known *knownClass) string {
 	return text + "/" + known.lost
 }
 
-// All Secrets are read again: a watch would need the right to list the Secrets of a namespace.
+// All Secrets are read again: a watch would need the right to list a namespace's Secrets.
 func (c *classSync) enqueueClasses() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -428,7 +425,6 @@ func (c *classSync) checkDue(ctx context.Context) {
 	}
 }
 
-// askLast queries the servers of each class for their last confirmed zones, unless the former queries still run.
 func (c *classSync) askLast(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -446,8 +442,7 @@ func (c *classSync) askLast(ctx context.Context) {
 	}
 }
 
-// checkHealth works in the background and enqueues the write. A delivery that has shown health since the last check
-// replaces the check.
+// checkHealth works in the background and enqueues the write. A delivery that showed health since replaces the check.
 func (c *classSync) checkHealth(ctx context.Context, of *v1alpha1.DNSClass) {
 	c.mu.Lock()
 	known := c.known[of.Name]
@@ -487,7 +482,7 @@ func (c *classSync) hasDelivered(class string, can delivery.Abilities) bool {
 	})
 }
 
-// takeEvent counts a delivery as a health check: passed if the provider confirmed, failed if the whole class fails.
+// takeEvent counts a delivery as a health check.
 func (c *classSync) takeEvent(event delivery.Event) {
 	var health error
 	switch {
@@ -541,8 +536,7 @@ func (c *classSync) syncHealth(ctx context.Context, name string) error {
 	return c.status.writeClass(ctx, of, condition, stalled, health)
 }
 
-// syncDelivering writes a changed condition Delivering of a Bind9Cluster, and removes the condition when the cluster is
-// no longer a class.
+// syncDelivering removes the condition when the Bind9Cluster is no longer a class.
 func (c *classSync) syncDelivering(ctx context.Context, name string) error {
 	cluster := c.index.ClusterByName(name)
 	if cluster == nil {

@@ -25,10 +25,9 @@ import (
 
 const FieldManager = "kubizone-controller"
 
-// NewProvider makes the provider of a class with its block. target identifies the destination of zones
-// (delivery.Class). With an error, target is returned, too, if known: a redirected class must not keep former
-// confirmations. A change of a Secret that the provider read makes another provider. Errors are *delivery.Error; errors
-// of GetSecret are returned unchanged.
+// NewProvider makes a class's provider. target is as in delivery.Class, if known also with an error: a redirected class
+// must not keep former confirmations. A changed Secret makes another provider. Errors are *delivery.Error; errors of
+// GetSecret are returned unchanged.
 type NewProvider func(class *v1alpha1.DNSClass, secret GetSecret) (provider delivery.Provider, target string, err error)
 
 type GetSecret func(namespace, name string) (map[string][]byte, error)
@@ -46,18 +45,17 @@ func (e *MissingSecret) Error() string { return ErrSecretNotFound.Error() + "; "
 
 func (e *MissingSecret) Unwrap() error { return ErrSecretNotFound }
 
-// Config configures a Controller. Fields are required unless their comment allows nil or 0.
+// Config fields are required unless their comment allows nil or 0.
 type Config struct {
 	// Identity is of this process, unique forever.
 	Identity string
 	Client   versioned.Interface
-	// Informers is started by the caller, after New.
+	// Informers are started by the caller, after New.
 	Informers externalversions.SharedInformerFactory
 	// Views holds every zone when Run is called.
 	Views *zoneview.Set
 	// Frozen returns the zones whose content the Views cannot prove.
-	Frozen func() []cache.ObjectName
-	// Providers maps the name of a block in the spec of a DNSClass to the block's provider.
+	Frozen    func() []cache.ObjectName
 	Providers map[string]NewProvider
 	Secrets   Secrets
 	// Servers returns the sorted names of servers that come and go without a change of the class; nil for other

@@ -60,7 +60,6 @@ func repeat(ctx context.Context, interval time.Duration, do func()) {
 	}
 }
 
-// New registers with the informers. Nothing happens before Run.
 func New(config Config) (*Controller, error) {
 	if config.Events == nil {
 		config.Events = logged{}
@@ -124,7 +123,6 @@ func (c *Controller) watchObjects() error {
 	return errors.Join(errZones, errDeliveries, errClasses, errClusters)
 }
 
-// Run delivers until ctx ends, and returns when all work has stopped.
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.metrics.followStatus(c.loop.Status)()
 	var running sync.WaitGroup

@@ -1,14 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package class delivers Zones by their DNSClasses: it passes classes and zones to a schedule.Loop, saves the Loop's
-// states in Delivery objects, and writes Ready of Zones and classes.
+// Package class delivers Zones by their DNSClasses, with a schedule.Loop. It saves the Loop's states in Deliveries, and
+// writes Ready of Zones and classes.
 //
-// Guarantees: (1) A state is written with the resourceVersion read before, so of two workers one writes and the other
-// gets a conflict (F22). (2) Zone and class have finalizers before any write to a provider, until the Loop has released
-// the zone (S8.3). (3) A confirmed serial takes a single write, of the Delivery, by which the server makes Records
-// Ready (S6.18); without a change only results of health checks are written. (4) Secrets are read by name, never
-// listed; a changed Secret is tried at once.
+// Guarantees: (1) A state is written with the resourceVersion read before, so of two workers one gets a conflict (F22).
+// (2) Zone and class have finalizers before any write to a provider, until the Loop has released the zone (S8.3). (3) A
+// confirmed serial takes a single write, of the Delivery, by which the server makes Records Ready (S6.18); without a
+// change only results of health checks are written. (4) Secrets are read by name, never listed.
 //
 // Out of scope: providers and leader election.
 //

@@ -24,7 +24,7 @@ const (
 	ReasonNotProven = "NotProven"
 )
 
-// judgeHealth takes a nil found for good health. secrets are those of the class, as namespace/name.
+// A nil found is good health. secrets are as namespace/name.
 func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now metav1.Time, secrets ...string) (metav1.Condition,
 	v1alpha1.ClassHealth) {
 	health := v1alpha1.ClassHealth{Status: v1alpha1.HealthStatusHealthy, LastCheck: &now}
@@ -58,7 +58,7 @@ func judgeHealth(ctx context.Context, of *v1alpha1.DNSClass, found error, now me
 	return condition, health
 }
 
-// judgeDelivering returns the condition Delivering of a Bind9Cluster, for teams: without words about the controller's
+// judgeDelivering returns a Bind9Cluster's condition Delivering, for teams: without words about the controller's
 // network (S6.17).
 func judgeDelivering(ctx context.Context, name string, found error) metav1.Condition {
 	condition, _ := judgeHealth(ctx, &v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: name}}, found, metav1.Now())

@@ -26,7 +26,7 @@ type history struct {
 	index  *ready.Index
 }
 
-// readChanges asks the API server, since the Views lack changes from before this process.
+// The Views lack changes from before this process.
 func (h history) readChanges(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error) {
 	zone := h.index.ZoneByUID(uid)
 	if zone == nil {
@@ -79,10 +79,10 @@ func (h history) readLeft(ctx context.Context, uid string, since serial.Serial) 
 	return leftOf(&answer, uid)
 }
 
-// errNotEnded keeps the changes of an existing zone from counting as all of its content.
+// errNotEnded keeps an existing zone's changes from counting as all its content.
 var errNotEnded = errors.New("the zone has not ended")
 
-// leftOf returns the RRsets of an ended zone. An answer with a SOA is a change of an existing zone.
+// leftOf returns the RRsets of an ended zone.
 func leftOf(answer *v1alpha1.ZoneChanges, uid string) ([]delivery.RRsetKey, error) {
 	if answer.Metadata.UID != uid {
 		return nil, errNoZone

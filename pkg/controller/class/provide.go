@@ -26,8 +26,7 @@ type providers struct {
 	secrets Secrets
 }
 
-// makeProvider sets the provider, kind and target of spec. used has the digests of the Secrets read, by namespace/name,
-// even if there is an error.
+// used has the digests of Secrets, by namespace/name, even with an error.
 func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spec *delivery.Class) (used map[string]string, err error) {
 	kind := class.ProviderOf(&of.Spec)
 	newProvider, ok := p.of[kind]
@@ -56,7 +55,7 @@ func (p *providers) makeProvider(ctx context.Context, of *v1alpha1.DNSClass, spe
 	return used, err
 }
 
-// The digest identifies the data. It stays in the process, since guesses could be checked against it.
+// The digest stays in the process, since guesses could be checked against it.
 func (p *providers) readSecret(ctx context.Context, namespace, name string) (map[string][]byte, string, error) {
 	data, err := p.secrets.Get(ctx, namespace, name)
 	if errors.Is(err, ErrSecretNotFound) {
@@ -89,7 +88,7 @@ func unreadableSecret(namespace, name string, err error) *delivery.Error {
 		Message: fmt.Sprintf("the Secret %s/%s cannot be read: %s", namespace, name, next)}
 }
 
-// digestSecrets reads Secrets again. An unreadable Secret keeps its former digest.
+// An unreadable Secret keeps its former digest.
 func (p *providers) digestSecrets(ctx context.Context, of map[string]string) map[string]string {
 	now := make(map[string]string, len(of))
 	for at := range of {

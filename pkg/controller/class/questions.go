@@ -13,11 +13,10 @@ import (
 // all Bind9Clusters, so that tenants take none from the platform.
 const allPerSecond = 250
 
-// questions counts the queries to compare each zone of each class once.
 type questions struct {
 	byClass               map[string]int
 	ofClasses, ofClusters int
-	// byNamespace counts those of Bind9Clusters, without zero entries.
+	// byNamespace is for Bind9Clusters, without zero entries.
 	byNamespace map[string]int
 }
 
@@ -25,7 +24,6 @@ func newQuestions() questions {
 	return questions{byClass: map[string]int{}, byNamespace: map[string]int{}}
 }
 
-// 0 removes the class.
 func (q *questions) setNumber(name string, n int) {
 	more := n - q.byClass[name]
 	if q.byClass[name] = n; n == 0 {
@@ -42,9 +40,9 @@ func (q *questions) setNumber(name string, n int) {
 	}
 }
 
-// findInterval returns the shortest interval for the queries of a class. DNSClasses share allPerSecond by number of
-// queries. Of the share of Bind9Clusters, half is split equally among namespaces and half by number, so that each
-// namespace has at least half of an equal share.
+// findInterval returns the shortest interval for a class's queries. DNSClasses share allPerSecond by number of queries.
+// Of the share of Bind9Clusters, half is split equally among namespaces and half by number, so that each namespace has
+// at least half of an equal share.
 func (q *questions) findInterval(name string) time.Duration {
 	counted := float64(q.ofClasses)
 	if namespace, _, ok := class.SplitCluster(name); ok {

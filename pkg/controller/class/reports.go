@@ -12,8 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// reports has the state of each delivery: from the Loop of this process, or from the Delivery, which another process
-// writes.
+// reports has the state of each delivery: from this process's Loop, or from the Delivery that another process writes.
 type reports struct {
 	mu  sync.Mutex
 	all map[delivery.Key]report
@@ -31,7 +30,7 @@ func (r *reports) get(key delivery.Key) ready.Report {
 	return r.all[key].Report
 }
 
-// takeEvent stores the state of an event, and returns the new or changed refusals.
+// takeEvent returns the new or changed refusals.
 func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,7 +52,6 @@ func (r *reports) takeEvent(event delivery.Event) []delivery.Failure {
 	return newRefusals(event.Failed, before.refused)
 }
 
-// newRefusals returns the failures with other words of the provider than before.
 func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delivery.Error) (fresh []delivery.Failure) {
 	for _, failure := range failed {
 		last, now := before[delivery.RRsetKey{Name: failure.Name, Type: failure.Type}], failure.Err
@@ -64,8 +62,8 @@ func newRefusals(failed []delivery.Failure, before map[delivery.RRsetKey]*delive
 	return fresh
 }
 
-// takeDelivery stores the state in a Delivery, or removes it if nil. If the Loop has reported the delivery, only
-// another worker's confirmation of a later serial counts: that worker was faster.
+// takeDelivery stores a Delivery's state; nil removes it. If the Loop has reported the delivery, only another worker's
+// confirmation of a later serial counts.
 func (r *reports) takeDelivery(key delivery.Key, one *v1alpha1.Delivery) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

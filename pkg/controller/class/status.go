@@ -33,7 +33,7 @@ type readyPatch struct {
 	stalled   *metav1.Condition
 }
 
-// A zero Judgement leaves the condition Ready unchanged.
+// A zero Judgement leaves Ready unchanged.
 func (p *readyPatch) encode(fields map[string]any) map[string]any {
 	conditions := stallPatch(p.before, p.stalled)
 	if p.judgement.Status != "" {
@@ -94,7 +94,7 @@ func (w statusWriter) writeKeyNames(ctx context.Context, of *v1alpha1.DNSClass, 
 	return ignoreGone(err)
 }
 
-// A nil next removes the condition; before is the present one.
+// A nil next removes the condition; before is the present condition.
 func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9Cluster, before, next *metav1.Condition) error {
 	var condition any = map[string]any{"$patch": "delete", "type": bind9.ConditionDelivering}
 	if next != nil {
@@ -109,7 +109,6 @@ func (w statusWriter) writeDelivering(ctx context.Context, cluster *bind9.Bind9C
 	return ignoreGone(err)
 }
 
-// A nil stalled removes Stalled.
 func stallPatch(conditions []metav1.Condition, stalled *metav1.Condition) []any {
 	switch {
 	case stalled != nil:

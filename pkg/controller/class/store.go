@@ -28,7 +28,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// store saves states as Delivery objects. The resourceVersion is the fence (F22).
+// store saves states as Delivery objects, fenced by the resourceVersion (F22).
 type store struct {
 	client   typed.KubizoneV1alpha1Interface
 	clusters bind9typed.Bind9ClustersGetter
@@ -42,8 +42,8 @@ type store struct {
 	seen    map[delivery.Key]seen
 }
 
-// logFailure logs the provider's words, which the Delivery lacks, once until they change. A running attempt has no
-// error yet, so only a delivered zone resets the words.
+// logFailure logs the provider's words, which the Delivery lacks, once until they change. Only a delivered zone resets
+// the words: a running attempt has no error yet.
 func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *delivery.State) {
 	failure := state.Error
 	if failure == nil && state.Ready.Status != delivery.True {
@@ -68,7 +68,6 @@ func (s *store) logFailure(key delivery.Key, zone *v1alpha1.Zone, state *deliver
 	}
 }
 
-// seen is the state of a Delivery at the last read or write.
 type seen struct {
 	finalizer  bool
 	conditions []metav1.Condition
@@ -79,7 +78,6 @@ var _ lease.Store = (*store)(nil)
 
 var errNoZone = errors.New("the Zone is gone")
 
-// Load reads a state from the API server, not from a cache.
 func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -97,7 +95,7 @@ func (s *store) Load(ctx context.Context, key delivery.Key) (delivery.State, err
 	return ready.StateOf(one)
 }
 
-// Save writes a state. Before delivery begins, the Delivery has no finalizer, and may be deleted with its zone.
+// Save adds no finalizer before delivery begins: the Delivery may be deleted with its zone.
 func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State) (string, error) {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -155,7 +153,7 @@ func (s *store) Save(ctx context.Context, key delivery.Key, state delivery.State
 	return written.ResourceVersion, nil
 }
 
-// Delete removes the Delivery, and the zone's finalizer if this was the zone's last Delivery.
+// Delete also removes the zone's finalizer after its last Delivery.
 func (s *store) Delete(ctx context.Context, key delivery.Key) error {
 	zone := s.zone(key.UID)
 	if zone == nil {
@@ -210,7 +208,7 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 	lock := s.lockZone(string(zone.UID))
 	defer lock.Unlock()
 	if zone.DeletionTimestamp != nil && !slices.Contains(zone.Finalizers, v1alpha1.FinalizerDelivery) {
-		return nil // no finalizer can be added any more
+		return nil
 	}
 	if zone.Status.DNSSEC != nil || zone.Spec.DNSSEC != nil {
 		// The signer may still have the zone after the class left it.
@@ -219,7 +217,7 @@ func (s *store) releaseZone(ctx context.Context, zone *v1alpha1.Zone) error {
 			return ignoreGone(err)
 		}
 		if status := live.Status.DNSSEC; live.UID == zone.UID && status != nil && status.Phase != "" && status.Signer != nil {
-			return nil // deletion waits until the signer has removed the zone, and status.dnssec goes (S12.9)
+			return nil // the signer must first remove the zone, which clears status.dnssec (S12.9)
 		}
 	}
 	held, err := s.anyHeld(ctx, zone.Namespace, v1alpha1.FieldDeliveryZoneName, zone.Name,
@@ -244,7 +242,6 @@ func (s *store) releaseClass(ctx context.Context, of *v1alpha1.DNSClass) error {
 	return ignoreGone(s.patchClass(ctx, of.Name, finalizerPatch(false, of.UID, "")))
 }
 
-// anyHeld asks the API server whether a Delivery with finalizer exists.
 func (s *store) anyHeld(ctx context.Context, namespace, field, value string, of func(*v1alpha1.Delivery) bool) (bool, error) {
 	left, err := s.client.Deliveries(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(field,
 		value).String()})
@@ -256,7 +253,7 @@ func (s *store) anyHeld(ctx context.Context, namespace, field, value string, of 
 	}), nil
 }
 
-// The controller has no right on specs, so it patches this subresource.
+// The controller has no right on specs.
 const finalizers = "finalizers"
 
 // finalizerPatch leaves other finalizers. With a uid or version, a patch of a changed object gets 409.

@@ -34,7 +34,7 @@ type zoneSync struct {
 	memory map[cache.ObjectName]*zoneMemory
 }
 
-// zoneMemory has the last writes. It needs no lock: the queue gives a zone to one worker at a time.
+// zoneMemory needs no lock: the queue gives a zone to one worker at a time.
 type zoneMemory struct {
 	desired  delivery.Zone
 	progress *ready.Progress
@@ -87,7 +87,6 @@ func (z *zoneSync) syncZone(ctx context.Context, namespace, name string) error {
 	return errors.Join(err, z.syncStatus(ctx, m, z.readFacts(zone, force)))
 }
 
-// enqueueClusters passes the Bind9Clusters that a zone names, or has a Delivery of, to the Loop.
 func (z *zoneSync) enqueueClusters(zone *v1alpha1.Zone) {
 	refs := zone.Spec.DNSClassRefs
 	for _, one := range z.index.DeliveriesOf(string(zone.UID)) {
@@ -105,7 +104,7 @@ func (z *zoneSync) readFacts(zone *v1alpha1.Zone, force ready.InForce) *ready.Fa
 }
 
 func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.InForce, taken []string, terminating bool) {
-	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or never in force, with nothing delivered (S3.2, S3.5)
+	uid, ended := string(zone.UID), zone.Status.FQDN == "" // or never in force (S3.2, S3.5)
 	desired := delivery.Zone{
 		UID: uid, Tenant: zone.Namespace, Classes: force.Classes, Remove: zone.DeletionTimestamp != nil || ended,
 		Retain: zone.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain &&
@@ -136,8 +135,8 @@ func (z *zoneSync) setDesired(m *zoneMemory, zone *v1alpha1.Zone, force ready.In
 	}
 }
 
-// holdNames passes the names held by a Delivery to the Loop. Of two Deliveries with a name, the earlier has the right
-// to the name, as at primaries (transferclass). The caller checks that the Zone exists; a missing Zone holds no name.
+// holdNames passes a Delivery's names to the Loop. Of two Deliveries with a name, the earlier has the right, as at
+// primaries (transferclass). The caller checks that the Zone exists.
 func (z *zoneSync) holdNames(one *v1alpha1.Delivery) {
 	if state, err := ready.StateOf(one); err == nil {
 		z.loop.Hold(ready.KeyOf(one), one.CreationTimestamp.Time, string(one.UID), state)
@@ -165,7 +164,6 @@ func (z *zoneSync) forgetZone(ctx context.Context, at cache.ObjectName, uid stri
 	return nil
 }
 
-// syncStatus writes Ready of a Zone, and Stalled if a person is needed.
 func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts) error {
 	var j ready.Judgement
 	var ahead sighting
@@ -216,7 +214,7 @@ func (z *zoneSync) syncStatus(ctx context.Context, m *zoneMemory, f *ready.Facts
 	return nil
 }
 
-// A condition of an older generation does not count: kubectl wait ignores it.
+// An older generation's condition does not count: kubectl wait ignores it.
 func hasJudgement(zone *v1alpha1.Zone, j ready.Judgement, stalled *metav1.Condition) bool {
 	if !ready.SameStall(zone.Status.Conditions, stalled) {
 		return false

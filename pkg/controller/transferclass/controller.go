@@ -32,18 +32,16 @@ import (
 )
 
 const (
-	// secretInterval is the interval of reads of Secrets, since a watch would need the right to list Secrets.
+	// Secrets are read at this interval: a watch would need the right to list them.
 	secretInterval = 5 * time.Second
-	// remindInterval is the interval of NOTIFYs for unconfirmed zones. An earlier NOTIFY may have been lost, or too
-	// early.
+	// remindInterval is for NOTIFYs of unconfirmed zones: an earlier NOTIFY may be lost, or too early.
 	remindInterval = 30 * time.Second
 	// For earlyTime after a change of peers, a NOTIFY for the catalog is sent each secretInterval. BIND ignores a
-	// NOTIFY during its query for the catalog, and would then have no zone of the class until the next NOTIFY.
+	// NOTIFY during its query for the catalog, and would lack the class's zones until the next NOTIFY.
 	earlyTime  = time.Minute
 	askTimeout = 10 * time.Second
 )
 
-// Config configures a Controller. All fields are required.
 type Config struct {
 	Primary *primary.Primary
 	Members *Members
@@ -53,26 +51,25 @@ type Config struct {
 	Client  versioned.Interface
 	Secrets class.Secrets
 	// Servers has the servers and Bind9Clusters of classes with a block bind9.
-	Servers *Servers
-	// GeneralKeys are the Primary's keys outside classes.
+	Servers     *Servers
 	GeneralKeys []tsig.Key
 	Joined      func(zone cache.ObjectName)
 }
 
-// Controller configures the classes of a Primary. It runs once.
+// Controller runs once.
 type Controller struct {
 	Config
 	queue  workqueue.TypedRateLimitingInterface[task]
 	synced []cache.InformerSynced
 	begun  chan struct{}
-	// serving are the classes of the Primary, failing their last errors. Only Run uses them.
+	// Only Run uses serving (the Primary's classes) and failing (their last errors).
 	serving map[string]*serving
 	failing map[string]string
 	keys    Keys
 }
 
-// task syncs the members of a class, or if peers is true, its settings and Secrets. If remind is true, the task sends
-// NOTIFY for the unconfirmed zones of all classes.
+// task syncs the members of a class or, with peers, its settings and Secrets. With remind, it sends NOTIFY for the
+// unconfirmed zones of all classes.
 type task struct {
 	class         string
 	peers, remind bool
@@ -98,7 +95,6 @@ func Trim(object any) (any, error) {
 	return object, nil
 }
 
-// New returns a Controller. Nothing happens before Run.
 func New(config Config) (*Controller, error) {
 	c := &Controller{
 		Config: config, begun: make(chan struct{}), serving: map[string]*serving{}, failing: map[string]string{},
@@ -201,7 +197,6 @@ func (c *Controller) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Run serves the classes until ctx ends. The Primary keeps the served zones.
 func (c *Controller) Run(ctx context.Context) {
 	defer context.AfterFunc(ctx, c.queue.ShutDown)()
 	if !cache.WaitForCacheSync(ctx.Done(), c.synced...) || c.Members.WaitForSync(ctx) != nil {
@@ -277,7 +272,7 @@ func (c *Controller) renotify() {
 	}
 }
 
-// rankOf returns the precedence of a class for key names. Bind9Clusters come last, because teams choose their keys.
+// For key names, Bind9Clusters come last, because teams choose their keys.
 func rankOf(of *v1alpha1.DNSClass) precedence.Rank {
 	_, _, cluster := apiclass.SplitCluster(of.Name)
 	return precedence.Rank{Last: cluster, Since: of.CreationTimestamp.Time, ID: of.Name}
@@ -297,7 +292,7 @@ func (c *Controller) syncPeers(ctx context.Context, name string) error {
 		known = nil
 	}
 	if of == nil || !isFetched(of) || of.Spec.Paused {
-		// Secondaries keep the delivered zones, because refused transfers change nothing.
+		// Secondaries keep their zones, because refused transfers change nothing.
 		c.endClass(name)
 		return nil
 	}
@@ -370,9 +365,8 @@ func (c *Controller) endClass(name string) {
 }
 
 // decideKeys assigns a key name to the class with the name in status (S11.18), or else to the oldest class with the
-// name, whatever the order of events. A class that loses a name is no longer served. If the given class loses a name,
-// the result is an error. Only classes that name keys themselves compete. A server's key (block bind9) yields to their
-// keys (Keys).
+// name. A class that loses a name is no longer served; if it is the given class, the result is an error. Only classes
+// that name keys themselves compete: a server's key (block bind9) yields to theirs (Keys).
 func (c *Controller) decideKeys(of *v1alpha1.DNSClass, peers Peers) error {
 	if of.Spec.Bind9 != nil {
 		return c.dropServers(of, peers.Claims()) // ReadServers has left out the names of others

@@ -5,13 +5,12 @@
 // zones from Deliveries.
 //
 // Guarantees: (1) A zone is in a class from the first intent (planned write) in the Delivery until the Delivery is
-// deleted, at every primary of the same store. So no primary has to be elected. (2) A class is served with all members
-// or not at all: serving begins when all Deliveries are listed, a later listing replaces the former as a whole, and a
-// member leaves only while the API has the class. (3) The serial of a catalog grows and is the same at every primary,
-// as it derives from the revision of the last change of members and the creation of the class. (4) A class with a
-// missing Secret or invalid settings is not served; while a Secret cannot be read, the class keeps its keys. (5) The
-// name of a key in use belongs to the class with the name in its status; a BIND 9 server has only keys named after its
-// namespace (S11.17, S11.18).
+// deleted, at every primary of the same store. (2) A class is served with all members or not at all: serving begins
+// when all Deliveries are listed, and a member leaves only while the API has the class. (3) A catalog's serial grows
+// and is the same at every primary: it derives from the revision of the last change of members and the class's
+// creation. (4) A class with a missing Secret or invalid settings is not served; while a Secret cannot be read, the
+// class keeps its keys. (5) The name of a key in use belongs to the class with the name in its status; a BIND 9 server
+// has only keys named after its namespace (S11.17, S11.18).
 //
 // Out of scope: the content of zones, and the serials of secondaries.
 //

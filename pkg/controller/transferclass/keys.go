@@ -16,15 +16,14 @@ import (
 
 // Keys are the TSIG keys of all classes. A signature names its key by name alone, so a name has a single key. The
 // authors of a Bind9Instance choose its key, so the name ends in their namespace (NamespaceOfKey): no UpdateKey, and no
-// server of another namespace, can have the name. A key that a class names precedes the key of a server. Of two servers
-// in a namespace, the server of the older class precedes.
+// server of another namespace, can have the name. A key that a class names precedes a server's key; of two servers in a
+// namespace, the older class's precedes.
 type Keys struct {
 	mu     sync.Mutex
 	held   map[string]*heldKeys // by class
 	byName map[string]map[string]*heldKeys
 }
 
-// heldKeys are the keys of a class; the class "" has the primary's own keys.
 type heldKeys struct {
 	rank      precedence.Rank
 	ofServers bool
@@ -101,7 +100,7 @@ func (k *Keys) classesWith(names map[string]string) map[string]bool {
 	return classes
 }
 
-// keptFrom returns why a server of the namespace may not have the key in a class, or "".
+// keptFrom returns why a server of the namespace may not have the key, or "".
 func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) string {
 	if k == nil {
 		return ""
@@ -119,7 +118,7 @@ func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) s
 			return "the primary has another key of that name"
 		}
 		if _, cluster, ok := apiclass.SplitCluster(name); ok {
-			return "Bind9Cluster " + cluster + " has another key of that name" // a cluster of this namespace
+			return "Bind9Cluster " + cluster + " has another key of that name"
 		}
 		return "DNSClass " + name + " has another key of that name"
 	}
@@ -128,9 +127,9 @@ func (k *Keys) keptFrom(of *v1alpha1.DNSClass, namespace string, key tsig.Key) s
 
 const serverLabel = "bind9"
 
-// NamespaceOfKey returns the only namespace that may have a key of this name; "" means any. It is NAMESPACE in
-// LABEL.NAMESPACE., for UpdateKeys, and in LABEL.bind9.NAMESPACE., for servers (ofServer). Only the form counts, so a
-// new namespace takes no name from others.
+// NamespaceOfKey returns the only namespace that may have a key of this name; "" means any. UpdateKeys are named
+// LABEL.NAMESPACE., servers (ofServer) LABEL.bind9.NAMESPACE.; only the form counts, so a new namespace takes no name
+// from others.
 func NamespaceOfKey(key tsig.Key) (namespace string, ofServer bool) {
 	switch labels := key.Labels(); {
 	case len(labels) == 2:

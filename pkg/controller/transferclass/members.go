@@ -37,7 +37,7 @@ type Members struct {
 	mu      sync.RWMutex
 	rows    map[cache.ObjectName]row
 	classes map[string]*members
-	// listed is the revision of the first listing; 0 before.
+	// listed is the revision of the first listing, or 0.
 	listed  uint64
 	changed func(class string)
 }
@@ -48,17 +48,16 @@ type row struct {
 	of         cache.ObjectName // the Zone
 	rank       precedence.Rank
 	// confirmed is true if every secondary has confirmed the wanted serial, once if every secondary has ever confirmed
-	// a serial.
+	// any.
 	confirmed, once bool
 }
 
 type members struct {
 	rows map[string]row // by the zone's UID
-	// at is the revision of the last change of members, onceAt that of the last new row or change of once.
+	// at is the revision of the last change of members, onceAt of the last new row or change of once.
 	at, onceAt uint64
 }
 
-// NewMembers returns Members, empty before Run.
 func NewMembers(client rest.Interface) *Members {
 	m := &Members{synced: make(chan struct{}), rows: map[cache.ObjectName]row{}, classes: map[string]*members{}, changed: func(string) {}}
 	source := cache.NewListWatchFromClient(client, "deliveries", metav1.NamespaceAll, fields.Everything())
@@ -73,7 +72,6 @@ func (m *Members) Changed(notify func(class string)) { m.changed = notify }
 
 func (m *Members) Run(ctx context.Context) { m.reflector.RunWithContext(ctx) }
 
-// WaitForSync returns after the first listing, or with the cause of ctx.
 func (m *Members) WaitForSync(ctx context.Context) error {
 	select {
 	case <-m.synced:
@@ -83,9 +81,9 @@ func (m *Members) WaitForSync(ctx context.Context) error {
 	}
 }
 
-// Of returns the members of a class, in order of precedence. created is the creation of the class, for the catalog's
-// serial. If ofServers is true (block bind9), the catalog marks members that some server never had, and the serial
-// grows with a change of marks.
+// Of returns the members of a class, in order of precedence. created is the class's creation, for the catalog's serial.
+// With ofServers (block bind9), the catalog marks members that some server never had, and the serial grows with a
+// change of marks.
 func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Membership {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -106,7 +104,7 @@ func (m *Members) Of(class string, created time.Time, ofServers bool) primary.Me
 	return membership
 }
 
-// find returns no rows for an unknown class. mu is held.
+// mu is held.
 func (m *Members) find(class string) members {
 	if known := m.classes[class]; known != nil {
 		return *known
@@ -116,9 +114,9 @@ func (m *Members) find(class string) members {
 
 func (r row) compare(other row) int { return r.rank.Compare(other.rank) }
 
-// serialAt returns the serial of a catalog: the revision plus the second of the class's creation. So a class recreated
-// in a new store is ahead of its predecessor, unless the old store averaged more than a write a second. A secondary
-// that was away follows if fewer than 2^31 revisions passed, also by a restore (backup.Clock).
+// serialAt returns a catalog's serial: the revision plus the second of the class's creation. So a class recreated in a
+// new store is ahead of its predecessor, unless the old store averaged more than a write a second. A secondary that was
+// away follows if fewer than 2^31 revisions passed, also by a restore (backup.Clock).
 func serialAt(created time.Time, revision uint64) serial.Serial {
 	const numbers = 1<<32 - 1 // 0 is none
 	return serial.Serial((uint64(created.Unix())+revision)%numbers + 1)
@@ -134,7 +132,6 @@ func (m *Members) Zones(class string) map[string]cache.ObjectName {
 	return zones
 }
 
-// Unconfirmed returns the UIDs of zones that a secondary of the class may lack.
 func (m *Members) Unconfirmed(class string) []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -176,7 +173,7 @@ func (c ofClass) Name(uid string) name.Name {
 
 func (c ofClass) Holder(zone name.Name) string { return c.HolderAmong([]string{c.class}, zone) }
 
-// HolderAmong returns the UID of the Zone with the first right to a name among classes, "" for none. A server of
+// HolderAmong returns the UID of the Zone with the first right to a name among classes, "" for none: a server of
 // several classes has a single zone of a name.
 func (m *Members) HolderAmong(classes []string, zone name.Name) string {
 	m.mu.RLock()
@@ -199,7 +196,6 @@ func (r row) isSameMember(other row) bool {
 	return r.class == other.class && r.uid == other.uid && r.zone == other.zone && r.rank.ID == other.rank.ID
 }
 
-// rowOf returns false without a Delivery or an intent.
 func rowOf(one *v1alpha1.Delivery) (row, bool) {
 	if one == nil || one.Status.FQDN == "" {
 		return row{}, false
@@ -282,7 +278,6 @@ func (s store) storeDelivery(object any, there bool) error {
 	return nil
 }
 
-// Replace applies a listing as a whole, at one revision.
 func (s store) Replace(list []any, version string) error {
 	revision, err := revisionOf(version)
 	if err != nil {
@@ -323,7 +318,7 @@ func (s store) notifyChanged(classes map[string]bool) {
 // versions is the number of resourceVersions in an etcd revision (subrev.Objects).
 const versions = 128
 
-// revisionOf returns the etcd revision of a resourceVersion. No transaction writes two Deliveries.
+// No transaction writes two Deliveries.
 func revisionOf(version string) (uint64, error) {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil || n < versions {

@@ -24,10 +24,8 @@ import (
 	wire "kubi.zone/kubizone/pkg/transfer"
 )
 
-// Peers are the secondaries of a class, as primaries and the provider need them.
 type Peers struct {
-	Class primary.ClassConfig
-	// Secondaries and Catalog are for the provider's queries.
+	Class       primary.ClassConfig
 	Secondaries []transfer.Secondary
 	Catalog     name.Name
 }
@@ -45,9 +43,8 @@ func (p Peers) Claims() map[string]string {
 // ReadPeers reads the block transfer and its Secrets. Errors are *delivery.Error; those of secret are returned
 // unchanged.
 //
-// A secondary with a key may transfer from any address, because queries often come from another than the listed
-// address. Others are known by address alone. Local addresses are not notified, allowed or queried unless the class
-// allows them.
+// A secondary with a key may transfer from any address: queries often come from another than the listed address. Others
+// are known by address alone. Local addresses need allowLocalAddresses.
 func ReadPeers(of *v1alpha1.DNSClass, secret class.GetSecret) (Peers, error) {
 	return readBlock(of, of.Spec.Transfer, secret)
 }
@@ -159,13 +156,12 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 	return peers, nil
 }
 
-// Key reads a TSIG key from a Secret in BIND's terms: name, algorithm, and secret in base64.
 func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error) {
 	key, _, err := readKeys(ref, secret)
 	return key, err
 }
 
-// Keys with these prefixes are accepted, but do not sign, during a rotation.
+// During a rotation, keys with these prefixes are accepted, but do not sign.
 var rotating = []string{"next-", "former-"}
 
 func readKeys(ref v1alpha1.SecretReference, secret class.GetSecret) (key tsig.Key, others []tsig.Key, err error) {

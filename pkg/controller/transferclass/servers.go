@@ -25,8 +25,8 @@ import (
 	"kubi.zone/kubizone/pkg/primary/tsig"
 )
 
-// Servers reads the BIND 9 servers of classes with a block bind9. Without their API group, there are no servers, and
-// other classes are served.
+// Servers reads the BIND 9 servers of classes with a block bind9. Without their API group, there are none, and other
+// classes are served.
 type Servers struct {
 	instances informers.Bind9InstanceInformer
 	clusters  informers.Bind9ClusterInformer
@@ -34,7 +34,6 @@ type Servers struct {
 
 const serversWait = 10 * time.Second
 
-// NewServers registers with informers that the caller starts.
 func NewServers(all externalversions.SharedInformerFactory) *Servers {
 	s := &Servers{all.Bind9().V1alpha1().Bind9Instances(), all.Bind9().V1alpha1().Bind9Clusters()}
 	s.instances.Informer()
@@ -60,7 +59,7 @@ func (s *Servers) Of(of *v1alpha1.DNSClass) ([]apiclass.Server, error) {
 	return apiclass.ServersOf(of, instances, s.Cluster), nil
 }
 
-// Find returns a Bind9Instance as a server. runs is false if absent, stopped or under deletion.
+// Find returns runs false for a Bind9Instance absent, stopped or under deletion.
 func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs bool, err error) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return apiclass.Server{}, false, errUnlisted
@@ -73,8 +72,8 @@ func (s *Servers) Find(namespace, name string) (server apiclass.Server, runs boo
 	return server, runs, nil
 }
 
-// ListSigners returns the running signers of all fleets. It returns nil until the informer of Bind9Instances has
-// synced. External signers are omitted, because they may serve zones of other operators.
+// ListSigners returns the running signers of all fleets; nil until the informer of Bind9Instances has synced. External
+// signers may serve other operators' zones, and are omitted.
 func (s *Servers) ListSigners() (signers []apiclass.Server) {
 	if s == nil || !s.instances.Informer().HasSynced() {
 		return nil
@@ -101,10 +100,9 @@ type WaitingServer struct {
 	Err *delivery.Error
 }
 
-// RowName returns the name of a server in status.servers of a Delivery.
+// RowName is for a Delivery's status.servers.
 func RowName(server apiclass.Server) string { return server.Namespace + "/" + server.Name }
 
-// classOf returns the class of a Bind9Cluster; nil if absent, or never named by a zone.
 func (s *Servers) classOf(namespace, name string) *v1alpha1.DNSClass {
 	cluster := s.Cluster(namespace, name)
 	if cluster == nil || !apiclass.InUse(cluster) {

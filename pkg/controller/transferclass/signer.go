@@ -33,7 +33,6 @@ func IsBeingSigned(zone *v1alpha1.Zone) bool {
 	return zone.Status.DNSSEC != nil && zone.Status.DNSSEC.Phase == v1alpha1.DNSSECSigning
 }
 
-// markSigners marks the signers among the peers, from which others transfer signed zones (IsBySigner).
 func (s *Selected) markSigners(secret class.GetSecret) error {
 	for at, server := range s.Known {
 		if !server.Signer {

@@ -36,12 +36,11 @@ import (
 )
 
 const (
-	// lookInterval is the interval of checks of all Secrets and of the names taken by classes.
+	// lookInterval is for checks of Secrets and of the names taken by classes.
 	lookInterval    = 5 * time.Second
 	outcomeInterval = 10 * time.Second
 	askTimeout      = 10 * time.Second
-	// maxKeys bounds the UpdateKeys of a namespace that may be served, the older first, since each has a watched
-	// Secret.
+	// maxKeys bounds a namespace's served UpdateKeys, the older first, since each has a watched Secret.
 	maxKeys = 64
 )
 
@@ -50,7 +49,6 @@ const (
 	reasonSuspended = "Suspended"
 )
 
-// Config configures a Controller. All fields are required.
 type Config struct {
 	Primary *primary.Primary
 	Poster  *Poster
@@ -61,7 +59,7 @@ type Config struct {
 	WaitFirst func(ctx context.Context) error
 }
 
-// Controller maintains the update keys of a Primary. It runs once.
+// Controller runs once.
 type Controller struct {
 	Config
 	synced  cache.InformerSynced
@@ -76,7 +74,6 @@ type Controller struct {
 	lastTaken time.Time
 }
 
-// New returns a Controller. Nothing happens before Run.
 func New(config Config) (*Controller, error) {
 	c := &Controller{Config: config, changed: make(chan struct{}, 1), begun: make(chan struct{}), read: map[types.UID]tsig.Key{},
 		recorded: map[types.UID]string{}, outcomes: map[string]outcome{}}
@@ -130,7 +127,7 @@ func refuseName(format string, arguments ...any) verdict {
 	return verdict{v1alpha1.ReasonKeyNameTaken, fmt.Sprintf(format, arguments...)}
 }
 
-// candidate is an UpdateKey with the verdict on its key. key comes from the Secret; nil if no key may be served.
+// key is nil if no key may be served.
 type candidate struct {
 	of  *v1alpha1.UpdateKey
 	key *updates.Key
@@ -147,7 +144,6 @@ func (k *candidate) claims() map[string]string {
 	return nil
 }
 
-// uses returns nil before the first use of the name.
 func (k *candidate) uses() []string {
 	if k.of.Status.KeyName == "" {
 		return nil
@@ -243,8 +239,7 @@ func (c *Controller) readCandidates(ctx context.Context) ([]*candidate, error) {
 	return candidates, nil
 }
 
-// recordName writes the key's name into an empty status. A conflict is an error, because another primary may have
-// written a name.
+// recordName writes the key's name into an empty status. A conflict, with another primary's name, is an error.
 func (c *Controller) recordName(ctx context.Context, one *candidate) error {
 	if one.of.Status.KeyName != "" {
 		return nil

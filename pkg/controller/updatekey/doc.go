@@ -5,11 +5,10 @@
 // outcomes to the status of the UpdateKeys.
 //
 // Guarantees: (1) A key follows the Secret within seconds. While the Secret is missing, invalid or not granted, no key
-// is served; while reads fail otherwise, the last key stays in use. (2) A key's name belongs to a class with the name,
-// else to the UpdateKey with the name in its status. A key is served only once the status has the name, so all
-// primaries serve the same UpdateKey (S13.3). If two primaries give a name to two UpdateKeys at once, the older has the
-// name. (3) A message gets SERVFAIL if the API server does not answer. (4) Outcomes are written at most once in ten
-// seconds.
+// is served; while reads fail otherwise, the last key stays. (2) A key's name belongs to a class with the name, else to
+// the UpdateKey with the name in its status. A key is served only once the status has the name, so all primaries serve
+// the same UpdateKey (S13.3). If two primaries give a name to two UpdateKeys at once, the older has the name. (3) A
+// message gets SERVFAIL if the API server does not answer. (4) Outcomes are written at most once in ten seconds.
 //
 // Out of scope: the contents of messages.
 //

@@ -14,12 +14,12 @@ import (
 // Any writer of the Zone can send Zone.Requests, so they are accepted at most once in requestInterval.
 const requestInterval = 10 * time.Second
 
-const compareWithin = 10 * time.Second // bounds the delay after a change of the class's servers
+const compareWithin = 10 * time.Second // after a change of the class's servers
 
-const viewWait = 5 * time.Minute // bounds the wait of a removal for the view of its zone
+const viewWait = 5 * time.Minute // bounds a removal's wait for its zone's view
 
-// BeginAttempt updates m at the start of an attempt. A change of the class, a join or leave of the zone, f.Woken, or a
-// new request cancels the delay of a failed delivery.
+// BeginAttempt updates m. A change of the class, a join or leave of the zone, f.Woken, or a new request cancels the
+// delay of a failed delivery.
 func (m *Memory) BeginAttempt(f *Facts) {
 	if f.Revision != m.revision {
 		m.revision = f.Revision
@@ -50,14 +50,7 @@ func (m *Memory) BeginAttempt(f *Facts) {
 	}
 }
 
-// Next returns the next action and the updated memory, without side effects. It checks in this order:
-//
-//	a failed delivery waits for its retry;
-//	a removed or paused delivery waits for a change;
-//	the state is loaded, and the intent of another worker taken over;
-//	a zone leaving the class is removed, or waits until the classes in force have it;
-//	the name of the zone is claimed in the class;
-//	changes are delivered, refused RRsets retried, the provider compared.
+// Next returns the next action and the updated memory, without side effects.
 func Next(m Memory, f *Facts) (Memory, Action) {
 	act := m.nextAction(f)
 	return m, act
@@ -122,14 +115,13 @@ func (m *Memory) endDelivery(f *Facts) Action {
 }
 
 func (m *Memory) nextRemoval(f *Facts, why string) Action {
-	// Without State.Zone no call was made, and the class may have no provider. RRsets under a name that another zone
-	// now has must stay.
+	// Without State.Zone no call was made. RRsets under a name that another zone now has must stay.
 	if m.State.Zone.IsZero() || f.Claims.Given || f.retains() || f.Claims.HandedOver {
 		return Action{Do: DoForget, Why: "there is nothing to withdraw from the provider"}
 	}
 	if f.View == nil {
 		if m.viewed {
-			// Loop.Run sends the last content of a zone after the view is gone. This attempt may precede the content.
+			// Loop.Run sends a zone's last content after the view is gone.
 			if m.awaitsView(f) {
 				return Action{Do: DoWait, Until: m.due[dueView], Why: "the view of the zone has just been removed, and its last content " +
 					"has not been reported yet"}
@@ -153,7 +145,6 @@ func (m *Memory) nextRemoval(f *Facts, why string) Action {
 	return Action{Do: DoRemove, Why: why}
 }
 
-// The first call of awaitsView sets the deadline of the wait.
 func (m *Memory) awaitsView(f *Facts) bool {
 	if !m.due.isSet(dueView) {
 		m.due[dueView] = f.Began.Add(viewWait)
@@ -201,8 +192,8 @@ func (m *Memory) nextDelivery(f *Facts) Action {
 	return Action{Do: DoWait, Settled: true, Until: m.Wake(now), Why: m.WaitReason(delivered.Message)}
 }
 
-// takeServers reports, once for each set of servers, whether the rows in the state differ from the set. The row of a
-// former server stays until the removal is confirmed.
+// takeServers reports, once for each set of servers, whether the state has rows of others: a former server's stays
+// until its removal is confirmed.
 func (m *Memory) takeServers(f *Facts) bool {
 	if f.Class.Servers == nil || m.servers != nil && slices.Equal(f.Class.Servers, m.servers) {
 		return false

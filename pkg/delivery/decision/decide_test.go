@@ -36,7 +36,7 @@ import (
 //	pending [differs]          ... waits for servers; differs: a server has other data
 //	failed REASON [permanent] [retry=DURATION] [class]         ... fails, for the whole class;
 //	    [times=N every=DURATION]                                   N attempts at this interval
-//	compared [missing=NAME,...] [servers=NAME,...]              ... has the zone without these RRsets, at these servers,
+//	compared [missing=NAME,...] [servers=NAME,...]              ... has the zone without the RRsets, at these servers,
 //	    [differs=NAME,...|differs]                                  a server with other data in these RRsets or none,
 //	    |cannot-list|failed REASON                                  or cannot compare
 //	clock DURATION             advance the clock

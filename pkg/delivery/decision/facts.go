@@ -21,9 +21,9 @@ const (
 	DoInherit  Do = "inherit" // continue from a class with the same target that the zone leaves
 	DoTakeOver Do = "take over"
 	DoClaim    Do = "claim"
-	DoRemove   Do = "withdraw" // remove the zone from the provider
-	DoForget   Do = "forget"   // delete the state; nothing is at the provider
-	DoFail     Do = "fail"     // record a failure without a call
+	DoRemove   Do = "withdraw"
+	DoForget   Do = "forget" // delete the state; nothing is at the provider
+	DoFail     Do = "fail"
 	DoDeliver  Do = "deliver"
 	DoVerify   Do = "verify"
 )
@@ -33,11 +33,11 @@ type Action struct {
 	Why string
 	// Until is the end of DoWait; zero means that only a change ends the wait.
 	Until time.Time
-	// Repeat of DoDeliver writes a taken-over intent once more. Quiet of DoTakeOver means that no call of the other
+	// Repeat makes DoDeliver write a taken-over intent once more. Quiet of DoTakeOver means that no call of the other
 	// worker is in flight.
 	Repeat, Quiet bool
 	Err           *delivery.Error
-	// Settled is true if nothing is left to deliver. Notable is true if DoWait may need an operator.
+	// Notable is true if DoWait may need an operator.
 	Settled, Notable bool
 }
 
@@ -47,10 +47,9 @@ type View struct {
 	Hash   func() string
 }
 
-// Claims relates a delivery to the others of its class and of its zone.
 type Claims struct {
 	// Awaited is true if another delivery waits for a name of this delivery. Given is true if another delivery has
-	// precedence for the name in the state, so that the RRsets there must stay.
+	// precedence for the name in the state, whose RRsets must stay.
 	Awaited, Given bool
 	// Leaving names the classes from which the zone is still to be removed.
 	Leaving []string
@@ -62,10 +61,9 @@ type Claims struct {
 type Facts struct {
 	// Began is the start of the attempt, Now the end of the last call.
 	Began, Now time.Time
-	// Random returns a number in [0, n); 0 in stories.
-	Random   func(n int64) int64
-	Identity string
-	Backoff  delivery.Backoff
+	Random     func(n int64) int64
+	Identity   string
+	Backoff    delivery.Backoff
 	// RepeatAfter is the delay after which no call of a fenced worker can arrive.
 	RepeatAfter time.Duration
 
@@ -82,9 +80,7 @@ type Facts struct {
 
 	// Results of this attempt:
 	//   - Inherited: the states of other classes were searched
-	//   - Taken: another zone has the name
 	//   - LookedUp: the RRsets of a zone without a view were looked up, in Left; nil if unknown
-	//   - unconfirmed: RRsets unconfirmed before the comparison
 	Inherited, Claimed, Taken bool
 	LookedUp                  bool
 	Left                      []delivery.RRsetKey
@@ -92,10 +88,9 @@ type Facts struct {
 	unconfirmed               map[delivery.RRsetKey]bool
 
 	// Results for the Loop:
-	//   - Settled: nothing is left to deliver
 	//   - Worked: the provider made a change or comparison
 	//   - Again: another attempt follows at once
-	//   - Pause: the error that pauses all zones of the class
+	//   - Pause: the error that pauses the whole class
 	Settled, Worked, Again     bool
 	Pause                      *delivery.Error
 	Missing, Differing, Others int

@@ -36,8 +36,7 @@ type Memory struct {
 	lost       time.Time
 	request    string
 	takeover   takeover
-	// absent counts the removals in a row at which the provider denied the zone.
-	absent int
+	absent     int
 }
 
 type refused struct {
@@ -48,7 +47,6 @@ type refused struct {
 	remaining []delivery.RRsetKey
 }
 
-// driftCount counts drift for metrics: RRsets not repaired yet, and foreign RRsets in the last comparison.
 type driftCount struct {
 	rrsets map[delivery.RRsetKey]bool
 	others int
@@ -56,12 +54,12 @@ type driftCount struct {
 }
 
 type takeover struct {
-	// taken is the intent taken over from another worker. It stays in the Store until the first write.
+	// taken stays in the Store until the first write.
 	taken delivery.Intent
 	// idleHolder is the last State.Holder seen with nothing to deliver.
 	idleHolder string
-	// whole is true if the takeover wrote the whole zone, so that the repeat does, too. oneSerial is true if all calls
-	// of the other worker had the content of a single serial.
+	// whole is true if the takeover wrote the whole zone; the repeat then does, too. oneSerial is true if all calls of
+	// the other worker had the content of a single serial.
 	whole, oneSerial bool
 }
 
@@ -94,8 +92,7 @@ func (t *times) waits(c cause, now time.Time) bool { return t[c].After(now) }
 
 func (m *Memory) Fails() bool { return m.failures > 0 || m.refused.times > 0 || m.blocked }
 
-// LoadState sets the stored state, and adds the unsaved intent of this process, named me, unless another worker has
-// begun.
+// LoadState sets the stored state, and adds this process's unsaved intent unless another worker has begun.
 func (m *Memory) LoadState(state delivery.State, me string) {
 	m.Loaded, m.Known, m.Stored, m.State = true, true, state, state
 	m.refused.unlisted, m.refused.remaining = nil, nil
@@ -112,8 +109,7 @@ func (m *Memory) LoadState(state delivery.State, me string) {
 
 func (m *Memory) KeepStored(state delivery.State) { m.Stored, m.State, m.unsaved = state, state, nil }
 
-// BeginUnrecorded sets the state before the first call without a stored intent. Memory keeps the intent until a state
-// is stored.
+// BeginUnrecorded begins without a stored intent; m keeps the intent until a state is stored.
 func (m *Memory) BeginUnrecorded(next delivery.State) { m.State, m.unsaved = next, next.Intent }
 
 func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent {
@@ -127,8 +123,8 @@ func (m *Memory) freeIntent(intent *delivery.Intent, me string) *delivery.Intent
 	return &free
 }
 
-// Wake returns the time of the next attempt if nothing changes before; zero means none. If a retry is set, its time is
-// the result. Other causes do not count if due before began.
+// Wake returns the time of the next attempt without a change; zero means none. Causes other than a retry count only if
+// due after began.
 func (m *Memory) Wake(began time.Time) (wake time.Time) {
 	if m.due.isSet(dueRetry) {
 		return m.due[dueRetry]

@@ -19,8 +19,7 @@ import (
 type Result struct {
 	State delivery.State
 	Event delivery.Event
-	// Unsaved: the result is not stored. Untold: the result is neither stored nor reported. IfNew: the result is stored
-	// and reported only if State changed.
+	// Unsaved results are not stored, Untold results neither stored nor reported, IfNew results only if State changed.
 	Unsaved, Untold, IfNew bool
 }
 
@@ -102,7 +101,7 @@ func (m *Memory) RecordFailure(f *Facts, at serial.Serial, report delivery.Repor
 	return Result{State: next, Event: event}
 }
 
-// scheduleRetry returns the time of the retry. A permanent error without RetryAfter blocks until a change: zero.
+// scheduleRetry returns zero for a permanent error without RetryAfter, which blocks until a change.
 func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at serial.Serial) time.Time {
 	if e.Permanent && e.RetryAfter <= 0 {
 		m.blocked, m.blockedAt = true, at
@@ -113,7 +112,7 @@ func (m *Memory) scheduleRetry(f *Facts, e *delivery.Error, failures int, at ser
 
 func (m *Memory) recordSuccess(f *Facts, t Tried, plan delivery.Plan, report delivery.Report) Result {
 	if earlier, fresh := t.splitFailed(report.Failed); min(len(earlier), len(fresh)) > maxListed {
-		// An intent for the whole zone does not name removed RRsets, so retry the whole change.
+		// An intent for the whole zone does not name removed RRsets.
 		return m.RecordFailure(f, plan.Serial, report, newRefusal(report.Failed))
 	}
 	f.Worked = true
@@ -215,8 +214,8 @@ func (m *Memory) confirmSerial(f *Facts, t Tried, next *delivery.State, plan del
 	}
 	e := newRefusal(report.Failed)
 	describeFailure(next, e, f.Now)
-	// Refused RRsets do not delay a change of the zone, nor does the delivery of the change move their retry. Only a
-	// newly refused RRset resets the retry.
+	// Refused RRsets do not delay a change of the zone, nor does the change move their retry, unless an RRset is newly
+	// refused.
 	if slices.ContainsFunc(report.Failed, func(failure delivery.Failure) bool { return !t.unconfirmed[failure.Key()] }) {
 		m.refused.times = 0
 		m.due.clear(dueRefused)
@@ -254,7 +253,7 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 		kept := *intent
 		kept.Holder, kept.Time = f.Identity, f.Now
 		m.takeover.whole = m.takeover.whole || plan.Changes == nil && !m.takeover.oneSerial
-		var unconfirmed []delivery.RRsetKey // stay so after the repeat; not in the intent if no fence was called
+		var unconfirmed []delivery.RRsetKey // also after the repeat; not in the intent if no fence was called
 		for _, failure := range failed {
 			unconfirmed = append(unconfirmed, failure.Key())
 		}
@@ -273,8 +272,8 @@ func (m *Memory) confirmIntent(f *Facts, t Tried, next *delivery.State, plan del
 	}
 }
 
-// loseZone makes the next plan write the whole zone, because a zone recreated at the provider is empty. The intent
-// keeps the earliest serial, in case the old zone comes back.
+// loseZone makes the next plan write the whole zone, because a recreated zone is empty. The intent keeps the earliest
+// serial, in case the old zone comes back.
 func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state := &m.State
 	if state.Serial == 0 {
@@ -288,8 +287,7 @@ func (m *Memory) loseZone(at serial.Serial, now time.Time) {
 	state.Serial, state.Hash, state.Intent = 0, "", &intent
 }
 
-// RecordComparison returns the result of a comparison. If a repair is needed, it sets f.Repair and adds the RRsets to
-// the intent.
+// RecordComparison sets f.Repair and adds the RRsets to the intent, if a repair is needed.
 func (m *Memory) RecordComparison(f *Facts, drift delivery.Drift, err error) Result {
 	at := f.View.Serial
 	m.due[dueCompare] = f.Now.Add(f.jitter(f.Class.DriftInterval))
@@ -384,7 +382,7 @@ func (m *Memory) notCompared(f *Facts, drift delivery.Drift, err error) Result {
 	return m.reportComparison(f)
 }
 
-// The end of a comparison is stored only after a request or a finding.
+// Only after a request or a finding is the end of a comparison stored.
 func (m *Memory) reportComparison(f *Facts) Result {
 	next := m.State
 	sameServers := slices.EqualFunc(m.Stored.Servers, next.Servers, delivery.Server.Alike)
@@ -397,14 +395,13 @@ func (m *Memory) reportComparison(f *Facts) Result {
 	return Result{State: next, Event: event, IfNew: true}
 }
 
-// A provider without the zone cannot remove it. The zone counts as removed after absentTime, and absentAttempts
-// attempts in a row: a server that is being rebuilt has the zone again before that.
+// A zone missing at the provider counts as removed after absentTime and absentAttempts attempts in a row. A server that
+// is being rebuilt has the zone again before.
 const (
 	absentTime     = 24 * time.Hour
 	absentAttempts = 10
 )
 
-// IsAbsent reports whether the zone counts as removed, after its removal failed with e.
 func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
 	since := m.State.Error
 	if e.Reason != delivery.ReasonZoneNotFound {
@@ -437,7 +434,7 @@ func (m *Memory) StateRemoving(f *Facts, at serial.Serial) delivery.State {
 	return next
 }
 
-// StateStopped returns the state after the Loop stopped an attempt. No call is in flight, so the next worker need not
+// StateStopped returns the state after the Loop stopped an attempt without a call in flight: the next worker need not
 // wait. store is false while a repeat is due.
 func (m *Memory) StateStopped(f *Facts) (next delivery.State, store bool) {
 	next = m.State
@@ -445,7 +442,7 @@ func (m *Memory) StateStopped(f *Facts) (next delivery.State, store bool) {
 	return next, !m.due.isSet(dueRepeat)
 }
 
-// RetryStore schedules a reload after an error of the store, sooner if the fence refused.
+// RetryStore schedules a reload, sooner if the fence refused.
 func (m *Memory) RetryStore(f *Facts, fenced bool) {
 	m.Loaded = false
 	wait := f.Backoff.Base
@@ -499,7 +496,6 @@ func hasOtherData(s delivery.Server) bool {
 	return s.Err != nil && s.Err.Reason == delivery.ReasonContentDiffers
 }
 
-// differs is true if a server has other data, in the RRsets of keys or elsewhere.
 func describeDrift(s *delivery.State, keys []delivery.RRsetKey, differs bool) {
 	s.Drift = keys[:min(len(keys), maxListed):min(len(keys), maxListed)]
 	if differs {

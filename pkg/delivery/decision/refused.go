@@ -14,10 +14,8 @@ import (
 // A provider may refuse more RRsets of a zone than an Intent lists (attack 8). The rest of the zone is confirmed
 // nevertheless. If the provider may have earlier data in place of each unlisted RRset, those RRsets are among the
 // changes since From (Unlisted). Otherwise From is 0, and a worker that loads the state writes the whole zone once. A
-// worker that still has all refused RRsets in memory retries at most maxPerAttempt of them in an attempt, so that a
-// change of the zone need not wait for all.
+// worker with all refused RRsets in memory retries few in an attempt: a change of the zone need not wait for all.
 
-// maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
 
 const maxPerAttempt = 64
@@ -40,7 +38,7 @@ func (m *Memory) listUnconfirmed() map[delivery.RRsetKey]bool {
 	return unconfirmed
 }
 
-// The intent of the returned state lists the refused RRsets to retry next.
+// The returned state's intent lists the refused RRsets to retry next.
 func (m *Memory) roundState() delivery.State {
 	state := m.State
 	if !m.hasUnlisted() {

@@ -28,8 +28,8 @@ func (m *Memory) nextForeign(f *Facts) (act Action, mine bool) {
 	return Action{}, true
 }
 
-// foreignIntent returns the intent of another worker; nil means none. If the other worker confirmed the last serial,
-// and so records no intent, foreignIntent makes one from State.Serial on, and TakeOver adds the RRsets.
+// foreignIntent returns another worker's intent; nil means none. For a confirmed serial without an intent it makes one
+// from State.Serial on, to which TakeOver adds the RRsets.
 func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	state, me := &m.State, f.Identity
 	if intent := state.Intent; intent != nil {
@@ -45,19 +45,18 @@ func (m *Memory) foreignIntent(f *Facts) *delivery.Intent {
 	return &delivery.Intent{Serial: state.Serial, From: state.Serial, Holder: state.Holder, Unlisted: true}
 }
 
-// TakeOver makes another worker's intent the current intent, and schedules a repeat to overwrite calls that arrive
-// late. It returns the intent, or nil if it was taken over before, or if no call is in flight (quiet). touched has the
-// RRsets changed since the confirmation, if no intent was recorded; nil if unknown. If once is true, late calls write
-// the present content, and no repeat is needed.
+// TakeOver adopts another worker's intent, and schedules a repeat to overwrite late calls. It returns the intent; nil
+// if taken over before, or if no call is in flight (quiet). touched and once are results of plan.FindTouched, nil and
+// false for a recorded intent.
 func (m *Memory) TakeOver(f *Facts, touched []delivery.RRsetKey, once, quiet bool) (begun *delivery.Intent) {
 	intent := m.foreignIntent(f)
 	if touched != nil && len(touched) <= maxListed {
 		intent.RRsets, intent.Unlisted = touched, false
 	}
 	if !quiet && !intent.Same(&m.takeover.taken) {
-		// The other worker may still be calling the server. If its delivery began and ends at the same serial, its late
-		// calls can write only the content of this serial, so only the changes after this serial need a repeat. The
-		// repeat is scheduled only once, because frequent failures would otherwise postpone it forever.
+		// The other worker may still be calling the server. If its delivery began and ends at the same serial, late
+		// calls write that serial's content, and only later changes need a repeat. Frequent failures would postpone a
+		// repeat forever, so it is scheduled only once.
 		m.takeover.whole, m.takeover.oneSerial = false, intent.From != 0 && intent.From == intent.Serial
 		if !once {
 			m.due[dueRepeat] = f.Began.Add(f.RepeatAfter)

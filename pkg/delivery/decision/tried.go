@@ -21,7 +21,6 @@ type Tried struct {
 	unconfirmed map[delivery.RRsetKey]bool // refused before
 }
 
-// PlanDelivery plans a delivery. makePlans returns the plans that lead from a state to the zone.
 func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from delivery.State) ([]delivery.Plan, error)) (Tried, error) {
 	m.due.clear(duePoll)
 	plans, err := makePlans(m.roundState())
@@ -55,8 +54,7 @@ func (m *Memory) PlanDelivery(f *Facts, repeat bool, makePlans func(from deliver
 	return t, nil
 }
 
-// StateDelivering returns the state during the delivery. If covered is true, the state need not be stored: another
-// worker finds the half-written RRsets among the changes since the stored serial.
+// StateDelivering returns the state during the delivery. A covered state need not be stored (State.Holder).
 func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covered bool) {
 	next, stored := m.State, &m.Stored
 	next.Zone, next.Target, next.Intent = t.Plans[0].Zone, f.Class.Target, &t.Intent
@@ -65,8 +63,8 @@ func (m *Memory) StateDelivering(f *Facts, t Tried) (next delivery.State, covere
 		m.State.Serial == stored.Serial && stored.Zone == next.Zone && stored.Target == next.Target
 }
 
-// keepUnlisted stores the refused RRsets in m, and returns their intent. It keeps From if the provider may still have
-// earlier data in place of a refused RRset.
+// keepUnlisted stores the refused RRsets in m, and returns their intent. From stays if the provider may have earlier
+// data in place of a refused RRset.
 func (m *Memory) keepUnlisted(t Tried, at serial.Serial, failed []delivery.Failure, now time.Time) *delivery.Intent {
 	m.refused.unlisted = map[delivery.RRsetKey]*delivery.Error{}
 	for _, failure := range failed {
@@ -88,8 +86,8 @@ func (m *Memory) keepUnlisted(t Tried, at serial.Serial, failed []delivery.Failu
 	return intent
 }
 
-// splitFailed divides refused RRsets. In place of an earlier RRset the provider may have data known from the history.
-// In place of a fresh RRset the provider has none.
+// splitFailed divides refused RRsets. In place of an earlier RRset the provider may have data known from the history;
+// in place of a fresh RRset, none.
 func (t Tried) splitFailed(failed []delivery.Failure) (earlier, fresh []delivery.RRsetKey) {
 	if len(failed) == 0 {
 		return nil, nil
@@ -142,8 +140,6 @@ func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	return zoneless
 }
 
-// halfWritten returns the RRsets of the intent, which may be nil, and of all changes; unlisted means that there are
-// more.
 func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets

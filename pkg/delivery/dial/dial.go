@@ -14,7 +14,6 @@ import (
 
 const dialTimeout = 10 * time.Second
 
-// LocalAddressError is returned for an address that needs the class's allowLocalAddresses.
 type LocalAddressError struct {
 	Address netip.Addr
 	// Kind is "a loopback", "a link-local", "a metadata" and the like.
@@ -25,7 +24,6 @@ func (e *LocalAddressError) Error() string {
 	return fmt.Sprintf("%s is %s address; a class connects to it only with spec.allowLocalAddresses: true", e.Address, e.Kind)
 }
 
-// New returns a dialer for TCP and UDP. allowLocal permits local addresses.
 func New(allowLocal bool) *net.Dialer {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}
 	if !allowLocal {
@@ -53,7 +51,7 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("192.0.0.192"),     // Oracle Cloud
 }
 
-// amazon covers fd00:ec2::254, fd00:ec2::23 (credentials of pods), and future addresses of AWS.
+// amazon covers fd00:ec2::254, fd00:ec2::23 (credentials of pods), and future addresses.
 var amazon = netip.MustParsePrefix("fd00:ec2::/32")
 
 // carriers are IPv6 networks whose addresses contain an IPv4 address; at has the positions of its octets.

@@ -1,14 +1,13 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dial connects to the servers named in classes, but not to addresses of this machine or of its cloud's
-// metadata services.
+// Package dial connects to the servers of classes, but not to addresses of this machine or of its cloud's metadata
+// services.
 //
-// Guarantees: (1) The address checked is the address connected to, for each address of a name and each connection. (2)
-// An IPv4 address is found inside every IPv6 address that embeds it. (3) A refusal is a *LocalAddressError, and no
-// packet is sent.
+// Guarantees: (1) For each address of a name and each connection, the checked address is the address connected to. (2)
+// IPv4 addresses embedded in IPv6 addresses are found. (3) A refusal is a *LocalAddressError, before any packet.
 //
-// Out of scope: classes, protocols and networks. Addresses inside a cluster are ordinary.
+// Out of scope: addresses inside a cluster, which are ordinary.
 //
 // Read dial.go.
 package dial

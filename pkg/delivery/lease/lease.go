@@ -15,21 +15,19 @@ import (
 	"kubi.zone/kubizone/pkg/delivery/decision"
 )
 
-// An attempt is stopped if its fence is not called for stall.
 const stall = 5 * time.Minute
 
-// ErrConflict means that the state has changed since the load. The store is unchanged.
 var ErrConflict = errors.New("another worker or client changed the delivery")
 
-// Store keeps states. It is safe for concurrent use with different Keys.
+// Store is safe for concurrent use with different Keys.
 type Store interface {
-	// Load reads the state, not from a cache, because the fence depends on it. A missing delivery is the zero State.
+	// Load must not read from a cache, because the fence depends on it. A missing delivery is the zero State.
 	Load(ctx context.Context, key delivery.Key) (delivery.State, error)
-	// Save writes a state and returns the new version. An empty Version creates the delivery. A delivery with data at
-	// the provider keeps the Zone from being deleted (S8.4). Save returns ErrConflict if the stored version is not
-	// state.Version.
+	// Save writes a state and returns the new version; an empty Version creates the delivery. A delivery with data at
+	// the provider keeps the Zone from being deleted (S8.4). If the stored version is not state.Version, the error is
+	// ErrConflict.
 	Save(ctx context.Context, key delivery.Key, state delivery.State) (version string, err error)
-	// Delete deletes the state, after the data was removed or retained (S8.4). A missing state is no error.
+	// Delete follows the removal or retention of the data (S8.4). A missing state is no error.
 	Delete(ctx context.Context, key delivery.Key) error
 }
 
@@ -38,14 +36,14 @@ type Lease struct {
 	Store  Store
 	Memory *decision.Memory
 	Grace  time.Duration
-	// Current returns an error if the class or zone of the attempt is outdated.
+	// Current returns an error if the attempt's class or zone is outdated.
 	Current func() error
 	Limiter *rate.Limiter
 
 	mu       sync.Mutex
 	next     delivery.State
 	recorded bool
-	// covered is true if the stored state permits only this worker to begin, begun if the fence has confirmed so.
+	// covered is true if the stored state permits only this worker to begin, begun after a check by the fence.
 	covered, begun bool
 	err            error
 	watch          *time.Timer
@@ -57,9 +55,8 @@ func (l *Lease) PrepareFence(next delivery.State, covered bool) {
 	l.next, l.covered, l.recorded, l.begun, l.err = next, covered, false, false, nil
 }
 
-// PassFence is the delivery.Fence of an attempt. The first call records the intent; further calls check the intent. A
-// covered worker only checks its own confirmation (State.Holder). The check comes last, directly before the provider's
-// call.
+// PassFence is the delivery.Fence of an attempt. The first call records the intent, and further calls check it; a
+// covered worker checks its confirmation (State.Holder). The check directly precedes the provider's call.
 func (l *Lease) PassFence(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,7 +86,7 @@ func (l *Lease) PassFence(ctx context.Context) error {
 	return l.err
 }
 
-// RunWatched runs f, and calls stop if f does not call the fence for five minutes.
+// RunWatched calls stop if f does not call the fence for five minutes.
 func (l *Lease) RunWatched(stop func(), f func() error) error {
 	l.mu.Lock()
 	l.watch = time.AfterFunc(stall, stop)
@@ -103,7 +100,7 @@ func (l *Lease) RunWatched(stop func(), f func() error) error {
 	return f()
 }
 
-// FenceError returns the error of the fence, and whether the provider may have been called before.
+// FenceError returns began if the provider may have been called before.
 func (l *Lease) FenceError() (err error, began bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,8 +144,8 @@ func (l *Lease) checkIntent(ctx context.Context) error {
 	return nil
 }
 
-// SaveState stores a state, and retries after a conflict with another kind of write, such as of labels. A conflict with
-// another worker's write is ErrFenced.
+// SaveState retries after a conflict with another kind of write, such as of labels. A conflict with another worker's
+// write is ErrFenced.
 func (l *Lease) SaveState(ctx context.Context, next delivery.State) error {
 	m, store := l.Memory, l.Store
 	storing, cancel := l.boundStoring(ctx)
@@ -192,7 +189,7 @@ func (l *Lease) DeleteState(ctx context.Context) error {
 	return l.Store.Delete(storing, l.Key)
 }
 
-// The bound outlives the Loop's stop by Grace, because results must be stored.
+// Results must be stored, so the bound outlives the Loop's stop by Grace.
 func (l *Lease) boundStoring(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), l.Grace)
 }

@@ -17,16 +17,16 @@ import (
 )
 
 type Source struct {
-	// Views has the zones of this process, whose settled content is delivered (S7.2).
+	// Views has this process's zones; their settled content is delivered (S7.2).
 	Views *zoneview.Set
-	// History returns the changes of each serial after since up to until, for serials too old for Views. The error
-	// wraps zoneview.ErrTrimmed if they are not kept any more. May be nil.
+	// History returns the changes after since up to until, for serials too old for Views. For trimmed changes the error
+	// wraps zoneview.ErrTrimmed. May be nil.
 	History func(ctx context.Context, uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Left returns the RRsets that an ended zone had at the serial since or later (S3.7); nil if unknown.
+	// Left returns the RRsets of an ended zone at the serial since or later (S3.7); nil if unknown.
 	Left func(ctx context.Context, uid string, since serial.Serial) ([]delivery.RRsetKey, error)
 }
 
-// FindDeliverable returns the zone's content, settled or at zone.Frozen, or nil.
+// FindDeliverable returns the zone's content, settled or at zone.Frozen; nil if unknown.
 func (s Source) FindDeliverable(zone delivery.Zone) *zoneview.Snapshot {
 	settled, ok := s.Views.Settled(zone.UID)
 	if !ok {
@@ -56,7 +56,6 @@ func (s Source) readChanges(ctx context.Context, uid string, since, until serial
 	return changes, err
 }
 
-// PlanZone returns the plan of a whole zone, without CallTimeout and Servers.
 func (s Source) PlanZone(snapshot *zoneview.Snapshot) delivery.Plan {
 	soa := snapshot.SOA()
 	return delivery.Plan{
@@ -73,8 +72,8 @@ func listUnconfirmed(i *delivery.Intent) []delivery.RRsetKey {
 	return slices.Concat([]delivery.RRsetKey{}, i.RRsets)
 }
 
-// MakePlans returns the plans from state to snapshot. After a partial write of unknown extent, the first plan writes
-// the whole zone, and a second removes RRsets left behind.
+// MakePlans returns the plans from state to snapshot. After a partial write of unknown extent, the first writes the
+// whole zone, and the second removes RRsets left behind.
 func (s Source) MakePlans(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) ([]delivery.Plan, error) {
 	plan := s.PlanZone(snapshot)
 	plan.Since, plan.Delivered = state.Serial, state.Serial != 0
@@ -174,9 +173,9 @@ func undoChanges(snapshot *zoneview.Snapshot, changes []dns.Change) map[delivery
 	return touched
 }
 
-// FindTouched returns the RRsets changed since a worker confirmed state without an intent; nil if the state has an
-// intent, or the changes are unknown. once is true if no RRset was changed more than once. Then each late write of the
-// worker, a difference from the confirmed serial, has the present content.
+// FindTouched returns the RRsets changed since a worker confirmed state without an intent; nil if there is an intent,
+// or the changes are unknown. once is true if no RRset changed more than once: late writes of the worker then have the
+// present content.
 func (s Source) FindTouched(ctx context.Context, state delivery.State, snapshot *zoneview.Snapshot) (
 	keys []delivery.RRsetKey, once bool) {
 	if state.Intent != nil {
@@ -220,8 +219,8 @@ func toRRset(key delivery.RRsetKey, entries []dns.Entry) delivery.RRset {
 	return set
 }
 
-// PlanRemoval returns the plan to remove the zone in the state. Without a snapshot of that name the plan has only the
-// RRsets in left and in the intent; the provider adds the RRsets known to be ours.
+// PlanRemoval plans the removal of the zone in state. Without a snapshot of that name the plan has only the RRsets in
+// left and in the intent; the provider adds the RRsets known to be ours.
 func (s Source) PlanRemoval(ctx context.Context, uid string, state delivery.State, snapshot *zoneview.Snapshot,
 	left []delivery.RRsetKey) (delivery.Plan, error) {
 	zone := state.Zone

@@ -22,7 +22,7 @@ import (
 
 const maxForeign = 256
 
-// maxTransfer bounds a transfer in memory, in octets on the wire: some four million records.
+// maxTransfer is in octets on the wire: some four million records.
 const maxTransfer = 256 << 20
 
 type contents struct {
@@ -30,7 +30,7 @@ type contents struct {
 	names map[name.Name][]rdata.Type
 }
 
-// fetchZone transfers the zone, and drops records outside the zone and those made by a signing server.
+// fetchZone drops records outside the zone and those made by a signing server.
 func (w *work) fetchZone(ctx context.Context) (contents, error) {
 	text, err := transfer.Receive(ctx, transfer.Source{
 		Server: w.config.TransferServer, Zone: w.plan.Zone, Key: &w.config.Key, Dial: w.config.Dial, Wait: w.wait, Most: maxTransfer,
@@ -174,8 +174,8 @@ func (w *work) reviseChanges(changes []delivery.Change, held contents) []deliver
 	return w.dropAliasConflicts(todo, held)
 }
 
-// failKnownConflicts sets aside the changes that still conflict with the foreign data of the last comparison. A message
-// of prerequisites checks that data, which saves a transfer.
+// failKnownConflicts sets aside changes that still conflict with the foreign data of the last comparison. A message of
+// prerequisites checks the data without a transfer.
 func (w *work) failKnownConflicts(ctx context.Context, changes []delivery.Change) ([]delivery.Change, error) {
 	held := contents{map[delivery.RRsetKey]delivery.RRset{}, map[name.Name][]rdata.Type{}}
 	var conceded, rest []delivery.Change
@@ -233,7 +233,7 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 }
 
 // subtractWritten returns the server's RRset without our records. A refused or half-written RRset is ours or foreign as
-// a whole. To any other RRset, other clients may have added records, and only ours are removed.
+// a whole; to any other, clients may have added records, and only ours are removed.
 func (w *work) subtractWritten(is delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
 	versions := w.listVersions(change)
@@ -302,8 +302,8 @@ func (w *work) findStep(at int, entry dns.Entry) *step {
 	return &steps[len(steps)-1]
 }
 
-// dropAliasConflicts sets aside changes that the server would ignore silently (RFC 2136 §3.4.2.2): a CNAME beside other
-// data, or the reverse.
+// dropAliasConflicts sets aside changes that servers ignore silently (RFC 2136 §3.4.2.2): a CNAME beside other data, or
+// the reverse.
 func (w *work) dropAliasConflicts(changes []delivery.Change, held contents) []delivery.Change {
 	gone := map[delivery.RRsetKey]bool{}
 	for _, change := range changes {

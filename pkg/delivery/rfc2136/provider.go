@@ -30,7 +30,7 @@ type Config struct {
 	// TransferServer is the source of transfers; "" means Server.
 	TransferServer string
 	Key            transfer.Key
-	// Replace permits to replace foreign RRsets in the place of the zone's. Otherwise they are a Conflict.
+	// Replace permits to replace foreign RRsets in the zone's place; otherwise they are a Conflict.
 	Replace bool
 	// Dial connects over TCP; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -42,18 +42,17 @@ type Provider struct {
 	order delivery.WriteOrder
 
 	mu sync.Mutex
-	// foreign has, by UID, the foreign data found in the place of a zone's RRsets by the last comparison. No decision
-	// depends on it.
+	// foreign has, by UID, the foreign data in the place of a zone's RRsets at the last comparison. No decision depends
+	// on it.
 	foreign map[string]map[delivery.RRsetKey][]delivery.RRset
 	last    name.Name
 }
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// callTimeout bounds a call. A slower server counts as unreachable.
 const callTimeout = 10 * time.Second
 
-// New validates the configuration, without network access. The error is a *delivery.Error.
+// New works without network access. The error is a *delivery.Error.
 func New(config Config) (*Provider, error) {
 	if config.Server == "" {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "rfc2136.server: required; "+
@@ -72,7 +71,6 @@ func New(config Config) (*Provider, error) {
 	return &Provider{config: config, foreign: map[string]map[delivery.RRsetKey][]delivery.RRset{}}, nil
 }
 
-// Deliver writes the plan's changes. If they are unknown, it writes the differences found by a transfer.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := p.begin(plan, fence)
 	defer w.end()
@@ -157,7 +155,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return w.compareZone(held), nil
 }
 
-// ReadSerial returns the server's serial of a zone. ReasonZoneNotFound means that the server does not serve the zone.
+// ReadSerial fails with ReasonZoneNotFound if the server does not serve the zone.
 func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Serial, error) {
 	w := p.begin(delivery.Plan{Zone: zone}, nil)
 	defer w.end()
@@ -173,9 +171,9 @@ func (p *Provider) ReadSerial(ctx context.Context, zone name.Name) (serial.Seria
 		"SOA of %s, and does not serve the zone", p.config.Server, code, zone)}
 }
 
-// Health asks the server for the SOA of the last delivered zone, in a question signed with the TSIG key. A signed
-// answer proves that the server accepts the key. Before the first delivery, Health asks for the SOA of the root. The
-// server may refuse that question before it checks the key; the result is then ErrNotProven.
+// Health asks the server for the last delivered zone's SOA; a signed answer proves that the server accepts the TSIG
+// key. Before the first delivery, it asks for the root's SOA. The server's refusal may precede the check of the key,
+// and is ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	p.mu.Lock()
 	zone := p.last
@@ -204,15 +202,12 @@ func isBrokenRcode(rcode int) bool {
 	return rcode == mdns.RcodeServerFailure || rcode == mdns.RcodeNotImplemented || rcode == mdns.RcodeFormatError
 }
 
-// AskLast implements delivery.Provider.
 func (*Provider) AskLast(context.Context) []string { return nil }
 
-// Abilities implements delivery.Provider.
 func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{Lists: true, OwnApexNS: true}
 }
 
-// Close does nothing, because connections end with their call.
 func (p *Provider) Close() error { return nil }
 
 type work struct {

@@ -23,16 +23,15 @@ const (
 	maxUpdate = 1<<16 - 1 - 12 - 260 - 700
 	// maxReviews bounds the transfers of a zone that another client keeps changing.
 	maxReviews = 3
-	// maxIsolating bounds the updates in search of refused records: once for records not refused before, and once for
-	// the others.
+	// maxIsolating bounds the updates in search of refused records: once for newly refused records, and once for the
+	// others.
 	maxIsolating = 64
-	// soon is the delay before the search continues.
-	soon = 5 * time.Second
+	soon         = 5 * time.Second
 )
 
 type written struct {
 	delivery.Change
-	// blind is true if Before is not checked, and any data there counts as ours.
+	// blind is true if Before is not checked, and any data counts as ours.
 	blind bool
 	// asks is true if only a query shows whether the server accepted the CNAME.
 	asks                               bool
@@ -49,8 +48,7 @@ func (w written) octets() int {
 	return n
 }
 
-// write sends changes in as few updates as possible; the changes of a name stay together. revise adapts changes whose
-// prerequisites failed.
+// write sends changes in few updates; changes of a name stay together.
 type write struct {
 	*work
 	revise   func(changes []delivery.Change, held contents) []delivery.Change
@@ -141,13 +139,13 @@ func (w *write) encodeName(changes []delivery.Change, seen bool) ([]written, int
 	return out, total
 }
 
-// isBlind reports whether a change is written without prerequisites. If the class replaces foreign data, all writes of
-// an uncertain plan are blind, and without a history its removals, too.
+// If the class replaces foreign data, all writes of an uncertain plan are blind, and without a history its removals,
+// too.
 func (w *work) isBlind(change delivery.Change) bool {
 	return w.config.Replace && w.plan.Uncertain && (len(change.After.Data) > 0 || w.plan.History == nil)
 }
 
-// encodeChange makes the records of a change (RFC 2136 §2.4, §2.5).
+// RFC 2136 §2.4, §2.5.
 func (w *written) encodeChange() *delivery.Error {
 	header := mdns.RR_Header{Name: w.After.Name.String(), Rrtype: uint16(w.After.Type)}
 	add := func(to *[]mdns.RR, class uint16, ttl uint32, set delivery.RRset) *delivery.Error {
@@ -199,9 +197,9 @@ func (w *write) sendUpdate(ctx context.Context, batch []written, reviews int) er
 		return err
 	}
 	answer, err := w.askServer(ctx, w.newUpdate(batch))
-	// A server that cannot parse the message cannot verify it, and answers FORMERR unsigned. Knot rejects a name
-	// forbidden to the key like an unknown key. Any host on the path can forge both answers, so they only split the
-	// batch; an update without records decides.
+	// A server that cannot parse the message answers FORMERR unsigned. Knot rejects a name forbidden to the key like an
+	// unknown key. Any host on the path can forge both, so they only split the batch; an update without records
+	// decides.
 	if refusal := (*transfer.Refusal)(nil); errors.As(err, &refusal) {
 		switch {
 		case refusal.Rcode == mdns.RcodeFormatError && refusal.TSIG == 0:
@@ -318,8 +316,8 @@ func (w *write) isolateRefused(ctx context.Context, batch []written, rcode, revi
 	return nil
 }
 
-// endIsolation sets the batch aside, so that refused records of a tenant do not block those of another. If the server
-// has accepted nothing yet, the cause may be the key, and the attempt fails.
+// endIsolation sets the batch aside, so that a tenant's refused records do not block another's. If the server has
+// accepted nothing yet, the key may be the cause, and the attempt fails.
 func (w *write) endIsolation(batch []written, rcode int) error {
 	if len(w.accepted) == 0 {
 		e := w.explainRcode(rcode)

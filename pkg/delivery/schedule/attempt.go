@@ -29,11 +29,11 @@ type attempt struct {
 	others   othersOf
 	memory   *decision.Memory
 	provider delivery.Provider
-	// snapshot is the content to deliver or remove; nil if unknown. last is the last content of an ended zone (S3.7).
+	// snapshot is the content to deliver or remove; nil if unknown. last is as in knownZone.
 	snapshot, last *zoneview.Snapshot
 	facts          decision.Facts
 	lease          lease.Lease
-	// removing is true during a removal, which a pause does not stop.
+	// A pause does not stop a removal.
 	removing bool
 }
 
@@ -166,7 +166,7 @@ func (a *attempt) observe(event delivery.Event) {
 	a.config.Observer.Observe(event)
 }
 
-// storeFailed schedules a retry of the Store, without an event, because the provider is not at fault.
+// storeFailed reports no event, because the provider is not at fault.
 func (a *attempt) storeFailed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -317,8 +317,8 @@ func (a *attempt) forgetZone(ctx context.Context, absent name.Name) {
 	a.storeOutcome(ctx, done)
 }
 
-// inheritState continues from the state of a class with the same target. It returns false if the attempt must end,
-// because that class is at work or the Store failed.
+// inheritState continues from the state of a class with the same target. It returns false to end the attempt, if that
+// class is at work or the Store failed.
 func (a *attempt) inheritState(ctx context.Context) bool {
 	m, f := a.memory, &a.facts
 	for _, class := range f.Claims.Leaving {
@@ -344,7 +344,7 @@ func (a *attempt) inheritState(ctx context.Context) bool {
 	return true
 }
 
-// guardCall turns a panic into an error: the content of a zone must not stop other zones (attack 60).
+// guardCall turns a panic into an error: a zone's content must not stop other zones (attack 60).
 func (c *Config) guardCall(class delivery.Class, method string, f func() error) (err error) {
 	defer func() {
 		if crash := recover(); crash != nil {

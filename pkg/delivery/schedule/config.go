@@ -17,7 +17,6 @@ import (
 
 // Config configures a Loop. Fields without a default are required.
 type Config struct {
-	// Identity is unique to this process: the fence distinguishes workers by it.
 	Identity string
 	plan.Source
 	Store    lease.Store
@@ -29,11 +28,11 @@ type Config struct {
 	Lease time.Duration
 	// CallTimeout of 0 means half of Lease.
 	CallTimeout time.Duration
-	// Workers bounds the simultaneous attempts of a class; 0 means 16. A tenant has at most half, a second tenant half
-	// of the rest, and so on.
+	// Workers bounds a class's simultaneous attempts; 0 means 16. A tenant has at most half, a second tenant half of
+	// the rest, and so on.
 	Workers int
 	Backoff delivery.Backoff
-	// Traces records the deliveries of sampled writes; nil: none.
+	// Traces records the deliveries of sampled writes; nil means none.
 	Traces trace.TracerProvider
 }
 
@@ -45,22 +44,22 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// grace bounds a call in flight when Run stops. The next holder of the lease relies on the bound.
+// The next holder of the lease relies on the bound.
 func (c Config) grace() time.Duration { return c.Lease / 2 }
 
-// repeatAfter is the time until the last call of a worker that lost its intent has arrived: a lease, and the timeout of
-// a call begun at its end.
+// repeatAfter is the time until the last call of a fenced worker has arrived: a lease, and the timeout of a call begun
+// at its end.
 func (c Config) repeatAfter() time.Duration { return c.Lease + c.CallTimeout }
 
-// Observer receives the events of attempts. Observe delays the attempt, and must not block for long.
+// Observer.Observe delays the attempt, and must not block for long.
 type Observer interface {
 	Observe(event delivery.Event)
 }
 
-// Metrics counts the work of the Loop. Implementations must be safe for concurrent use.
+// Metrics must be safe for concurrent use.
 type Metrics interface {
 	Called(call Call)
-	// Delivered counts a confirmed serial. lag is the time since the Loop saw the oldest change in the delivery.
+	// Delivered counts a confirmed serial. lag is the time since the Loop saw the oldest change.
 	Delivered(class string, lag time.Duration)
 	// Drifted counts each missing and differing RRset once until the repair, and new foreign RRsets.
 	Drifted(class string, missing, differing, foreign int)

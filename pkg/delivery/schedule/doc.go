@@ -1,13 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schedule runs the deliveries of zones: the Loop keeps the desired zones and classes, and starts attempts at
-// each delivery (one zone in one class). Each class has a queue of jobs, and of zones with the same name delivers one
-// (names.go).
+// Package schedule runs attempts at the deliveries of zones. Each class has a queue of jobs, and delivers one of the
+// zones with the same name (names.go).
 //
-// Guarantees: (1) Attempts at a delivery do not overlap. (2) A tenant has a share of a class's workers, never
-// all. (3) While a provider asks for a pause, the whole class pauses. (4) Run returns after the last call to a
-// provider.
+// Guarantees: (1) Attempts at a delivery do not overlap. (2) A tenant has a share of a class's workers, never all. (3)
+// If a provider asks for a pause, the whole class pauses. (4) Run returns after the last call to a provider.
 //
 // Out of scope: Kubernetes, and the kinds of providers.
 //

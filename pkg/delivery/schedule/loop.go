@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// Loop keeps every zone at its settled serial in each of its classes. It is safe for concurrent use.
+// Loop keeps every zone at its settled serial in each of its classes, and is safe for concurrent use.
 type Loop struct {
 	config Config
 
@@ -37,7 +37,7 @@ type Loop struct {
 type knownZone struct {
 	delivery.Zone
 	items map[string]*item // by class
-	// last is the last content of an ended zone (S3.7), whose Zone object still exists.
+	// last is the last content of an ended zone (S3.7) whose object still exists.
 	last *zoneview.Snapshot
 }
 
@@ -57,15 +57,14 @@ type item struct {
 	zone  *knownZone
 
 	// The fields up to behind are guarded by Loop.mu. withdrawn is true if the class has nothing of the zone, delivered
-	// if the class has confirmed a serial. The zone leaves former classes after all classes in force have delivered it.
+	// if it has confirmed a serial.
 	job
 	withdrawn, delivered bool
-	// changed is the time of the oldest undelivered change, since that of the oldest unconfirmed change.
+	// changed and since are the times of the oldest undelivered and the oldest unconfirmed change.
 	changed, since time.Time
-	// Copies from the Memory, for Status.
-	failing   bool
-	confirmed serial.Serial
-	behind    []string
+	failing        bool
+	confirmed      serial.Serial
+	behind         []string
 
 	decision.Memory
 }
@@ -129,8 +128,7 @@ func (l *Loop) closeClass(c *knownClass) {
 	c.provider, c.known = nil, false
 }
 
-// SetClass adds or changes a class. A change of Generation, Target, Provider or Servers retries failed deliveries at
-// once.
+// SetClass adds or changes a class. A change of Generation, Target, Provider or Servers retries failed deliveries.
 func (l *Loop) SetClass(spec delivery.Class) {
 	if spec.RequestsPerSecond <= 0 {
 		spec.RequestsPerSecond = 50
@@ -171,7 +169,7 @@ func (l *Loop) SetClass(spec delivery.Class) {
 	l.enqueueClass(c)
 }
 
-// RemoveClass forgets a class. It returns false, without effect, while the class has a zone or removes a zone.
+// RemoveClass returns false, without effect, while the class has a zone or removes a zone.
 func (l *Loop) RemoveClass(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -222,7 +220,7 @@ func (l *Loop) SetZone(desired delivery.Zone) {
 	l.enqueueZone(z)
 }
 
-// RemoveZone forgets a zone whose object was deleted. Data left at providers stays there.
+// RemoveZone forgets a zone whose object was deleted. Data at providers stay there.
 func (l *Loop) RemoveZone(uid string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -239,8 +237,7 @@ func (l *Loop) RemoveZone(uid string) {
 	}
 }
 
-// Health calls the provider's Health beside other calls. Success, or ErrNotProven, retries the deliveries that failed
-// because of the class.
+// Health, unless it finds a fault, retries the deliveries that failed because of the class.
 func (l *Loop) Health(ctx context.Context, class string) error {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -267,11 +264,10 @@ func (l *Loop) Health(ctx context.Context, class string) error {
 	return err
 }
 
-// lostInterval is the shortest time between two rounds of comparisons after AskLast, since several machines at an
-// address may answer in turns.
+// lostInterval separates rounds of comparisons after AskLast: several machines at an address may answer in turns.
 const lostInterval = time.Minute
 
-// AskLast calls Provider.AskLast. If a server has lost a zone, each zone of the class is compared at once.
+// AskLast compares each zone of the class at once if a server has lost a zone.
 func (l *Loop) AskLast(ctx context.Context, class string) {
 	l.mu.Lock()
 	c := l.classes[class]
@@ -302,10 +298,10 @@ func (l *Loop) AskLast(ctx context.Context, class string) {
 
 type ClassStatus struct {
 	Name string
-	// Zones counts the zones to deliver or remove, Waiting those without a worker yet, Failing those that failed last.
+	// Waiting counts the zones without a worker yet, Failing those that failed last.
 	Zones, Waiting, Failing int
 	Oldest                  time.Time
-	// Behind names the failed servers, and those without the settled serial of a zone when last asked.
+	// Behind names servers that failed, or lacked a zone's settled serial when last asked.
 	Behind      []string
 	PausedUntil time.Time
 }
@@ -349,8 +345,7 @@ func (l *Loop) Status() []ClassStatus {
 	return statuses
 }
 
-// readProgress returns the confirmed serial and the servers behind. Until an attempt loads the state, which a paused
-// delivery never does, both come from Hold.
+// Until an attempt loads the state, which a paused delivery never does, both results come from Hold.
 func (l *Loop) readProgress(i *item) (confirmed serial.Serial, behind []string) {
 	if held := l.names.rights[i.key]; !i.Loaded && held != nil {
 		return held.confirmed, held.behind
@@ -387,7 +382,7 @@ func (l *Loop) ensureClass(name string) *knownClass {
 	return c
 }
 
-// releaseProvider ends the use by an attempt, or if closing, by the Loop. The last use closes the provider. mu is held.
+// releaseProvider ends the use by an attempt or, if closing, by the Loop. The last use closes the provider. mu is held.
 func (l *Loop) releaseProvider(provider *shared, closing bool) {
 	if provider == nil {
 		return

@@ -14,12 +14,12 @@ import (
 	"kubi.zone/kubizone/pkg/precedence"
 )
 
-// names records the deliveries with a right to a zone name in a class: the name in their state, or the name they
-// claimed. Two zones with the same name, of different views, would mix their records at the provider. Guarded by
-// Loop.mu.
+// names records the deliveries with a right to a zone name in a class: the name in their state, or claimed. Two zones
+// with the same name, of different views, would mix their records at the provider. Guarded by Loop.mu.
 type names struct {
 	rights map[delivery.Key]*right
-	// holders are in order of precedence: the first may deliver. The others had the name before this process began.
+	// holders are in order of precedence. Only the first may deliver; the others had the name before this process
+	// began.
 	holders map[className][]*right
 	awaited map[className][]delivery.Key
 	awaits  map[delivery.Key]name.Name
@@ -31,11 +31,10 @@ type className struct {
 }
 
 type right struct {
-	key     delivery.Key
-	rank    precedence.Rank
-	has     []name.Name
-	claimed name.Name
-	// confirmed and behind are of the stored state, for Status until the Loop has loaded it.
+	key       delivery.Key
+	rank      precedence.Rank
+	has       []name.Name
+	claimed   name.Name
 	confirmed serial.Serial
 	behind    []string
 	// owned is true if the Loop works on this delivery, and ignores Hold.
@@ -66,7 +65,6 @@ func (n *names) first(at className) *right {
 	return nil
 }
 
-// setNames replaces the names of a delivery, and returns the deliveries that waited for a name now free.
 func (n *names) setNames(r *right, has []name.Name) (waited []delivery.Key) {
 	for _, zone := range r.has {
 		if slices.Contains(has, zone) {
@@ -109,8 +107,8 @@ func (n *names) setAwaited(key delivery.Key, zone name.Name) {
 	}
 }
 
-// updateNames sets the names of a delivery of this Loop from states and claim, and returns the deliveries that waited
-// for a name now free. A leaving delivery claims and awaits no name. If over is true, the delivery has no name at all.
+// updateNames returns the deliveries that waited for a name now free. A leaving delivery claims and awaits no name; if
+// over is true, it has none.
 func (n *names) updateNames(key delivery.Key, states []delivery.State, leaving, over bool) (waited []delivery.Key) {
 	r := n.of(key)
 	r.owned = true

@@ -14,9 +14,8 @@ import (
 )
 
 // Hold reserves the zone name of a stored delivery in its class, or with a zero State frees the name. Call Hold before
-// Run for each stored delivery, and later after each write of another worker. Once the Loop itself works on the
-// delivery, Hold has no effect. Of two deliveries with a name, the earlier has precedence; id decides between equal
-// times.
+// Run for each stored delivery, and later after each write of another worker. It has no effect while the Loop itself
+// works on the delivery. The earlier delivery has precedence for a name; id decides between equal times.
 func (l *Loop) Hold(key delivery.Key, since time.Time, id string, state delivery.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,8 +75,7 @@ func (o othersOf) readClaims() decision.Claims {
 	return c
 }
 
-// claimName returns false if another delivery has the name. Then it wakes the other delivery, and retries this delivery
-// when the name is free.
+// claimName returns false if another delivery has the name, and retries when the name is free.
 func (o othersOf) claimName(zone name.Name) bool {
 	l, i := o.loop, o.item
 	l.mu.Lock()
@@ -113,9 +111,9 @@ func (o othersOf) atWork(class string) bool {
 	return other != nil && other.running
 }
 
-// replaced reports whether a former class may drop the zone. Until every class in force has the zone, former classes
-// keep it, to leave no gap. An expelled class loses it at once, so that a tenant cannot keep it there by naming a class
-// that never works. mu is held.
+// replaced reports whether a former class may drop the zone. To leave no gap, former classes keep it until every class
+// in force has it. An expelled class loses it at once, so that a tenant cannot keep it there by naming a class that
+// never works. mu is held.
 func (l *Loop) replaced(i *item) bool {
 	if slices.Contains(i.zone.Expelled, i.key.Class) {
 		return true

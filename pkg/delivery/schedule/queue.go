@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/delivery"
 )
 
-// job runs when enqueued and when the timer fires, with one worker at a time.
+// job runs with one worker at a time.
 type job struct {
 	queue  *queue
 	tenant string
@@ -31,7 +31,7 @@ type queue struct {
 	open  func() bool
 	probe func()
 
-	// ready has the waiting jobs of each tenant, order those tenants, the next first.
+	// ready has each tenant's waiting jobs, order those tenants, the next first.
 	ready     map[string][]*job
 	order     []string
 	runningOf map[string]int
@@ -54,11 +54,11 @@ const (
 	healthAsked health = iota
 	// healthTrusted means that good health ended a pause, and no job has succeeded since.
 	healthTrusted
-	// healthIgnored means that the provider named the end of the pause, or jobs failed despite good health.
+	// healthIgnored means that the provider set the end of the pause, or jobs failed despite good health.
 	healthIgnored
 )
 
-// A running job runs once more after the present run.
+// A running job runs once more afterwards.
 func (q *queue) enqueueJob(j *job) {
 	switch {
 	case j.gone || j.queued:
@@ -94,8 +94,7 @@ func (q *queue) startNext() {
 	}
 }
 
-// dequeueJob returns the next job; nil means none. Tenants take turns. A tenant has at most as many workers as stay
-// free for others.
+// Tenants take turns, each with at most as many workers as stay free for others.
 func (q *queue) dequeueJob() *job {
 	free := q.workers - q.running
 	if free <= 0 {
@@ -111,7 +110,7 @@ func (q *queue) dequeueJob() *job {
 		next := jobs[0]
 		jobs[0] = nil
 		if jobs = jobs[1:]; len(jobs) == 0 {
-			delete(q.ready, tenant) // frees the memory of a burst
+			delete(q.ready, tenant)
 		} else {
 			q.ready[tenant] = jobs
 			q.order = append(q.order, tenant)
@@ -138,8 +137,7 @@ func (q *queue) setTimer(wait time.Duration) {
 	})
 }
 
-// endRun ends a run of a job. pause is set if the provider asks all jobs to wait. worked is true if the provider made a
-// change or comparison.
+// pause is set if the provider asks all jobs to wait, worked if the provider made a change or comparison.
 func (q *queue) endRun(j *job, revision int, pause *delivery.Error, worked bool) {
 	j.running = false
 	q.running--

@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/traces"
 )
 
-// findCauses returns the traceparents of the steps since the confirmed serial; nil without a provider.
 func (a *attempt) findCauses(confirmed serial.Serial) []string {
 	if a.config.Traces == nil || a.snapshot == nil {
 		return nil
@@ -22,7 +21,6 @@ func (a *attempt) findCauses(confirmed serial.Serial) []string {
 	return a.config.Views.Traces(a.key.UID, confirmed, a.snapshot.Serial())
 }
 
-// startSpan starts the span of a delivery.
 func (a *attempt) startSpan(ctx context.Context, what string, causes []string, options ...trace.SpanStartOption) (context.Context,
 	trace.Span) {
 	ctx, span := traces.StartCaused(ctx, a.config.Traces, what, causes, options...)
@@ -33,7 +31,7 @@ func (a *attempt) startSpan(ctx context.Context, what string, causes []string, o
 	return ctx, span
 }
 
-// endDelivery ends the span of a call to the provider. A confirmation adds a span that begins with the change.
+// A confirmation adds a span that begins with the change.
 func (a *attempt) endDelivery(span trace.Span, causes []string, event delivery.Event, confirms bool) {
 	if !span.IsRecording() {
 		return

@@ -23,7 +23,7 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 type Served struct {
 	Keys   map[string]bool
 	Serial uint32
-	// Expires is the earliest expiry of a signature of the DNSKEY records or the SOA; zero without signatures.
+	// Expires is the earliest expiry of a DNSKEY or SOA signature; zero without signatures.
 	Expires time.Time
 }
 
@@ -35,7 +35,6 @@ func (s *Served) noteSignature(record mdns.RR) {
 	}
 }
 
-// AskKeys asks a secondary for the DNSKEY records, the serial and the signatures of both, until ctx ends.
 func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name) (Served, error) {
 	got := Served{Keys: map[string]bool{}}
 	keys, err := askRRset(ctx, connect, server.Addr, server.Key, zone, mdns.TypeDNSKEY)
@@ -62,7 +61,7 @@ func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name
 }
 
 type ServedDS struct {
-	// Data has the DS records, TTL the longest TTL among them.
+	// TTL is the longest among the DS records.
 	Data []string
 	TTL  time.Duration
 	// NoName is true if the name does not exist. A parent may remove the delegation with the DS.
@@ -112,7 +111,7 @@ func askRRset(ctx context.Context, connect Dial, at netip.AddrPort, key *transfe
 	return answer, nil
 }
 
-// withoutPorts drops the addresses: the local port differs each time, and would change the status each time.
+// withoutPorts drops the addresses: the local port differs each time, and would change the status.
 func withoutPorts(err error) error {
 	var failed *net.OpError
 	if errors.As(err, &failed) {

@@ -26,16 +26,14 @@ const (
 	// A transfer may have the octets of the zone's text, recordOctets for each record, and spareOctets: servers may
 	// send and sign each record by itself.
 	recordOctets, spareOctets = 512, 64 << 10
-	// messageTimeout bounds the wait for each message.
-	messageTimeout = 5 * time.Second
-	// maxFound bounds each list of a difference.
-	maxFound = 1000
+	messageTimeout            = 5 * time.Second
+	maxFound                  = 1000
 )
 
 var errOtherSerial = errors.New("it has another serial now")
 
-// difference lists the RRsets that a server has differently at the zone's serial: ours are RRsets of the zone, foreign
-// are not. Each list ends after maxFound.
+// difference lists the RRsets that differ at the zone's serial: ours are in the zone, foreign are not. Each list ends
+// after maxFound.
 type difference struct {
 	ours, foreign []delivery.RRsetKey
 }
@@ -52,7 +50,6 @@ func (d *difference) String() string {
 	return "kubectl kubizone verify names them"
 }
 
-// measured is the content of a zone, read once for all its servers.
 type measured struct {
 	entries, octets int
 	digest          digest
@@ -77,8 +74,7 @@ func measureZone(plan delivery.Plan) (m measured) {
 	return m
 }
 
-// naming limits the comparisons that collect names of RRsets, which needs memory for every RRset of the zone. Other
-// comparisons find a difference without naming RRsets.
+// naming limits the comparisons that collect names of differing RRsets, in memory for every RRset of the zone.
 var naming = make(chan struct{}, 4)
 
 // comparison has the digest of the zone minus the digests of the server's records; zero means equal. Records made by
@@ -87,7 +83,7 @@ type comparison struct {
 	plan   delivery.Plan
 	digest digest
 	soa    bool // true if the server's SOA differs
-	// sets has the RRsets that differ so far, at most the number most; nil if names are not collected.
+	// sets has the RRsets that differ so far, bounded by most; nil if names are not collected.
 	sets map[delivery.RRsetKey]digest
 	most int
 }
@@ -143,8 +139,8 @@ func (c *comparison) endComparison() *difference {
 	return found
 }
 
-// readContent compares the data of a server at the plan's serial in a stream, as kubectl kubizone verify does
-// (pkg/verify). It returns the octets received with an error, too.
+// readContent compares as kubectl kubizone verify does (pkg/verify), but in a stream. The octets are valid with an
+// error, too.
 func (p *Provider) readContent(ctx context.Context, s Secondary, plan delivery.Plan, of measured) (*difference, int, error) {
 	c := &comparison{plan: plan}
 	if of.entries > maxTransferred {

@@ -4,13 +4,12 @@
 // Package transfer delivers zones to secondaries: each zone becomes a member of its class, so that hidden primaries
 // serve the zone, and the secondaries are asked for their serials.
 //
-// Guarantees: (1) A serial is confirmed when every listed secondary has answered with it, authoritatively and, if it
-// has a key, signed. (2) A secondary with a later serial than the stored zone is SerialBehind, with the code TSIG after
-// two signed answers: only then may the zone's serial be raised (S6.11). (3) A silent secondary delays no other, and
-// has its own row. (4) Serials of a signing secondary, and of its own secondaries, are never taken for the zone's:
-// their content is compared by transfers, bounded in octets and time for each zone and for the class (S6.14). (5) The
-// zone data of other secondaries are compared once a day, at most one zone a second, bounded in octets, time and
-// memory. A secondary with other data at the zone's serial confirms nothing until its data are the zone's (S6.11).
+// Guarantees: (1) A serial is confirmed when every listed secondary has answered with it, with authority and, if it has
+// a key, signed. (2) A secondary ahead of the stored zone is SerialBehind, with the code TSIG after two signed answers:
+// only then may the zone's serial be raised (S6.11). (3) A silent secondary delays no other. (4) Serials of a signing
+// secondary, and of its own secondaries, are never taken for the zone's: their content is compared, by bounded
+// transfers (S6.14). (5) Other secondaries' data are compared once a day, within bounds. A secondary with other data at
+// the zone's serial confirms nothing (S6.11).
 //
 // Out of scope: primaries, and the content of zones.
 //

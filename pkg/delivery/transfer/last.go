@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// confirmations has the last zone confirmed by each secondary. A secondary restarted from an old disk answers with an
+// confirmations has the last zone confirmed by each secondary. A secondary restarted from an old disk answers an
 // earlier serial.
 type confirmations struct {
 	mu   sync.Mutex
@@ -29,8 +29,8 @@ type confirmation struct {
 	at     time.Time
 }
 
-// confirmationKept is how long a secondary is asked beyond the due time of a comparison that would confirm again. Later
-// the secondary may have left the class.
+// confirmationKept is how long a secondary is asked beyond the due time of a comparison that would confirm again.
+// Later, it may have left the class.
 const confirmationKept = 2 * time.Hour
 
 func (c *confirmations) noteConfirmed(s Secondary, plan delivery.Plan, answered serial.Serial) {
@@ -45,7 +45,6 @@ func (c *confirmations) forgetZone(uid string) {
 	maps.DeleteFunc(c.last, func(_ string, one confirmation) bool { return one.uid == uid })
 }
 
-// AskLast implements delivery.Provider.
 func (p *Provider) AskLast(ctx context.Context) (lost []string) {
 	c := p.confirmed
 	c.mu.Lock()

@@ -19,14 +19,13 @@ import (
 )
 
 const (
-	// packetTimeout bounds the wait for an answer, followTimeout that of a Deliver for the secondaries, healthTimeout a
-	// health check.
+	// followTimeout bounds a Deliver's wait for the secondaries.
 	packetTimeout, followTimeout, healthTimeout = time.Second, 2 * time.Second, 10 * time.Second
-	// udpSize is the largest answer over UDP, in octets: no link fragments it.
+	// udpSize is in octets: no link fragments it.
 	udpSize = 1232
 	// secondLook is the time between the two answers that prove a later serial.
 	secondLook = 500 * time.Millisecond
-	// firstPause is the time between the first two questions to a lagging secondary, doubled up to lastPause.
+	// firstPause, between the questions to a lagging secondary, doubles up to lastPause.
 	firstPause, lastPause = 10 * time.Millisecond, 500 * time.Millisecond
 )
 

@@ -21,8 +21,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Members are the zones stored as members of a class, served by every primary. A zone is a member from the fence's
-// first intent until its Delivery is deleted, so a fenced worker can neither show nor hide a zone.
+// Members are the stored members of a class, served by every primary. A zone is a member from the fence's first intent
+// until its Delivery is deleted, so a fenced worker can neither show nor hide a zone.
 type Members interface {
 	Name(uid string) name.Name
 	// Holder returns the UID of the member with the name; "" means none.
@@ -32,7 +32,7 @@ type Members interface {
 type Config struct {
 	Members     Members
 	Secondaries []Secondary
-	// Catalog is the class's catalog zone, used by Health; zero means none.
+	// Catalog is the class's catalog zone; zero means none.
 	Catalog name.Name
 	// Claims maps names of TSIG keys to their use (delivery.Abilities): a primary has one key of each name.
 	Claims map[string]string
@@ -41,14 +41,14 @@ type Config struct {
 	Served func(uid string) serial.Serial
 	Latest func(ctx context.Context, uid string) (serial.Serial, error)
 	// Changes returns the changes of each serial after since up to until, to recognise a signer's content, or an error
-	// if they are not kept. May be nil.
+	// if they are trimmed. May be nil.
 	Changes func(uid string, since, until serial.Serial) ([]dns.Change, error)
-	// Raised reports whether a server must transfer the zone whole to get from the serial since to until
-	// (zoneview.Set). Nil means always.
+	// Raised reports whether a server must transfer the zone whole to get from since to until (zoneview.Set). Nil means
+	// always.
 	Raised func(uid string, since, until serial.Serial) bool
 	// SampleInterval of 0 means a day.
 	SampleInterval time.Duration
-	// DriftInterval is the class's interval of comparisons, for AskLast; 0 means the default.
+	// DriftInterval is the class's, for AskLast; 0 means the default.
 	DriftInterval time.Duration
 	// Dial connects over TCP to signing secondaries, and over UDP to all; nil means dial.New(false).
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -70,7 +70,7 @@ type signedZones struct {
 
 var _ delivery.Provider = (*Provider)(nil)
 
-// New validates the configuration, without network access. The error is a *delivery.Error.
+// New works without network access. The error is a *delivery.Error.
 func New(config Config) (*Provider, error) {
 	if uid := config.Members.Holder(config.Catalog); uid != "" {
 		return nil, delivery.Errorf(delivery.ReasonInvalidConfiguration, "transfer.catalogZone: a zone of the class is named %s; "+
@@ -110,7 +110,7 @@ func (p *Provider) WithSecondaries(secondaries []Secondary) (*Provider, error) {
 	return other, nil
 }
 
-// Deliver makes the zone a member of the class and waits briefly for the secondaries. A longer wait would occupy a
+// Deliver makes the zone a member of the class and waits for the secondaries, briefly because the wait occupies a
 // worker.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	switch holder := p.config.Members.Holder(plan.Zone); {
@@ -147,8 +147,7 @@ func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delive
 	return report, nil
 }
 
-// Remove passes the fence and forgets the zone's answers. The zone leaves the class when its Delivery is deleted; then
-// secondaries that follow the catalog remove it.
+// Remove passes the fence and forgets the zone's answers. The zone leaves the class when its Delivery is deleted.
 func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	if p.config.Members.Name(plan.UID) != plan.Zone {
 		return delivery.Report{}, ctx.Err()
@@ -171,7 +170,7 @@ func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Dri
 	return drift, ctx.Err()
 }
 
-// Health asks each secondary for the SOA of its catalog, or of the root. An answer without that zone is ErrNotProven.
+// Health asks each secondary for the SOA of its catalog, or of the root. Without that zone the result is ErrNotProven.
 func (p *Provider) Health(ctx context.Context) error {
 	if len(p.config.Secondaries) == 0 {
 		return fmt.Errorf("the class names no secondary to ask; any server with its key may transfer its zones: %w",
@@ -214,7 +213,7 @@ func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{Fetched: true, Claims: p.config.Claims}
 }
 
-// Close does nothing: the zones stay members, because every change of the class makes a new provider.
+// Close does nothing: every change of the class makes a new provider, and zones stay members.
 func (p *Provider) Close() error { return nil }
 
 func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
@@ -225,7 +224,7 @@ func (p *Provider) eachSecondary(do func(i int, s Secondary)) {
 	all.Wait()
 }
 
-// askSecondaries asks each secondary for its serial; if wait is true, until the secondary has the plan's serial or
+// askSecondaries asks each secondary for its serial, with wait until the secondary has the plan's serial or
 // followTimeout is over. A transfer from a signer may take longer.
 func (p *Provider) askSecondaries(ctx context.Context, plan delivery.Plan, wait bool) []delivery.Server {
 	limit := followTimeout

@@ -19,15 +19,14 @@ import (
 )
 
 const (
-	// sampleInterval is the time between two comparisons of a zone with the data of a server, recheckInterval the least
-	// such time of a zone that differs or is asked for.
+	// recheckInterval is the least time between two comparisons of a zone that differs or is asked for.
 	sampleInterval, recheckInterval = 24 * time.Hour, time.Minute
 	// A server is sampled at most once in samplePause, a fifth of the time, and zonePace octets a second.
 	samplePause   = time.Second
 	sampleTimeout = 20 * time.Second
 )
 
-// samples has the comparisons of the process, by secondary. After a restart all are due, at the same pace.
+// samples has the comparisons of the process, by secondary. After a restart all are due.
 type samples struct {
 	mu      sync.Mutex
 	servers map[string]*sampled
@@ -49,8 +48,8 @@ type sample struct {
 	failed bool
 }
 
-// isDue reports whether to compare the server's data with a zone now: routinely after the interval, and if the server
-// had other data (differs), before another serial is confirmed.
+// isDue reports whether to compare now: routinely after the interval, and a server that had other data (differs) before
+// it confirms another serial.
 func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, interval time.Duration) bool {
 	age := now.Sub(s.at)
 	switch {
@@ -62,7 +61,7 @@ func (s sample) isDue(now time.Time, plan delivery.Plan, differs, routine bool, 
 	return routine && age >= interval
 }
 
-// beginSample returns the last sample, and whether the next is due. If due, the caller must call endSample.
+// beginSample returns the last sample, and whether the next is due; if so, the caller must call endSample.
 func (a *samples) beginSample(server string, plan delivery.Plan, differs, routine bool, interval time.Duration) (last sample, due bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,7 +79,7 @@ func (a *samples) beginSample(server string, plan delivery.Plan, differs, routin
 	return last, true
 }
 
-// endSample keeps the sample unless zero. nameOf returns the name of a member.
+// endSample keeps the sample unless zero.
 func (a *samples) endSample(server, uid string, began time.Time, octets int, taken sample, nameOf func(uid string) name.Name) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,8 +107,8 @@ func (a *samples) forgetZone(uid string) {
 	}
 }
 
-// compareContent compares the data of servers at the plan's serial, and adds the results to their rows. Without
-// routine, only servers that had other data are compared. A zone signed by the server is compared by S6.14 instead.
+// compareContent adds to rows the comparison of servers' data at the plan's serial; without routine, only of servers
+// that had other data. Zones signed by the server are compared by S6.14 instead.
 func (p *Provider) compareContent(ctx context.Context, plan delivery.Plan, rows []delivery.Server, routine bool) []*difference {
 	found := make([]*difference, len(rows))
 	of := sync.OnceValue(func() measured { return measureZone(plan) })
@@ -152,8 +151,8 @@ func (p *Provider) compareSecondary(ctx context.Context, s Secondary, plan deliv
 	return last.found
 }
 
-// takeSample returns zero if the server got another serial meanwhile, or ctx ended. It writes into the row why the data
-// could not be compared. A server that refuses does not differ.
+// takeSample returns zero if the server got another serial meanwhile, or ctx ended. The row gets the reason why the
+// data could not be compared: a refusal is no difference.
 func (p *Provider) takeSample(ctx context.Context, s Secondary, plan delivery.Plan, of measured, row *delivery.Server) sample {
 	limit := sampleTimeout
 	if plan.CallTimeout != 0 {

@@ -15,8 +15,8 @@ type Secondary struct {
 	// Key signs questions and answers; nil means unsigned.
 	Key       *transfer.Key
 	NoCatalog bool
-	// Signs is true if the secondary signs the zone, with its own serials. Signer names the secondary from which this
-	// secondary transfers the signed zone; "" for a transfer from Kubizone's primaries.
+	// Signs is true if the secondary signs the zone, with its own serials. Signer names the source of the signed zone;
+	// "" for Kubizone's primaries.
 	Signs  bool
 	Signer string
 	// Unsigned is true if the secondary may also transfer from our primaries, while a signer begins to sign the zone.

@@ -22,23 +22,22 @@ import (
 )
 
 const (
-	// maxVersions bounds the digests kept for a zone, maxProven the matches kept for a signer: servers that transfer
-	// from it may lag by several serials.
+	// maxVersions bounds the digests kept for a zone, maxProven the matches kept for a signer, whose secondaries may
+	// lag by several serials.
 	maxVersions, maxProven     = 64, 16
 	transferTimeout, shortWait = 2 * time.Minute, 500 * time.Millisecond
-	// firstShare is the lag of the class's pace that the first transfer of a zone ignores. After a start every zone
-	// needs a first transfer, and a silent signer would occupy all workers of the class.
+	// firstShare is the lag of the class's pace that a zone's first transfer ignores. After a start every zone needs
+	// such a transfer, and a silent signer would occupy all workers.
 	firstShare = 5 * time.Minute
 )
 
-// Limits of transfers: a zone has zonePace octets per second and a fifth of the time, a class classPace octets per
-// second and two workers. So a tenant's writes into a large zone cost no more, even without IXFR.
+// A zone has zonePace octets per second and a fifth of the time, a class classPace octets per second and two workers.
+// So a tenant's writes into a large zone cost no more, even without IXFR.
 const (
 	zonePace, classPace   = 1 << 20, 16 << 20
 	zoneShare, classShare = 4, 0.5
 )
 
-// pace limits transfers: none begins before free.
 type pace struct{ free time.Time }
 
 func (p *pace) charge(now time.Time, elapsed time.Duration, octets int, perSecond int, share float64) {
@@ -65,7 +64,7 @@ type signer struct {
 	digest digest
 	soa    string
 	whole  bool
-	// matches pairs the signer's serials with those of the zone, the newest last.
+	// matches pairs the signer's serials with the zone's, the newest last.
 	matches []match
 	pace    pace
 }
@@ -292,8 +291,8 @@ func (s *signer) latest() match {
 	return s.matches[len(s.matches)-1]
 }
 
-// findBehind returns the zone's serial that has the data of a signer's serial observed at a secondary of the signer. A
-// secondary that also transfers from our primaries may answer with the zone's own serial.
+// findBehind returns the zone's serial that has the data of a signer's serial, observed at a secondary of the signer. A
+// secondary that also transfers from our primaries may answer the zone's own serial.
 func (p *Provider) findBehind(s Secondary, plan delivery.Plan, observed serial.Serial) seen {
 	if s.Unsigned && !p.mayBeAhead(plan, observed) {
 		return seen{serial: observed}

@@ -42,8 +42,8 @@ type answer struct {
 	secrets []string
 }
 
-// callServer sends a signed request, and once more if the server has seen the nonce before. before, if not nil,
-// precedes each attempt; its error is returned unchanged. Other errors are *delivery.Error and mean no answer.
+// callServer sends a signed request, and once more if the server has seen the nonce before. Errors of before are
+// returned unchanged; others are *delivery.Error and mean no answer.
 func (p *Provider) callServer(ctx context.Context, timeout time.Duration, before delivery.Fence, method, path string, body []byte) (answer,
 	error) {
 	for again := false; ; again = true {
@@ -185,7 +185,7 @@ func (p *Provider) explainUnreachable(ctx context.Context, err error, timeout ti
 	return failure
 }
 
-// cleanForeign makes foreign text fit for a log: short, printable, without the secrets of the request.
+// cleanForeign makes foreign text short and printable, without the request's secrets.
 func cleanForeign(text string, secrets []string) string {
 	for _, secret := range secrets {
 		if secret != "" {
@@ -296,7 +296,7 @@ func isProtocolCode(code string) bool {
 	return false
 }
 
-// retryAfter returns the delay in Retry-After; 0 means none (RFC 9110 §10.2.3).
+// retryAfter returns the delay in Retry-After (RFC 9110 §10.2.3); 0 means none.
 func (got answer) retryAfter() time.Duration {
 	text := got.header.Get("Retry-After")
 	wait := time.Duration(0)

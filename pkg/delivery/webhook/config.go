@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Config configures a Provider. No credential is logged or part of an error.
+// Config has credentials, which are never logged or part of an error.
 type Config struct {
 	// Server is the base URL, http or https, without user, query and fragment.
 	Server string
@@ -29,15 +29,15 @@ type Config struct {
 	Timeout time.Duration
 	// HMAC is nil for unsigned requests.
 	HMAC *HMAC
-	// CABundle has PEM certificates to verify the server's certificate; empty means those of the system.
+	// CABundle has PEM certificates to verify the server; empty means the system's.
 	CABundle          []byte
 	ClientCertificate *tls.Certificate
 	// BearerToken is sent over https only; "" means none.
 	BearerToken         string
 	AllowLocalAddresses bool
 	OwnApexNS           bool
-	// VerifyAtMost bounds the RRsets in a Verify; 0 means 500. Each is a request, and the zone's delivery waits
-	// meanwhile. The next Verify continues after them.
+	// VerifyAtMost bounds the RRsets in a Verify, since each is a request and delays the zone's delivery; 0 means 500.
+	// The next Verify continues after them.
 	VerifyAtMost int
 }
 
@@ -52,7 +52,7 @@ const (
 	maxHeader      = 64 << 10
 )
 
-// New returns the provider of a class, without network access. The error is a *delivery.Error that names all faults.
+// New works without network access. The error is a *delivery.Error that names all faults.
 func New(config Config) (*Provider, error) {
 	base, wrong := readServer(config)
 	fault := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }

@@ -39,8 +39,7 @@ var _ delivery.Provider = (*Provider)(nil)
 
 const extensionsLife = 10 * time.Minute
 
-// Deliver writes the plan's changes, or all RRsets. Refused RRsets are in Failed. After an error some writes may have
-// arrived.
+// Deliver may have written some RRsets before an error.
 func (p *Provider) Deliver(ctx context.Context, plan delivery.Plan, fence delivery.Fence) (delivery.Report, error) {
 	w := &writer{provider: p, plan: plan, fence: fence, timeout: p.boundTimeout(plan.CallTimeout)}
 	err := w.writeAll(ctx)
@@ -155,7 +154,7 @@ func (p *Provider) Remove(ctx context.Context, plan delivery.Plan, fence deliver
 
 var errNoGet = fmt.Errorf("its server does not answer GET for records: %w", delivery.ErrCannotList)
 
-// Verify asks for every RRset of the zone. The protocol has no list, so other RRsets are not found.
+// Verify finds no RRsets beside the zone's: the protocol has no list.
 func (p *Provider) Verify(ctx context.Context, plan delivery.Plan) (delivery.Drift, error) {
 	var drift delivery.Drift
 	p.mu.Lock()
@@ -278,10 +277,8 @@ func (p *Provider) forgetExtension(extension string) {
 	p.extensions = slices.DeleteFunc(slices.Clone(p.extensions), func(has string) bool { return has == extension })
 }
 
-// AskLast implements delivery.Provider.
 func (*Provider) AskLast(context.Context) []string { return nil }
 
-// Abilities implements delivery.Provider.
 func (p *Provider) Abilities() delivery.Abilities {
 	return delivery.Abilities{OwnApexNS: p.config.OwnApexNS}
 }

@@ -19,12 +19,12 @@ import (
 
 const (
 	// After maxStreak failures in a row with unclear causes, the writer asks GET /health. If the server is healthy, the
-	// rest of the zone is written: refused records of a tenant do not block other tenants.
+	// rest of the zone is written: a tenant's refused records do not block other tenants.
 	maxStreak = 3
-	// After maxSilent timeouts at a healthy server, the timeout of the remaining RRsets is halved; among RRsets that
-	// failed earlier, the rest is skipped. maxFailed bounds the failures of an attempt.
+	// After maxSilent timeouts at a healthy server, the remaining RRsets get half the timeout; those that failed
+	// earlier are skipped. maxFailed bounds an attempt's failures.
 	maxSilent, maxFailed = 2 * maxStreak, 256
-	// soon is the retry delay after too many RRsets failed for the first time. The retry writes them last.
+	// soon is the retry delay after too many new failures. The retry writes these RRsets last.
 	soon = 5 * time.Second
 )
 
@@ -51,7 +51,7 @@ type writer struct {
 	// last is true if only RRsets that failed earlier are left, spent if too many of them failed again, and the rest is
 	// skipped.
 	last, spent bool
-	// refused are permanently refused items; helped is true if a write succeeded after a refusal.
+	// helped is true if a write succeeded after a refusal.
 	refused []item
 	helped  bool
 	mayStay map[delivery.RRsetKey]bool
@@ -121,8 +121,7 @@ const (
 	notKnown
 )
 
-// needsExtension reports whether the server has an extension. If the server does not answer, it sets the RRset aside,
-// or returns an error that ends the plan.
+// needsExtension sets the RRset aside if the server does not answer, or returns an error that ends the plan.
 func (w *writer) needsExtension(ctx context.Context, key delivery.RRsetKey, extension string) (answered, error) {
 	has, err := w.provider.hasExtension(ctx, w.plan.CallTimeout, extension)
 	var unknown *delivery.Error
@@ -167,7 +166,8 @@ func (w *writer) addItem(ctx context.Context, i item) error {
 	if err != nil {
 		return err
 	}
-	const around = 64 // JSON around the items of a batch
+	// around is the JSON around the items of a batch.
+	const around = 64
 	if len(body)+around > protocol.MaxBody {
 		w.failRRset(i.key, &delivery.Error{Reason: delivery.ReasonValidationFailed, Permanent: true,
 			Message: fmt.Sprintf("the RRset is %d octets long in the webhook protocol, which takes %d", len(body),
@@ -204,8 +204,8 @@ func (w *writer) writeWaiting(ctx context.Context) error {
 	return nil
 }
 
-// finishWriting retries refused RRsets if other writes succeeded since: the server may refuse an MX before the address
-// of its host, and the removal of an address before the RRset naming it.
+// finishWriting retries refused RRsets if other writes succeeded since: the server may refuse an MX before its host's
+// address, and an address's removal before the RRset naming it.
 func (w *writer) finishWriting(ctx context.Context) error {
 	if err := w.writeWaiting(ctx); err != nil || !w.helped {
 		return err
@@ -240,7 +240,7 @@ func (w *writer) writeBatch(ctx context.Context, items []item) (bool, error) {
 	if errors.As(err, &none) && ctx.Err() == nil && !none.WholeClass && (none.Reason == delivery.ReasonServerUnreachable ||
 		none.Reason == delivery.ReasonServerError) {
 		w.silent++
-		return false, nil // single writes find the item that causes this
+		return false, nil // single writes find the item
 	}
 	if err != nil {
 		return false, err
@@ -306,8 +306,7 @@ func (w *writer) writeItem(ctx context.Context, i item) error {
 	return err
 }
 
-// recordOutcome records the result of an item. An error ends the attempt. isProtocol is true if the answer was of the
-// protocol, or there was none.
+// An error of recordOutcome ends the attempt. isProtocol is true if the answer was of the protocol, or there was none.
 func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Error, isProtocol bool) error {
 	switch {
 	case failure == nil, i.request.Operation == protocol.Delete && failure.Reason == delivery.ReasonZoneNotFound:
@@ -316,7 +315,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		w.helped = w.helped || len(w.refused) > 0
 		return nil
 	case i.request.Operation == protocol.Delete && failure.Permanent && (isApexNS(w.plan.Zone, i.key) || w.mayStay[i.key]):
-		// The zone stays at the provider, and with it the name servers that it requires.
+		// The zone stays at the provider, with the name servers that it requires.
 		w.streak = 0
 		return nil
 	case concernsClass(failure):
@@ -342,7 +341,7 @@ func (w *writer) recordOutcome(ctx context.Context, i item, failure *delivery.Er
 		w.refused = append(w.refused, i)
 	}
 	if failure.Reason == delivery.ReasonQuotaExceeded && w.plan.Changes != nil {
-		// A new RRset would be refused too. Removals and replacements need no quota.
+		// Removals and replacements need no quota.
 		w.full = failure
 	}
 	if !strange && failure.Reason != delivery.ReasonServerError && failure.Reason != delivery.ReasonServerUnreachable {

@@ -30,7 +30,7 @@ var valueFaults = map[rdata.Type]func(owner, text string) string{
 	rdata.MX: exchangeFault, rdata.SRV: serviceFault,
 }
 
-// OfValues returns the mistake in the values of an RRset beside each other, and the index of the value.
+// OfValues returns the mistake in the values of an RRset together, and the index of the value.
 func OfValues(rrtype rdata.Type, owner string, texts []string) (at int, fault string) {
 	if rrtype == rdata.MX && len(texts) > 1 {
 		at = slices.IndexFunc(texts, func(text string) bool { return (rdata.Value{Type: rrtype, Text: text}).Host() == "." })
@@ -92,7 +92,7 @@ func repeatFault(text string) string {
 
 func addressFault(_, text string) string { return OfAddress(text) }
 
-// OfAddress returns the mistake in an address of a host.
+// OfAddress returns the mistake in a host's address.
 func OfAddress(text string) string {
 	address, err := netip.ParseAddr(text)
 	switch {
@@ -186,15 +186,14 @@ func OfZone(text string) string {
 	return ""
 }
 
-// publicTops are top-level domains besides those of countries.
 var publicTops = []string{"com", "net", "org", "edu", "gov", "mil", "int", "info", "biz", "app", "dev"}
 
 // written are networks whose reverse zones are often written in the order of an address.
 var written = []netip.Prefix{netip.MustParsePrefix("192.168.0.0/16"), netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24")}
 
-// forwardFault returns the fault of a reverse zone whose labels are in the order of an address: they give a network in
-// written or, reversed, no network.
+// forwardFault returns the fault of a reverse zone in the order of an address: the labels give a network in written or,
+// reversed, no network.
 func forwardFault(labels []string) string {
 	octets, ok := parseOctets(labels)
 	if !ok {
@@ -239,7 +238,7 @@ func reverseZone(octets []byte) string {
 	return out
 }
 
-// OfContact returns the mistake in the contact of a zone. zone is zero if its name is unknown.
+// OfContact returns the mistake in a zone's contact. zone may be zero.
 func OfContact(contact string, zone name.Name) string {
 	if contact == "" || strings.Contains(contact, "@") || name.IsAbsolute(contact) {
 		return ""

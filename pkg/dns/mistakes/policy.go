@@ -12,10 +12,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// maxLookups bounds the queries of a receiver for an SPF policy (RFC 7208 §4.6.4).
+// maxLookups bounds a receiver's queries for an SPF policy (RFC 7208 §4.6.4).
 const maxLookups = 10
 
-// authorityFault returns the fault of a CAA value: its flags, tag, or the value of the tag.
 func authorityFault(_, text string) string {
 	fields := strings.Fields(text)
 	if len(fields) < 2 {
@@ -39,10 +38,9 @@ func authorityFault(_, text string) string {
 
 var reportSchemes = []string{"mailto:", "http:", "https:"}
 
-// caaTags are the tags in IANA's registry.
+// caaTags is IANA's registry.
 var caaTags = []string{"issue", "issuewild", "iodef", "issuemail", "issuevmc", "contactemail", "contactphone"}
 
-// textFault returns the fault of a TXT value, which is most often a policy for mail.
 func textFault(owner, text string) string {
 	if strings.HasPrefix(text, "“") || strings.HasPrefix(text, "”") || strings.HasPrefix(text, "„") {
 		return `begins with a typographic quote, which is part of the text: write ", or no quote`
@@ -66,7 +64,6 @@ func textFault(owner, text string) string {
 
 var spfEnds = []string{"-all", "~all", "?all", "+all"}
 
-// senderFault returns the fault of the terms of an SPF policy, in lower case.
 func senderFault(terms []string) string {
 	lookups := 0
 	for _, term := range terms {
@@ -92,23 +89,22 @@ func senderFault(terms []string) string {
 	return ""
 }
 
-// spfLookups are the mechanisms and modifiers of SPF that make a receiver query.
+// spfLookups are the terms of SPF for which a receiver queries.
 var spfLookups = []string{"include", "a", "mx", "ptr", "exists", "redirect"}
 
-// isDMARCOwner reports whether owner has a DMARC policy, unlike NAME._report._dmarc, which only permits reports.
+// isDMARCOwner is false for NAME._report._dmarc, which only permits reports.
 func isDMARCOwner(owner string) bool {
 	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
 	return first == "_dmarc"
 }
 
-// hasLabel reports whether a label of owner after the first is in labels: a provider keeps policies of customers at
-// such names, to which the customers' CNAMEs lead.
+// hasLabel reports whether a label of owner after the first is in labels: at such names a provider keeps policies of
+// customers, whose CNAMEs lead there.
 func hasLabel(owner string, labels ...string) bool {
 	all := strings.Split(strings.ToLower(owner), ".")
 	return slices.ContainsFunc(all[1:], func(label string) bool { return slices.Contains(labels, label) })
 }
 
-// reportFault returns the fault of a DMARC policy in lower case.
 func reportFault(owner, text string) string {
 	switch {
 	case isDMARCOwner(owner):
@@ -132,7 +128,7 @@ func reportFault(owner, text string) string {
 
 var dmarcPolicies = []string{"none", "quarantine", "reject"}
 
-// keyFault returns the fault of a DKIM key. The text is in lower case, which keeps base64 valid.
+// keyFault returns the fault of a DKIM key. Lower case keeps base64 valid.
 func keyFault(owner, text string) string {
 	first, _, _ := strings.Cut(strings.ToLower(owner), ".")
 	if first != "*" && !hasLabel(owner, "_domainkey", "domainkey", "dkim") {

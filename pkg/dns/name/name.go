@@ -8,11 +8,9 @@ import (
 	"strings"
 )
 
-// Name is an absolute owner name in canonical form, "www.example.org.". The zero value is no name. Only this package
-// makes Names, so each obeys S1.2 and S1.3.
+// Name is an absolute owner name in canonical form (S1.2, S1.3), "www.example.org.". The zero value is no name.
 type Name struct{ s string }
 
-// Root is ".".
 var Root = Name{"."}
 
 // String returns the canonical text; "" for zero.
@@ -39,7 +37,7 @@ func (n Name) NumLabels() int {
 	return strings.Count(n.s, ".")
 }
 
-// WireLen returns the uncompressed length in octets, with the root's (RFC 1035 §3.1), at most 255.
+// WireLen returns the uncompressed length with the root's octet (RFC 1035 §3.1), at most 255.
 func (n Name) WireLen() int {
 	switch n.s {
 	case "":
@@ -50,7 +48,7 @@ func (n Name) WireLen() int {
 	return len(n.s) + 1
 }
 
-// IsWildcard reports whether the leftmost label is "*" (RFC 4592).
+// IsWildcard reports whether the leftmost label is "*".
 func (n Name) IsWildcard() bool { return strings.HasPrefix(n.s, "*.") }
 
 // Parent drops the leftmost label, and returns false at the root.
@@ -65,7 +63,7 @@ func (n Name) Parent() (Name, bool) {
 	return Name{rest}, true
 }
 
-// Encloses reports whether sub is n or below n; false if either is zero.
+// Encloses reports whether sub is n or below; false if either is zero.
 func (n Name) Encloses(sub Name) bool {
 	_, ok := n.labelsBelow(sub)
 	return ok
@@ -87,7 +85,7 @@ func (n Name) labelsBelow(sub Name) (string, bool) {
 	return sub.s[:cut-1], true
 }
 
-// Rel returns n relative to origin, or false if origin does not enclose n.
+// Rel returns n relative to origin, or false outside.
 func (n Name) Rel(origin Name) (Rel, bool) {
 	left, ok := origin.labelsBelow(n)
 	switch {
@@ -102,13 +100,11 @@ func (n Name) Rel(origin Name) (Rel, bool) {
 // Compare compares in canonical order (RFC 4034 §6.1). Zero equals the root.
 func (n Name) Compare(m Name) int { return compareLabels(n.relText(), m.relText()) }
 
-// Key returns n with reversed labels, each ended by a dot, and "/" written "~": "org.example.www.", "" for the root.
-// Names at and below n have the prefix n.Key(), and a key is safe in a slash-separated path. Keys do not sort
-// canonically.
+// Key returns n with reversed labels, each ended by a dot, and "/" written "~": "org.example.www.", "" for the root. It
+// is a prefix of the keys below, and safe in a slash-separated path. Keys do not sort canonically.
 func (n Name) Key() string { return labelsToKey(n.relText()) }
 
-// FromKey is the inverse of Key. It rejects other texts, but does not check A-labels again, because Unicode tables
-// change after a name is stored.
+// FromKey is the inverse of Key. It rejects other texts, but does not check A-labels again, as Unicode tables change.
 func FromKey(key string) (Name, error) {
 	text, err := keyToLabels(key)
 	if err != nil {
@@ -117,10 +113,9 @@ func FromKey(key string) (Name, error) {
 	return Name{text + "."}, nil
 }
 
-// MarshalText returns the canonical text; "" for zero.
 func (n Name) MarshalText() ([]byte, error) { return []byte(n.s), nil }
 
-// UnmarshalText reads MarshalText's result like FromKey, and any other text by Parse.
+// UnmarshalText reads MarshalText's result like FromKey, other text like Parse.
 func (n *Name) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
@@ -139,7 +134,7 @@ func (n *Name) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MustParse panics on an error, for tests and tables.
+// MustParse panics on an error.
 func MustParse(text string) Name {
 	n, err := Parse(text)
 	if err != nil {
@@ -155,7 +150,6 @@ func splitLabels(s string) []string {
 	return strings.Split(s, ".")
 }
 
-// compareLabels compares in canonical order, without allocations.
 func compareLabels(a, b string) int {
 	for a != "" && b != "" {
 		var la, lb string
@@ -202,7 +196,7 @@ func labelsToKey(s string) string {
 	return key.String()
 }
 
-// keyToLabels reverses labelsToKey. It rejects any other text: in place of a key, that is corruption.
+// keyToLabels reverses labelsToKey. Any other text is corruption.
 func keyToLabels(key string) (string, error) {
 	if key == "" {
 		return "", nil

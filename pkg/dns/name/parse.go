@@ -16,13 +16,13 @@ import (
 const (
 	maxLabel = 63  // octets, RFC 1035 §2.3.4
 	maxWire  = 255 // octets, RFC 1035 §2.3.4
-	// maxText bounds the input of IDNA, whose decoder is quadratic. A code point takes at least one octet of an A-label
-	// and at most four of UTF-8.
+	// maxText bounds the input of IDNA, whose decoder is quadratic. A code point takes at least one octet of an
+	// A-label, and at most four of UTF-8.
 	maxText = 4 * maxWire
 )
 
-// profile maps as for lookups, without rules for ASCII. The lookup profile rejects "_", "*", "/" and "r3---x", all
-// valid in owner names (S1.2).
+// profile maps as for lookups, but without rules for ASCII, which reject "_", "*", "/" and "r3---x", all valid in owner
+// names (S1.2).
 var profile = idna.New(
 	idna.MapForLookup(),
 	idna.Transitional(false),
@@ -41,7 +41,7 @@ func IsAbsolute(text string) bool {
 	if mapped, err := mapIDNA(text); err == nil {
 		return strings.HasSuffix(mapped, ".")
 	}
-	// The last character decides about invalid text.
+	// The last character of invalid text decides.
 	last, _ := utf8.DecodeLastRuneInString(text)
 	return strings.ContainsRune(".\u3002\uff0e\uff61", last)
 }
@@ -58,8 +58,7 @@ func Parse(text string) (Name, error) {
 	return Name{s}, nil
 }
 
-// ParseIn reads an absolute name, a name relative to origin, or "@" for origin (S1.1). origin need not enclose an
-// absolute name.
+// ParseIn reads an absolute name, a name relative to origin, or "@" (S1.1). origin need not enclose an absolute name.
 func ParseIn(text string, origin Name) (Name, error) {
 	s, absolute, err := canonicalLabels(text)
 	switch {
@@ -91,7 +90,7 @@ func ParseRel(text string) (Rel, error) {
 	return Rel{s}, nil
 }
 
-// canonicalLabels returns "@", or a name with a trailing dot only if absolute.
+// canonicalLabels returns "@", or a name, with a trailing dot if absolute.
 func canonicalLabels(text string) (s string, absolute bool, err error) {
 	if text == "" {
 		return "", false, fmt.Errorf("name is empty; write \"@\" for the zone itself or \".\" for the root")
@@ -110,7 +109,7 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 		text, scan = mapped, scanASCII(mapped)
 	}
 	if scan.upper {
-		// For pure ASCII: the mapping lowers other text.
+		// Pure ASCII; the mapping lowers other text.
 		text = strings.ToLower(text)
 	}
 	if scan.fault != nil {
@@ -119,8 +118,8 @@ func canonicalLabels(text string) (s string, absolute bool, err error) {
 	return text, scan.absolute, nil
 }
 
-// CheckSpelling rejects a name or pattern in which another character maps to "*", "_", "/", "@" or a dot, or a label
-// maps to nothing (S1.2): policies on fields see the text as written.
+// CheckSpelling rejects a name or pattern in which another character maps to "*", "_", "/", "@" or a dot, or a label to
+// nothing (S1.2): policies on fields see the text as written.
 func CheckSpelling(text string) error {
 	switch {
 	case !scanASCII(text).needsIDNA:
@@ -140,8 +139,8 @@ func CheckSpelling(text string) error {
 	return nil
 }
 
-// mapIDNA maps text to A-labels. Three rules beyond the library's keep the mapping stable: the text is UTF-8, no label
-// becomes empty ("www.xn--" would become absolute), and the result maps to itself.
+// mapIDNA maps text to A-labels. Beyond the library's rules, the text must be UTF-8, no label becomes empty ("www.xn--"
+// would become absolute), and the result maps to itself.
 func mapIDNA(text string) (string, error) {
 	if !utf8.ValidString(text) {
 		return "", errors.New("not valid UTF-8")
@@ -170,17 +169,17 @@ func mapIDNA(text string) (string, error) {
 }
 
 type asciiScan struct {
-	needsIDNA bool // beyond ASCII, or a label with xn--
+	needsIDNA bool // beyond ASCII, or with xn--
 	upper     bool
 	absolute  bool
-	fault     func(text string) error // the first broken rule of S1.3; nil if none
+	fault     func(text string) error // the first broken rule of S1.3, or nil
 	beyond    bool                    // a byte beyond ASCII
 }
 
-// canonical reports whether the text is in canonical form, A-labels aside.
+// canonical reports whether the text is canonical, A-labels aside.
 func (a asciiScan) canonical() bool { return a.fault == nil && !a.upper && !a.beyond }
 
-// scanASCII checks S1.3, and allocates only for a fault.
+// scanASCII checks S1.3. It allocates only for a fault.
 func scanASCII(text string) asciiScan {
 	var a asciiScan
 	switch text {
@@ -229,7 +228,7 @@ func scanASCII(text string) asciiScan {
 	return a
 }
 
-// wireLen returns the octets on the wire; for a relative name the minimum, directly below the root.
+// wireLen returns the octets on the wire; for a relative name the minimum, right below the root.
 func wireLen(text string, absolute bool) int {
 	if absolute {
 		return len(text) + 1
@@ -270,8 +269,7 @@ func Quote(text string) string {
 	return strconv.QuoteToASCII(text)
 }
 
-// IsHost reports whether a name in presentation format is a host name: letters, digits and hyphens, without a hyphen at
-// either end of a label. The root is a host name.
+// IsHost reports whether a name in presentation format is a host name: letters, digits and inner hyphens, or the root.
 func IsHost(text string) bool {
 	text = strings.TrimSuffix(text, ".")
 	if text == "" {

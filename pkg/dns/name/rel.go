@@ -11,7 +11,6 @@ import (
 // Rel is a canonical owner name relative to a zone, "www", or "@" for the apex. The zero value is no name.
 type Rel struct{ s string }
 
-// Apex is "@".
 var Apex = Rel{"@"}
 
 // String returns the canonical text; "" for zero.
@@ -23,7 +22,7 @@ func (r Rel) IsZero() bool { return r.s == "" }
 // IsApex reports whether r is "@".
 func (r Rel) IsApex() bool { return r.s == "@" }
 
-// IsWildcard reports whether the leftmost label is "*" (RFC 4592).
+// IsWildcard reports whether the leftmost label is "*".
 func (r Rel) IsWildcard() bool { return r.s == "*" || strings.HasPrefix(r.s, "*.") }
 
 func (r Rel) labelText() string {
@@ -44,8 +43,7 @@ func (r Rel) NumLabels() int {
 	return strings.Count(r.s, ".") + 1
 }
 
-// In returns r's absolute name in the zone origin. It fails beyond 255 octets on the wire (S1.3), or if origin is a
-// wildcard.
+// In returns r's absolute name in the zone origin. It fails beyond 255 octets (S1.3), or if origin is a wildcard.
 func (r Rel) In(origin Name) (Name, error) {
 	switch {
 	case r.s == "" || origin.s == "":
@@ -65,7 +63,7 @@ func (r Rel) In(origin Name) (Name, error) {
 	return Name{r.s + "." + origin.s}, nil
 }
 
-// Compare compares in canonical order (RFC 4034 §6.1). The apex comes first.
+// Compare compares in canonical order (RFC 4034 §6.1), the apex first.
 func (r Rel) Compare(other Rel) int { return compareLabels(r.labelText(), other.labelText()) }
 
 // Key is like Name.Key.
@@ -82,7 +80,7 @@ func (r Rel) Parent() (Rel, bool) {
 	return Apex, true
 }
 
-// Encloses reports whether sub is r or below r.
+// Encloses reports whether sub is r or below.
 func (r Rel) Encloses(sub Rel) bool {
 	return r == sub || r.IsApex() || strings.HasSuffix(sub.s, "."+r.s)
 }
@@ -99,10 +97,9 @@ func RelFromKey(key string) (Rel, error) {
 	return Rel{text}, nil
 }
 
-// MarshalText returns the canonical text; "" for zero.
 func (r Rel) MarshalText() ([]byte, error) { return []byte(r.s), nil }
 
-// UnmarshalText reads MarshalText's result like RelFromKey, and any other text by ParseRel.
+// UnmarshalText reads MarshalText's result like RelFromKey, other text like ParseRel.
 func (r *Rel) UnmarshalText(text []byte) error {
 	s := string(text)
 	if s == "" {
@@ -121,7 +118,7 @@ func (r *Rel) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MustRel panics on an error, for tests and tables.
+// MustRel panics on an error.
 func MustRel(text string) Rel {
 	r, err := ParseRel(text)
 	if err != nil {

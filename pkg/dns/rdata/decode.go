@@ -58,7 +58,7 @@ func appendGroups(text, octets []byte, size int, separator byte) []byte {
 
 func (d *decoder) readString() []byte { return d.take(int(d.take(1)[0])) }
 
-// readName reads an uncompressed name. A name with the mark (chooseMark) as top label is relative.
+// readName reads an uncompressed name; with the mark (chooseMark) as top label, a relative name.
 func (d *decoder) readName(text []byte) []byte {
 	start, total := len(text), 0
 	for {
@@ -138,7 +138,7 @@ func (d *decoder) readGateway(text []byte, gatewayType byte) []byte {
 	return text
 }
 
-// markEnds reports whether the next label, of n octets, is the mark at the end of a name of total octets.
+// markEnds reports whether the next label, of n octets, is the mark that ends a name of total octets.
 func (d *decoder) markEnds(n, total int) bool {
 	return d.mark != noMark && n == 1 && total == 255+1 && len(d.rest) > 1 && d.rest[0] == d.mark && d.rest[1] == 0
 }

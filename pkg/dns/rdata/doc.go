@@ -1,16 +1,14 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package rdata parses, normalises and formats the data of a resource record, as its author defined it or with names
-// made absolute in a zone. The data of unknown types is octets.
+// Package rdata parses, normalises and formats rdata, as its author defined it or with absolute names. The data of
+// unknown types is octets.
 //
 // Guarantees: (1) A Value has one spelling: equal Texts of a Type are the same definition, and parsing a Text returns
-// the same Value. (2) A relative name stays relative, so a Value does not depend on a zone. (3) The type alone
-// determines the names in a value. (4) Nothing is dropped or truncated without an error, which names the correction.
-// (5) No input panics.
+// the same Value. (2) A relative name stays relative: a Value depends on no zone. (3) The type alone determines the
+// names in a value. (4) Nothing is dropped or truncated without an error. (5) No input panics.
 //
 // Out of scope: owners, TTLs, RRsets, zones, and conflicts between records.
 //
-// Read value.go for the API, pack.go for many values at once, format.go for the types and their fields, text.go for a
-// value's syntax.
+// Read value.go for the API, pack.go for many values, format.go for the types, text.go for a value's syntax.
 package rdata

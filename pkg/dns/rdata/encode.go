@@ -18,11 +18,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// noMark is the mark (chooseMark) of a wire form without relative names.
+// noMark is the mark of a wire form without relative names.
 const noMark = 0
 
-// chooseMark returns a label of a single octet (the mark) that ends relative names in the wire form, so that decodeWire
-// reads them as relative. The octet is not in the text, raw or escaped.
+// chooseMark returns a label of a single octet (the mark), not in the text, that ends relative names in the wire form
+// for decodeWire.
 func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	if !f.hasNames() {
 		return top, noMark, nil
@@ -36,7 +36,7 @@ func chooseMark(f *format, text string) (top [3]byte, mark byte, err error) {
 	return top, noMark, errors.New("the names in the value use every control character there is; remove one")
 }
 
-// appendStrings appends text as character-strings of at most 255 octets (S5.3), an empty string for empty text.
+// appendStrings appends text as strings of at most 255 octets (S5.3), at least one.
 func appendStrings(wire []byte, text string) []byte {
 	for {
 		at := len(wire)
@@ -63,7 +63,7 @@ func appendOctets(wire []byte, text string) []byte {
 	return wire
 }
 
-// appendOneString appends text as a single character-string, as the meaning of a string depends on its position.
+// appendOneString appends a single character-string, whose position gives its meaning.
 func appendOneString(wire []byte, text string) ([]byte, error) {
 	start := len(wire)
 	if wire = appendStrings(wire, text); len(wire)-start > 256 {
@@ -72,7 +72,7 @@ func appendOneString(wire []byte, text string) ([]byte, error) {
 	return wire, nil
 }
 
-// checkTag checks a CAA's tag, printed without quotes (RFC 8659 §4.1).
+// checkTag checks a CAA's tag (RFC 8659 §4.1), printed without quotes.
 func checkTag(text string) error {
 	ok := text != ""
 	for i := 0; i < len(text); i++ {
@@ -101,7 +101,7 @@ func parseMnemonic(field token, names map[string]uint16, bits int) (uint64, erro
 	return value, err
 }
 
-// Mnemonics of DNSSEC algorithms and certificate types: IANA's, and BIND's own.
+// Mnemonics of IANA, and BIND's own.
 var (
 	algorithmNames = map[string]uint16{
 		"RSAMD5": 1, "DH": 2, "DSA": 3, "RSASHA1": 5, "DSA-NSEC3-SHA1": 6, "NSEC3DSA": 6, "RSASHA1-NSEC3-SHA1": 7, "NSEC3RSASHA1": 7,
@@ -166,8 +166,7 @@ func appendTypes(wire []byte, fields []token) ([]byte, error) {
 
 var errNoOrigin = fmt.Errorf("a name is relative and %w; end it in a dot", name.ErrNoOrigin)
 
-// appendName appends the uncompressed wire form, in lower case. A relative name ends in top, the wire form of the
-// origin.
+// appendName appends the uncompressed wire form, in lower case. A relative name ends in top, the origin's.
 func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	start := len(wire)
 	switch text {
@@ -215,7 +214,7 @@ func appendName(wire []byte, text string, top []byte) ([]byte, error) {
 	} else {
 		wire = append(wire, 0)
 	}
-	// With a mark for the zone, the length is checked as in the root, the shortest zone.
+	// With a mark, the length is checked as in the root, the shortest zone.
 	if n++; relative && !isMark(top) {
 		n += len(top) - 1
 	}
@@ -250,7 +249,7 @@ func errGatewayType(gatewayType byte) error {
 	return fmt.Errorf("gateway type %d is not known; it is 0 (none), 1 (IPv4), 2 (IPv6) or 3 (name)", gatewayType)
 }
 
-// appendLocator64 parses four groups of hex digits (RFC 6742 §2.1.2). BIND omits leading zeros.
+// appendLocator64 parses four groups of hex digits (RFC 6742 §2.1.2), also without leading zeros, as BIND writes them.
 func appendLocator64(wire []byte, text string) ([]byte, error) {
 	groups := 0
 	for more := true; more; groups++ {
@@ -328,7 +327,7 @@ func appendUpperHex(text, octets []byte) []byte {
 	return text
 }
 
-// trimBlanks cuts blanks off both ends, but keeps an escaped blank at the end.
+// trimBlanks cuts blanks off both ends, except an escaped blank.
 func trimBlanks(text string) string {
 	text = strings.TrimLeft(text, " \t")
 	short := strings.TrimRight(text, " \t")

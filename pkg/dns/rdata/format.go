@@ -15,15 +15,15 @@ const (
 	kindUint8 kind = iota
 	kindUint16
 	kindUint32
-	kindAlgorithm       // 1 octet, a number or a DNSSEC algorithm's mnemonic
-	kindCertificateType // 2 octets, a number or a mnemonic of RFC 4398 §2.1
-	kindSeconds         // 4 octets, a number or times with units such as "1h30m"
+	kindAlgorithm       // 1 octet, a number or mnemonic
+	kindCertificateType // 2 octets, a number or mnemonic (RFC 4398 §2.1)
+	kindSeconds         // 4 octets, a number, or times as "1h30m"
 	kindName            // uncompressed
 	kindIPv4            // 4 octets
 	kindIPv6            // 16 octets
 	kindString          // character-string, quoted
 	kindTag             // character-string of letters and digits, bare, lower case
-	kindOctets          // the rest, as a quoted string without a length octet
+	kindOctets          // the rest, as a quoted string
 	kindStrings         // at least 1
 	kindHex             // the rest
 	kindBase64          // the rest
@@ -32,7 +32,7 @@ const (
 	kindLocator64       // four groups of hex with colons
 	kindTypes           // RFC 4034 §4.1.2 bit map, the rest
 	kindParams          // RFC 9460 §2.2, the rest
-	kindGateway         // nothing, an address or a name, by gateway type
+	kindGateway         // nothing, address or name, by gateway type
 	kindLOC             // the whole of LOC
 )
 
@@ -76,13 +76,13 @@ type format struct {
 	example string // for messages; in "<64 hexadecimal digits>" for a digest
 
 	// Derived.
-	names   uint64 // bit set of the positions of names
+	names   uint64 // the positions of names
 	gateway bool   // has a gateway, a name in type 3
 	syntax  syntax
 }
 
-// formats has the types allowed in Records (S5.4) and the SOA, by number. BIND, Knot, NSD and PowerDNS read these
-// alike.
+// formats has the types allowed in Records (S5.4) and the SOA, which BIND, Knot, NSD and PowerDNS read alike, by
+// number.
 var formats = []format{
 	{of: A, name: "A", fields: one(kindIPv4)},
 	{of: NS, name: "NS", fields: one(kindName)},
@@ -205,7 +205,7 @@ func (f *format) hasRelativeName(tokens []token) bool {
 	return false
 }
 
-// Fields describes the type's fields in words; empty for types in octets.
+// Fields describes the type's fields; empty for octets.
 func (t Type) Fields() []string {
 	f := formatOf(t)
 	if f == nil {
@@ -261,8 +261,8 @@ func (f *format) checkCount(fields []token) error {
 	return fmt.Errorf("%d field%s; %s", len(fields), plural, f.describeFields())
 }
 
-// ByNumber reports whether the type has no format here: the data is octets (RFC 3597). Only a rule that names the type
-// allows such data (S4.5).
+// ByNumber reports whether the type has no format here: the data is octets (RFC 3597), for rules that name the type
+// (S4.5).
 func (t Type) ByNumber() bool { return formatOf(t) == nil }
 
 // CheckRecord returns an error if the type cannot be a Record (S5.4).

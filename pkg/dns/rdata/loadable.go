@@ -10,9 +10,9 @@ import (
 	"fmt"
 )
 
-// Servers reject a whole zone for a record that breaks these rules, so a tenant could block all others (S5.11).
+// Servers reject a whole zone for such a record, so a tenant could block all others (S5.11).
 
-// CheckLoadable checks that BIND, Knot, NSD and PowerDNS load a zone with wire rdata accepted by Parse or ParseStored
+// CheckLoadable checks that BIND, Knot, NSD and PowerDNS load a zone with wire rdata that Parse or ParseStored accepts
 // (S5.11).
 func CheckLoadable(t Type, wire []byte) error {
 	switch t {
@@ -28,7 +28,7 @@ func CheckLoadable(t Type, wire []byte) error {
 		}
 		return checkPrivateAlgorithm(wire[4], wire[5:])
 	case CAA:
-		// RFC 8659 has no such bound, but NSD rejects a zone file with a longer tag.
+		// RFC 8659 has no such bound, but NSD rejects the file.
 		if n := int(wire[1]); n > maxTag {
 			return fmt.Errorf("the tag has %d characters, and more than %d are read by not every server (RFC 6844 §5.1); "+
 				"write one as IANA registers them, as in \"0 issue ca.example.net\"", n, maxTag)
@@ -54,14 +54,14 @@ func CheckLoadable(t Type, wire []byte) error {
 				"as in \"10 1 \\\"https://www.example.org/\\\"\"")
 		}
 	case LOC:
-		// PowerDNS reads larger sizes as 4,000 km, and does not find the record to remove in an IXFR.
+		// PowerDNS reads larger sizes as 4,000 km, and does not find the record in an IXFR.
 		for _, size := range wire[1:4] {
 			if exponent := size & 0xf; exponent > 8 && size>>4 > 0 || exponent == 8 && size>>4 > 4 {
 				return errors.New("a size or precision over 4,000 km is read otherwise by some servers; write \"4000000m\" at most")
 			}
 		}
 	case IPSECKEY:
-		// PowerDNS does not read an IPSECKEY without a gateway from a file.
+		// PowerDNS reads no IPSECKEY without a gateway from a file.
 		if wire[1] == 0 || wire[1] == 3 && wire[3] == 0 { // NSD refuses the root
 			return errors.New("an IPSECKEY without a gateway is read by not every server; name the gateway, " +
 				"as in \"10 3 2 gw.example.org. AQNR...\"")
@@ -83,18 +83,17 @@ func CheckLoadable(t Type, wire []byte) error {
 	return nil
 }
 
-// maxFields bounds the fields of a value that NSD reads from a zone file.
+// maxFields bounds a value's fields that NSD reads from a file.
 const maxFields = 64
 
 const maxTag = 15
 
-// Octets by algorithm number (IANA); read only.
+// Octets by algorithm number (IANA).
 var (
 	delegationDigests = map[int]int{1: 20, 2: 32, 3: 32, 4: 48}
 	fingerprints      = map[int]int{1: 20, 2: 32}
 )
 
-// checkDigest checks the length of a digest of a listed algorithm. Digests of other algorithms pass.
 func checkDigest(what string, algorithm, octets int, lengths map[int]int) error {
 	if want, ok := lengths[algorithm]; ok && octets != want {
 		return fmt.Errorf("%s %d has digests of %d octets, this one has %d; write all %d hexadecimal digits", what, algorithm, want, octets,
@@ -110,7 +109,7 @@ func checkKey(wire []byte) error {
 	return checkPrivateAlgorithm(wire[3], wire[4:])
 }
 
-// checkPrivateAlgorithm checks keys of private algorithms, which begin with the algorithm's name or object identifier
+// checkPrivateAlgorithm checks a private algorithm's key, which begins with the algorithm's name or object identifier
 // (RFC 4034 §A.1.1).
 func checkPrivateAlgorithm(algorithm byte, key []byte) error {
 	const privateDNS, privateOID = 253, 254

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// The library for DNS messages computes LOC in floating point: its text may give other octets. Hence this code.
+// The library for DNS messages computes LOC in floating point, which may give other octets.
 
 const (
-	locEquator  = 1 << 31 // thousandths of an arc second, RFC 1876 §2
+	locEquator  = 1 << 31 // in 1/1000 arc seconds, RFC 1876 §2
 	locDegree   = 3600 * 1000
-	locSeaLevel = 10000000 // centimetres above the bottom of the scale
+	locSeaLevel = 10000000 // in centimetres
 )
 
 // appendLOC parses "d1 [m1 [s1]] N|S d2 [m2 [s2]] E|W alt [size [hp [vp]]]".

@@ -11,10 +11,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// MasterFile returns type and data for a master file that BIND, Knot, NSD and PowerDNS read (S5.11). Names in the value
-// must be absolute. PowerDNS does not read the generic form (RFC 3597) of a type with its own form, and needs a value
-// for every service parameter, and a port without quotes. Knot and BIND lack the mnemonics of some types of PowerDNS.
-// Knot reads few characters of a name unescaped.
+// MasterFile returns type and data, with absolute names, for a master file that BIND, Knot, NSD and PowerDNS read
+// (S5.11). PowerDNS does not read the generic form (RFC 3597) of a type with its own form.
 func (v Value) MasterFile() (rtype, data string, err error) {
 	f := formatOf(v.Type)
 	if f == nil {
@@ -100,7 +98,8 @@ func typeInList(text string) string {
 	return text
 }
 
-// writeParam writes the key's number if servers lack its name, "=" even without a value, and an unquoted port.
+// writeParam writes, for PowerDNS, "=" even without a value and a port without quotes, and the key's number if servers
+// lack its name.
 func writeParam(out *strings.Builder, text string) {
 	key, value, _ := strings.Cut(text, "=")
 	switch {

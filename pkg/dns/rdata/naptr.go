@@ -11,7 +11,7 @@ import (
 )
 
 // checkSubstitution checks a NAPTR's regexp (RFC 3402 §3.2): empty, or delimiter, POSIX extended regular expression,
-// delimiter, replacement, delimiter, flags. It rejects expressions on which POSIX implementations differ.
+// delimiter, replacement, delimiter, flags. It rejects expressions that POSIX implementations read differently.
 func checkSubstitution(text []byte) error {
 	if len(text) == 0 {
 		return nil
@@ -95,7 +95,6 @@ func (e *expression) readAlternatives(depth int) error {
 	return nil
 }
 
-// readSequence reads up to the end, "|" or ")".
 func (e *expression) readSequence(depth int) error {
 	if e.endsSequence() {
 		return errors.New("an empty alternative or expression; write what it should match")
@@ -189,7 +188,7 @@ func (e *expression) readBracket() error {
 			}
 			e.rest = after
 		case e.rest[0] == '\\':
-			return bad // some implementations read an escape, others a backslash
+			return bad // an escape for some implementations, a backslash for others
 		case e.beginsRange():
 			if !isPlainRange(e.rest[0], e.rest[2]) {
 				return bad
@@ -207,7 +206,7 @@ func (e *expression) beginsRange() bool {
 	return len(e.rest) > 2 && e.rest[1] == '-' && e.rest[2] != ']'
 }
 
-// isPlainRange reports whether a range is of digits, or of letters in one case. Other ranges depend on the locale.
+// isPlainRange reports whether a range is of digits, or of letters in one case; others depend on the locale.
 func isPlainRange(low, high byte) bool {
 	in := func(from, to byte) bool { return from <= low && low <= high && high <= to }
 	return in('0', '9') || in('a', 'z') || in('A', 'Z')

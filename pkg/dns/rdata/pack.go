@@ -11,12 +11,12 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Packer packs many values of a zone, like Value.Pack. A Packer is immutable.
+// Packer packs many values of a zone. It is immutable.
 type Packer struct {
 	top []byte // empty for the zero Name
 }
 
-// NewPacker returns a packer for the zone origin. If no name is relative, origin may be zero.
+// NewPacker returns a packer for the zone origin, which may be zero if no name is relative.
 func NewPacker(origin name.Name) *Packer {
 	p := &Packer{}
 	if !origin.IsZero() {
@@ -34,7 +34,7 @@ func AppendName(wire []byte, n name.Name) []byte {
 	return append(wire, 0)
 }
 
-// AppendLabels appends owner's labels, none for the apex, without the zone's name.
+// AppendLabels appends owner's labels, without the zone's name.
 func AppendLabels(wire []byte, owner name.Rel) []byte {
 	if owner.IsApex() {
 		return wire
@@ -42,7 +42,6 @@ func AppendLabels(wire []byte, owner name.Rel) []byte {
 	return appendLabels(wire, owner.String())
 }
 
-// appendLabels appends labels, which have no escapes (S1.2).
 func appendLabels(wire []byte, text string) []byte {
 	for {
 		dot := strings.IndexByte(text, '.')
@@ -54,8 +53,7 @@ func appendLabels(wire []byte, text string) []byte {
 	}
 }
 
-// Append appends v's canonical, uncompressed wire form (RFC 4034 §6.2). After an error wire is unchanged up to its
-// length.
+// Append appends v's canonical, uncompressed wire form (RFC 4034 §6.2). After an error wire is unchanged.
 func (p *Packer) Append(wire []byte, v Value) ([]byte, error) {
 	if v.Type == A {
 		if addr, err := netip.ParseAddr(v.Text); err == nil && addr.Is4() {
@@ -70,7 +68,7 @@ func (p *Packer) Append(wire []byte, v Value) ([]byte, error) {
 	return packed, nil
 }
 
-// Pack returns the value's canonical, uncompressed wire form (RFC 4034 §6.2) in the zone origin.
+// Pack returns the canonical, uncompressed wire form (RFC 4034 §6.2) in the zone origin.
 func (v Value) Pack(origin name.Name) ([]byte, error) {
 	return NewPacker(origin).Append(make([]byte, 0, 32+len(v.Text)), v)
 }

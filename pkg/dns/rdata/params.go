@@ -18,7 +18,7 @@ import (
 // paramKey is a service parameter's number (RFC 9460 §14.3).
 type paramKey uint16
 
-// Parameters with a form of their own; others are octets.
+// Others are octets.
 const (
 	paramMandatory     paramKey = 0
 	paramALPN          paramKey = 1
@@ -174,8 +174,8 @@ func appendMandatory(wire []byte, list string) ([]byte, error) {
 	return wire, nil
 }
 
-// appendALPN appends protocols, each with a length octet. In the list, after the escapes of the text, commas and
-// backslashes are escaped again (RFC 9460 §A.1).
+// appendALPN appends protocols, each with a length octet. Commas and backslashes in a protocol are escaped twice (RFC
+// 9460 §A.1).
 func appendALPN(wire []byte, list string) ([]byte, error) {
 	if list == "" {
 		return wire, nil // checkParams has the error
@@ -233,7 +233,7 @@ func appendHints(wire []byte, key paramKey, list string) ([]byte, error) {
 	return wire, nil
 }
 
-// readParams quotes all values, since some need quotes (RFC 9460 §2.2).
+// readParams quotes all values, as some need quotes (RFC 9460 §2.2).
 func (d *decoder) readParams(text []byte) []byte {
 	last := -1
 	for len(d.rest) > 0 {
@@ -340,7 +340,7 @@ func appendALPNText(text, value []byte) ([]byte, error) {
 			text = append(text, ',')
 		}
 		for _, c := range value[1 : 1+n] {
-			if c == ',' || c == '\\' { // escaped twice: not as "\," or "\\"
+			if c == ',' || c == '\\' { // not as "\," or "\\"
 				text = appendDDD(append(text, `\\`...), c)
 			} else {
 				text = appendParamOctet(text, c)
@@ -374,7 +374,7 @@ func checkParams(wire []byte) error {
 	params := 0
 	has := func(key paramKey) bool { return present[key/64]&(1<<(key%64)) != 0 }
 	if wire[0]|wire[1] == 0 && len(d.rest) > 0 {
-		// PowerDNS reads the parameters as the transfer's next records: a tenant could write other tenants' names.
+		// PowerDNS reads the parameters as the next records of the transfer: a tenant could write others' names.
 		return errors.New("priority 0 is the alias form, which has no parameters (RFC 9460 §2.4.2); take them away, " +
 			"or write a priority from 1")
 	}
@@ -385,7 +385,7 @@ func checkParams(wire []byte) error {
 		switch key {
 		case paramMandatory, paramNoDefaultALPN, paramPort, paramIPv4Hint, paramECH, paramIPv6Hint:
 		default:
-			// PowerDNS does not read quotes after "=", in files or its own store, and fails to answer.
+			// PowerDNS reads no quotes after "=", in files or its store, and fails to answer.
 			if bytes.ContainsAny(value, "();") {
 				return fmt.Errorf("%s with a parenthesis or a semicolon is read by not every server; leave it out", key)
 			}
@@ -397,13 +397,13 @@ func checkParams(wire []byte) error {
 			if len(value) == 0 {
 				return errors.New("alpn without a protocol (RFC 9460 §7.1.1); name one, as in \"alpn=h2\"")
 			}
-			// PowerDNS loads other octets, then fails to answer. Knot reads a backslash in a file as two.
+			// PowerDNS loads other octets, then fails to answer; Knot reads a backslash in a file as two.
 			for ids := value; len(ids) > 0 && int(ids[0]) < len(ids); ids = ids[1+int(ids[0]):] {
 				if slices.ContainsFunc(ids[1:1+int(ids[0])], func(c byte) bool { return c <= ' ' || c >= 0x7f || c == '"' || c == '\\' }) {
 					return errors.New("an alpn with a quote, a backslash, or octets that are no printable characters, " +
 						"is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
 				}
-				// Knot 3.2 reads both as an empty item of the list, and rejects the zone file.
+				// Knot 3.2 reads both as an empty item, and rejects the file.
 				if ids[0] == 1 && len(ids) > 2 || ids[0] > 0 && ids[1] == ',' {
 					return errors.New("in alpn, a protocol of one character before others, or one that begins with a comma, " +
 						"is read by not every server; name protocols as IANA registers them, as in \"alpn=h2\"")
@@ -422,7 +422,7 @@ func checkParams(wire []byte) error {
 	if *d.err != nil {
 		return *d.err
 	}
-	if most := maxFields - 2; params > most { // besides priority and target
+	if most := maxFields - 2; params > most { // beside priority and target
 		return fmt.Errorf("%d parameters, and more than %d are read by not every server: NSD reads no zone file with them; leave some out",
 			params, most)
 	}

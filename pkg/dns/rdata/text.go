@@ -26,8 +26,8 @@ type syntax struct {
 	innerQuotes bool
 }
 
-// splitText splits text into fields, and rejects the syntax of files: newlines, comments, parentheses, directives
-// (S5.3). Errors do not repeat the text.
+// splitText splits text into fields, and rejects newlines, comments, parentheses and directives (S5.3). Errors do not
+// repeat the text.
 func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	for i := 0; ; {
 		for i < len(text) && (text[i] == ' ' || text[i] == '\t') {
@@ -61,8 +61,7 @@ func splitText(text string, allow syntax, fields []token) ([]token, error) {
 	return fields, nil
 }
 
-// splitFields is splitText with a check of the number of fields. Text that begins with a quote has only quoted strings
-// (S5.3).
+// splitFields is splitText with a check of the number of fields. A leading quote allows only quoted strings (S5.3).
 func splitFields(f *format, text string, from source, space []token) ([]token, error) {
 	fields, err := splitText(text, f.syntax, space)
 	if err != nil {
@@ -79,8 +78,8 @@ func splitFields(f *format, text string, from source, space []token) ([]token, e
 	return fields, f.checkCount(fields)
 }
 
-// encodeBareText encodes a text type without a leading quote, octet by octet (S5.3). Even backslash, quote and
-// semicolon are served as written. Invisible octets need quotes.
+// encodeBareText encodes a text type without a leading quote, octet by octet (S5.3): backslash, quote and semicolon are
+// served as written. Invisible octets need quotes.
 func encodeBareText(text string, wire []byte) ([]byte, error) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -176,8 +175,7 @@ func errNewline(c byte) error {
 	return fmt.Errorf("a value stands on one line; write \\%03d if the newline belongs to the data, and one value for each record", c)
 }
 
-// checkEscape returns the length of the escape at the start of s (RFC 1035 §5.1): \X for a non-digit, \DDD for an
-// octet.
+// checkEscape returns the length of the escape at the start of s (RFC 1035 §5.1).
 func checkEscape(s string) (int, error) {
 	if len(s) < 2 {
 		return 0, errors.New("a backslash ends the text; write \\\\ for a backslash")
@@ -197,7 +195,7 @@ func checkEscape(s string) (int, error) {
 	return 4, nil
 }
 
-// unescape returns s's first octet, and its length in s. A malformed escape is read literally, never skipped.
+// unescape returns s's first octet, and its length in s. It reads a malformed escape literally.
 func unescape(s string) (byte, int) {
 	if s[0] != '\\' || len(s) < 2 {
 		return s[0], 1
@@ -217,7 +215,6 @@ func toLower(c byte) byte {
 	return c
 }
 
-// checkDirective rejects directives of master files (RFC 1035 §5.1).
 func checkDirective(first string) error {
 	if first[0] != '$' {
 		return nil
@@ -248,8 +245,7 @@ func appendDDD(text []byte, c byte) []byte {
 	return append(text, '\\', '0'+c/100, '0'+c/10%10, '0'+c%10)
 }
 
-// appendLabel appends a label, in lower case (RFC 4034 §6.2), escaped so that the text is safe anywhere in a master
-// file.
+// appendLabel appends a label in lower case (RFC 4034 §6.2), escaped for any place in a master file.
 func appendLabel(text, label []byte) []byte {
 	for _, c := range label {
 		switch {
@@ -271,7 +267,7 @@ type source uint8
 const (
 	oneValue source = iota // a field of an API object, or a Value's Text
 	zoneFile               // a line of a zone file
-	stored                 // a field of a stored API object, read even if not admitted now
+	stored                 // a stored field, read even if not admitted now
 )
 
 func (s source) limit() int {

@@ -58,7 +58,7 @@ const (
 	CAA        Type = 257
 )
 
-// Types that this code names, but no Record has.
+// Types that no Record has.
 const (
 	OPT        Type = 41
 	RRSIG      Type = 46
@@ -73,16 +73,15 @@ const (
 	ANY        Type = 255
 )
 
-// isText reports whether the data is a text in any number of strings (S5.3).
 func (t Type) isText() bool { return t == TXT || t == SPF }
 
-// otherNames are mnemonics of types without a format.
+// otherNames are types without a format.
 const otherNames = `MD 3 MF 4 MB 7 MG 8 MR 9 NULL 10 MINFO 14 X25 19 ISDN 20 RT 21 NSAP-PTR 23 SIG 24 KEY 25 PX 26 GPOS 27 NXT 30
 	EID 31 NIMLOC 32 ATMA 34 OPT 41 APL 42 RRSIG 46 NSEC 47 NSEC3 50 NSEC3PARAM 51 HIP 55 NINFO 56 RKEY 57 TALINK 58 ZONEMD 63
 	UINFO 100 UID 101 GID 102 UNSPEC 103 NXNAME 128 TKEY 249 TSIG 250 IXFR 251 AXFR 252 MAILB 253 MAILA 254 ANY 255 AVC 258
 	AMTRELAY 260 RESINFO 261 TA 32768 DLV 32769`
 
-// namesRead are BIND's mnemonics, parsed but not written: String returns TYPE123, which every server reads.
+// namesRead are BIND's mnemonics, parsed but not written: every server reads TYPE123.
 const namesRead = `WKS 11 NSAP 22 A6 38 SINK 40 DSYNC 66 HHIT 67 BRID 68 DOA 259 WALLET 262`
 
 // judgeTable has the types known to BIND, Knot, NSD or PowerDNS, each with those servers. test/interop/known_types
@@ -102,7 +101,7 @@ var judged = func() map[Type]bool {
 	return types
 }()
 
-// mnemonics and numbers map types to mnemonics and back. Read only.
+// Read only.
 var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	toText, toType := map[Type]string{}, map[string]Type{}
 	words := strings.Fields(otherNames + " " + namesRead)
@@ -120,7 +119,7 @@ var mnemonics, numbers = func() (map[Type]string, map[string]Type) {
 	return toText, toType
 }()
 
-// ParseType parses a mnemonic in any case, or TYPE123 (RFC 3597 §5). TYPE1 is A (S4.5).
+// ParseType parses a mnemonic in any case, or TYPE123 (RFC 3597 §5); TYPE1 is A (S4.5).
 func ParseType(text string) (Type, error) {
 	if t, ok := numbers[text]; ok {
 		return t, nil
@@ -144,8 +143,8 @@ func ParseType(text string) (Type, error) {
 // Single reports whether a name may have only one value (S5.6).
 func (t Type) Single() bool { return t == CNAME || t == DNAME }
 
-// BySigner reports whether a signing server makes such records itself. In all other types, DS included, a signed zone
-// equals the unsigned zone. BIND uses type 65534 for pending signatures.
+// BySigner reports whether a signing server makes such records itself. All other types, DS included, are equal in the
+// signed and the unsigned zone. BIND uses type 65534 for pending signatures.
 func (t Type) BySigner() bool {
 	switch t {
 	case DNSKEY, RRSIG, NSEC, NSEC3, NSEC3PARAM, CDS, CDNSKEY, ZONEMD, 65534:
@@ -154,7 +153,7 @@ func (t Type) BySigner() bool {
 	return false
 }
 
-// upperASCII changes only ASCII: strings.ToUpper maps "ſrv" to "SRV".
+// upperASCII keeps other text: strings.ToUpper maps "ſrv" to "SRV".
 func upperASCII(text string) string {
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' {
@@ -164,7 +163,7 @@ func upperASCII(text string) string {
 	}, text)
 }
 
-// String returns the mnemonic, or TYPE123 without one.
+// String returns the mnemonic, or TYPE123.
 func (t Type) String() string {
 	switch t {
 	case A:
@@ -178,10 +177,8 @@ func (t Type) String() string {
 	return "TYPE" + strconv.Itoa(int(t))
 }
 
-// MarshalText returns String's result.
 func (t Type) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
-// UnmarshalText is ParseType.
 func (t *Type) UnmarshalText(text []byte) error {
 	parsed, err := ParseType(string(text))
 	if err != nil {

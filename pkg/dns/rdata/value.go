@@ -11,24 +11,21 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Value is rdata as defined by its author, in canonical spelling: single spaces between fields, names in lower case,
-// relative names still relative, "@" for the zone itself. Only the Parse functions make a Value from foreign text: with
-// another Text the methods fail.
+// Value is rdata as defined by its author, in canonical spelling: single spaces, names in lower case, relative names
+// still relative, "@" for the zone. Only the Parse functions make Values: with another Text the methods fail.
 type Value struct {
 	Type Type
 	Text string
 }
 
-// String returns Text.
 func (v Value) String() string { return v.Text }
 
 // Parse parses a value in presentation format (S5.1–S5.4), or in the generic form "\# length hex" (RFC 3597 §5), which
-// becomes the type's own form if any. A value has at most 4 KiB on the wire (S5.8). CheckRecord tells whether t may be
-// a Record.
+// becomes the type's own form. A value has at most 4 KiB on the wire (S5.8).
 //
-// For text types (TXT, SPF), a value without a leading quote is the text itself, octet by octet, without blanks at its
-// ends: "it's (a) \"test\"" and `C:\temp` need no quotes or escapes. It becomes quoted strings of at most 255 octets
-// (S5.3). A value with a leading quote has only quoted strings, with the escapes of RFC 1035 §5.1.
+// For text types (TXT, SPF), a value without a leading quote is the text itself, without blanks at its ends: "it's (a)
+// \"test\"" and `C:\temp` need no quotes or escapes (S5.3). A value with a leading quote has only quoted strings, with
+// the escapes of RFC 1035 §5.1.
 func Parse(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, oneValue)
 	if err != nil {
@@ -37,8 +34,8 @@ func Parse(t Type, text string) (Value, error) {
 	return v, nil
 }
 
-// ParseStored parses a stored object's value without CheckLoadable: an earlier version admitted the value, and its
-// entries must be found for removal.
+// ParseStored parses a stored value without CheckLoadable: an earlier version may have admitted the value, and its
+// removal must find the entries.
 func ParseStored(t Type, text string) (Value, error) {
 	v, err := parseValue(t, text, stored)
 	if err != nil {
@@ -48,8 +45,8 @@ func ParseStored(t Type, text string) (Value, error) {
 }
 
 // FromRR parses a zone file's rdata with names relative to origin, and returns it with absolute names. Unlike Parse, it
-// accepts several strings without quotes as TXT data (RFC 1035 §5.1), and up to 65,535 octets. Data of a type that
-// CheckRecord rejects is returned as written.
+// accepts several bare strings as TXT data (RFC 1035 §5.1), and 65,535 octets. Data of a type that CheckRecord rejects
+// stays as written.
 func FromRR(t Type, text string, origin name.Name) (string, error) {
 	if t != SOA && t.CheckRecord() != nil && !isGeneric(trimBlanks(text)) {
 		return asWritten(t, text)
@@ -82,7 +79,7 @@ func asWritten(t Type, text string) (string, error) {
 
 func parseValue(t Type, text string, from source) (Value, error) {
 	limit := from.limit()
-	// The longest text has every octet as \DDD, with the quotes and blanks of the shortest strings.
+	// The longest text is every octet as \DDD, with the quotes and blanks of the shortest strings.
 	if len(text) > 5*limit {
 		return Value{}, fmt.Errorf("%d bytes of text; a value has at most %d octets on the wire", len(text), limit)
 	}
@@ -104,14 +101,14 @@ func parseValue(t Type, text string, from source) (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	v := Value{t, text} // the caller's string if canonical: no copy
+	v := Value{t, text} // no copy if canonical
 	if string(canonical) != text {
 		v.Text = string(canonical)
 	}
 	return v, nil
 }
 
-// ParseWire parses a value's uncompressed wire form, as Parse does the generic form.
+// ParseWire parses uncompressed wire rdata, as Parse does the generic form.
 func ParseWire(t Type, wire []byte) (Value, error) {
 	var textSpace [512]byte
 	canonical, err := readWire(t, wire, noMark, oneValue, textSpace[:0])
@@ -189,8 +186,8 @@ func (v Value) resolveNames(origin name.Name) (string, error) {
 	return string(out), nil
 }
 
-// Absolute returns another tool's value with absolute names. Every name in text is complete, with or without the last
-// dot. It returns text unchanged if the type has no names, if text is invalid, or if a name is "@".
+// Absolute returns another tool's value with absolute names: every name in text is complete, even without the last dot.
+// It returns text unchanged if the type has no names, text is invalid, or a name is "@".
 func Absolute(t Type, text string) string {
 	f := formatOf(t)
 	if !f.hasNames() {
@@ -213,7 +210,7 @@ func Absolute(t Type, text string) string {
 	return full
 }
 
-// Spellings returns the texts of all values that mean the same in the zone origin: each name relative or absolute.
+// Spellings returns the texts of all values that mean the same in the zone origin, with names relative or absolute.
 func (v Value) Spellings(origin name.Name) ([]string, error) {
 	resolved, err := v.Resolve(origin)
 	if err != nil {
@@ -258,7 +255,7 @@ func (v Value) Host() string {
 	if at == len(f.fields)-1 {
 		return v.Text[strings.LastIndexByte(v.Text, ' ')+1:]
 	}
-	rest := v.Text // no string precedes such a name
+	rest := v.Text // no string precedes it
 	for range at {
 		_, rest, _ = strings.Cut(rest, " ")
 	}
@@ -266,7 +263,7 @@ func (v Value) Host() string {
 	return host
 }
 
-// Target returns the Host, absolute in the zone origin; false without any, or if no entry can have that name (S1.3).
+// Target returns the Host, absolute in the zone origin; false without Host, or if no entry can have its name (S1.3).
 func (v Value) Target(origin name.Name) (name.Name, bool) {
 	host := v.Host()
 	if host == "" {

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// encodeText appends the uncompressed wire rdata of a text. Relative names end in top, the wire form of an absolute
-// name; without top they are rejected.
+// encodeText appends a text's uncompressed wire rdata. Relative names end in top, an absolute name's wire form; without
+// top they are rejected.
 func encodeText(t Type, text string, from source, top, wire []byte) ([]byte, error) {
 	text = trimBlanks(text)
 	if isGeneric(text) {
@@ -154,12 +154,11 @@ func encodeGeneric(text string, wire []byte) ([]byte, error) {
 	return wire, nil
 }
 
-// isGeneric reports whether trimmed text is in the generic form (RFC 3597 §5).
 func isGeneric(text string) bool {
 	return strings.HasPrefix(text, `\#`) && (len(text) == 2 || text[2] == ' ' || text[2] == '\t')
 }
 
-// decodeWire appends the text of wire rdata, and checks the octets as strictly as text.
+// decodeWire appends the text of wire rdata, as strictly checked as text.
 func decodeWire(t Type, wire []byte, mark byte, text []byte) ([]byte, error) {
 	f := formatOf(t)
 	if f == nil {

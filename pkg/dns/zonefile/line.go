@@ -15,11 +15,11 @@ import (
 const (
 	// maxLine bounds a record with its continuation lines, in bytes: the largest rdata as \DDD, and the rest.
 	maxLine = 300 << 10
-	// maxReread bounds how often lines after an unclosed parenthesis are read again.
+	// maxReread bounds rereads of lines after an unclosed parenthesis.
 	maxReread = 100
 )
 
-// lines splits a master file into logical lines, without comments, with blanks for parentheses and the newlines inside.
+// lines splits a master file into logical lines, without comments, with blanks for parentheses and inner newlines.
 // Quotes and escapes stay.
 type lines struct {
 	in      *bufio.Reader
@@ -69,7 +69,7 @@ func (l *lines) readPhysical() (string, bool) {
 	}
 }
 
-// readNext returns the next non-blank logical line, and the number of its first physical line.
+// readNext returns the next non-blank logical line, and its first physical line's number.
 func (l *lines) readNext() (text string, number int, err error) {
 	for {
 		first, ok := l.readPhysical()
@@ -130,8 +130,8 @@ func (l *lines) reread(again []string, err error) error {
 	return err
 }
 
-// stripComment appends text without comment and parentheses to joined, and returns the number of open parentheses. BIND
-// nests them, RFC 1035 does not.
+// stripComment appends text without comment and parentheses to joined, and returns the number of open parentheses,
+// which BIND nests, unlike RFC 1035.
 func (l *lines) stripComment(text string, depth int) (int, error) {
 	quoted := false
 	for i := 0; i < len(text); i++ {

@@ -17,7 +17,7 @@ import (
 
 // RR is a record of class IN from a file.
 type RR struct {
-	// Line is the number of the record's first line, from 1.
+	// Line is the record's first line, from 1.
 	Line int
 	Name name.Name
 	Type rdata.Type
@@ -27,19 +27,18 @@ type RR struct {
 }
 
 type ReadOptions struct {
-	// Origin is for relative names before the first $ORIGIN. If zero, the SOA's owner is the origin, and earlier names
-	// must be absolute.
+	// Origin is for relative names before the first $ORIGIN; by default the SOA's owner, and earlier names must be
+	// absolute.
 	Origin name.Name
-	// Guess is called at most once, for the origin of a relative name before any Origin, $ORIGIN, or SOA with an
-	// absolute owner. If Guess is nil or returns zero, the name is rejected.
+	// Guess, called once at most, returns the origin of a relative name before any Origin, $ORIGIN, or SOA with an
+	// absolute owner. If nil or zero, the name is rejected.
 	Guess func() name.Name
-	// TTL, in seconds, is for records before any TTL in the file. If nil, they are rejected.
+	// TTL, in seconds, is for records before any TTL in the file; nil rejects them.
 	TTL *uint32
 }
 
 // LineError is the error of a line that Read skips.
 type LineError struct {
-	// Line is the record's first line, from 1.
 	Line int
 	// Text is truncated for display.
 	Text string
@@ -55,7 +54,7 @@ func (e *LineError) Error() string {
 	return text + ": " + strconv.QuoteToASCII(e.Text)
 }
 
-// Read yields a master file's records in order. A bad line yields a *LineError, and Read continues. Any other error is
+// Read yields a master file's records in order. A bad line yields a *LineError, and Read continues; any other error is
 // the reader's, and the last.
 func Read(r io.Reader, opts ReadOptions) iter.Seq2[RR, error] {
 	return func(yield func(RR, error) bool) {
@@ -111,17 +110,17 @@ func lineError(line int, text string, err error) *LineError {
 
 type file struct {
 	origin name.Name
-	guess  func() name.Name // nil after the call, or if not allowed
+	guess  func() name.Name // nil after the call
 	// lostOrigin is the line of a rejected $ORIGIN, until the next $ORIGIN.
 	lostOrigin int
 
 	ttl       uint32
 	ttlKnown  bool
-	directive bool // ttl is from $TTL, unchanged by explicit TTLs
+	directive bool // ttl is from $TTL, which explicit TTLs do not change
 	fallback  *uint32
 
-	// owner is the last record's, for lines that begin with a blank; zero if rejected (guarantee 4 of this package).
-	// ownerText is its text, relative to ownerOrigin.
+	// owner is the last record's, for lines that begin with a blank; zero if rejected (guarantee 4). ownerText is its
+	// text, relative to ownerOrigin.
 	owner       name.Name
 	ownerText   string
 	ownerOrigin name.Name
@@ -254,7 +253,7 @@ func (f *file) setOwner(text string) error {
 	return err
 }
 
-// parseName reads escapes of characters allowed in owner names (S1.3).
+// parseName reads escapes of characters of owner names (S1.3).
 func (f *file) parseName(text string) (name.Name, error) {
 	if strings.IndexByte(text, '\\') >= 0 {
 		plain, ok := unescapeOwner(text)
@@ -286,7 +285,7 @@ func unescapeOwner(text string) (string, bool) {
 				}
 				c, i = byte(n), i+2
 			}
-			// An escaped dot is part of a label, an escaped @ is no origin.
+			// An escaped dot is part of a label, an escaped @ no origin.
 			if c == '.' || c == '@' || c >= 0x80 {
 				return "", false
 			}

@@ -12,14 +12,14 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Bar closes a name, with all below, to a tenant's patterns with "*". A pattern passes if its tail (the labels behind
-// the last "*") is at or below the name (S4.9, S4.20).
+// Bar closes a name, with all below, to a tenant's patterns with "*", unless their tail (the labels behind the last
+// "*") is at or below the name (S4.9, S4.20).
 type Bar struct {
 	At name.Rel
-	// Least is the least number of labels in a tail that passes; 0 means no bar.
+	// Least is the least length of a tail that passes, in labels; 0 means no bar.
 	Least int
 	Own   bool
-	// Unread is true if Delegations that may reserve the name are not read yet (S4.22).
+	// Unread is true if Delegations that may reserve the name are unread (S4.22).
 	Unread bool
 }
 
@@ -103,8 +103,7 @@ func (c *Claimant) findOwn(base name.Rel, found []rules.NamedAbove) (at name.Rel
 	return name.Rel{}, false
 }
 
-// isOwn reports whether n is an own name (S4.10), given that the tenant has no claim there. hosts are the hosts in apex
-// records.
+// isOwn reports whether n, without a claim of the tenant, is an own name (S4.10).
 func (c *Claimant) isOwn(n name.Rel, hosts []name.Rel) bool {
 	z, o := c.Zone, c.OwnerAt(n)
 	return slices.Contains(z.MadeNames, n) || o.IsOwn(z) || z.RuleSet().ListsShared(n) || c.isService(n) ||
@@ -123,8 +122,8 @@ func (c *Claimant) isService(n name.Rel) bool {
 	return !given
 }
 
-// GivesTenants reports whether rules may give a free name to a tenant. In a zone with Delegations, whose rules are not
-// all read, every name without a bar counts.
+// GivesTenants reports whether rules may give a free name to a tenant. In a zone with Delegations, any name without a
+// bar counts.
 func (c *Claimant) GivesTenants(n name.Rel) bool {
 	base, set := rules.Base(n), c.Zone.RuleSet()
 	isTenants := func(namespaces []string) bool { return !slices.Equal(namespaces, []string{c.Zone.Namespace}) }
@@ -140,8 +139,7 @@ func (c *Claimant) GivesTenants(n name.Rel) bool {
 	return c.Holding.Delegations > 0 && bar.Least == 0 || set.Reaching(bar.Least).GivesTenants(c.NameOf(n))
 }
 
-// Refuse returns the bar's refusal of base. reason is the reason of the condition; needs describes a rule that would
-// allow base.
+// Refuse returns the bar's refusal of base, with the condition's reason. needs describes a rule that would allow base.
 func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refusal {
 	if b.Unread {
 		return law.NewLater(reason, "Delegations of zone %s are coming into force, and may give the name to another namespace (S4.22; "+
@@ -158,9 +156,8 @@ func (b *Bar) Refuse(c *Claimant, base name.Rel, reason, needs string) *law.Refu
 
 const maxYielding = 16
 
-// FindYielding returns the tenants whose claims give way to the Claimant, since no rule allows them (S2.13). It reads
-// the claims from base up to the name "at" and, if below is true, under base. Nil means no claims, an allowed claim, or
-// too many tenants.
+// FindYielding returns the tenants that give way at base and above, up to "at", and if below is true under base, as no
+// rule allows their claims (S2.13). Nil means no claims, an allowed claim, or too many tenants.
 func (c *Claimant) FindYielding(base, at name.Rel, below bool) (from []string) {
 	add := func(list []law.Claim) {
 		for _, x := range list {

@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Wildcards, CAA, policies, challenges, glue and cookies act across names. So claims of two tenants nest only by a
+// Wildcards, CAA, policies, challenges, glue and cookies act across names, so claims of two tenants nest only by a
 // literal or shared rule (S4.7 to S4.15).
 
 type Claimant struct {
@@ -21,7 +21,7 @@ type Claimant struct {
 	Zone      *law.Zone
 	Holding   *law.Holding
 	Namespace string
-	// Admission is the kind of the rule. Rule is set if the rule is shared. Literal is true if the pattern is the name.
+	// Admission is the kind of the rule. Rule is set if shared, Literal if the pattern is the name.
 	Admission rules.Admission
 	Rule      *rules.Rule
 	Literal   bool
@@ -35,8 +35,8 @@ func (c *Claimant) isTenant(x law.Claim) bool {
 	return x.Namespace != c.Zone.Namespace && !slices.Contains(c.Yielding, x.Namespace)
 }
 
-// joins reports whether the Claimant may have a name beside the claim x: if x is of the same namespace, or if only
-// shared rules made x, and Rule gives the name to the namespace of x, too (S4.13).
+// joins reports whether the Claimant may have a name beside x: a claim of its own namespace, or of shared rules alone
+// if Rule gives the name to x's namespace, too (S4.13).
 func (c *Claimant) joins(x law.Claim, shares func(*rules.Rule) bool) bool {
 	if x.Namespace == c.Namespace {
 		return true
@@ -105,13 +105,12 @@ func (c *Claimant) RefuseClaim(owner, base name.Rel) *law.Refusal {
 	return c.refuseBelow(base, c.ownBelow)
 }
 
-// Widens reports whether the request may extend a shared claim at base to all names below. The claim may come from a
-// literal pattern, unlike the request.
+// Widens reports whether the request may extend a shared claim at base to all names below.
 func (c *Claimant) Widens(base name.Rel) bool {
 	return !c.Literal && c.Zone.RuleSet().NamesSharedFor(base, c.Namespace)
 }
 
-// RefuseData refuses an owner at or below an underscore name where the zone's own namespace has data (S4.14).
+// RefuseData refuses an owner at or below an underscore name with own data (S4.14).
 func (c *Claimant) RefuseData(owner name.Rel) *law.Refusal {
 	for up, ok, base := owner, true, rules.Base(owner); ok && up != base; up, ok = up.Parent() {
 		if o := c.OwnerAt(up); o == nil || o.Own == 0 {
@@ -156,8 +155,8 @@ func (c *Claimant) NameOf(n name.Rel) name.Name {
 	return at
 }
 
-// RefuseGlue refuses a name at or below NS records, unless the tenant alone claims the name of these records (S4.11).
-// An address there would answer for all names below.
+// RefuseGlue refuses a name at or below NS records, unless the tenant alone claims their name (S4.11): an address there
+// would answer for all names below.
 func (c *Claimant) RefuseGlue(owner name.Rel) *law.Refusal {
 	for up, ok := owner, true; ok && !up.IsApex(); up, ok = up.Parent() {
 		o := c.OwnerAt(up)
@@ -207,8 +206,7 @@ func (c *Claimant) namesOwnHost(of func(name.Rel) bool) (own bool) {
 }
 
 // FindAbove returns the nearest claimed name above n, and whether another tenant claims it. It skips names where the
-// Claimant shares every claim, if no rule names them. Above a skipped name, claims of others by literal rules do not
-// count.
+// Claimant shares every claim and no rule names them; above these, others' claims by literal rules do not count.
 func (c *Claimant) FindAbove(n name.Rel) (up name.Rel, others bool) {
 	shared := false
 	for up, ok := n.Parent(); ok && !up.IsApex(); up, ok = up.Parent() {
@@ -236,7 +234,7 @@ func (c *Claimant) isOthersByStar(n name.Rel, x law.Claim) bool {
 	return x.Plain > 0 || x.Shared > 0 && !c.Zone.RuleSet().NamesSharedFor(n, x.Namespace)
 }
 
-// othersBelow describes names or zones of others strictly below n. Claims by literal rules do not count (S4.12).
+// othersBelow describes names or zones of others strictly below n, except claims by literal rules (S4.12).
 func (c *Claimant) othersBelow(n name.Rel) string {
 	z, at := c.Zone, c.NameOf(n)
 	c.AskAll([]law.Key{law.OwnersBelowKey(z.UID, n), law.ZonesBelowKey(z.View, at)})
@@ -271,8 +269,7 @@ func (c *Claimant) ownNamesIn(of func(name.Rel) bool) bool {
 		slices.ContainsFunc(services, func(n name.Rel) bool { return of(n) && c.isService(n) })
 }
 
-// zonesBelow reports whether "which" selects a zone of another namespace at or below a name. Zones below other zones do
-// not count.
+// zonesBelow reports whether "which" selects another namespace's zone at or below a name, with no zone between.
 func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (others bool) {
 	below := law.Get[law.ZonesBelow](c.Reading, law.ZonesBelowKey(c.Zone.View, at))
 	if below == nil {
@@ -290,7 +287,7 @@ func (c *Claimant) zonesBelow(at name.Name, which func(*law.ZoneBelow) bool) (ot
 	return others
 }
 
-// CutsOff reports whether a tenant's zone, DNAME or NS (not at the apex) at owner would cut off data of others (S4.15):
+// CutsOff reports whether a tenant's zone, DNAME or NS at owner would cut off data of others (S4.15):
 //   - a record, unless admitted by an underscore rule
 //   - a zone or an own name
 //   - a reserved name, if literal is false

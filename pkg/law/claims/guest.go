@@ -12,19 +12,18 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// A guest's record (a tenant's at an underscore name, S4.14) makes the names above exist, where wildcards answered
-// before (RFC 4592 §2.2.2).
+// A guest's record (a tenant's at an underscore name, S4.14) makes the names above exist, which hides them from
+// wildcards (RFC 4592 §2.2.2).
 
 // Answer describes the wildcard that answers for a name without data.
 type Answer struct {
 	Wildcard name.Rel
-	// Top is the name, or its ancestor, right below the wildcard's parent. The wildcard answers while Top and all names
-	// below are empty.
+	// Top is the name or its ancestor right below the wildcard's parent.
 	Top name.Rel
 }
 
 // FindWildcard returns the wildcard that answers for n while Answer.Top and all names below have no records (RFC 4592
-// §3.3.1). OwnerAt must know n and the names above.
+// §3.3.1).
 func (c *Claimant) FindWildcard(n name.Rel) (a Answer, ok bool) {
 	var keys []law.Key
 	for at := n; !at.IsApex() && !c.hasData(at); {
@@ -57,8 +56,8 @@ func (c *Claimant) FindHidden(n name.Rel) (a Answer, ok bool) {
 	return a, below == nil || below.Names+below.Cuts == 0
 }
 
-// FindHolder reports whether a name belongs to the namespace (mine) or to another: that of the nearest claimed, own or
-// reserved name at or above. Only the apex itself belongs to the apex.
+// FindHolder reports whether the nearest claimed, own or reserved name at or above n belongs to the namespace (mine) or
+// to another. The apex holds no name below.
 func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	found := c.findRules(n)
 	for up, ok := n, true; ok && (!up.IsApex() || n.IsApex()); up, ok = up.Parent() {
@@ -76,8 +75,8 @@ func (c *Claimant) FindHolder(n name.Rel) (mine, others bool) {
 	return false, false
 }
 
-// RefuseExcluding refuses a guest's zone, or type that admits no other data, if the base belongs to another namespace
-// (S4.24). needs describes a rule that would allow it.
+// RefuseExcluding refuses a guest's zone, or type that admits no other data, at another namespace's base (S4.24). needs
+// describes a rule that would allow it.
 func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *law.Refusal {
 	base := rules.Base(owner)
 	if _, others := c.FindHolder(base); !others {
@@ -87,7 +86,7 @@ func (c *Claimant) RefuseExcluding(what string, owner name.Rel, needs string) *l
 		what, c.NameOf(owner), c.NameOf(base), needs)
 }
 
-// RefuseHiding refuses a guest's data or zone that would hide the base from another's wildcard (S4.23).
+// RefuseHiding refuses a guest's data or zone that hides the base from another's wildcard (S4.23).
 func (c *Claimant) RefuseHiding(what string, owner name.Rel) *law.Refusal {
 	base := rules.Base(owner)
 	a, hides := c.FindHidden(base)

@@ -10,17 +10,17 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// MaxGlue bounds the addresses of a delegation in its parent (S6.3) and of nameServers (S6.2). A transaction of the
-// parent, of 128 operations by default, replaces all, each at its own name.
+// MaxGlue bounds the addresses of a delegation in its parent (S6.3) and of nameServers (S6.2): a transaction (128
+// operations by default) replaces all.
 const MaxGlue = 48
 
 // Cut returns the RRsets that parent has for a delegated child (S6.3), in the order of RRset.Compare; nil if the child
 // has no NS:
-//   - the apex NS, except hosts at or below the cut without an address, which no resolver could use
+//   - the apex NS, except hosts at or below the cut without an address
 //   - the addresses of hosts at or below the cut, at most MaxGlue, in equal shares of hosts and types
 //
-// childSets looks up RRsets of the child, without those of nameServers. Owners are relative to parent, data is absolute
-// and TTLs are explicit, so changes of the child's ttl and name show.
+// childSets looks up the child's RRsets without nameServers. Owners are relative to parent, data absolute and TTLs
+// explicit.
 func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.Type) (RRset, bool)) []RRset {
 	cutOwner, ok := child.FQDN.Rel(parent)
 	if !ok || cutOwner.IsApex() {
@@ -54,7 +54,7 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 		}
 		seen[host] = true
 		inChild, below := host.Rel(child.FQDN)
-		inParent, _ := host.Rel(parent) // parent encloses the child
+		inParent, _ := host.Rel(parent)
 		before := len(glue)
 		for _, t := range []rdata.Type{rdata.A, rdata.AAAA} {
 			if set, ok := lookup(inChild, t); below && ok && len(glue) < MaxGlue {

@@ -15,9 +15,9 @@ import (
 
 // NameServer is an entry of spec.nameServers (S6.2).
 type NameServer struct {
-	// Name is as written: absolute, relative to the zone, or "@".
+	// Name is absolute, relative to the zone, or "@".
 	Name string `json:"name"`
-	// Addresses are IPv4 and IPv6, ignored unless Name is at or below the apex.
+	// Addresses are ignored unless Name is at or below the apex.
 	Addresses []string `json:"addresses,omitempty"`
 }
 
@@ -42,7 +42,7 @@ type Header struct {
 type Row struct {
 	Owner name.Rel   `json:"o"`
 	Type  rdata.Type `json:"t"`
-	// Data is the canonical presentation (rdata.Value.Text). Relative names stay relative.
+	// Data is the canonical presentation (rdata.Value.Text).
 	Data string `json:"d"`
 }
 
@@ -54,19 +54,19 @@ type RRset struct {
 	Data []string
 }
 
-// The first part of an element, the hash input, separates rows from TTLs. Types are hashed by number, so that a new
-// mnemonic does not change the hash of a stored TYPE123.
+// The first part of an element (hash input). Types are hashed by number, so that a new mnemonic does not change the
+// hash of a stored TYPE123.
 const (
 	rowElement = "row"
 	ttlElement = "ttl"
 )
 
-// Element returns the row as input of the multiset hash (S6.7).
+// Element returns the row's input of the multiset hash (S6.7).
 func (r Row) Element() sethash.Element {
 	return sethash.NewElement(rowElement, r.Owner.String(), typeNumber(r.Type), r.Data)
 }
 
-// AppendTTL appends the element of an RRset's TTL (S6.7), unless every value inherits the zone's ttl.
+// AppendTTL appends the element of an RRset's TTL (S6.7), if explicit.
 func AppendTTL(to []sethash.Element, owner name.Rel, t rdata.Type, ttl TTL) []sethash.Element {
 	if !ttl.Explicit {
 		return to
@@ -76,12 +76,12 @@ func AppendTTL(to []sethash.Element, owner name.Rel, t rdata.Type, ttl TTL) []se
 
 func typeNumber(t rdata.Type) string { return strconv.FormatUint(uint64(t), 10) }
 
-// Compare orders by owner in canonical order (RFC 4034 §6.1), type number and text.
+// Compare orders by owner (RFC 4034 §6.1), type number and text.
 func (r Row) Compare(other Row) int {
 	return cmp.Or(compareKey(r.Owner, r.Type, other.Owner, other.Type), cmp.Compare(r.Data, other.Data))
 }
 
-// Compare orders by owner in canonical order (RFC 4034 §6.1), then by type number.
+// Compare is Row.Compare without text.
 func (s RRset) Compare(other RRset) int { return compareKey(s.Owner, s.Type, other.Owner, other.Type) }
 
 func compareKey(owner name.Rel, t rdata.Type, otherOwner name.Rel, otherType rdata.Type) int {
@@ -102,7 +102,7 @@ func (s RRset) Equal(other RRset) bool {
 	return s.Owner == other.Owner && s.Type == other.Type && s.TTL == other.TTL && slices.Equal(s.Data, other.Data)
 }
 
-// Merge returns the RRset with the values of both, and the smaller TTL (S5.2).
+// Merge returns the RRset with both values, and the smaller TTL (S5.2).
 func (s RRset) Merge(other RRset) RRset {
 	data := slices.Concat(s.Data, other.Data)
 	slices.Sort(data)

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// SOA returns the SOA record (S6.5). firstApexNS is the mname if the header has no server. Unparsable names in the
-// header count as absent.
+// SOA returns the SOA record (S6.5). firstApexNS is the mname if the header has no server. Unparsable names count as
+// absent.
 func (h Header) SOA(s serial.Serial, firstApexNS string) dns.Entry {
 	mname := ""
 	if h.PrimaryNameServer != "" {
@@ -61,8 +61,8 @@ func (h Header) nameBelow(label string) string {
 	return h.FQDN.String()
 }
 
-// Resolve returns the entries of an RRset: names absolute, rdata without repetition in canonical order (RFC 4034 §6.3).
-// Entries of nameServers are not added. The error lists every value without an entry, beside the other entries.
+// Resolve returns the entries of an RRset, without those of nameServers: names absolute, rdata without repetition in
+// canonical order (RFC 4034 §6.3). The error lists the values without an entry.
 func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	owner, err := set.Owner.In(h.FQDN)
 	if err != nil {
@@ -70,7 +70,7 @@ func Resolve(h Header, set RRset) ([]dns.Entry, error) {
 	}
 	ttl := set.TTL.Resolve(h.TTL)
 	if len(set.Data) == 1 {
-		// Most RRsets have a single value: packing, to order it, would double the cost of most zones.
+		// Packing, to order values, would double the cost of most zones.
 		text, err := rdata.Value{Type: set.Type, Text: set.Data[0]}.Resolve(h.FQDN)
 		if err != nil {
 			return nil, valueError(owner, set.Type, err)
@@ -111,8 +111,8 @@ func valueError(owner name.Name, t rdata.Type, err error) error {
 	return fmt.Errorf("%s %s: %w", owner, t, err)
 }
 
-// Entries returns the entries at serial s (S6.1): the SOA, then the others in canonical order, without values that
-// Resolve refuses. sets must have all RRsets of the definition and the cuts, in the order of RRset.Compare.
+// Entries returns the entries at serial s (S6.1): the SOA, then canonical order, without values that Resolve refuses.
+// sets must have all RRsets of the definition and the cuts, in the order of RRset.Compare.
 func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		walkSets(h, sets,
@@ -121,8 +121,8 @@ func Entries(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq[dns.Entry
 	}
 }
 
-// walkSets calls soa, then next for each RRset, until a call returns false. It buffers the apex, since the SOA may need
-// its NS.
+// walkSets calls soa, then next for each RRset, until a call returns false. It buffers the apex: the SOA may need its
+// NS.
 func walkSets(h Header, sets iter.Seq[RRset], soa func(firstNS string) bool, next func(RRset) bool) {
 	var apex []RRset
 	begun := false
@@ -168,7 +168,7 @@ func firstServer(h Header, apex []RRset) string {
 	return ""
 }
 
-// EntriesFrom returns the entries from owner "from" on, without the SOA. sets must begin at or after that owner.
+// EntriesFrom returns the entries from owner "from" on, without SOA. sets must not begin before.
 func EntriesFrom(h Header, from name.Rel, sets iter.Seq[RRset]) iter.Seq[dns.Entry] {
 	return func(yield func(dns.Entry) bool) {
 		made := slices.DeleteFunc(h.NameServerRRsets(), func(set RRset) bool { return set.Owner.Compare(from) < 0 })
@@ -227,7 +227,7 @@ func Check(h Header, sets iter.Seq[RRset]) error {
 	return errors.Join(errs...)
 }
 
-// EntryCount returns status.entryCount (S6.7): SOA, records of nameServers, and rows. Each spelling of an entry counts.
+// EntryCount returns status.entryCount (S6.7): SOA, records of nameServers, and rows.
 func EntryCount(h Header, rows int) int {
 	count := 1 + rows
 	for _, set := range h.NameServerRRsets() {

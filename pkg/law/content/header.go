@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Canonical returns names and addresses in canonical form (S1.2): lower case, A-labels, mail addresses as names,
-// addresses sorted without repetition. Unparsable values stay. Equal and Hash compare this form.
+// Canonical returns names and addresses in canonical form (S1.2): mail addresses as names, addresses sorted without
+// repetition. Unparsable values stay.
 func (h Header) Canonical() Header {
 	h.PrimaryNameServer = canonicalOrAsIs(h.PrimaryNameServer, canonicalHost)
 	h.Contact = canonicalOrAsIs(h.Contact, canonicalContact)
@@ -54,7 +54,7 @@ func canonicalOrAsIs(text string, canonical func(string) (string, error)) string
 	return text
 }
 
-// Equal reports whether h and other give the same Hash for equal states.
+// Equal reports whether h and other have the same Hash for equal states.
 func (h Header) Equal(other Header) bool { return h.hashFields() == other.hashFields() }
 
 // Hash returns status.hash (S6.7): hex SHA-256 over algorithm number, header and state.
@@ -109,8 +109,8 @@ func (h Header) Check() error {
 	return errors.Join(errs...)
 }
 
-// NameServerRRsets returns the RRsets of nameServers (S6.2) in canonical order: apex NS, and addresses of servers at or
-// below the apex. Owners are relative and TTLs inherited. Values that do not parse are left out.
+// NameServerRRsets returns the RRsets of nameServers (S6.2) in canonical order, with addresses at or below the apex.
+// Owners are relative, TTLs inherited, unparsable values left out.
 func (h Header) NameServerRRsets() []RRset {
 	var sets []RRset
 	add := func(owner name.Rel, value rdata.Value) {
@@ -163,7 +163,7 @@ func HostName(text string, origin name.Name) (string, error) {
 	return rdata.Value{Type: rdata.NS, Text: canonical}.Resolve(origin)
 }
 
-// canonicalHost accepts owner names and names in rdata: a name server elsewhere may have a name that no Record could.
+// canonicalHost also accepts names that no Record could have, for name servers elsewhere.
 func canonicalHost(text string) (string, error) {
 	if name.IsAbsolute(text) {
 		if absolute, err := name.Parse(text); err == nil {
@@ -179,8 +179,8 @@ func canonicalHost(text string) (string, error) {
 	return value.Text, nil
 }
 
-// ContactName returns the absolute rname (RFC 1035 §3.3.13) of a mail address ("john.doe@example.org") or a name,
-// absolute or relative to origin ("hostmaster").
+// ContactName returns the absolute rname (RFC 1035 §3.3.13) of a mail address or a name, absolute or relative to
+// origin.
 func ContactName(text string, origin name.Name) (string, error) {
 	canonical, err := canonicalContact(text)
 	if err != nil {
@@ -228,7 +228,6 @@ func unescapedAt(text string) int {
 	return -1
 }
 
-// escapeLabel writes a label of a master file (RFC 1035 §5.1).
 func escapeLabel(text string) string {
 	var escaped strings.Builder
 	for i := range len(text) {

@@ -18,9 +18,9 @@ import (
 type Packed struct {
 	Owner name.Rel
 	Type  rdata.Type
-	TTL   uint32 // seconds
-	// Rdata has the values without repetition, uncompressed, in canonical form and order (RFC 4034 §6.2, §6.3). In a
-	// sequence it is never empty, and its memory is reused.
+	TTL   uint32
+	// Rdata is uncompressed, in canonical form and order (RFC 4034 §6.2, §6.3). In a sequence it is never empty, and
+	// its memory is reused.
 	Rdata [][]byte
 }
 
@@ -44,7 +44,7 @@ func Pack(h Header, s serial.Serial, sets iter.Seq[RRset]) iter.Seq2[Packed, err
 	}
 }
 
-// PackSOA returns SOA in wire form, in memory that the caller may keep.
+// PackSOA returns SOA in wire form. The caller may keep it.
 func (h Header) PackSOA(s serial.Serial, firstApexNS string) (Packed, error) {
 	entry := h.SOA(s, firstApexNS)
 	wire, err := rdata.Value{Type: rdata.SOA, Text: entry.Data}.Pack(h.FQDN)
@@ -54,7 +54,7 @@ func (h Header) PackSOA(s serial.Serial, firstApexNS string) (Packed, error) {
 	return Packed{Owner: name.Apex, Type: rdata.SOA, TTL: entry.TTL, Rdata: [][]byte{wire}}, nil
 }
 
-// PackRRset packs an RRset, in memory that the caller may keep. Rdata is empty without entries.
+// PackRRset packs an RRset; Rdata is empty without entries. The caller may keep it.
 func PackRRset(h Header, set RRset) (Packed, error) {
 	p := packing{header: h, packer: rdata.NewPacker(h.FQDN)}
 	err := p.packRRset(&set)

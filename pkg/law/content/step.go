@@ -13,8 +13,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// Condense merges consecutive steps, at least one, and drops changes that cancel out (RFC 1995 §5). The result, in
-// canonical order, depends only on the content before and after.
+// Condense merges consecutive steps, at least one, and drops changes that cancel out (RFC 1995 §5). The result depends
+// only on the content before and after.
 func Condense(steps []Step) Step {
 	type rrset struct {
 		owner name.Rel
@@ -73,17 +73,17 @@ type RecordRef struct {
 	Namespace string `json:"ns"`
 	Name      string `json:"n"`
 	UID       string `json:"u"`
-	// Was is true if the Record was in the zone before the step, Left if it is not after the step.
+	// Was is true if the Record was in the zone before the step, Left if not after.
 	Was  bool `json:"w,omitempty"`
 	Left bool `json:"l,omitempty"`
 }
 
-// Origin is the source of a step. It is no part of the definition.
+// Origin is the source of a step.
 type Origin struct {
-	// Manager is the field manager of a write, and Audit the ID of its request in the audit log.
+	// Manager is the field manager, Audit the ID of the request in the audit log.
 	Manager string `json:"fm,omitempty"`
 	Audit   string `json:"id,omitempty"`
-	// Cause is the reason of a step without a request, and CausedBy the namespace behind it.
+	// Cause is the reason of a step without a request, CausedBy the namespace behind.
 	Cause    string `json:"why,omitempty"`
 	CausedBy string `json:"wns,omitempty"`
 }
@@ -96,30 +96,28 @@ type TTLChange struct {
 	After  *TTL       `json:"a,omitempty"`
 }
 
-// Step is the change from a definition to that at the next serial (I3), and back.
+// Step is the change between the definitions at two serials (I3), in both directions.
 type Step struct {
-	// N numbers the steps of a zone from 1, without gaps. A condensed step has the N of the last merged step.
+	// N numbers a zone's steps from 1, without gaps. A condensed step has the last N.
 	N uint64 `json:"n"`
 	// From is the serial before the step; 0 if the step creates the zone.
 	From   serial.Serial `json:"f,omitzero"`
 	Serial serial.Serial `json:"s"`
 	State  sethash.State `json:"h,omitzero"`
-	// HeaderBefore and HeaderAfter are set if the header changed. HeaderBefore is nil if the step creates the zone.
+	// HeaderBefore and HeaderAfter are set if the header changed; HeaderBefore is nil if the step creates the zone.
 	HeaderBefore *Header `json:"hb,omitempty"`
 	HeaderAfter  *Header `json:"ha,omitempty"`
-	// Removed are rows of the former definition, Added new ones. No row is in both lists, or twice.
-	Removed []Row `json:"r,omitempty"`
-	Added   []Row `json:"a,omitempty"`
-	// TTLs has at most a change for each RRset.
-	TTLs []TTLChange `json:"t,omitempty"`
-	// Record and By, the user, made the step; Record is nil for other causes. Others are further Records of a change
-	// set. None of them is part of the definition.
+	// No row is in both lists, or twice.
+	Removed []Row       `json:"r,omitempty"`
+	Added   []Row       `json:"a,omitempty"`
+	TTLs    []TTLChange `json:"t,omitempty"`
+	// Record and By, the user, made the step; Others are further Records of a change set. None is part of the
+	// definition.
 	Record *RecordRef  `json:"rec,omitempty"`
 	Others []RecordRef `json:"recs,omitempty"`
 	By     string      `json:"by,omitempty"`
 	Origin
-	// Trace is the traceparent of the recorded span behind the step, of 55 octets, or "". It is not part of the
-	// definition either.
+	// Trace is the traceparent of the span behind the step, or "".
 	Trace string `json:"tp,omitempty"`
 	// Time is in unix seconds.
 	Time int64 `json:"at,omitempty"`
@@ -159,16 +157,15 @@ type Identity struct {
 
 // Transaction is the value of a journal key. Without steps it marks a zone as settled or gone.
 type Transaction struct {
-	// After is set if there are no steps: the N of the zone's last step before the mark; 0 for the newest. So a mark
-	// repeated late settles no later state.
+	// After is set without steps: the N of the zone's last step before the mark; 0 for the newest. So a mark repeated
+	// late settles no later state.
 	After uint64 `json:"n,omitempty"`
 	Steps []Step `json:"s,omitempty"`
 	// Zone is set in the transaction that creates the zone.
 	Zone *Identity `json:"z,omitempty"`
 	// Settled is true if the definition after the last step may be delivered (S7.2).
-	Settled bool `json:"ok,omitempty"`
-	Gone    bool `json:"gone,omitempty"`
-	// Removal is set if Gone is.
+	Settled bool     `json:"ok,omitempty"`
+	Gone    bool     `json:"gone,omitempty"`
 	Removal *Removal `json:"x,omitempty"`
 }
 
@@ -182,6 +179,6 @@ type Removal struct {
 	Time int64 `json:"at"`
 	// Retention is the zone's historyRetention in seconds.
 	Retention int64 `json:"k"`
-	// State is the packed state of the deleted object, empty if the object stays.
+	// State is the packed state of the deleted object; empty if the object stays.
 	State []byte `json:"o,omitempty"`
 }

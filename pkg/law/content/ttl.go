@@ -11,12 +11,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// TTL is the TTL of an RRset as defined: explicit seconds, inherited from the zone, or the smaller of these if Records
-// differ (S5.2). Since it stays symbolic, a change of the zone's ttl is a single step. No RRset has the zero value.
+// TTL is the TTL of an RRset as defined: explicit seconds, inherited, or the smaller of both if Records differ (S5.2).
+// It stays symbolic, so that a change of the zone's ttl is a single step.
 type TTL struct {
-	// Inherit is true if a value has no ttl, so that the zone's ttl applies.
-	Inherit bool
-	// Explicit is true if a value has a ttl. Seconds is then the smallest.
+	// Inherit is true if a value has no ttl, Explicit if one has. Seconds is the smallest.
+	Inherit  bool
 	Explicit bool
 	Seconds  uint32
 }
@@ -26,7 +25,7 @@ func InheritTTL() TTL { return TTL{Inherit: true} }
 
 func ExplicitTTL(seconds uint32) TTL { return TTL{Explicit: true, Seconds: seconds} }
 
-// Merge returns the TTL of an RRset with values of both TTLs (S5.2). It is commutative, associative and idempotent.
+// Merge returns the TTL of an RRset with values of both (S5.2). It is commutative, associative and idempotent.
 func (t TTL) Merge(other TTL) TTL {
 	merged := TTL{Inherit: t.Inherit || other.Inherit, Explicit: t.Explicit || other.Explicit}
 	switch {
@@ -43,7 +42,7 @@ func (t TTL) Merge(other TTL) TTL {
 // EqualTTLs compares two TTLs; nil means no RRset.
 func EqualTTLs(x, y *TTL) bool { return x == y || x != nil && y != nil && *x == *y }
 
-// Resolve returns the TTL in seconds in a zone with the ttl zoneTTL.
+// Resolve returns the seconds, in a zone with the ttl zoneTTL.
 func (t TTL) Resolve(zoneTTL uint32) uint32 {
 	switch {
 	case !t.Explicit:
@@ -97,7 +96,6 @@ func (t TTL) MarshalText() ([]byte, error) {
 	return []byte(t.String()), nil
 }
 
-// UnmarshalText is ParseTTL.
 func (t *TTL) UnmarshalText(text []byte) error {
 	ttl, err := ParseTTL(string(text))
 	if err != nil {

@@ -1,12 +1,11 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pattern parses and matches the patterns of delegations (S4.6), which select names of a zone.
+// Package pattern parses and matches the patterns of delegations (S4.6).
 //
 // Guarantees:
 //  1. A pattern never matches a name outside the zone. A pattern with "*" never matches the apex, even if absolute.
-//  2. Matching is linear in the length of the name. Labels are compared in pairs from the right, and only a leading
-//     label "*" matches several labels.
+//  2. Matching is linear in the length of the name: only a leading label "*" matches several labels.
 //  3. Names and patterns are compared in canonical form (S1.2): lower case, A-labels.
 //  4. CanMatch is false exactly when no legal name matches.
 //

@@ -19,12 +19,11 @@ var mapping = idna.New(
 	idna.CheckHyphens(false),
 )
 
-// maxText bounds the text for IDNA: its decoder is quadratic. A pattern that can match is shorter.
+// maxText bounds the text for IDNA, whose decoder is quadratic. A pattern that can match is shorter.
 const maxText = 1024
 
-// Parse reads a pattern (S4.6): absolute with a trailing dot, "@" (alone or as the last label) for the zone's name,
-// otherwise relative. U-labels become A-labels. "*" inside an internationalised label is refused, since the A-label has
-// other letters.
+// Parse reads a pattern (S4.6): absolute with a trailing dot, "@" (alone or last) for the zone's name, otherwise
+// relative. U-labels become A-labels; "*" inside a U-label is refused, since the A-label has other letters.
 func Parse(text string) (Pattern, error) {
 	fail := func(format string, args ...any) (Pattern, error) {
 		return Pattern{}, fmt.Errorf("pattern %.100q: %s", text, fmt.Sprintf(format, args...))
@@ -46,8 +45,7 @@ func Parse(text string) (Pattern, error) {
 			}
 			return fail("not valid under IDNA (UTS 46): %v", err)
 		}
-		// IDNA maps some text with octets that are no UTF-8 to a form that it refuses to read. A canonical form must
-		// map to itself.
+		// IDNA maps some invalid UTF-8 to a form that it refuses to read. A canonical form maps to itself.
 		if again, err := mapping.ToASCII(mapped); err != nil || again != mapped {
 			return fail("not valid under IDNA (UTS 46): it becomes %q, which is not a valid A-label", mapped)
 		}
@@ -121,7 +119,6 @@ func notInLabel(r rune) bool {
 
 func (p Pattern) MarshalText() ([]byte, error) { return []byte(p.text), nil }
 
-// UnmarshalText is Parse; empty text is the zero value.
 func (p *Pattern) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*p = Pattern{}

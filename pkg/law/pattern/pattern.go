@@ -20,11 +20,11 @@ const (
 // Pattern is immutable. The zero value matches nothing.
 type Pattern struct {
 	text string
-	// absolute is true if labels count from the root, not from the zone's name.
+	// absolute is true if labels count from the root.
 	absolute bool
 	// many is true if a leading "*" matches a label or more.
 	many bool
-	// star is true with "*". Such a pattern never matches the apex (S4.6).
+	// star is true with "*": the pattern never matches the apex (S4.6).
 	star bool
 	// labels are from left to right, without the leading "*".
 	labels []label
@@ -63,7 +63,7 @@ func (l label) matchText(text string) bool {
 	return true
 }
 
-// String returns the canonical form: lower case, A-labels, "x.@" as "x".
+// String returns the canonical form, "x.@" as "x".
 func (p Pattern) String() string { return p.text }
 
 func (p Pattern) IsZero() bool { return p.text == "" }
@@ -74,22 +74,21 @@ func (p Pattern) Match(n, zone name.Name) bool {
 	return ok
 }
 
-// NamesUnderscore reports whether p matches n and names all underscore labels of n below the zone literally (S4.14).
-// "_acme-challenge.*" does for _acme-challenge.www; "*._tcp.www" does not for _443._tcp.www.
+// NamesUnderscore reports whether p matches n and names all its underscore labels below the zone literally (S4.14), as
+// "_acme-challenge.*" does for _acme-challenge.www, but not "*._tcp.www" for _443._tcp.www.
 func (p Pattern) NamesUnderscore(n, zone name.Name) bool {
 	underscore, ok := p.matchName(n, zone)
 	return ok && underscore == named
 }
 
-// SpeaksForMany reports whether p begins with a literal underscore label and has a "*" after it. Records by such a rule
-// claim nothing (S4.14).
+// SpeaksForMany reports whether p begins with a literal underscore label and has a "*" after it.
 func (p Pattern) SpeaksForMany() bool {
 	return p.star && !p.many && p.labels[0].literal() && strings.HasPrefix(p.labels[0][0], "_")
 }
 
 func (p Pattern) Names(n, zone name.Name) bool { return !p.star && p.Match(n, zone) }
 
-// Only returns the single name that a pattern without "*" matches; otherwise false.
+// Only returns the single name that a pattern without "*" matches.
 func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 	if p.star || p.IsZero() || zone.IsZero() {
 		return name.Name{}, false
@@ -100,8 +99,8 @@ func (p Pattern) Only(zone name.Name) (name.Name, bool) {
 
 func (p Pattern) IsLiteral() bool { return !p.star && !p.IsZero() }
 
-// Tail returns the number of labels after the last label with "*" (S4.20), such as 1 for "*.apps", or of all labels
-// without "*". Labels of the zone's name do not count.
+// Tail returns the number of labels after the last label with "*" (S4.20), 1 for "*.apps", or of all labels without
+// "*". The zone's labels do not count.
 func (p Pattern) Tail(zone name.Name) (labels int) {
 	for i := len(p.labels) - 1; i >= 0 && p.labels[i].literal(); i-- {
 		labels++
@@ -112,8 +111,8 @@ func (p Pattern) Tail(zone name.Name) (labels int) {
 	return labels
 }
 
-// IsAbove reports whether p matches a single name, at or above n, below the zone's name and without underscore labels.
-// labels counts its labels below the zone's name.
+// IsAbove reports whether p matches a single name, at or above n, below the zone and without underscore labels. labels
+// counts its labels below the zone.
 func (p Pattern) IsAbove(n name.Rel, zone name.Name) (labels int, ok bool) {
 	if !p.IsLiteral() {
 		return 0, false
@@ -159,7 +158,7 @@ func (p Pattern) MatchBelow(n, zone name.Name) bool {
 	return p.many && err == nil && p.Match(child, zone)
 }
 
-// NamesAbove returns the names below the zone's name and above every match: for "*.a.b" the names b and a.b.
+// NamesAbove returns the names below the zone and above every match: for "*.a.b" the names b and a.b.
 func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 	labels := p.labels
 	if p.absolute {
@@ -179,9 +178,9 @@ func (p Pattern) NamesAbove(zone name.Name) (above []name.Name) {
 type underscores int
 
 const (
-	none    underscores = iota // no such labels
-	named                      // all compared with literal labels
-	unnamed                    // a "*" matches some
+	none    underscores = iota
+	named               // all compared with literal labels
+	unnamed             // a "*" matches some
 )
 
 func (u underscores) and(label string, literal bool) underscores {
@@ -200,8 +199,8 @@ func (p Pattern) matchName(n, zone name.Name) (underscores, bool) {
 	if !ok || p.IsZero() || p.star && below.IsApex() {
 		return none, false
 	}
-	// The last label of a relative pattern meets the label right below the zone, that of an absolute pattern the label
-	// right below the root. "_" in the zone's own labels does not count.
+	// The last label meets the label right below the zone or, if absolute, the root. "_" in the zone's own labels does
+	// not count.
 	rest, toCompare := strings.TrimSuffix(n.String(), "."), n.NumLabels()
 	free := toCompare - zone.NumLabels()
 	if !p.absolute {
@@ -279,13 +278,12 @@ func (p Pattern) CanMatch(zone name.Name) bool {
 	case len(zoneLabels) > 0:
 		return false // only names above the zone
 	case len(labels) == 0 && p.star:
-		return false // only the apex, which "*" never matches
+		return false // only the apex
 	}
 	return least <= maxWire
 }
 
-// Warning describes a probable mistake in a pattern (S4.6): it repeats the zone's name, or matches no name. "" means
-// none.
+// Warning describes a pattern that repeats the zone's name or matches no name (S4.6), or is "".
 func (p Pattern) Warning(zone name.Name) string {
 	if meant := p.withoutZone(zone); meant != "" {
 		return fmt.Sprintf("pattern %.200q repeats the zone's name, and is relative to %s: write %q, or a dot at its end", p.text,

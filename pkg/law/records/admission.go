@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// admitRecord refuses added if rules, claims, other data or a limit forbid it (S4, S5.6, S5.9). It sets admission and
-// rule, or awaits if tenants must give way first.
+// admitRecord refuses added by rules, claims, other data or a limit (S4, S5.6, S5.9). It sets admission and rule, or
+// awaits if tenants must give way first.
 func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseLocked(); refusal != nil {
 		return refusal
@@ -64,7 +64,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseOverLimit(); refusal != nil {
 		return refusal
 	}
-	if x.awaits = evicts && (x.conflicts || ns != z.Namespace); x.awaits { // the decision follows when the name is free
+	if x.awaits = evicts && (x.conflicts || ns != z.Namespace); x.awaits {
 		return nil
 	}
 	x.warnOfHiding(plan)
@@ -72,8 +72,8 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	return nil
 }
 
-// findAdmission returns the kind and pattern of the rule that admits added. A record in the zone keeps its kind
-// (S4.17), and its name unless reserved for others (S4.20).
+// findAdmission returns the admitting rule's kind and pattern. A record in the zone keeps its kind (S4.17), and its
+// name unless reserved for others (S4.20).
 func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	z, added, ns := x.zone, x.added, x.ask.Namespace
 	n, set := x.place.fqdn, z.RuleSet()
@@ -99,8 +99,8 @@ func (x *delta) findAdmission() (rules.Admitted, *law.Refusal) {
 	return by, baseNotDelegated(z, n, added.Owner, added.Type, ns)
 }
 
-// findKind tries the kinds in order. It returns the first admitting kind; otherwise the refusal by an underscore rule
-// or by the last applicable kind. Both are zero if no kind applies.
+// findKind returns the first admitting kind, else the refusal by an underscore rule or by the last applicable kind;
+// neither if no kind applies.
 func (x *delta) findKind(set *rules.Set, base name.Rel) (by rules.Admitted, refusal *law.Refusal) {
 	added, ns := x.added, x.ask.Namespace
 	grants := set.FindGrants(x.place.fqdn, added.Type, ns)
@@ -207,8 +207,8 @@ func (x *delta) refuseOverLimit() *law.Refusal {
 		"(delete some, or ask the zone's owner for more)", ns, x.records, z.FQDN(), most)
 }
 
-// refuseCutOff refuses a DNAME or NS that cuts off names of others (S4.15). In a cascade, records in the zone pass: the
-// zone's own namespace may have added such names later.
+// refuseCutOff refuses a DNAME or NS that cuts off names of others (S4.15). In a cascade, records in the zone pass: own
+// names may be newer.
 func (x *delta) refuseCutOff() *law.Refusal {
 	p, added := x.place, x.added
 	if added.Type != rdata.DNAME && (added.Type != rdata.NS || added.Owner.IsApex()) || x.keepsPlace() {
@@ -231,8 +231,8 @@ func (x *delta) refuseSigning() *law.Refusal {
 		"validates (S4.16; the owner of zone %s can write it)", x.place.fqdn, x.zone.FQDN())
 }
 
-// signsAnother reports whether added is a tenant's DS at another namespace's zone (S4.16). Validating resolvers would
-// reject that zone, so there is no grace period.
+// signsAnother reports whether added is a tenant's DS at another namespace's zone (S4.16). There is no grace period:
+// validating resolvers would reject the child zone.
 func (x *delta) signsAnother() bool {
 	if x.added.Type != rdata.DS || x.ask.Namespace == x.zone.Namespace {
 		return false

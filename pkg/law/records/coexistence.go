@@ -74,7 +74,7 @@ func (x *delta) mergeOwner() *law.Owner {
 	return out
 }
 
-// checkAbove refuses a name below a DNAME. below is true if added is below NS records, and not their glue.
+// checkAbove refuses a name below a DNAME. below reports whether added lies below NS records, and is not their glue.
 func (x *delta) checkAbove() (below bool, refusal *law.Refusal) {
 	owner, fqdn := x.added.Owner, x.place.fqdn
 	for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
@@ -143,7 +143,7 @@ func (x *delta) warnOfOcclusion(below bool, plan *law.Plan) {
 	owner, t, fqdn := x.added.Owner, x.added.Type, x.place.fqdn
 	beside := !owner.IsApex() && t != rdata.NS && t != rdata.DS && x.others.HasType(rdata.NS) && !isGlue(x.others, t, fqdn, owner)
 	switch {
-	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // the zone's own name servers
+	case below && slices.Contains(apexHosts(x.zone, x.holding), owner): // own name servers
 	case below && (t == rdata.A || t == rdata.AAAA) && !owner.IsWildcard():
 		plan.WarnOf("S5.6", law.WarningUnnamedGlue, "%s at %s lies below NS records: servers return it as glue only, if NS records of "+
 			"zone %s name it", t, fqdn, x.zone.FQDN())
@@ -217,7 +217,7 @@ func (x *delta) warnOfAlias(v rdata.Value, plan *law.Plan) {
 	}
 }
 
-// otherSpelling returns a value of others that differs from v only in spelling a name absolute or relative.
+// otherSpelling returns a value of others that differs from v only in a name written absolute or relative.
 func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 	spellings, _ := v.Spellings(x.zone.FQDN())
 	i := slices.IndexFunc(spellings, func(text string) bool { return text != v.Text && x.others.HasValue(v.Type, law.DigestOf(text)) })
@@ -227,8 +227,8 @@ func (x *delta) otherSpelling(v rdata.Value) (string, bool) {
 	return spellings[i], true
 }
 
-// checkLimits refuses data above the limits of a name or RRset (S5.8). A name above a limit may stay and shrink, except
-// above the limit of types, where servers refuse the zone.
+// checkLimits refuses data above the limits of S5.8. A name above a limit may stay and shrink, but not above the limit
+// of types: servers refuse the zone.
 func (x *delta) checkLimits(after, before *law.Owner) *law.Refusal {
 	z, added := x.zone, x.added
 	t := added.Type

@@ -17,19 +17,19 @@ import (
 type CutAsk struct {
 	Parent  *law.Zone
 	Pending law.PendingCut
-	// Holding, Cut (NS and glue) and DS are the child's; nil if not delegated.
+	// Holding, Cut and DS are the child's; nil if not delegated.
 	Holding *law.Holding
 	Cut     *law.CountedCut
 	DS      []string
 	Now     time.Time
 	By      string
-	// Work is the id of the cascade that moves records to the child and so unsettles the parent (S7.2). WorkBy is the
-	// namespace that caused the cascade.
+	// Work is the cascade, caused by the namespace WorkBy, that moves records to the child and so unsettles the parent
+	// (S7.2).
 	Work, WorkBy string
 	Own          bool
 }
 
-// DecideCut plans the step by which the parent counts the cut. Plan.Zone is nil if nothing changes.
+// DecideCut plans the parent's step for the cut. Plan.Zone is nil if nothing changes.
 func DecideCut(seen *law.Seen, ask CutAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) { return decideCut(r, ask) })
 }

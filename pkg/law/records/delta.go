@@ -20,26 +20,25 @@ type delta struct {
 	// place is nil if the record leaves the zone.
 	place          *place
 	removed, added *law.Contribution
-	// owners are the changed owners, each once: the "named" owners of removed and added first, then base names and
+	// owners are the changed owners, each once: first the "named" owners of removed and added, then base names and
 	// hosts.
 	owners ownerChanges
 	named  int
-	// count is the stored number of the namespace's records, records the number after the write.
+	// count is the stored number of the namespace's records, records the new number.
 	count     *law.Count
 	records   int64
 	admission rules.Admission
 	rule      string
-	// others has the data at the name of added without the record, until admitAdded adds the record's data.
+	// others is the data at added's name without the record, until admitAdded adds the record's.
 	others *law.Owner
-	// yielding are tenants that give way to added at and below yieldsAt (S2.13). If awaits is true, added waits for
-	// this.
+	// yielding are tenants that give way at and below yieldsAt (S2.13); if awaits, added waits for this.
 	yielding []string
 	yieldsAt name.Rel
 	awaits   bool
 	notices  []law.Notice
 
 	conflicts bool
-	// claimedBy is the namespace whose claim on the base name refuses added (S2.14).
+	// claimedBy is the namespace whose claim refuses added (S2.14).
 	claimedBy string
 
 	diff Diff
@@ -64,7 +63,7 @@ func (x *delta) firstKeys(ks []law.Key) []law.Key {
 	for _, o := range x.owners {
 		owner := o.at
 		ks = append(ks, law.OwnerKey(z.UID, owner))
-		if addsCut && x.added.Owner == owner { // names occluded by a cut
+		if addsCut && x.added.Owner == owner {
 			ks = append(ks, law.ZonesBelowKey(z.View, x.nameOf(owner)), law.OwnersBelowKey(z.UID, owner))
 		}
 		for up, ok := owner.Parent(); ok; up, ok = up.Parent() {
@@ -93,13 +92,13 @@ func (x *delta) countRemoved() {
 	}
 	by := x.ask.Before.Admission
 	if !x.owners.after(x.removed.Owner).RemoveContribution(x.removed, x.countGuest(by)) || !x.countClaim(x.removed, by, -1) {
-		x.Reread() // the record's status says that all is counted, so the facts are of two revisions
+		x.Reread() // the status says all is counted, so the facts are of two revisions
 	}
 	x.records--
 }
 
-// countClaim adds n to the claim at the base name and, for own records at underscore names, to Own at the name. It
-// returns false if a removed contribution was not counted.
+// countClaim adds n to the claim at the base name and, for own records at underscore names, to Own. It returns false if
+// a count would be negative.
 func (x *delta) countClaim(c *law.Contribution, a rules.Admission, n int) bool {
 	own, counted := x.ask.Namespace == x.zone.Namespace, true
 	if own && a == rules.AdmittedUnderscore {
@@ -165,10 +164,10 @@ func (x *delta) nameOf(owner name.Rel) name.Name {
 }
 
 // refuseLocked refuses data at, above or below a locked name (S2.10), except:
-//   - data above the name without effect below (not speaksAbove), such as own data other than a DNAME
+//   - data above without effect below (not speaksAbove), such as own data other than a DNAME
 //   - data that no rule allows, which is to get 403
-//   - data of a cascade: Records of its lock, Records that left their zone for this zone, and waiting Records if the
-//     lock is for them (S2.14)
+//   - in a cascade: Records of its lock, Records that left their zone for this zone, and waiting Records for which the
+//     lock is (S2.14)
 func (x *delta) refuseLocked() *law.Refusal {
 	z, p := x.zone, x.place
 	own := x.holding.IsLockedBy(x.ask.Work)
@@ -237,7 +236,7 @@ func (x *delta) ownStep(h *law.Holding) (t law.Taken) {
 }
 
 // isOwnStep reports whether the step counts for mass deletion, as an act of the zone's own namespace (S7.7). In a
-// cascade of this namespace, neither Records that move between zones count, nor Records of others that waited for a
+// cascade of this namespace, neither Records on their way between zones count, nor Records of others on their way to a
 // free name.
 func (x *delta) isOwnStep() bool {
 	ask, z := &x.ask, x.zone

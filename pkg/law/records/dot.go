@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// maxHostLabels bounds the labels of hosts looked up for a Record: each takes two facts.
+// maxHostLabels bounds the labels of a Record's hosts: each takes two facts.
 const maxHostLabels = 2 * law.MaxPointed
 
 func RepeatsOrigin(written name.Rel, origin name.Name) bool {
@@ -21,7 +21,7 @@ func RepeatsOrigin(written name.Rel, origin name.Name) bool {
 	return len(end) > 0 && len(labels) >= len(end) && slices.Equal(labels[len(labels)-len(end):], end)
 }
 
-// UndottedWarning returns the Warning about a name without trailing dot. means is the full name.
+// UndottedWarning returns the Warning about a name without trailing dot; means is the full name.
 func UndottedWarning(what, written string, means fmt.Stringer) string {
 	return fmt.Sprintf("%s %q has no trailing dot, so it means %s; write %q if it is absolute", what, written, means, written+".")
 }
@@ -54,7 +54,7 @@ func (x *delta) listTargets() (all []target) {
 	return all
 }
 
-// These facts are of the zone alone, so a change set needs no compares for them.
+// Facts of the zone alone, so a change set needs no compares for them.
 func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	for _, t := range named {
 		for at, ok := t.host, true; ok && !at.IsApex(); {
@@ -67,7 +67,7 @@ func (x *delta) targetKeys(named []target) (ks []law.Key) {
 	return ks
 }
 
-// warnOfTargets warns of probable mistakes in hosts, and stops at the first forgotten dot (S5.1).
+// warnOfTargets warns of probable mistakes in hosts, up to the first forgotten dot (S5.1).
 func (x *delta) warnOfTargets(plan *law.Plan) {
 	z, p, added := x.zone, x.place, x.added
 	if x.ask.Cascade {
@@ -125,8 +125,7 @@ func (x *delta) findHolder(t target) (mine, another bool) {
 	return false, false
 }
 
-// leavesToTenants reports whether a tenant may take the target's host, other than glue, which belongs to the writer of
-// the cut.
+// leavesToTenants reports whether a tenant may take the target's host. Glue belongs to the writer of the cut.
 func (x *delta) leavesToTenants(t target) bool {
 	z, added := x.zone, x.added
 	glue := t.Type == rdata.NS && !added.Owner.IsApex() && rules.Encloses(added.Owner, t.host)
@@ -140,8 +139,8 @@ func (x *delta) leavesToTenants(t target) bool {
 	return !added.Owner.IsApex() && x.claimant(rules.AdmittedPlain, nil).GivesTenants(t.host)
 }
 
-// SeemsUndotted reports whether a relative host of two labels or more looks absolute. A host with the owner's last
-// label does not.
+// SeemsUndotted reports whether a relative host of two labels or more looks absolute: its last label is not the
+// owner's.
 func SeemsUndotted(host string, owner name.Rel) bool {
 	written, err := name.ParseRel(host)
 	return err == nil && len(written.Labels()) >= 2 && lastLabel(written) != lastLabel(owner)

@@ -14,11 +14,11 @@ import (
 )
 
 // By default BIND loads no zone file with A, AAAA or MX at a name that is no host name, or with such a name in some
-// rdata (check-names, RFC 952, RFC 1123 §2.1). A single record would stop the zone for all (S5.11).
+// rdata (check-names, RFC 952, RFC 1123 §2.1): one record would stop the zone for all (S5.11).
 
 func needsHost(t rdata.Type) bool { return t == rdata.A || t == rdata.AAAA || t == rdata.MX }
 
-// ownerIsHost ignores a leading "*". BIND accepts gc._msdcs, with the addresses of Active Directory's global catalogs.
+// ownerIsHost ignores a leading "*". BIND accepts gc._msdcs, Active Directory's global catalogs.
 func ownerIsHost(t rdata.Type, fqdn name.Name) bool {
 	if rest, ok := strings.CutPrefix(fqdn.String(), "gc._msdcs."); ok && t != rdata.MX {
 		return name.IsHost(rest)

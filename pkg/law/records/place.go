@@ -12,21 +12,21 @@ import (
 
 type RecordAsk struct {
 	Namespace, Name, UID string
-	// Before is the present contribution; nil if the record is in no zone.
+	// Before is nil if the record is in no zone.
 	Before *law.Adopted
 	Waits  *law.Waiting
 	// After is nil for a deletion.
 	After *law.Record
-	// Cascade is true for a decision without a client. A refusal becomes the reason to wait (S2.5, S2.7).
+	// Cascade is true without a client. A refusal becomes the reason to wait (S2.5, S2.7).
 	Cascade bool
-	// Existed is true for a record that moves and has left its zone (S2.9), and in a cascade for any record in a zone.
+	// Existed is true for a record that has left its zone to move (S2.9), and in a cascade for any record in a zone.
 	Existed bool
-	// Came is true, in a cascade, for a record that waits under its name in a removed zone.
+	// Came is true, in a cascade, for a record that waits under the name it had in a removed zone.
 	Came   bool
 	Now    time.Time
 	By     string
 	WorkID string
-	// Work is the id of the cascade; "" for a client's write or an unmarked cascade.
+	// Work is the id of the cascade; "" for a client or an unmarked cascade.
 	Work string
 	// WorkBy is the namespace that caused the cascade, Cause is Work.Cause.
 	WorkBy, Cause string
@@ -35,9 +35,9 @@ type RecordAsk struct {
 	// an upgrade.
 	Uncounted bool
 	ByRules   bool
-	// SamePlace is true for an update that changes neither domainName, view and zoneRef, nor whether the type is DS.
+	// SamePlace is true if an update keeps domainName, view, zoneRef, and whether the type is DS.
 	SamePlace bool
-	// Set is the zone before the earlier writes of the change set (S10.1); nil for none.
+	// Set is the zone before the change set (S10.1); nil without a set.
 	Set *law.Zone
 }
 
@@ -45,7 +45,7 @@ type recordDecision struct {
 	*law.Reading
 	ask         RecordAsk
 	currentZone *law.Zone
-	// absent is the message for a zoneRef to a zone without rule for the namespace.
+	// absent is the message if zoneRef names a zone without rule for the namespace.
 	absent string
 }
 
@@ -55,7 +55,7 @@ type place struct {
 	zone    *law.Zone
 	holding *law.Holding
 	owner   name.Rel
-	// reason and message explain a nil zone. A condition with message cites rule, unless "".
+	// reason and message explain a nil zone. rule may be "".
 	reason, rule, message string
 }
 
@@ -105,7 +105,7 @@ func (d *recordDecision) resolveName(p *place, r *law.Record) (*law.Zone, *law.R
 	return z, nil
 }
 
-// findZone returns the record's present zone; nil if the zone is gone: its cascade removes the keys.
+// findZone returns the record's present zone; nil if gone: its cascade removes the keys.
 func (d *recordDecision) findZone() (*law.Zone, *law.Holding) {
 	b := d.ask.Before
 	if b == nil {

@@ -70,7 +70,7 @@ func (d *recordDecision) decideRecord() (*law.Plan, *law.Refusal) {
 		if p.holding.HasLocked(p.fqdn) && !p.holding.IsLockedBy(ask.Work) {
 			return nil, law.RefuseMoving(p.fqdn, p.zone.FQDN())
 		}
-		// A transaction changes one zone (I1). The next decision adds the record to the other zone.
+		// A transaction changes one zone (I1); the next adds the record to the other zone.
 		plan.Orphan = ask.waitingAt(p)
 		plan.Orphan.Moves = true
 		plan.Record = &law.Placement{FQDN: p.fqdn, View: p.view, Reason: law.ReasonMoving, Message: fmt.Sprintf("moves to zone %s",
@@ -102,7 +102,7 @@ func (d *recordDecision) leaveZone(plan *law.Plan, current *law.Zone, holding *l
 	return d.changeZone(plan, current, holding, nil, nil)
 }
 
-// leaveUnadopted lets the record wait. A nil p means an unknown place. awaited is the namespace of the data in the way
+// leaveUnadopted lets the record wait. p is nil for an unknown place, awaited the namespace of the data in the way
 // (S2.14).
 func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, currentHolding *law.Holding, p *place, why *law.Refusal,
 	awaited string) (*law.Plan,
@@ -127,7 +127,7 @@ func (d *recordDecision) leaveUnadopted(plan *law.Plan, current *law.Zone, curre
 	return d.leaveZone(plan, current, currentHolding)
 }
 
-// changeZone replaces the record's contribution to z by the contribution at p; nil if the record leaves z.
+// changeZone replaces the record's contribution to z by the contribution at p; p is nil if the record leaves z.
 func (d *recordDecision) changeZone(plan *law.Plan, z *law.Zone, holding *law.Holding, p *place, current *law.Zone) (
 	*law.Plan, *law.Refusal) {
 	x := &delta{recordDecision: d, zone: z, holding: holding, place: p}
@@ -222,7 +222,7 @@ func (x *delta) admitAdded(plan *law.Plan) *law.Refusal {
 
 func (x *delta) planStep(plan *law.Plan, holding *law.Holding) (*law.Plan, *law.Refusal) {
 	z, ask := x.zone, &x.ask
-	plan.Writes = x.keys // drops the write of NoteWithdrawal: the period is over
+	plan.Writes = x.keys // drops NoteWithdrawal's write: the period is over
 	plan.Rule = x.rule
 	if len(x.yielding) > 0 {
 		plan.Work = x.yieldWork()
@@ -262,8 +262,8 @@ func (x *delta) adoptedPlacement(z *law.Zone, served bool) *law.Placement {
 		Message: fmt.Sprintf("in zone %s by delegation pattern %q", x.zone.FQDN(), x.rule)}
 }
 
-// withdrawRecord begins the grace period of a record that its zone's rules no longer allow (S2.5). It releases the
-// record if the period is over, or another namespace's record is to have the name (S2.13).
+// withdrawRecord begins the grace period of a record that the rules no longer allow (S2.5), or releases the record if
+// the period is over, or the name is to go to another namespace (S2.13).
 func (d *recordDecision) withdrawRecord(plan *law.Plan, holding *law.Holding, p *place, refusal *law.Refusal) (*law.Plan, *law.Refusal) {
 	z, ask := d.currentZone, &d.ask
 	plan.Warnings = nil

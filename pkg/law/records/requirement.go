@@ -14,19 +14,19 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// Requirement is a prerequisite of a change set: the state of an RRset before the set (S10.5).
+// Requirement is a prerequisite of a change set (S10.5): an RRset's state before the set.
 type Requirement struct {
 	Name   name.Name
 	Type   rdata.Type
 	Exists bool
-	// Values has all values of the RRset, in any spelling of names; nil for any.
+	// Values are all values of the RRset, in any spelling of names; nil for any.
 	Values []rdata.Value
 }
 
 func fieldOfRequirement(index int) string { return fmt.Sprintf("spec.prerequisites[%d]", index) }
 
 // DecideRequirements checks the prerequisites of a change set for the zone "in". A prerequisite on a name that the
-// namespace may not write is Forbidden, whatever the data there. The first unmet prerequisite is Unmet.
+// namespace may not write is Forbidden, the first unmet is Unmet.
 func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requirement) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		z := law.Get[law.Zone](r, law.ZoneKey(in.Namespace, in.Name))
@@ -63,7 +63,7 @@ func DecideRequirements(seen *law.Seen, in law.Ref, namespace string, all []Requ
 	})
 }
 
-// mayWrite reports whether a rule allows some type at a name, and no claim or reservation refuses it (S4.8 to S4.22).
+// mayWrite reports whether a rule allows a type at a name, and no claim or reservation refuses it (S4.8 to S4.22).
 func mayWrite(r *law.Reading, z *law.Zone, owner name.Rel, fqdn name.Name, namespace string) bool {
 	if namespace == z.Namespace {
 		return true

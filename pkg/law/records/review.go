@@ -15,7 +15,7 @@ import (
 )
 
 type Review struct {
-	// Zone would take the record; nil if no zone with a rule for the namespace encloses the name.
+	// Zone would take the record; nil without a zone with a rule for the namespace.
 	Zone    *law.Zone
 	Allowed bool
 	// Rule is the allowing pattern, Reason the message of the refusal.
@@ -33,8 +33,8 @@ const (
 	Unclaimed      Claimed = "Unclaimed"
 )
 
-// ReviewName answers like the creation of a record without data (S14.1). Without a rule for the namespace, it answers
-// as for a name without zone (S14.2).
+// ReviewName answers like the creation of a record without data (S14.1) or, without a rule for the namespace, as
+// without a zone (S14.2).
 func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) {
 	out = law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &recordDecision{Reading: r, ask: ask}
@@ -55,7 +55,7 @@ func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) 
 				review.Reason += " (S4.1)"
 			}
 			if refusal.Reason == law.ReasonNameHeld && review.Claimed == Unclaimed {
-				review.Claimed = ClaimedAnother // a claim above or below, or an own name
+				review.Claimed = ClaimedAnother // by a claim above or below, or an own name
 			}
 			return &law.Plan{}, nil
 		}
@@ -65,8 +65,8 @@ func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) 
 	return review, out
 }
 
-// findClaim returns who claims the record's base name. It returns "" without a rule for the base name, since an
-// underscore rule must not reveal the claim (S4.14). The namespace's claim above is Mine (S4.8).
+// findClaim returns "" without a rule for the base name, since an underscore rule must not reveal its claim (S4.14).
+// The namespace's claim above is Mine (S4.8).
 func (d *recordDecision) findClaim(z *law.Zone, p *place, namespace string) Claimed {
 	base := rules.Base(p.owner)
 	at, err := base.In(z.FQDN())

@@ -24,11 +24,11 @@ const (
 	ReasonTooManyNameServers       = "TooManyNameServers"
 )
 
-// MaxNameServerNames bounds the names from the apex to the name servers in the zone (S6.15). Each is a fact in a
+// MaxNameServerNames bounds the names from the apex to the name servers in the zone (S6.15): each is a fact in a
 // transaction of bounded size.
 const MaxNameServerNames = 24
 
-// apexNames returns h with the ApexNames after a step, h itself if unchanged. after is the apex's owner.
+// apexNames returns h with the ApexNames after a step, or h if unchanged. after is the apex's owner.
 func apexNames(h *law.Holding, removed, added *law.Contribution, after *law.Owner, own bool) *law.Holding {
 	if (removed == nil || !removed.Owner.IsApex()) && (added == nil || !added.Owner.IsApex()) {
 		return h
@@ -112,8 +112,8 @@ func JudgeServable(r *law.Reading, z *law.Zone, h *law.Holding, owners ownerChan
 	}
 	var missing []string
 	for _, host := range hosts {
-		// An address behind the cut of a delegated child is the child's. An undelegated zone below has the name without
-		// a cut: no resolver reaches the server, and BIND does not load the zone (S5.11).
+		// An address behind a delegated child's cut is the child's. An undelegated zone below has no cut: no resolver
+		// reaches the server, and BIND does not load the zone (S5.11).
 		inChild := false
 		for at, ok := host, true; ok && !at.IsApex(); at, ok = at.Parent() {
 			inChild = inChild || slices.ContainsFunc(ownerCut(ownerAt(at)), func(v law.OwnerValue) bool { return v.Type == rdata.NS })

@@ -18,8 +18,8 @@ func stepOf(z, set *law.Zone) uint64 {
 	return z.N + 1
 }
 
-// AdvanceZone fills change with the next serial, content state and journal step of z (I3). set is the zone before the
-// change set, or nil. All writes of a set share a serial, but Step has the rows of this write alone.
+// AdvanceZone fills change with z's next serial, content state and journal step (I3). set is the zone before the change
+// set, or nil: all writes of a set share a serial, but Step has the rows of this write alone.
 func AdvanceZone(change *law.ZoneChange, z, set *law.Zone, df *Diff, now time.Time, record *content.RecordRef, by string) *law.Refusal {
 	state, err := df.applyTo(sethash.State(z.State))
 	if err != nil {

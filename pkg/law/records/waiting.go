@@ -11,8 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// awaitedClaim returns the namespace whose claim refuses a new record that waits for it by annotation (S2.14);
-// otherwise "".
+// awaitedClaim returns the namespace for whose claim a new record waits by annotation (S2.14), or "".
 func (x *delta) awaitedClaim(why *law.Refusal) string {
 	z, ns := x.zone, x.ask.Namespace
 	if !x.ask.After.WaitsOnConflict || x.ask.Before != nil || why.Kind == law.Later {
@@ -28,8 +27,7 @@ func (x *delta) awaitedClaim(why *law.Refusal) string {
 }
 
 // lockReplaced locks the name of a removed Record until a cascade has decided the Records of its namespace and own that
-// wait there (S2.14). Otherwise any tenant's next write could take the name. It returns nil if there are too many such
-// locks.
+// wait there (S2.14): otherwise a tenant's next write could take the name. It returns nil for too many such locks.
 func (x *delta) lockReplaced(plan *law.Plan, h *law.Holding) *law.Holding {
 	z, ns := x.zone, x.ask.Namespace
 	if x.ask.Cascade || x.ask.Set != nil || x.removed == nil || x.removed.Owner.IsApex() ||
@@ -69,7 +67,7 @@ func (x *delta) explainWait(why *law.Refusal, awaited string) (*law.Refusal, law
 	return &out, waits
 }
 
-// The message stays true without the holder, so no replacement rewrites waiting records.
+// True without the holder, so no replacement rewrites waiting records.
 func (x *delta) refuseHeld() *law.Refusal {
 	return law.NewForbidden(law.ReasonNameHeld, "%s (S2.15)", x.describeHeld())
 }

@@ -16,20 +16,20 @@ import (
 // DefaultGrace is the period, in seconds, of zones delegated by a removed zone (S3.5).
 const DefaultGrace = 24 * 60 * 60
 
-// Withdrawing is a record or child zone that the rules of Zone no longer allow Namespace to have.
+// Withdrawing is a record or child zone that the rules no longer allow Namespace.
 type Withdrawing struct {
 	Zone      *law.Zone
 	Namespace string
-	// Child is true for a zone, Newly if it was allowed until now, Taken after a write by the zone's own namespace.
-	// Grace is in seconds.
+	// Child is true for a zone, Newly if allowed until now, Taken after a write by the zone's own namespace. Grace is
+	// in seconds.
 	Child, Newly, Taken bool
 	Grace               int64
 	Cause               string
 	Now                 time.Time
 }
 
-// NoteWithdrawal returns the namespace's withdrawal, and plans its change; nil without a period. release is true if the
-// period is over. A period begins again when the zone's own namespace withdraws more, or after rules came back for
+// NoteWithdrawal plans the change of the namespace's withdrawal, and returns it; nil without a period. release is true
+// if the period is over. A new period begins when the zone's own namespace withdraws more, or after rules came back for
 // everything.
 func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withdrawal, release bool) {
 	if x.Newly && x.Grace == 0 {
@@ -45,7 +45,7 @@ func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withd
 	}
 	next := *was
 	if was.Since == 0 || x.Taken && was.Cause != x.Cause || x.Newly && was.IsCancelled(z, x.Namespace) {
-		// The new period is at least the rest of the earlier period (S3.6).
+		// At least the rest of the earlier period (S3.6).
 		next.Since, next.Grace, next.Passed, next.Cause = x.Now.Unix(), max(x.Grace, was.Grace-was.Passed), 0, x.Cause
 	}
 	if met := z.DigestRules(x.Namespace, x.Child); x.Child {
@@ -59,8 +59,7 @@ func NoteWithdrawal(r *law.Reading, plan *law.Plan, x Withdrawing) (w *law.Withd
 	return &next, next.Over()
 }
 
-// ReleaseWork returns the cascade that releases records and zones of namespaces from z, each step delivered at once
-// (S7.2).
+// ReleaseWork returns the cascade by which z releases data of namespaces, each step delivered at once (S7.2).
 func ReleaseWork(z *law.Zone, namespaces []string, id string, now int64) *law.Work {
 	w := &law.Work{ID: id, Reason: fmt.Sprintf("zone %s releases records and zones that its rules no longer "+
 		"allow", z.FQDN()), View: z.View, By: z.Namespace,
@@ -94,9 +93,9 @@ func ReleaseNow(r *law.Reading, plan *law.Plan, z *law.Zone, before, after []str
 // MaxReleases bounds the withdrawals ended in a transaction.
 const MaxReleases = 16
 
-// findYielding returns the tenants that give way to a new record at and below the name "at" (S2.13). A rule must give
-// that name without "*", so that neighbours do not get names whose rule was lost by accident. refused is true if claims
-// refuse the record, and below if claims below are in the way, too.
+// findYielding returns the tenants that give way to a new record at and below "at" (S2.13). A rule must give that name
+// without "*": neighbours get no names whose rule was lost by accident. refused is true if claims refuse the record,
+// below if claims below do, too.
 func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 	z, base := x.zone, rules.Base(x.added.Owner)
 	if x.ask.Before != nil || !x.ask.Yields.IsZero() && x.ask.Yields.Encloses(base) || base.IsApex() || slices.Contains(z.MadeNames, base) {
@@ -123,8 +122,8 @@ func (x *delta) findYielding(refused, below bool) (from []string, at name.Rel) {
 
 func yieldWorkID(zone string, at name.Rel) string { return "yields-" + zone + "-" + at.String() }
 
-// YieldWork returns the outbox item by which the namespaces in "from" give way at and below n, and waiting Records are
-// decided. All tenants that want the name get the same item.
+// YieldWork returns the outbox item by which the namespaces in "from" give way at and below n, the same for all tenants
+// who want the name.
 func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.Time) *law.Work {
 	id := yieldWorkID(z.UID, n)
 	existing := law.Get[law.Work](r, law.WorkKey(id))
@@ -146,7 +145,7 @@ func YieldWork(r *law.Reading, z *law.Zone, n name.Rel, from []string, now time.
 	return w
 }
 
-// awaitEviction lets added wait until the yielding records are released, as a transaction changes one record (I1).
+// awaitEviction lets added wait for the yielding records' release: a transaction changes one record (I1).
 func (x *delta) awaitEviction(plan *law.Plan) *law.Plan {
 	ask, p := &x.ask, x.place
 	plan.Orphan = ask.waitingAt(p)

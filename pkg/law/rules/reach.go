@@ -12,10 +12,9 @@ import (
 )
 
 // A rule whose pattern has no "*" reserves its name (S4.20). There and below, another tenant's pattern with "*" needs a
-// tail (the labels behind the last "*") of as many labels or more. For example, "*.pay" reaches below a reserved name
-// pay, and "*" does not.
+// tail (the labels behind the last "*") of as many labels: "*.pay" reaches below a reserved name pay, "*" does not.
 
-// provesOnly are types that prove or pin something: a rule for these alone reserves nothing (S4.21).
+// A rule for provesOnly, types that prove or pin something, reserves nothing (S4.21).
 var provesOnly = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
 // reaches reports whether a tenant's pattern reaches a name of this many labels, reserved for others.
@@ -55,7 +54,7 @@ func (r *Rule) ListNamed(zone name.Name) (names []name.Rel) {
 	return slices.Compact(names)
 }
 
-// ListNamed returns the names reserved by rules of the Zone, sorted, with their namespaces.
+// ListNamed returns the names reserved by rules of the Zone, sorted.
 func (s *Set) ListNamed() []Named {
 	var out []Named
 	for i := range s.Lists[0] {
@@ -78,7 +77,7 @@ type Named struct {
 	Namespaces []string
 }
 
-// NamedAbove is a reserved name, given by its number of labels. Mine is true if reserved for the namespace.
+// NamedAbove is a reserved name, given by its number of labels. Mine is true for a name of the namespace.
 type NamedAbove struct {
 	Labels int
 	Mine   bool
@@ -106,7 +105,7 @@ func (s *Set) FindNamed(n name.Rel, namespace string) (out []NamedAbove) {
 	return out
 }
 
-// LeastLabels returns the number of labels that the tail of a pattern needs to reach n; 0 for none.
+// LeastLabels returns how many labels the tail of a pattern that reaches n has at least; 0 for none.
 func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
 	if namespace == s.Own {
 		return 0
@@ -119,7 +118,7 @@ func (s *Set) LeastLabels(n name.Rel, namespace string) (least int) {
 	return least
 }
 
-// Reaching returns the set without tenants' patterns that have "*" and a tail of fewer than least labels (S4.20).
+// Reaching returns the set without tenants' patterns with "*" and a tail of fewer than least labels (S4.20).
 func (s *Set) Reaching(least int) *Set {
 	out := *s
 	out.least = least

@@ -15,11 +15,10 @@ import (
 
 // Rule is a parsed delegation (S4.2).
 type Rule struct {
-	Records []RecordRule
-	Zones   []pattern.Pattern
-	// Namespaces is empty if the rule is for any namespace.
+	Records    []RecordRule
+	Zones      []pattern.Pattern
 	Namespaces []string
-	// DS is true if the zone contains the DS of child zones of the rule (S6.16).
+	// DS is true if the zone contains its children's DS by this rule (S6.16).
 	DS bool
 }
 
@@ -27,13 +26,13 @@ type Rule struct {
 type RecordRule struct {
 	Pattern pattern.Pattern
 	Text    string
-	// Types are the allowed types; if empty, all types for which MustName is false (S4.5).
+	// Types is empty for all types but those of MustName (S4.5).
 	Types  []rdata.Type
 	Shared bool
 }
 
 // namedOnly are types that a rule for tenants must name (S4.5). Any rule must name a type by number: nothing validates
-// its octets before a server knows the type.
+// its octets.
 var namedOnly = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 func (r *Rule) CoversNamespace(namespace string) bool {
@@ -44,7 +43,7 @@ func (r *Rule) CoversNamespace(namespace string) bool {
 func (r *Rule) Text() string {
 	text, err := r.MarshalJSON()
 	if err != nil {
-		panic(fmt.Sprintf("law: a rule has no stored form: %v", err)) // all fields are text and lists of text
+		panic(fmt.Sprintf("law: a rule has no stored form: %v", err)) // all fields are text
 	}
 	return string(text)
 }
@@ -76,21 +75,20 @@ func (r *Rule) SharesBelow(owner name.Rel, zone name.Name) bool {
 	return err == nil && slices.ContainsFunc(r.Records, func(rr RecordRule) bool { return rr.Shared && rr.Pattern.MatchBelow(at, zone) })
 }
 
-// IsElsewhere reports whether a zones pattern has no effect, because every matching name lies in another zone below
-// (isZone), whose own rules decide (S2.1).
+// IsElsewhere reports whether a zones pattern has no effect, as every match lies in another zone below (isZone), whose
+// rules decide (S2.1).
 func IsElsewhere(p pattern.Pattern, zone name.Name, isZone func(name.Name) bool) bool {
 	return slices.ContainsFunc(p.NamesAbove(zone), isZone)
 }
 
-// IsElsewhere reports whether a records pattern has no effect, because every matching name is at or below the name of
-// another zone below. At the name itself, the upper zone keeps only DS. own is true for a rule of the zone's own
-// namespace.
+// IsElsewhere reports whether a records pattern has no effect, as every match is at or below another zone below, where
+// the upper zone keeps only DS. own is true for an own rule.
 func (rr *RecordRule) IsElsewhere(zone name.Name, own bool, isZone func(name.Name) bool) bool {
 	only, literal := rr.Pattern.Only(zone)
 	return IsElsewhere(rr.Pattern, zone, isZone) || literal && only != zone && isZone(only) && !rr.allowsType(rdata.DS, own)
 }
 
-// FindElsewhere returns the patterns without effect (IsElsewhere) in the rules of a zone of namespace own.
+// FindElsewhere returns the patterns without effect (IsElsewhere) in a zone of namespace own.
 func FindElsewhere(list []Rule, zone name.Name, own string, isZone func(name.Name) bool) (texts []string) {
 	for i := range list {
 		for _, rr := range list[i].Records {
@@ -127,7 +125,6 @@ type storedRecord struct {
 	Shared  bool     `json:"s,omitempty"`
 }
 
-// MarshalJSON writes the stored form.
 func (r Rule) MarshalJSON() ([]byte, error) {
 	s := storedRule{Namespaces: r.Namespaces, DS: r.DS}
 	for i := range r.Records {
@@ -144,7 +141,6 @@ func (r Rule) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// UnmarshalJSON reads the stored form.
 func (r *Rule) UnmarshalJSON(data []byte) error {
 	var s storedRule
 	if err := json.Unmarshal(data, &s); err != nil {

@@ -15,7 +15,7 @@ import (
 type Admission string
 
 const (
-	// AdmittedUnderscore: a rule that names every underscore label literally; own records at such names.
+	// AdmittedUnderscore: a rule that names every underscore label literally; own records there.
 	AdmittedUnderscore Admission = "Underscore"
 	AdmittedShared     Admission = "Shared"
 	AdmittedLiteral    Admission = "Literal"
@@ -27,7 +27,7 @@ const (
 type Set struct {
 	Zone name.Name
 	Own  string
-	// Lists are the rules of the Zone, and of Delegations for the namespace.
+	// Lists are the rules of the Zone, and of the namespace's Delegations.
 	Lists [2][]Rule
 	least int
 }
@@ -40,7 +40,7 @@ type Grant struct {
 	Literal    bool
 }
 
-// FindGrants returns the patterns that allow the namespace a record of type t at n (S4.1–S4.6); if t is 0, of any type.
+// FindGrants returns the patterns that allow the namespace a record of type t (0: any) at n (S4.1–S4.6).
 func (s *Set) FindGrants(n name.Name, t rdata.Type, namespace string) []Grant {
 	var out []Grant
 	own := namespace == s.Own
@@ -82,12 +82,12 @@ func (s *Set) AllowsRecord(n name.Name, t rdata.Type, namespace string) bool {
 	return err == nil && s.AllowsName(at, namespace) || slices.ContainsFunc(grants, func(g Grant) bool { return g.underscore })
 }
 
-// ListsShared reports whether a shared rule names owner without "*", which makes owner an own name (S4.10).
+// ListsShared reports whether a shared rule without "*" makes owner an own name (S4.10).
 func (s *Set) ListsShared(owner name.Rel) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.NamesShared(owner, s.Zone) })
 }
 
-// ListSharedNames returns the names made own by a shared rule without "*" (S4.10).
+// ListSharedNames returns the names that a shared rule without "*" makes own (S4.10).
 func (s *Set) ListSharedNames() []name.Rel {
 	var out []name.Rel
 	for i := range s.Lists[0] {
@@ -110,8 +110,8 @@ func (s *Set) NamesSharedFor(owner name.Rel, namespace string) bool {
 	return slices.ContainsFunc(s.Lists[0], func(r Rule) bool { return r.CoversNamespace(namespace) && r.NamesShared(owner, s.Zone) })
 }
 
-// DelegatesZone reports whether a rule allows a zone n (S3.1). A tenant's zone at an underscore name needs a rule that
-// names the label literally (S4.19).
+// DelegatesZone reports whether a rule allows a zone n (S3.1); for a tenant at an underscore name, a rule that names
+// the label literally (S4.19).
 func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	if ok && namespace != s.Own && Base(owner) != owner {
@@ -120,14 +120,13 @@ func (s *Set) DelegatesZone(n name.Name, namespace string) bool {
 	return s.zoneRule(namespace, func(p pattern.Pattern) bool { return p.Match(n, s.Zone) && s.reaches(p, namespace) })
 }
 
-// AllowsZone is DelegatesZone, but false if n is at or below a name reserved for others that no allowing pattern
-// reaches (S4.20).
+// AllowsZone is DelegatesZone, but false if no allowing pattern reaches a reserved name at or above n (S4.20).
 func (s *Set) AllowsZone(n name.Name, namespace string) bool {
 	owner, ok := n.Rel(s.Zone)
 	return ok && s.Reaching(s.LeastLabels(owner, namespace)).DelegatesZone(n, namespace)
 }
 
-// DelegatesDS reports whether a rule delegates the zone n and puts its DS into the parent (S6.16).
+// DelegatesDS reports whether a rule delegates the zone n with its DS (S6.16).
 func (s *Set) DelegatesDS(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -174,7 +173,7 @@ func (s *Set) GivesTenants(n name.Name) bool {
 }
 
 // NamesFor reports whether a present rule names n literally for the namespace, for any type. Records by a former rule
-// alone justify no new records (S4.17).
+// justify no new ones (S4.17).
 func (s *Set) NamesFor(n name.Name, namespace string) bool {
 	for _, rules := range s.Lists {
 		if slices.ContainsFunc(rules, func(r Rule) bool {
@@ -192,7 +191,7 @@ type Admitted struct {
 	Text      string
 }
 
-// Kinds lists the kinds of rules in the order of trial for a tenant's record (S4.17).
+// Kinds are the kinds of rules, in the order of trial for a tenant's record (S4.17).
 var Kinds = []Admission{AdmittedUnderscore, AdmittedShared, AdmittedLiteral, AdmittedPlain}
 
 // KindOf returns the kind of a grant for a tenant's record at owner (S4.7); "" if the base name is not allowed.

@@ -9,8 +9,7 @@ import (
 	"github.com/cloudflare/circl/group"
 )
 
-// A change is hashed in its decision, and again in each view that proves it. Hashing an element, or decoding a state,
-// costs 7 µs and more.
+// A change is hashed in its decision, and again in each view that proves it, at 7 µs or more for an element or state.
 var (
 	elements = cache[string]{size: 4096}
 	sums     = cache[State]{size: 1024}
@@ -19,8 +18,8 @@ var (
 // maxCachedLength bounds the memory for tenants' long values: 4,096 are 2 MiB a generation.
 const maxCachedLength = 512
 
-// maxCachedElements bounds the elements of a call that uses the cache: the check of a whole zone would evict those of
-// the next changes.
+// maxCachedElements bounds the elements of a call that uses the cache: the check of a whole zone would evict the
+// elements of the next changes.
 const maxCachedElements = 512
 
 type cache[K comparable] struct {

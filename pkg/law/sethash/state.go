@@ -11,24 +11,23 @@ import (
 	"github.com/cloudflare/circl/group"
 )
 
-// Algorithm is the number of this hash, stored and hashed with it (S6.7). Another element encoding, group or
-// hashToGroupTag needs another number.
+// Algorithm is stored and hashed with the state (S6.7). Another element encoding, group or hashToGroupTag needs another
+// number.
 const Algorithm = 1
 
 const Size = 32
 
-// hashToGroupTag is the domain separation tag of RFC 9380 §3.1: without a tag an element could be chosen to collide
-// with another protocol's input.
+// hashToGroupTag is the domain separation tag of RFC 9380 §3.1, against elements chosen to collide with another
+// protocol's input.
 const hashToGroupTag = "kubi.zone/contentState/1 with ristretto255_XMD:SHA-512_R255MAP_RO_"
 
-// State is the canonical encoding of a ristretto255 point (RFC 9496 §4.3.2), the sum of a multiset's points. The zero
-// value is the empty set.
+// State is the canonical encoding of a ristretto255 point (RFC 9496 §4.3.2), a multiset's sum. The zero value is the
+// empty set.
 type State [Size]byte
 
 type Element []byte
 
-// NewElement encodes each part after its length (four octets, big endian), so that different lists give different
-// elements.
+// NewElement encodes each part after its length, so that different lists give different elements.
 func NewElement(parts ...string) Element {
 	size := 0
 	for _, part := range parts {
@@ -43,8 +42,8 @@ func NewElement(parts ...string) Element {
 }
 
 // Update returns the state without the removed and with the added elements. An element in both lists cancels out;
-// listed twice, it counts twice. A call costs about 12 µs, plus 7 µs an element, so pass related elements together.
-// Update fails if s is no valid encoding.
+// listed twice, it counts twice. A call costs 12 µs, plus 7 µs an element: pass related elements together. Update fails
+// if s is no valid encoding.
 func (s State) Update(removed, added []Element) (State, error) {
 	if len(removed) == 0 && len(added) == 0 {
 		_, err := s.decodePoint()
@@ -56,7 +55,7 @@ func (s State) Update(removed, added []Element) (State, error) {
 	}
 	state, err := encodePoint(sum)
 	if err == nil {
-		sums.put(state, sum) // not changed from here on
+		sums.put(state, sum) // unchanged from here on
 	}
 	return state, err
 }
@@ -89,7 +88,7 @@ func (s State) sumElements(removed, added []Element) (group.Element, error) {
 	return sum, nil
 }
 
-// Sum returns the state of the union, or an error if a state is no valid encoding.
+// Sum returns the state of the union; it fails if a state is no valid encoding.
 func Sum(states ...State) (State, error) {
 	sum := group.Ristretto255.Identity()
 	for _, s := range states {
@@ -143,17 +142,17 @@ func encodePoint(point group.Element) (State, error) {
 	return state, nil
 }
 
-// String returns the form of status.contentState: 43 characters of standard base64, no padding.
+// String returns status.contentState: 43 characters of unpadded standard base64.
 func (s State) String() string { return base64.RawStdEncoding.EncodeToString(s[:]) }
 
-// ParseState reads the result of String. Other spellings, and octets of no point, are errors.
+// ParseState reads String's result. Other spellings, and octets of no point, are errors.
 func ParseState(text string) (State, error) {
 	var state State
 	decoded, err := base64.RawStdEncoding.Strict().DecodeString(text)
 	if err != nil {
 		return State{}, fmt.Errorf("set hash %.60q: want 43 characters of standard base64 without padding: %w", text, err)
 	}
-	// The decoder skips line breaks, which would be a second spelling.
+	// The decoder skips line breaks: a second spelling.
 	if len(decoded) != Size || len(text) != base64.RawStdEncoding.EncodedLen(Size) {
 		return State{}, fmt.Errorf("set hash %.60q: %d octets in %d characters, want %d in 43", text, len(decoded), len(text), Size)
 	}

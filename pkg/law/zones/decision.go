@@ -34,14 +34,14 @@ type ZoneAsk struct {
 	Before *law.Zone
 	Waits  *law.Waiting
 	After  *ZoneSpec
-	// Renames is the path of a changed field that determines the name, as "spec.domainName".
+	// Renames is the path of a changed field with the name, as "spec.domainName".
 	Renames string
 	// MayEstablish is the result of the review for zones/establish (S3.3).
 	MayEstablish bool
 	// Annotated is true if kubi.zone/delete has the zone's uid (S8.1).
 	Annotated bool
 	Behind    *Behind
-	// Cascade is true without a client. A refusal is then the reason to stay pending.
+	// Cascade is true without a client (RecordAsk.Cascade).
 	Cascade bool
 	Now     time.Time
 	By      string
@@ -51,7 +51,7 @@ type ZoneAsk struct {
 type zoneDecision struct {
 	*law.Reading
 	ask ZoneAsk
-	// by is the namespace that caused the decision; "" for the zone's own.
+	// by is the namespace behind the decision; "" for the zone's own.
 	by string
 }
 

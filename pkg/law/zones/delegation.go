@@ -19,7 +19,7 @@ import (
 // MaxDelegatedOctets bounds a namespace's rules in a zone from Delegations (S4.4).
 const MaxDelegatedOctets = 32 << 10
 
-// MaxNames bounds the names that a Delegation reserves (S4.22): a change of all fits into an etcd transaction.
+// MaxNames bounds the names reserved by a Delegation (S4.22): all fit into an etcd transaction.
 const MaxNames = 32
 
 // DelegationWorkPrefix begins the ids of Delegations' outbox items.
@@ -42,10 +42,9 @@ type DelegationAsk struct {
 	In     string
 	Waits  *law.Waiting
 	After  *DelegationSpec
-	// Terminating is true if the namespace is being deleted. Records then stay until the zone is removed (S8.2).
+	// Terminating is true if the namespace is being deleted: records stay until the zone is removed (S8.2).
 	Terminating bool
-	// Cascade is true without a client. A refusal is then the reason to wait. Covered is true if the cascade decides
-	// all affected records again.
+	// Cascade is true without a client. Covered is true if the cascade decides all affected records again.
 	Cascade, Covered bool
 	Now              time.Time
 	WorkID           string
@@ -256,15 +255,14 @@ func sameRules(x, y []law.DelegatedRule) bool {
 	})
 }
 
-// maxNamespaces and maxScans bound the outbox item. A Delegation that changes faster than the cascade runs is refused
-// with Later.
+// These bound the outbox item of a Delegation that changes faster than its cascade runs.
 const (
 	maxNamespaces = 128
 	maxScans      = 8 * 2 * MaxNames
 )
 
-// enqueueScans plans the cascade that decides the concerned records and zones again (S2.5). The zone stays settled
-// (S7.2): no delivery waits for a tenant's records.
+// enqueueScans plans the cascade over the concerned records and zones (S2.5). The zone stays settled (S7.2): no
+// delivery waits for a tenant's records.
 func (d *delegationDecision) enqueueScans(plan *law.Plan, z *law.Zone, changed []string, names []name.Rel, before,
 	after *rules.Rule) *law.Refusal {
 	ask := &d.ask

@@ -86,8 +86,8 @@ func hostsNamed(z *law.Zone) *law.Refusal {
 	return nil
 }
 
-// nameServersFree refuses a new host in spec.nameServers that a tenant claims, that has a CNAME, or that is below a
-// DNAME (S6.2, S5.6, S5.7).
+// nameServersFree refuses a new host in spec.nameServers with a tenant's claim or a CNAME, or below a DNAME (S6.2,
+// S5.6, S5.7).
 func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	for _, host := range z.MadeNames {
 		if before != nil && slices.Contains(before.MadeNames, host) {
@@ -116,7 +116,7 @@ func (d *zoneDecision) nameServersFree(z, before *law.Zone, h *law.Holding) *law
 	return d.nameServersFit(z, before, h)
 }
 
-// nameServersFit applies the limits of S5.8 to spec.nameServers. An RRset above a limit may shrink.
+// nameServersFit applies S5.8 to spec.nameServers. An RRset above a limit may shrink.
 func (d *zoneDecision) nameServersFit(z, before *law.Zone, h *law.Holding) *law.Refusal {
 	if before == nil || !before.Header.Equal(z.Header) {
 		if r := hostsNamed(z); r != nil {
@@ -204,8 +204,8 @@ func newNames(z *law.Zone, before, after []rules.Rule) (names []givenName) {
 	return names
 }
 
-// warnOfHeld warns of new rules without effect, because others have the name or cut it off (S4.8, S4.10, S4.11, S5.7).
-// delegation is "" for the Zone's rules.
+// warnOfHeld warns of new rules without effect, since others have the name or cut the name off (S4.8, S4.10, S4.11,
+// S5.7). delegation is "" for the Zone's rules.
 func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, before, after []rules.Rule) {
 	names := newNames(z, before, after)
 	var ks []law.Key
@@ -234,8 +234,7 @@ func warnOfHeld(r *law.Reading, plan *law.Plan, z *law.Zone, delegation string, 
 
 const maxKeeping = 8
 
-// isKept reports whether a namespace outside the rule still has the name by rules: otherwise its records give way
-// (S2.13).
+// isKept reports whether a namespace outside the rule keeps the name by rules; otherwise the records give way (S2.13).
 func (n *givenName) isKept(r *law.Reading, z *law.Zone, delegation string, o *law.Owner) bool {
 	fqdn, err := n.at.In(z.FQDN())
 	if o == nil || err != nil {

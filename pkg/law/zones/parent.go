@@ -14,8 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// ParentAsk is the input of DecideParent, for a zone with a name. The only refusal is Later, if too many other zones
-// end.
+// ParentAsk is the input of DecideParent, for a zone with a name.
 type ParentAsk struct {
 	Zone *law.Zone
 	Spec *ZoneSpec
@@ -26,7 +25,8 @@ type ParentAsk struct {
 	WorkID  string
 }
 
-// DecideParent decides the parent of a zone after a change above (S3.4–S3.11). Plan.Zone is nil if nothing changes.
+// DecideParent decides the parent of a zone after a change above (S3.4–S3.11). Plan.Zone is nil if nothing changes. The
+// only refusal is Later, if too many other zones end.
 func DecideParent(seen *law.Seen, ask ParentAsk) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		d := &zoneDecision{Reading: r, ask: ZoneAsk{Before: ask.Zone, After: ask.Spec, Cascade: true, Now: ask.Now, WorkID: ask.WorkID}}
@@ -38,7 +38,7 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 	z, work, plan := ask.Zone, ask.Work, &law.Plan{}
 	holding := law.Get[law.Holding](d.Reading, law.HoldingKey(z.View, z.FQDN()))
 	if holding == nil || holding.UID != z.UID {
-		return plan, nil // the removal has its own cascade
+		return plan, nil // the removal has a cascade of its own
 	}
 	x := parentOf(d.Reading, z.View, z.FQDN(), z.Namespace, holding)
 	var endsAt int64
@@ -52,7 +52,8 @@ func (d *zoneDecision) decideParent(ask *ParentAsk) (*law.Plan, *law.Refusal) {
 				return plan, nil // the cascade of the former parent's removal decides (S3.5)
 			}
 		}
-		// If the same parent delegated the zone until now, its namespace withdrew the zone, whichever cascade is first.
+		// If this parent delegated the zone until now, the parent's namespace withdrew the zone, whichever cascade is
+		// first.
 		taken := newly && holding.Parent != nil && holding.Parent.UID == x.parent.UID
 		w, release := records.NoteWithdrawal(d.Reading, plan, records.Withdrawing{Zone: x.parent, Namespace: z.Namespace,
 			Child: true, Newly: newly,
@@ -127,7 +128,7 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	}
 	if !x.delegates {
 		x.withdrawn = true
-		x.ds = has.DS && has.Parent != nil && has.Parent.UID == p.UID // the DS stays until the zone ends
+		x.ds = has.DS && has.Parent != nil && has.Parent.UID == p.UID // DS stay until the zone ends
 		x.cond = &law.Condition{Status: "True", Reason: law.ReasonDelegationWithdrawn, Message: fmt.Sprintf("zone %s no longer "+
 			"delegates it: it is served until about status.endsAt, and ends then (S3.5; %s)", p.FQDN(), hint)}
 		return x
@@ -136,7 +137,7 @@ func parentOf(r *law.Reading, view string, fqdn name.Name, ns string, has *law.H
 	return x
 }
 
-// appendRenamed adds to cond the new name of the zone of zoneRef, if the namespace may know that zone (S1.8).
+// appendRenamed adds to cond the new name of zoneRef's zone, if the namespace may know that zone (S1.8).
 func appendRenamed(r *law.Reading, cond *law.Condition, spec *ZoneSpec, z *law.Zone) {
 	if spec.ZoneRef == nil || name.IsAbsolute(spec.DomainName) {
 		return

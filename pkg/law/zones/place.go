@@ -133,8 +133,8 @@ func (d *zoneDecision) checkPlace(plan *law.Plan, s *zonePlace) *law.Refusal {
 	return nil
 }
 
-// warnOfElsewhere warns of patterns of p whose names all lie in the new zone (S2.1). A tenant reads of its own rules
-// alone (S1.8).
+// warnOfElsewhere warns of patterns of p whose names all lie in the new zone (S2.1), a tenant of its own rules alone
+// (S1.8).
 func (s *zonePlace) warnOfElsewhere(plan *law.Plan, p *law.Zone, namespace string) {
 	list := slices.DeleteFunc(slices.Concat(p.RuleSet().Lists[:]...), func(r rules.Rule) bool {
 		return namespace != p.Namespace && !r.CoversNamespace(namespace)
@@ -162,7 +162,7 @@ func (d *zoneDecision) checkEstablish(s *zonePlace) *law.Refusal {
 		law.InView(s.view), s.fqdn, resource, namespace, createRole(namespace, resource))
 }
 
-// checkRules returns the parent with the rules for the namespace, if one delegates the zone (S3.1).
+// checkRules returns the parent with the namespace's rules, if any delegates the zone (S3.1).
 func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 	p, ns := s.parent, d.ask.After.Namespace
 	if p.Terminating {
@@ -216,7 +216,7 @@ func (d *zoneDecision) checkForeignNames(s *zonePlace, p *law.Zone) *law.Refusal
 }
 
 // refuseGuest refuses a zone at an underscore name that hides a name from another's wildcard (S4.23), or excludes the
-// data of the name's holder (S4.24).
+// holder's data (S4.24).
 func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	if rules.Base(s.owner) == s.owner {
 		return nil
@@ -229,7 +229,7 @@ func (s *zonePlace) refuseGuest(c *claims.Claimant, literal bool) *law.Refusal {
 	return c.RefuseHiding("a zone", s.owner)
 }
 
-// checkOwner refuses a zone at CNAME or NS records (S3.9), except of tenants that give way (S2.13).
+// checkOwner refuses a zone at CNAME or NS records (S3.9), except of tenants who give way (S2.13).
 func (d *zoneDecision) checkOwner(s *zonePlace, p *law.Zone, o *law.Owner) *law.Refusal {
 	for _, t := range []rdata.Type{rdata.CNAME, rdata.NS} {
 		if o.HasType(t) {
@@ -276,9 +276,9 @@ func (d *zoneDecision) checkAbove(s *zonePlace, p *law.Zone) *law.Refusal {
 	return nil
 }
 
-// refuseLocked refuses a new zone at, above or below a locked name. A zone at exactly that name joins the move
-// (joinMove) if its namespace is the parent's, or had the last zone of the name: rules of another namespace would apply
-// to Records of others (S4.15).
+// refuseLocked refuses a new zone at, above or below a locked name. At exactly that name, a zone of the parent's
+// namespace, or of the last zone's, joins the move (joinMove): rules of another namespace would apply to Records of
+// others (S4.15).
 func (s *zonePlace) refuseLocked(namespace string, last *law.LastSerial) *law.Refusal {
 	if s.parent == nil || !s.parentHolding.HasLocked(s.fqdn) {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// checkForeign refuses the deletion of a zone with data of others, unless annotated (S8.1, S2.16). Only the request
-// that sets deletionTimestamp is checked.
+// checkForeign refuses the request that sets deletionTimestamp of a zone with data of others, unless annotated (S8.1,
+// S2.16).
 func (d *zoneDecision) checkForeign(plan *law.Plan) *law.Refusal {
 	z := d.ask.Before
 	if z.Terminating {
@@ -52,15 +52,15 @@ func (d *zoneDecision) removeZone(plan *law.Plan) (*law.Plan, *law.Refusal) {
 	return d.vacateName(plan, holding, fmt.Sprintf("zone %s was removed", z.FQDN()), law.MaxRemovals)
 }
 
-// vacateName frees the name by a cascade. If the zone above has "most" such cascades of the namespace, it refuses with
-// Later.
+// vacateName frees the name by a cascade. It refuses with Later if the zone above has "most" such cascades of the
+// namespace.
 func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason string, most int) (*law.Plan, *law.Refusal) {
 	ask, z := &d.ask, d.ask.Before
 	by := cmp.Or(d.by, z.Namespace)
 	last := Remember(z)
 	from := append([]law.Origin{{Zone: z.UID, Name: z.FQDN()}}, holding.Origins()...)
 	var locks name.Name
-	if z.Rows > 0 || holding.HasLocked(z.FQDN()) { // records may still be on their way from another zone
+	if z.Rows > 0 || holding.HasLocked(z.FQDN()) { // records may still be coming from another zone
 		last.From, locks = from, z.FQDN()
 	}
 	plan.Writes = append(plan.Writes,
@@ -75,7 +75,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	}
 	plan.AddPendingCut(holding.Parent, z.Ref, z.View, z.FQDN())
 	at, gaining := d.findAbove(z.View, z.FQDN())
-	// Scan the zones below, too (S3.4), and objects kept out by this zone or referring to a shorter name (S2.5, S2.7).
+	// Zones below (S3.4), and objects kept out by this zone or referring to a shorter name (S2.5, S2.7).
 	plan.Work.Scans = append(plan.Work.Scans, law.Scan{Kind: law.ScanZones, View: z.View, Name: z.FQDN()},
 		law.Scan{Kind: law.ScanWaiting, View: z.View, Name: z.FQDN()})
 	recountParent(plan, z.View, at, gaining)
@@ -92,7 +92,7 @@ func (d *zoneDecision) vacateName(plan *law.Plan, holding *law.Holding, reason s
 	return plan, nil
 }
 
-// recountParent lets the parent count the cut of h's zone again, since addresses of its name servers may now be another
+// recountParent lets the parent count the cut of h's zone again: addresses of its name servers may now be another
 // zone's (S6.1).
 func recountParent(plan *law.Plan, view string, fqdn name.Name, h *law.Holding) {
 	if h != nil && h.Parent != nil {

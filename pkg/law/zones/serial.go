@@ -12,25 +12,23 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// repairInterval is the least time between two repairs of a zone (S6.11), so that a lying secondary does not use up
-// the serials.
+// repairInterval is the least time between repairs of a zone (S6.11), so that a lying secondary does not use up the
+// serials.
 const repairInterval = 24 * time.Hour
 
-// Behind describes a listed secondary that is ahead of a zone, by two signed answers, or has other data at the zone's
-// serial (S6.11). A controller that may write zones' status reports it.
+// Behind describes a listed secondary that, by two signed answers, is ahead of a zone or has other data at the zone's
+// serial (S6.11).
 type Behind struct {
-	// Serial of the secondary; if Differs, the next serial of the zone.
+	// Serial is the secondary's; if Differs, the zone's next.
 	Serial  serial.Serial
 	Differs bool
 	// Accepted is the serial accepted by annotation at any distance; 0: none.
 	Accepted serial.Serial
 }
 
-// Repair returns the serial by which a zone overtakes a secondary (S6.11): the serial after the secondary's, or after
-// last for other data. It returns false if
-//   - the secondary or the new serial is not ahead of last, or for other data not the next serial
-//   - the secondary is beyond serial.MaxRepair without annotation
-//   - the last repair (repaired, unix seconds; 0 for never) was less than repairInterval ago
+// Repair returns the serial by which a zone overtakes a secondary (S6.11): the serial after the secondary's or, for
+// other data, after last. It returns false if the secondary is not ahead of last, if it is beyond serial.MaxRepair
+// without annotation, or within repairInterval of the last repair (repaired, unix seconds; 0 for never).
 func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (serial.Serial, bool) {
 	next := behind.Serial.Next()
 	if behind.Differs {
@@ -43,7 +41,7 @@ func Repair(last serial.Serial, behind Behind, repaired int64, now time.Time) (s
 		return 0, false
 	case uint32(behind.Serial-last) > serial.MaxRepair && behind.Accepted != behind.Serial:
 		return 0, false
-	// An absolute difference, since a time further ahead is of a wrong clock.
+	// Absolute: a time far ahead is of a wrong clock.
 	case repaired != 0 && now.Sub(time.Unix(repaired, 0)).Abs() < repairInterval:
 		return 0, false
 	}
@@ -57,14 +55,14 @@ func (d *zoneDecision) repairSerial(change *law.ZoneChange, z *law.Zone, next se
 	change.Step = &content.Step{N: after.N, From: z.Serial, Serial: next, State: z.State, By: d.ask.By, Time: d.ask.Now.Unix()}
 }
 
-// Remember returns a zone's last serial (S6.10), to be kept for the SOA expire, at most serial.KeptSeconds.
+// Remember returns a zone's last serial (S6.10), kept for the SOA expire, at most serial.KeptSeconds.
 func Remember(z *law.Zone) *law.LastSerial {
 	return &law.LastSerial{Serial: z.Serial, Left: min(int64(z.Header.Expire), serial.KeptSeconds), By: z.Namespace}
 }
 
 // findLastSerial returns the last serial of a name, and the serial from which a new zone goes on; 0 for none. Without a
-// last serial, the floor of a restored store counts, whose backup may lack zones. A missing zone may have begun at a
-// minimum ahead of the floor, so the floor's Jump raises the minimum.
+// last serial, the floor of a restored store counts, whose backup may lack zones that began at a minimum ahead of the
+// floor: so the floor's Jump raises the minimum.
 func (d *zoneDecision) findLastSerial(view string, fqdn name.Name, minimum *uint32) (last *law.LastSerial, from serial.Serial) {
 	keys := []law.Key{law.LastSerialKey(view, fqdn), law.FloorKey}
 	d.AskAll(keys)

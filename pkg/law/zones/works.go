@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/records"
 )
 
-// DecideUnlocked ends the lock of a cascade when all moving records have come (S2.11). Plan.Zone is nil without lock.
+// DecideUnlocked ends a cascade's lock when all moving records have come (S2.11). Plan.Zone is nil without lock.
 func DecideUnlocked(seen *law.Seen, place law.Place, id string) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {
 		plan := &law.Plan{}
@@ -50,8 +50,8 @@ func changeMarks(plan *law.Plan, z *law.Zone, h *law.Holding, id string, change 
 	plan.Writes = []law.Write{{Key: law.HoldingKey(z.View, z.FQDN()), Value: &after}}
 }
 
-// DecideDue adds seconds in which servers ran (passed) to a withdrawal, and plans the release at the end. If another
-// server or a new period has changed the withdrawal since "counted", the plan is empty.
+// DecideDue adds the seconds passed to a withdrawal, and plans the release at the end. The plan is empty if another
+// server or a new period has changed the withdrawal since "counted".
 func DecideDue(seen *law.Seen, place law.Place, namespace string, counted law.Withdrawal, passed int64, workID string,
 	now int64) law.Outcome {
 	return law.Decide(seen, func(r *law.Reading) (*law.Plan, *law.Refusal) {

@@ -90,7 +90,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 		return d.refuseOrWait(plan, refusal)
 	}
 	touched := law.TouchedKeys(spec.Namespace, spec.Name, s.view, s.fqdn)
-	d.AskAll(append(touched, law.LastSerialKey(s.view, s.fqdn), law.FloorKey)) // in one trip
+	d.AskAll(append(touched, law.LastSerialKey(s.view, s.fqdn), law.FloorKey)) // one trip
 	last, from := d.findLastSerial(s.view, s.fqdn, spec.MinimumSerial)
 	if refusal := s.refuseLocked(spec.Namespace, last); refusal != nil {
 		return d.refuseOrWait(plan, refusal)
@@ -104,7 +104,7 @@ func (d *zoneDecision) makeZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.R
 	}
 	d.undottedZone(plan, s.fqdn)
 	d.undottedServers(plan, z, nil)
-	if !name.IsAbsolute(spec.DomainName) { // else the Zone alone tells it
+	if !name.IsAbsolute(spec.DomainName) { // else the Zone alone has the Warning
 		warnOfPatterns(plan, z, z.Rules...)
 	}
 	z.Serial = from
@@ -157,7 +157,7 @@ func (d *zoneDecision) wantedZone(s *zonePlace) *law.Zone {
 	return z
 }
 
-// setParent sets the relation to the zone above in h, and returns the condition Delegated (S6.12).
+// setParent sets h's relation to the zone above, and returns the condition Delegated (S6.12).
 func (d *zoneDecision) setParent(h *law.Holding, s *zonePlace) *law.Condition {
 	h.Established, h.Withdrawn, h.Enclosed, h.DS = s.parent == nil, "", "", false
 	if s.parent == nil {
@@ -180,7 +180,7 @@ func (d *zoneDecision) enqueueCascade(plan *law.Plan, change *law.ZoneChange, re
 	change.Holding = change.Holding.WithMove(ask.WorkID, ns, by, losing, locks, ask.Now.Unix())
 }
 
-// joinMove lets the records of the name's last zone move here, if their cascade is not finished (S2.10).
+// joinMove lets the records of the name's last zone move here, if their cascade runs (S2.10).
 func joinMove(plan *law.Plan, change *law.ZoneChange, last *law.LastSerial) {
 	if last == nil {
 		return
@@ -199,7 +199,7 @@ func (d *zoneDecision) advanceHeader(change *law.ZoneChange, z *law.Zone, before
 	header := z.Header
 	change.Step.HeaderBefore, change.Step.HeaderAfter = before, &header
 	if before == nil {
-		change.Step.From = 0 // a new zone's history begins here, whatever serial its name had
+		change.Step.From = 0 // a new zone's history begins here, whatever its serial
 	}
 	return nil
 }
@@ -216,7 +216,7 @@ func (d *zoneDecision) finishPlan(plan *law.Plan, change *law.ZoneChange) (*law.
 	return plan, nil
 }
 
-// maxScanned bounds the names scanned after a change of rules. With more, the cascade scans the whole zone.
+// maxScanned bounds the names scanned after a change of rules; beyond, the whole zone.
 const maxScanned = 64
 
 func (d *zoneDecision) amendZone(plan *law.Plan, s *zonePlace) (*law.Plan, *law.Refusal) {
@@ -296,8 +296,8 @@ func (d *zoneDecision) endZone(plan *law.Plan, holding *law.Holding, from *law.Z
 			cut.Own = cut.Own || counted
 		}
 	}
-	// The item is charged to the parent's namespace, but the mark has the child's, since another namespace's data must
-	// not keep that zone unsettled (S7.2).
+	// The item is charged to the parent's namespace, but the mark is the child's: another namespace's data must not
+	// keep that zone unsettled (S7.2).
 	plan.Work.By = from.Namespace
 	plan.Work.Ended, plan.Work.Had, plan.Work.Ends = &law.Place{Ref: z.Ref, View: z.View, FQDN: z.FQDN()}, &z.Header, true
 	plan = d.stayPending(plan, law.ReasonDelegationWithdrawn, fmt.Sprintf("zone %s, which encloses its name, does not delegate it, and "+

@@ -86,7 +86,7 @@ func (b *batch) answerLocked(r *clientv3.TxnResponse, trip time.Duration) {
 	}
 }
 
-// answerOvertaken replies to the groups whose object the batch has written, and returns the other groups.
+// answerOvertaken returns the groups whose objects the batch has not written, and answers the others.
 func (b *batch) answerOvertaken(waiting []*group) []*group {
 	return slices.DeleteFunc(waiting, func(g *group) bool {
 		for _, w := range g.members {
@@ -173,8 +173,8 @@ func (b *batch) advanceHead(h *facts.Head, zone *law.Zone, rev int64) {
 	}
 }
 
-// resolveConflicts returns the groups to decide again after a failed compare. It answers groups whose object has
-// changed, or that must first lock a changed zone.
+// resolveConflicts returns the groups to decide again. It answers those whose object has changed, or that must first
+// lock a changed zone.
 func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (again []*group) {
 	com := b.com
 	if len(r.Responses) == 0 {
@@ -225,9 +225,8 @@ func (b *batch) resolveConflicts(ctx context.Context, r *clientv3.TxnResponse) (
 	return again
 }
 
-// locksFor returns the zones to lock before a group's next try: all zones locked now, and each zone in strange
-// (changed, and not locked by the batch) that the group has read. It returns nil if there is no such zone, for a
-// preview, and in the first two tries of a batch of several groups.
+// locksFor returns the zones to lock before a group's next try: those locked now, and the strange zones (changed, not
+// locked) that the group read. nil means none, a preview, or the first two tries of several groups.
 func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	if len(b.groups) > 1 && b.try <= 1 || g.preview {
 		return nil
@@ -248,7 +247,7 @@ func (b *batch) locksFor(g *group, strange []string) (needs []string) {
 	return needs
 }
 
-// reloadMoved reloads the zones that have changed. strange are the changed zones that the batch has not locked.
+// reloadMoved returns the changed zones, and as strange those not locked by the batch.
 func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved, strange []string, err error) {
 	mem := b.com.mem
 	for i, z := range b.zones {
@@ -278,7 +277,7 @@ func (b *batch) reloadMoved(ctx context.Context, r *clientv3.TxnResponse) (moved
 	return moved, strange, nil
 }
 
-// shrinkNext returns the groups to decide again, for smaller transactions. A group too large by itself gets the error.
+// shrinkNext returns the groups for smaller transactions. A group too large alone gets the error.
 func (b *batch) shrinkNext(err error) (again []*group) {
 	g, most, many := b.groups[0], max(len(b.cmps), len(b.then)), errors.Is(err, rpctypes.ErrTooManyOps)
 	switch {
@@ -306,8 +305,8 @@ func isRefusedByEtcd(err error) bool {
 	return errors.Is(err, rpctypes.ErrTooManyOps) || errors.Is(err, rpctypes.ErrDuplicateKey) || etcd.TooLarge(err)
 }
 
-// answerPanic returns the groups to decide again. If the transaction was sent, each unanswered group in the batch gets
-// the error; otherwise only the group under decision does. If that is unknown, each group is decided again, alone.
+// answerPanic returns the groups to decide again. If the transaction was sent, each unanswered group of the batch gets
+// the error, otherwise only the group under decision. If that is unknown, each group is decided again, alone.
 func (b *batch) answerPanic(err error, groups []*group) (others []*group) {
 	guilty := b.deciding
 	if b.sent {

@@ -17,8 +17,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/facts"
 )
 
-// decideGroups decides groups in order, and returns the groups that do not fit into the batch. If memory lacks facts
-// for a group, its missing facts and those of later groups are read together.
+// decideGroups returns the groups that do not fit into the batch. Facts missing in memory are read together for all
+// groups.
 func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*group, err error) {
 	err = b.takeZone(ctx)
 	for pass := 0; err == nil; pass++ {
@@ -49,7 +49,6 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 		if groups = groups[done:]; len(cold) == 0 && !moved {
 			return groups, nil
 		}
-		// If the zone has changed since takeZone, all groups are decided again.
 		if !moved {
 			err = b.warmFacts(ctx, facts.Dedupe(cold))
 			b.com.mem.Mu.Lock()
@@ -65,7 +64,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 	return nil, err
 }
 
-// takeZone takes the zone from memory, or from etcd if memory lacks the zone or another server writes to it, too.
+// takeZone takes the zone from memory, or from etcd if memory lacks the zone or another server writes to it.
 func (b *batch) takeZone(ctx context.Context) error {
 	if b.head == nil {
 		return nil
@@ -101,9 +100,9 @@ func (b *batch) isFull(next *group) bool {
 type reading int
 
 const (
-	looking    reading = iota // memory, only to list the missing facts; no verdict counts
-	fromMemory                // memory; missing facts are read for all groups together
-	byItself                  // memory, then etcd for this group alone
+	looking    reading = iota // memory, only to list missing facts; no verdict counts
+	fromMemory                // memory; missing facts are read for all groups
+	byItself                  // memory, then etcd for this group
 )
 
 type verdict int
@@ -168,11 +167,10 @@ func (b *batch) decideLocked(ctx context.Context, g *group, how reading, before 
 	return taken, nil
 }
 
-// errBoundary means that the write must begin a batch: it depends on puts of this batch, or the batch has read enough.
+// errBoundary means that the write must begin a batch: it depends on this batch's puts, or the batch has read enough.
 var errBoundary = errors.New("the write begins a batch")
 
-// decideMembers decides a group's writes in rounds. Each round decides the refused writes again, as other writes of the
-// group may have made room, until a round admits no write.
+// decideMembers decides refused writes again, as others of the group may make room, until a round admits none.
 func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d decisions, err error) {
 	pending := g.members
 	if t := g.set; t != nil {
@@ -205,7 +203,7 @@ func (b *batch) decideMembers(ctx context.Context, g *group, how reading) (d dec
 	return d, nil
 }
 
-// A change set without a zone is not judged, as it is refused anyway.
+// A change set without a zone is refused anyway.
 func (b *batch) judgeRequirements(ctx context.Context, g *group, how reading, d *decisions) error {
 	t := g.set
 	if len(t.Requires) == 0 || t.opening == nil {
@@ -273,8 +271,7 @@ func (b *batch) decideMember(ctx context.Context, g *group, m *member, how readi
 	return nil
 }
 
-// askLaw returns the decision about a write, or as cold the missing facts to be read for all groups together. It reads
-// ranges, deep names and facts of other zones itself, for this write only.
+// askLaw returns the decision about a write, or as cold the facts to read for all groups.
 func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s *facts.Session, out law.Outcome,
 	cold []law.Key, err error) {
 	s = b.com.mem.Session(m.Guess && b.try == 0)
@@ -312,8 +309,7 @@ func (b *batch) askLaw(ctx context.Context, g *group, m *member, how reading) (s
 	return s, out, nil, err
 }
 
-// askMemory decides on memory and the draft. cold are missing facts that memory can keep. known is false if the
-// decision needs other facts.
+// askMemory decides on memory and the draft. cold are missing facts that memory can keep; known is false for others.
 func (b *batch) askMemory(s *facts.Session, ask func(*law.Seen) law.Outcome) (out law.Outcome, cold []law.Key, known bool) {
 	for out = ask(s.Seen); len(out.Need) > 0; out = ask(s.Seen) {
 		if cold, known = s.LookUpAll(facts.Dedupe(out.Need)); !known {
@@ -404,8 +400,8 @@ func (b *batch) takeGroup(ctx context.Context, g *group, d decisions, before *dr
 }
 
 // answerMoved answers a group whose facts contradict its objects. If an object has changed, the caller begins again.
-// Otherwise a change set is decided again, at most maxStrange times, as its zone may have changed. After that, and for
-// a single write, the error reports damage.
+// Otherwise a change set is decided again, up to maxStrange times, as its zone may have changed. Then, and for a single
+// write, the error reports damage.
 func (b *batch) answerMoved(ctx context.Context, g *group) verdict {
 	if g.preview {
 		g.reply(Answer{Err: facts.ErrMoved})

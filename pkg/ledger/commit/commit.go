@@ -18,7 +18,7 @@ import (
 	"kubi.zone/kubizone/pkg/traces"
 )
 
-// Commit decides and commits a write. Outcome.OK is false if the object is not at the expected revision.
+// Commit decides and commits a write. Outcome.OK is false if the object has another revision.
 func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	if !w.Keep {
 		defer com.releaseAll(w)
@@ -30,8 +30,8 @@ func (com *Committer) Commit(ctx context.Context, w *Write) (Outcome, error) {
 	return a.Out, com.Late(w, a.Err)
 }
 
-// Run decides and commits the change set. The error concerns all writes, SetWrite.Refusal a single write. If moved is
-// true, the writes of changed objects must begin again, in a new set.
+// Run commits the change set. err concerns all writes, SetWrite.Refusal a single one. If moved is true, writes of
+// changed objects must begin again, in a new set.
 func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	g := t.newGroup()
 	defer t.Committer.releaseAll(g.firstWrite())
@@ -45,8 +45,8 @@ func (t *Set) Run(ctx context.Context) (moved bool, err error) {
 	return t.readOutcome(g), nil
 }
 
-// commitGroup submits a group until it is decided. A group delayed by a cascade waits outside the queue, so that the
-// cascade can proceed. last is the group of the last try.
+// commitGroup submits a group until decided. A group delayed by a cascade waits outside the queue, so that the cascade
+// can proceed. last is the last try's group.
 func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last *group) {
 	ctx, span := traces.Start(ctx, "Commit")
 	defer func() { traces.End(span, a.Err != nil, "refused or failed") }() // also after a panic
@@ -72,7 +72,7 @@ func (com *Committer) commitGroup(ctx context.Context, g *group) (a Answer, last
 	}
 }
 
-// A group with a temporary refusal is decided again every laterPause; after maxPostponed the client gets 429.
+// A temporary refusal is decided again every laterPause, up to maxPostponed; then the client gets 429.
 const (
 	laterPause   = 50 * time.Millisecond
 	maxPostponed = time.Second
@@ -92,8 +92,7 @@ func (com *Committer) submitGroup(ctx context.Context, g *group) Answer {
 	return com.queueGroups(ctx, w.Hint, g)[0]
 }
 
-// SubmitInOrder commits writes through the queue of a zone, or without a queue if zone is "". A write is committed only
-// if all earlier elements of writes are.
+// SubmitInOrder commits writes through a zone's queue, or without if zone is "", each only after all earlier ones.
 func (com *Committer) SubmitInOrder(ctx context.Context, zone string, writes []*Write) []Answer {
 	groups, in := make([]*group, len(writes)), &order{}
 	for i, w := range writes {
@@ -133,8 +132,7 @@ func (com *Committer) commitAll(ctx context.Context, locks []*queue, groups []*g
 	}
 }
 
-// commitGroups decides the groups that fit into a transaction, sends the transaction, and answers them. again are the
-// groups to decide again, rest those that do not fit.
+// commitGroups commits the groups that fit into a transaction. again are to be decided again; rest do not fit.
 func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest []*group) {
 
 	var fault error
@@ -192,8 +190,8 @@ func (b *batch) commitGroups(ctx context.Context, groups []*group) (again, rest 
 	return again, b.answerOvertaken(rest)
 }
 
-// Plain writes an object with unchanged content, or deletes it if data is nil. It compares only the object's revision,
-// and takes no lock.
+// Plain writes an object with unchanged content, or deletes it if data is nil. Only the object's revision is compared,
+// without a lock.
 func (com *Committer) Plain(ctx context.Context, key string, expected int64, data []byte) (Outcome, error) {
 	op := clientv3.OpDelete(key)
 	if data != nil {
@@ -209,8 +207,7 @@ func (com *Committer) Plain(ctx context.Context, key string, expected int64, dat
 	return Outcome{OK: true, Rev: etcd.VersionAt(r, 0)}, nil
 }
 
-// Preview decides a write and proves the decision by a transaction without puts. The object, just read by the caller,
-// is not compared.
+// Preview proves a decision by a transaction without puts. The object, just read by the caller, is not compared.
 func (com *Committer) Preview(ctx context.Context, w *Write) (law.Outcome, error) {
 	g := newGroup(&Write{Object: w.Object, Ask: w.Ask})
 	g.preview, g.insists = true, true

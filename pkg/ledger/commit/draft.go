@@ -81,7 +81,7 @@ func weigh(fact any) int {
 	return 2 * etcd.KeyOctets
 }
 
-// condenseSteps returns a group's journal step, or nil if the steps of a change set cancel out: content and serial stay
+// condenseSteps returns a group's journal step, or nil if a change set's steps cancel out: content and serial stay
 // (S6.11).
 func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *content.Step) {
 	switch len(d.steps) {
@@ -104,7 +104,7 @@ func (b *batch) condenseSteps(g *group, d *decisions, before *draft) (step *cont
 	return step
 }
 
-// nameAuthors sets the authors of a change set's step: user and origin of the first write, and the Records of all.
+// nameAuthors gives a change set's step user and origin of the first write, and all Records.
 func nameAuthors(all *content.Step, steps []content.Step) {
 	all.By, all.Origin, all.Record = steps[0].By, steps[0].Origin, steps[0].Record
 	for _, step := range steps[1:] {
@@ -190,9 +190,8 @@ func (b *batch) putPending(g *group, m *member) {
 	}
 }
 
-// touchWork adds the zone to the outbox item in a cascade's first transaction there, so that any server can finish the
-// cascade. A write that leaves the cascade's mark at the zone compares the item, as another server may have removed
-// mark and item.
+// touchWork adds the zone to the outbox item in a cascade's first transaction there, for any server to finish. A write
+// that leaves the cascade's mark compares the item: another server may have removed both.
 func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	s := m.OutboxItem
 	if c.Gone || c.Zone.Pending || !slices.ContainsFunc(c.Holding.Works, func(w law.CascadeMark) bool { return w.ID == s.Work.ID }) {
@@ -209,8 +208,8 @@ func (b *batch) touchWork(m *member, c *law.ZoneChange) {
 	b.touched = append(b.touched, touched{s, next})
 }
 
-// addStep adds a group's step to the batch, or returns false if the group must begin the next batch: the group is too
-// long, the transaction would be too large, or the group unsettles a zone that earlier groups settled.
+// addStep returns false if the group must begin the next batch: too long, too large a transaction, or a zone unsettled
+// that earlier groups settled.
 func (b *batch) addStep(g *group, step *content.Step, before *draft) bool {
 	ops, cmps, most := int(b.com.mem.Ops.Load()), len(b.cmps), maxEntry
 	long := b.octets-before.octets > 4*maxEntry
@@ -270,7 +269,7 @@ func (b *batch) addProofs(g *group) {
 	}
 }
 
-// Compares of a key at different revisions all stay, so that the transaction fails, and the writes are decided again.
+// Compares of a key at different revisions all stay: the transaction fails, and the writes are decided again.
 func (b *batch) addCompare(c clientv3.Cmp) {
 	key, mod := string(c.KeyBytes()), c.GetCompare().GetModRevision()
 	if len(c.GetCompare().RangeEnd) == 0 {
@@ -298,7 +297,7 @@ func countOctets(then []clientv3.Op) (octets int) {
 	return octets
 }
 
-// The zones come first, then the objects: resolveConflicts finds the responses by index.
+// Zones first, then objects: resolveConflicts finds the responses by index.
 func (b *batch) readCompared() (ops []clientv3.Op) {
 	for _, z := range b.zones {
 		ops = append(ops, clientv3.OpGet(z.Key))

@@ -24,7 +24,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Late returns the API error of an unsent write if err is a timeout of the request or of etcd; otherwise err.
+// Late returns the API error of an unsent write for a timeout of the request or etcd; otherwise err.
 func (com *Committer) Late(w *Write, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -77,7 +77,6 @@ func (g *group) less() string {
 	return "change fewer values at once, or shorter ones"
 }
 
-// tooManyFacts names spec.nameServers for a Zone, as the labels of a name need few compares (facts.FlatName).
 func tooManyFacts(w *Write, count, most int) error {
 	at, less := "spec.domainName", "use fewer labels, or fewer name servers in the zone"
 	if w.Resource == "zones" {
@@ -158,10 +157,9 @@ func TooBusy(resource, object string, cause error) error {
 	return e
 }
 
-// A timeout has reason ServerTimeout if nothing was written, and Timeout if the outcome is unknown, as in the
-// apiserver.
+// As in the apiserver, a timeout's reason is ServerTimeout if nothing was written, Timeout if the outcome is unknown.
 
-// There is no Retry-After, because each try would take as long.
+// No Retry-After: each try would take as long.
 func unwritten(what string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Reason: metav1.StatusReasonServerTimeout,
@@ -178,8 +176,8 @@ func unknownOutcome(what string, err error) error {
 	return err
 }
 
-// Recover, when deferred, converts a panic to an API error and logs the stack. If *sent is true, the error reports an
-// unknown outcome. sent may be nil.
+// Recover, when deferred, converts a panic to an API error, of an unknown outcome if *sent, and logs the stack. sent
+// may be nil.
 func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 	why := recover()
 	if why == nil {
@@ -196,15 +194,15 @@ func (com *Committer) Recover(ctx context.Context, sent *bool, err *error) {
 		"; its log says more"))
 }
 
-// Warn adds warnings to the response of ctx's request, each with its reason as the warn-agent.
+// Warn adds warnings to the response of ctx's request.
 func Warn(ctx context.Context, warnings ...law.Warning) {
 	for _, w := range warnings {
 		warning.AddWarning(ctx, w.Reason, refusal.Warning(w.Rule, w.Text))
 	}
 }
 
-// WarnOfDeletions warns the client of ctx if the change removes so much that delivery of the zone stops (S7.5), or
-// would stop if the removed RRsets were older (S7.6).
+// WarnOfDeletions warns the client if a deletion stops delivery of the zone (S7.5), or would if the removed RRsets were
+// older (S7.6).
 func WarnOfDeletions(ctx context.Context, c *law.ZoneChange) {
 	switch {
 	case c == nil:

@@ -19,13 +19,12 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// OriginOf returns the origin of a request's write: the field manager of the changed entry, and the audit ID.
+// OriginOf returns the field manager of the changed entry, and the request's audit ID.
 func OriginOf(ctx context.Context, before, after metav1.Object) content.Origin {
 	id, _ := audit.AuditIDFrom(ctx)
 	return content.Origin{Manager: managerOf(before, after), Audit: string(id)}
 }
 
-// maxManager bounds the text of a field manager, as Kubernetes does.
 const maxManager = 128
 
 func managerOf(before, after metav1.Object) string {
@@ -62,12 +61,12 @@ func CauseOf(item *Item) content.Origin {
 	return content.Origin{Cause: item.Work.Reason, CausedBy: item.Work.By}
 }
 
-// keepsStates returns true if Records before the steps of a zone are kept or sent. A nil zone is unknown.
+// keepsStates reports whether Records before a zone's steps are kept or sent. It returns true if z is nil, unknown.
 func (com *Committer) keepsStates(z *v1alpha1.Zone) bool {
 	return z == nil || com.Committed != nil || history.RetentionOf(z, com.Retention) > 0
 }
 
-// packStates packs Records outside the queue, where other writes would wait.
+// Packing happens outside the queue, where other writes would wait.
 func (com *Committer) packStates(zone string, groups ...*group) {
 	if zone != "" {
 		com.mem.Mu.Lock()
@@ -86,8 +85,7 @@ func (com *Committer) packStates(zone string, groups ...*group) {
 	}
 }
 
-// addStates adds the changed Records, as before a group's step, to the batch. A Record that cannot be packed is
-// omitted.
+// addStates adds the changed Records, as before a group's step, without those that cannot be packed.
 func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 	if step == nil {
 		return
@@ -98,7 +96,7 @@ func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 			!m.plan.Zone.Step.Record.Was {
 			continue
 		}
-		// The first write of a batch without a zone has another Base, or none.
+		// Without a zone, the batch's first write has another Base, or none.
 		if z := b.Base; z != nil && string(z.UID) == m.plan.Zone.Zone.UID && !b.com.keepsStates(z) {
 			return
 		}
@@ -115,7 +113,6 @@ func (b *batch) addStates(ctx context.Context, g *group, step *content.Step) {
 	}
 }
 
-// putStates puts a value of before/ for each namespace.
 func (b *batch) putStates(c *law.ZoneChange) {
 	if b.before = 0; len(b.states) == 0 || len(b.steps.Steps) == 0 || history.RetentionOf(b.object, b.com.Retention) == 0 {
 		return
@@ -147,7 +144,7 @@ func (b *batch) listStates() map[uint64]map[string]json.RawMessage {
 	return out
 }
 
-// removalOf describes the end of a zone for the journal. For a deleted Zone it includes the spec.
+// removalOf describes the end of a zone for the journal, with the spec of a deleted Zone.
 func (b *batch) removalOf(z *law.Zone, deleted bool) *content.Removal {
 	w := b.writing[0]
 	x := &content.Removal{Identity: content.Identity{View: z.View, Namespace: z.Namespace, Name: z.Name}, FQDN: z.FQDN(), Serial: z.Serial,

@@ -25,7 +25,7 @@ func (u *usage) noteCounts(c *law.ZoneChange, facts map[law.Key]any) {
 	}
 }
 
-// Add marks a count as changed, for the outbox's next sweep.
+// Add marks a count for the outbox's next sweep.
 func (u *usage) Add(k law.Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -35,7 +35,7 @@ func (u *usage) Add(k law.Key) {
 	u.changed[k] = true
 }
 
-// Take removes and returns changed counts, at most "most".
+// Take removes and returns up to "most" marked counts.
 func (u *usage) Take(most int) []law.Key {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -56,8 +56,7 @@ var (
 	ErrElsewhere = errors.New("another server carries the cascade out")
 )
 
-// Refresh reads the outbox item again after a lost race. It returns ErrThrough or ErrElsewhere if this server must not
-// continue.
+// Refresh reads the outbox item after a lost race. On ErrThrough or ErrElsewhere this server must stop.
 func (i *Item) Refresh(ctx context.Context, mem *facts.Memory) error {
 	r, err := mem.Client.Get(ctx, mem.Layout.Outbox(i.Work.ID))
 	if err != nil {
@@ -87,7 +86,7 @@ func (com *Committer) Own(id string) {
 	com.Rouse()
 }
 
-// Owns reports whether this process has yet to process the item.
+// Owns reports whether this process still has to process the item.
 func (com *Committer) Owns(id string) bool {
 	com.mem.Mu.Lock()
 	defer com.mem.Mu.Unlock()
@@ -102,7 +101,7 @@ func (com *Committer) Disown(id string) {
 
 func (com *Committer) Owing() <-chan struct{} { return com.wake }
 
-// NextFreed waits for the next name at which a client removed a value; ok is false if ctx ends.
+// NextFreed waits for a name at which a client removed a value. ok is false if ctx ends.
 func (com *Committer) NextFreed(ctx context.Context) (at FreedName, ok bool) {
 	select {
 	case <-ctx.Done():

@@ -50,8 +50,8 @@ func (com *Committer) LockKey(ctx context.Context, key string) (unlock func(), e
 	return func() { com.releaseAll(w) }, err
 }
 
-// Acquire locks further zones for a write. Against deadlocks it first releases the write's locks, and then takes all in
-// key order. After an error the write has no locks.
+// Acquire locks further zones. Against deadlocks, all locks of the write are released first, and then taken in key
+// order. After an error the write has no locks.
 func (com *Committer) Acquire(ctx context.Context, w *Write, keys ...string) error {
 	for _, h := range w.Locks {
 		if !slices.Contains(keys, h.Key) {
@@ -80,8 +80,7 @@ func (com *Committer) releaseAll(w *Write) {
 	w.Locks = nil
 }
 
-// Release releases locks. If another server writes to the zone, too, the lock is released only after queue.yield, so
-// that the other server can commit.
+// Release keeps the lock for queue.yield if another server writes to the zone, to let that server commit.
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()
@@ -96,8 +95,8 @@ func (com *Committer) Release(locks ...*queue) {
 	}
 }
 
-// missingLocks returns the unlocked zones that a plan needs locked: the changed zone, and zones whose holding (the
-// state under the name) is written, because each write to such a zone compares the holding, too.
+// missingLocks returns the zones that a plan needs locked: the changed zone, and each whose holding (the state under
+// its name) is written, since its writes compare the holding.
 func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []string) {
 	need := func(z law.Ref) {
 		key := com.mem.Layout.Zone(z.Namespace, z.Name)
@@ -116,8 +115,8 @@ func (com *Committer) missingLocks(locks []*queue, plan *law.Plan) (missing []st
 	return missing
 }
 
-// askFor asks the other servers, after two lost races, to leave the next commit at a zone to this server: a server that
-// always wins does not notice others.
+// askFor asks other servers, after two lost races, for the next commit at a zone: a server that always wins does not
+// notice others.
 func (com *Committer) askFor(zone string) {
 	ctx, cancel := context.WithTimeout(com.mem.Client.Ctx(), batchTimeout)
 	defer cancel()
@@ -125,7 +124,7 @@ func (com *Committer) askFor(zone string) {
 	_, _ = com.mem.Client.Txn(ctx).Then(asked).Commit()
 }
 
-// FollowAsked watches the requests of other servers' askFor until ctx ends.
+// FollowAsked follows other servers' askFor until ctx ends.
 func (com *Committer) FollowAsked(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, com.mem.Client, com.mem.Layout.Asked(), rev, func(events []*clientv3.Event) error {

@@ -27,8 +27,8 @@ func (com *Committer) queueGroups(ctx context.Context, zone string, groups ...*g
 	return answers
 }
 
-// The first caller at an idle queue takes the lock and commits its own groups. If others have arrived meanwhile, a
-// goroutine commits the batch, so that no caller waits for later writes.
+// The first caller at an idle queue commits its own groups; a goroutine commits later arrivals, so that no caller waits
+// for later writes.
 func (com *Committer) enqueueGroups(ctx context.Context, h *queue, groups []*group) {
 	com.mem.Mu.Lock()
 	h.waiting = append(h.waiting, groups...)
@@ -152,9 +152,8 @@ func (com *Committer) waitForBatch(h *queue, size int, started time.Time) {
 }
 
 const (
-	// SlowCommit is the commit latency from which the queue pauses after a batch of largeBatch groups or more. It
-	// waits, up to maxPause, for the next writes of the batch's callers: otherwise half of these would miss the
-	// transaction.
+	// From this commit latency on, a queue waits up to maxPause after a batch of largeBatch groups: otherwise half of
+	// their callers' next writes would miss the transaction.
 	SlowCommit = 4 * time.Millisecond
 	largeBatch = 4
 	maxPause   = 10 * time.Millisecond

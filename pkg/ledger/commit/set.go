@@ -23,7 +23,7 @@ import (
 
 func (t *Set) newGroup() *group {
 	g := &group{set: t, answer: make(chan Answer, 1)}
-	// A new DHCP lease usually has a new name, so creations are decided on guesses: the name is assumed absent, unread.
+	// A new DHCP lease usually has a new name, so creations assume an absent name, unread.
 	guess := len(t.Writes)+len(t.Requires) <= maxGuessed &&
 		!slices.ContainsFunc(t.Writes, func(w *SetWrite) bool { return w.Before != nil })
 	hint := ""
@@ -63,8 +63,8 @@ func (w *SetWrite) isDecided() bool {
 	return !w.Same && w.Put == nil && !lawform.SameContent(w.Before, w.After)
 }
 
-// beginDecision returns the writes to decide: deletions first, as they free names, then addresses, NS, and the rest, so
-// that no warning calls a Record missing that the set creates.
+// beginDecision returns the writes in order: deletions, as they free names, then addresses, NS, and the rest, so that
+// no warning calls a Record of the set missing.
 func (t *Set) beginDecision(b *batch, g *group) (pending []*member) {
 	t.opening, t.change, t.required, t.Unmet = nil, nil, nil, nil
 	if b.head != nil && b.Zone != nil && !b.Zone.Pending {
@@ -130,8 +130,8 @@ func (t *Set) thatIs() string {
 
 const noZone = "no zone adopts it, and a change set has Records of one zone: write it by itself, or create the zone first"
 
-// refuseOtherZone refuses a write outside the set's zone. If the anchor write's zone is not the hint, lock is the key
-// of that zone, which must be locked first.
+// refuseOtherZone refuses a write outside the set's zone. lock is the anchor write's zone, if not the hint: lock it
+// first.
 func (t *Set) refuseOtherZone(b *batch, g *group, m *member) (lock string, refusal error) {
 	at, p := field.NewPath("spec", "domainName"), m.plan
 	switch {
@@ -217,7 +217,7 @@ func (g *group) answersWarning(w law.Warning) bool {
 	})
 }
 
-// The first deletion gets the warning for the whole set, as the zone between two writes is never delivered.
+// The first deletion warns for the whole set, as the zone between two writes is never delivered.
 func (t *Set) warnOfDeletions() {
 	first := t.Writes[max(0, slices.IndexFunc(t.Writes, func(w *SetWrite) bool { return w.After == nil }))]
 	if t.change == nil || first.Dry {

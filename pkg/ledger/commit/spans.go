@@ -14,8 +14,7 @@ import (
 	"kubi.zone/kubizone/pkg/traces"
 )
 
-// spans of a group are nil or traces.None unless its request is recorded: commit lasts until the answer, wait until the
-// group is decided.
+// spans are nil or traces.None unless the request is recorded: commit lasts until the answer, wait until the decision.
 type spans struct{ commit, wait trace.Span }
 
 func (s *spans) isRecorded() bool { return s.commit != nil && s.commit.IsRecording() }
@@ -32,7 +31,7 @@ func (s *spans) endWait() {
 	}
 }
 
-// traceparent returns that of the request, or else of the cascade, whose steps have no spans, since they may be 40,000.
+// traceparent returns the request's, or the cascade's, whose up to 40,000 steps have no spans.
 func (g *group) traceparent() string {
 	if g.isRecorded() {
 		return traces.Parent(g.commit)
@@ -43,7 +42,6 @@ func (g *group) traceparent() string {
 	return ""
 }
 
-// traceWork returns the work with the traceparent of the group that causes or extends it.
 func (g *group) traceWork(work *law.Work) *law.Work {
 	parent := g.traceparent()
 	if parent == "" {
@@ -54,7 +52,7 @@ func (g *group) traceWork(work *law.Work) *law.Work {
 	return &traced
 }
 
-// causeOf returns ctx with the span of the first recorded group: ctx may be an earlier caller's.
+// causeOf returns ctx with the first recorded group's span, as ctx may be an earlier caller's.
 func causeOf(ctx context.Context, groups []*group) context.Context {
 	cause := traces.None
 	for _, g := range groups {
@@ -65,7 +63,7 @@ func causeOf(ctx context.Context, groups []*group) context.Context {
 	return traces.Within(ctx, cause)
 }
 
-// startBatch starts a span below the first recorded group's, and links it with the span of each recorded group.
+// startBatch starts a span below the first recorded group's, linked with the others.
 func (b *batch) startBatch(ctx context.Context) (context.Context, trace.Span) {
 	b.span = traces.None
 	for _, g := range b.groups {
@@ -89,7 +87,6 @@ func (b *batch) startBatch(ctx context.Context) (context.Context, trace.Span) {
 	return ctx, b.span
 }
 
-// startTransaction does the same for the batches of a transaction: b, and the batches in others.
 func (b *batch) startTransaction(ctx context.Context, others []*parked) (context.Context, trace.Span) {
 	span := traces.None
 	join := func(of *batch) {
@@ -110,7 +107,6 @@ func (b *batch) startTransaction(ctx context.Context, others []*parked) (context
 	return ctx, span
 }
 
-// endTransaction ends the span, with the transaction's size and outcome.
 func (o *outcome) endTransaction(span trace.Span, compares, puts int) {
 	if span.IsRecording() {
 		span.SetAttributes(attribute.Int("kubizone.compares", compares), attribute.Int("kubizone.puts", puts),
@@ -119,7 +115,6 @@ func (o *outcome) endTransaction(span trace.Span, compares, puts int) {
 	traces.End(span, o.err != nil, "etcd")
 }
 
-// startLaw starts the span of a decision.
 func (g *group) startLaw(ctx context.Context) (context.Context, trace.Span) {
 	if !g.isRecorded() {
 		return ctx, traces.None

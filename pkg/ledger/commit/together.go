@@ -17,23 +17,21 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// Batches of several zones share transactions, because a transaction costs etcd more than its keys. If all places are
-// taken, a decided batch is parked, and the next transaction takes it along. If a shared transaction fails, each batch
-// is decided again and commits alone.
+// Batches of several zones share transactions, which cost etcd more than their keys. Without a free place, a decided
+// batch is parked for the next transaction. After a failure, each batch is decided again and commits alone.
 
 const (
-	// places is the limit of shared transactions in flight while etcd commits without delay. Each placeEach of commit
-	// latency adds a place.
+	// places bounds the shared transactions in flight. Each placeEach of commit latency adds a place.
 	places    = 2
 	placeEach = time.Millisecond
-	// apartFor is the time for which a zone commits alone after a conflict of a batch sent alone.
+	// After a conflict of a batch sent alone, its zone commits alone for apartFor.
 	apartFor = time.Second
 )
 
 var errLeftBehind = errors.New("the batch of this write ended in a panic")
 
-// mayShare returns true for clients' writes to Records, in a zone without recent conflicts. The batches of a cascade at
-// several zones may put the same outbox item, so they share no transaction.
+// mayShare returns true for clients' writes to Records, in a zone without recent conflicts. A cascade's batches may put
+// the same outbox item, so they never share.
 func (b *batch) mayShare() bool {
 	return b.head != nil && b.Zone != nil && b.try == 0 && !b.closed && len(b.locks) == 1 &&
 		time.Now().After(b.head.apart) && !b.com.isContended(b.head) &&
@@ -56,8 +54,7 @@ func (p *parked) lookBeyond() {
 	}
 }
 
-// restsOn reports whether a compare of p concerns a put of other. Such batches must not share, as etcd makes all
-// compares of a transaction before its puts.
+// restsOn reports whether p compares a put of other: etcd makes all compares of a transaction before its puts.
 func (p *parked) restsOn(other *parked) bool {
 	return slices.ContainsFunc(p.beyond, func(c clientv3.Cmp) bool {
 		key, end := string(c.KeyBytes()), string(c.GetCompare().RangeEnd)
@@ -71,8 +68,8 @@ func (b *batch) keepApart() {
 	}
 }
 
-// sendShared sends the batch with all parked batches that fit. If all places are taken, the batch is parked until it
-// gets a place, or a sender takes it along.
+// sendShared sends the batch with all parked batches that fit. Without a place, the batch is parked until a place is
+// free or a sender takes it along.
 func (b *batch) sendShared(ctx context.Context) outcome {
 	g, p := &b.com.gate, &parked{b: b, turn: make(chan struct{})}
 	if err := g.awaitPlace(ctx, p); err != nil {
@@ -164,8 +161,7 @@ func (g *gate) awaitPlace(ctx context.Context, p *parked) error {
 	return nil
 }
 
-// Payers (charged namespaces) take turns, so that a namespace with many zones does not keep others from the next
-// transaction. Callers hold g.mu.
+// Payers (charged namespaces) take turns, so that a namespace with many zones keeps no other out. Callers hold g.mu.
 func (g *gate) parkBatch(p *parked) {
 	own := 0
 	for _, x := range g.parked {

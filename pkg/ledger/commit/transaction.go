@@ -53,8 +53,8 @@ func (b *batch) buildPuts(ctx context.Context) (err error) {
 	return err
 }
 
-// movesZone reports whether an unchanged zone is put for a new revision: after a lost race, so that the other server
-// meets a conflict, too, and yields.
+// movesZone reports whether an unchanged zone is put: after a lost race, so that the other server meets a conflict and
+// yields.
 func (b *batch) movesZone() bool {
 	if b.try == 0 || b.writes == 0 || b.Zone == nil || b.groups[0].firstWrite().Key == b.head.Key {
 		return false
@@ -126,7 +126,6 @@ func (b *batch) sendAlone(ctx context.Context) outcome {
 	return b.sendTransaction(ctx, nil, b.cmps, b.then, orelse)
 }
 
-// others are the batches that share the transaction.
 func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []clientv3.Cmp, then, orelse []clientv3.Op) outcome {
 	com, fault := b.com, b.com.mem.Fault
 	if b.groups[0].preview {
@@ -152,8 +151,7 @@ func (b *batch) sendTransaction(ctx context.Context, others []*parked, cmps []cl
 	return o
 }
 
-// payerOf returns the namespace charged for a queued write: Payer, or the namespace whose write began the cascade, or
-// the object's.
+// payerOf returns the charged namespace: Payer, the origin of the cascade, or the object's.
 func (w *Write) payerOf() etcd.Payer {
 	if w.Payer != "" {
 		return etcd.Payer{Namespace: w.Payer, Weight: etcd.KeyOctets}
@@ -171,8 +169,8 @@ func (w *Write) paidIn(ctx context.Context) context.Context {
 	return etcd.PaidBy(ctx, w.payerOf())
 }
 
-// Each namespace pays for its objects, and an equal share of the common keys. If nothing is written, the namespaces of
-// refused writes pay.
+// Each namespace pays for its objects, and an equal share of the common keys. If nothing is written, refused writes'
+// namespaces pay.
 func (b *batch) payers() (all []etcd.Payer) {
 	for _, m := range b.members {
 		if m.writesObject() || b.writes == 0 {

@@ -32,12 +32,9 @@ type Committer struct {
 	notify     func(*v1alpha1.Zone, []law.Notice) // Config.Notify
 	slowCommit time.Duration
 	latency    latencies
-	// Committed is called with the steps of a commit, and the changed Records as before each step, by the step's number
-	// and their uid; nil for no call. It must not block.
+	// Committed and Removed are those of ledger.Config.
 	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	// Removed is called with the last step and the removal of a zone; nil for no call. It must not block.
-	Removed func(uid string, last uint64, x *content.Removal)
-	// Retention applies to zones without historyRetention.
+	Removed   func(uid string, last uint64, x *content.Removal)
 	Retention time.Duration
 	Clients   atomic.Int64 // time of the last client write of content, in Unix nanoseconds
 	Usage     usage
@@ -45,14 +42,13 @@ type Committer struct {
 	freed     chan FreedName
 	noted     map[FreedName]bool // in freed; guarded by Memory.Mu
 
-	// Memory.Mu guards queues and works, the IDs of the outbox items that this process has yet to process.
+	// Memory.Mu guards queues and works, the IDs of this process's items.
 	queues map[string]*queue // by zone key
 	gate   gate
 	works  map[string]bool
 }
 
-// New returns a Committer. held is called when a mass deletion begins to hold a zone (S7.5), notify for effects of
-// writes on other namespaces; both may be nil. slowCommit is SlowCommit, except in tests.
+// New returns a Committer. held and notify may be nil. slowCommit is SlowCommit, except in tests.
 func New(mem *facts.Memory, jr *journal.Journal, placer *objects.Placer, held func(*v1alpha1.Zone),
 	notify func(*v1alpha1.Zone, []law.Notice), slowCommit time.Duration) *Committer {
 	return &Committer{mem: mem, jr: jr, placer: placer, held: held, notify: notify, slowCommit: slowCommit,
@@ -65,17 +61,17 @@ type queue struct {
 	sem chan struct{} // the zone's lock, which also guards read and apart
 
 	read map[law.Key]facts.Read
-	// apart is the time until which the zone's batches share no transaction (together.go).
+	// apart is the time until which batches share no transaction (together.go).
 	apart time.Time
 
-	// Memory.Mu guards the rest. committing is true while a goroutine takes batches from waiting.
+	// Memory.Mu guards the rest. committing means that a goroutine takes batches from waiting.
 	waiting    []*group
 	committing bool
-	// enough is closed when the queue has want groups; nil if no batch waits.
+	// enough is closed when the queue has want groups, nil if no batch waits.
 	enough chan struct{}
 	want   int
 	// met is the last time at which this server noticed another server at the zone. asked counts requests since
-	// (askFor). yield is the time for which the next Release keeps the lock, for the other server.
+	// (askFor). yield is how long the next Release keeps the lock, for the other server.
 	met      time.Time
 	asked    int
 	yield    time.Duration
@@ -94,7 +90,7 @@ type batch struct {
 	reads   int
 	closed  bool // no further group is taken
 	raced   bool
-	// sent is true if the transaction may have been executed.
+	// sent means that the transaction may have been executed.
 	deciding *group
 	sent     bool
 	span     trace.Span // nil before the groups are decided
@@ -102,9 +98,9 @@ type batch struct {
 
 type attempt struct {
 	locks []*queue
-	head  *queue // nil: no zone is locked
+	head  *queue // nil if no zone is locked
 	try   int    // earlier tries
-	bound int    // octets; a larger batch takes no further group
+	bound int    // octets; a larger batch takes no more groups
 }
 
 type draft struct {
@@ -121,7 +117,6 @@ type draft struct {
 	removed *law.Zone
 }
 
-// stateBefore is a Record as before a step of the batch.
 type stateBefore struct {
 	namespace string
 	history.BeforeStep
@@ -151,8 +146,8 @@ type proof struct {
 type puts struct {
 	steps layout.JournalValue
 	then  []clientv3.Op
-	// offset is the index of the batch's first operation in a shared transaction. zoneAt is the index of the Zone's
-	// put, counted from offset, or -1.
+	// offset is the index of the batch's first operation in a shared transaction, zoneAt the Zone's put from there, or
+	// -1.
 	offset, zoneAt int
 	journal        int // octets of the journal value
 	before         int // octets of the states before the steps
@@ -175,21 +170,21 @@ func (b *batch) hasOutboxItem() bool {
 }
 
 const (
-	// MaxBatchOctets keeps a transaction within the 1.5 MiB of an etcd request, even with a long last group and a Zone
-	// of 512 KiB, the limit of an older kubizone (S5.10).
+	// MaxBatchOctets keeps a transaction within etcd's 1.5 MiB, even with a long last group and an older Zone of 512
+	// KiB (S5.10).
 	MaxBatchOctets = 512 << 10
-	// A batch serves many callers, so it has no caller's deadline.
+	// A batch serves many callers, so no caller's deadline applies.
 	batchTimeout = 20 * time.Second
-	// maxEntry bounds a write's Record and journal step in a shared batch. A larger write is committed alone, so that a
-	// tenant's longest Record makes no other tenant's request too large.
+	// maxEntry bounds a write's Record and journal step in a shared batch. Larger writes commit alone: no tenant's long
+	// Record makes another's request too large.
 	maxEntry = 64 << 10
-	// After maxPasses reads for all groups together, each group reads its own facts.
+	// After maxPasses common reads, each group reads its own facts.
 	maxPasses = 4
-	// maxReads bounds the reads for single writes of a batch, as the others wait meanwhile.
+	// maxReads bounds the reads for single writes, as the rest of the batch waits.
 	maxReads = 8
 	// maxJoined bounds the writes of a change set that shares a batch.
 	maxJoined = 8
-	// maxStrange bounds the repeated decisions of a change set whose zone keeps changing.
+	// maxStrange bounds decisions of a change set whose zone keeps changing.
 	maxStrange = 3
 	// maxGuessed bounds the writes and prerequisites of a group decided on guesses.
 	maxGuessed = 4
@@ -205,12 +200,12 @@ type gate struct {
 type parked struct {
 	b     *batch
 	payer string
-	// turn is closed when the batch gets a place, or after the transaction that took it along. In the second case went
-	// is true, and outcome is the result, nil if the sender panicked.
+	// turn is closed when the batch gets a place, or after the transaction that took the batch along. Then went is
+	// true, and outcome is the result, nil if the sender panicked.
 	turn    chan struct{}
 	went    bool
 	outcome *outcome
-	// beyond has the compares of keys that may belong to other zones, and visible the puts of such keys.
+	// beyond has compares of keys that may be other zones', visible the puts of such keys.
 	beyond  []clientv3.Cmp
 	visible []string
 }
@@ -221,7 +216,7 @@ type latencies struct {
 	n    int
 }
 
-// manyLatencies covers a second or two of a busy zone. In fewer transactions, all may have waited for a CPU.
+// manyLatencies covers a second or two of a busy zone. Fewer transactions may all have waited for a CPU.
 const manyLatencies = 256
 
 func (t *latencies) note(trip time.Duration) {
@@ -231,8 +226,7 @@ func (t *latencies) note(trip time.Duration) {
 	t.n++
 }
 
-// least returns the shortest of the last latencies, 0 if unknown. Longer latencies include CPU time, which pauses of
-// the queue do not reduce.
+// least returns the shortest recent latency, 0 if unknown. Longer ones include CPU time, which pauses do not reduce.
 func (t *latencies) least() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -242,25 +236,24 @@ func (t *latencies) least() time.Duration {
 	return slices.Min(t.last[:min(t.n, len(t.last))])
 }
 
-// usage has changed counts as keys of KindCount; a key without a namespace means all counts of its zone.
+// A key of changed without a namespace means all counts of its zone.
 type usage struct {
 	mu      sync.Mutex
 	changed map[law.Key]bool
 }
 
 type Item struct {
-	Work law.Work
-	Mod  int64
-	// Trace is the traceparent of the cascade's recorded span, or "".
+	Work  law.Work
+	Mod   int64
 	Trace string
 }
 
-// FreedName is a name at which a client removed a value, and its base name (S4.7).
+// FreedName is a name at which a client removed a value, and its base (S4.7).
 type FreedName struct {
 	View       string
 	Name, Base name.Name
 	Apex       bool
 }
 
-// maxFreed bounds the channel of freed names. Records that wait at a dropped name are tried in the next round.
+// maxFreed bounds the channel. Records that wait at a dropped name are tried in the next round.
 const maxFreed = 256

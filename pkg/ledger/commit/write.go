@@ -29,71 +29,69 @@ type Object struct {
 	created int64
 }
 
-// Write is a write of a client, of a cascade, or of a parent zone that counts a child's cut (NS, glue and DS).
+// Write is a write of a client, a cascade, or a parent zone that counts a child's cut (NS, glue and DS).
 type Write struct {
 	Object
 	Expected int64
-	// Was is the zone at Expected, if Key is a zone's; nil for a creation.
+	// Was is the zone at Expected, nil for a creation or another resource.
 	Was   *v1alpha1.Zone
 	Guess bool
 	Ask   func(*law.Seen) law.Outcome
-	// Primary returns the operation on Key for a plan, or nil, and for a zone the object after the write, or nil.
+	// Primary returns the operation on Key and, for a zone, the Zone after the write. Both may be nil.
 	Primary func(ctx context.Context, plan *law.Plan) (op *clientv3.Op, zone *v1alpha1.Zone, err error)
-	// Also, if not nil, returns further compares and operations for the transaction.
+	// Also returns further compares and operations. It may be nil.
 	Also func(plan *law.Plan) ([]clientv3.Cmp, []clientv3.Op)
-	// Origin is the source of the write's step, and Before the Record before the write, nil for a creation.
+	// Origin is the source of the step, and Before the Record before, nil for a creation.
 	Origin content.Origin
 	By     string // the user of a zone's removal
 	Before *v1alpha1.Record
-	// OutboxItem is the outbox item behind the write; nil for a client's write.
+	// OutboxItem is nil for a client's write.
 	OutboxItem *Item
-	// Payer is the charged namespace; "" leaves the choice to payerOf.
+	// Payer is the charged namespace, "" for payerOf's choice.
 	Payer string
-	// Hint is the key of the zone that probably changes; "" if unknown.
+	// Hint is the key of the zone that probably changes, "" if unknown.
 	Hint string
-	// Keep leaves the locks with the write when Commit returns, so that the caller's next try loses no race in this
-	// process.
+	// Keep leaves the locks with the write after Commit, so that the caller's next try loses no race in this process.
 	Keep bool
 
 	Locks []*queue
 	Plan  *law.Plan
 }
 
-// WriteOf returns a write of an object whose revision is expected; 0 for a creation.
+// WriteOf returns a write of an object at its expected revision, 0 for a creation.
 func (com *Committer) WriteOf(resource string, o metav1.Object, expected int64) *Write {
 	return &Write{Expected: expected, Object: Object{Resource: resource, Namespace: o.GetNamespace(), Name: o.GetName(),
 		Key: com.mem.Layout.Object(resource, o.GetNamespace(), o.GetName()),
 		uid: string(o.GetUID()), created: o.GetCreationTimestamp().Unix()}}
 }
 
-// Outcome is the result of a write for the etcd3 store. If OK is false, the key was not at the expected revision, and
-// KV is its present value.
+// Outcome is for the etcd3 store. If OK is false, the key had another revision, and KV is its present value.
 type Outcome struct {
 	OK  bool
 	Rev int64
 	KV  *mvccpb.KeyValue
 }
 
-// Set is a change set: a group with a single step and serial. If a write is refused, or Commits is false, nothing is
-// put and the refusals are proved (I5).
+// Set is a change set, with a single step and serial. After a refusal, or if Commits is false, nothing is put and
+// refusals are proved (I5).
 type Set struct {
 	Committer *Committer
 	Writes    []*SetWrite
-	// Commits is false if a write was refused before Run, so that the others are decided only for their refusals.
+	// Commits is false after a refusal before Run: the others are decided only for their refusals.
 	Commits  bool
 	Requires []records.Requirement
 
-	// Run sets the rest. Unmet is the refusal of a requirement, or nil.
+	// Run sets the rest. Unmet is the refusal of a requirement.
 	Unmet error
-	// PendingCuts must be counted without the set's locks: counting waits for the parent's lock, which a write of both
-	// zones may have while it waits for the child's.
+	// PendingCuts are counted without the set's locks: counting waits for the parent's lock, whose holder may wait for
+	// the child's.
 	PendingCuts []law.PendingCut
-	// Sent is true if the set may be written.
+	// Sent means that the set may be written.
 	Sent bool
 
 	// anchor is the write whose zone becomes the set's.
 	anchor *SetWrite
-	// Each decision resets the rest. opening is the zone before the set, and change the set's change of it; both may be
+	// Each decision resets the rest. opening is the zone before the set, change the set's change of it; both may be
 	// nil.
 	opening  *law.Zone
 	change   *law.ZoneChange
@@ -129,25 +127,24 @@ type SetAnswer struct {
 	Err    error
 }
 
-// group is a single write or a change set. It is answered once.
+// group is a single write or a change set, answered once.
 type group struct {
 	members []*member
 	set     *Set   // nil: a single write
 	order   *order // nil: unordered
 	answer  chan Answer
-	// insists makes a temporary refusal (law.Later) final.
+	// insists makes a temporary refusal final (law.Later).
 	insists bool
 	// A preview takes no locks, and does not compare the object.
 	preview bool
-	// proves is true if the batch sends only compares, for a refusal or dry run.
+	// proves means that the batch sends only compares, for a refusal or dry run.
 	proves bool
 	// strange counts the decisions whose facts contradicted unchanged objects.
 	strange int
-	// After a panic in its batch the group is decided alone. Only the goroutine that commits the group accesses
-	// answered and alone.
+	// After a panic in its batch the group is decided alone. Only the committing goroutine accesses answered and alone.
 	answered, alone bool
-	// deciding is held while the decision reads the caller's objects. A caller that has left (gone) may change them, so
-	// the group is skipped.
+	// deciding is held while the decision reads the caller's objects. A gone caller may change them: the group is
+	// skipped.
 	deciding sync.Mutex
 	gone     bool
 	spans
@@ -156,16 +153,16 @@ type group struct {
 type member struct {
 	*Write
 	setWrite *SetWrite // nil: a single write
-	// flat is true if ranges guard the names of more than facts.FlatName labels.
+	// flat means that ranges guard names of more than facts.FlatName labels.
 	flat    bool
 	session *facts.Session // nil: no decision needed
 	cmps    []clientv3.Cmp
 	plan    *law.Plan
 	refusal error
 	op      clientv3.Op
-	// state is Before, packed; zero if unpacked.
+	// state is Before, packed; zero if not yet packed.
 	state history.Packed
-	// moved is true if the object has changed since the caller read it.
+	// moved means that the object has changed since the caller read it.
 	out   Outcome
 	moved bool
 }
@@ -174,8 +171,8 @@ func (m *member) writesObject() bool { return m.op.IsPut() || m.op.IsDelete() }
 
 type order struct{ broken atomic.Bool }
 
-// Answer is a group's result, or its needs for another try: locks, or time for a temporary refusal (Later). If sent is
-// true, the group may be committed despite Err.
+// Answer is a group's result, or its need for another try: locks, or time (Later). sent means that the group may be
+// committed despite Err.
 type Answer struct {
 	Out   Outcome // of a single write
 	Err   error
@@ -188,7 +185,7 @@ func newGroup(w *Write) *group {
 	return &group{members: []*member{{Write: w}}, answer: make(chan Answer, 1)}
 }
 
-// The former batch may still read g, so renew copies it for another try.
+// The former batch may still read g, so renew copies it.
 func (g *group) renew() *group {
 	next := &group{set: g.set, order: g.order, insists: g.insists, strange: g.strange, answer: make(chan Answer, 1),
 		spans: spans{commit: g.commit}}
@@ -200,14 +197,14 @@ func (g *group) renew() *group {
 
 func (g *group) firstWrite() *Write { return g.members[0].Write }
 
-// goesAlone reports whether the group needs a batch of its own. Writes to resources other than Records do, as they are
-// decided on the stored zone, not on the draft.
+// goesAlone reports whether the group needs its own batch. Writes of other resources than Records do: they are decided
+// on the stored zone, not the draft.
 func (g *group) goesAlone() bool {
 	return g.alone || g.set != nil && len(g.members) > maxJoined || g.firstWrite().Resource != "records" || g.firstWrite().Keep
 }
 
-// isSmall reports whether the group is first decided on guesses. Each guess costs a compare, while the zone's revision
-// covers facts that were read.
+// isSmall reports whether the first decision guesses. A guess costs a compare; the zone's revision covers facts that
+// were read.
 func (g *group) isSmall() bool {
 	return g.set == nil || len(g.members)+len(g.set.Requires) <= maxGuessed
 }

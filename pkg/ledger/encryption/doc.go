@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package encryption encrypts the values of the ledger's own keys, which contain data of Records, if the encryption
-// configuration encrypts Records. A single key of the store encrypts all values, and the transformer of Records
-// encrypts the key, like the KMS providers of Kubernetes. So a rotation rewrites a single value.
+// configuration encrypts Records. A key of the store encrypts all values, and the transformer of Records that key, so a
+// rotation rewrites a single value.
 //
 // Guarantees:
 //
 //  1. A value is bound to a key of etcd, and does not decrypt under another key. Equal values have different
 //     ciphertexts.
-//  2. An undecryptable value is an error naming the key. So is a plaintext value, unless the store was created without
+//  2. An undecryptable value is an error naming the key, and so is plaintext, unless the store was created without
 //     encryption.
 //  3. Everything else behaves as without encryption.
 //
-// Keys of etcd remain visible, and so the names of zones, records, views and namespaces, lengths of values, and keys
-// that change together.
+// Keys of etcd remain visible: names of zones, records, views and namespaces, lengths of values, and keys that change
+// together.
 //
 // Out of scope: the meaning of keys in etcd, and the place of the encryption key.
 //

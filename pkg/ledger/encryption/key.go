@@ -15,11 +15,10 @@ import (
 	"k8s.io/apiserver/pkg/storage/value/encrypt/identity"
 )
 
-// Key is the encryption key of a store, created when the store is first encrypted. It never changes.
+// Key is the encryption key of a store. It never changes.
 type Key struct {
-	// Octets has 32 octets.
 	Octets []byte `json:"key"`
-	// Mixed is true if the store was created without encryption and has plaintext values.
+	// Mixed means that the store was created without encryption and has plaintext values.
 	Mixed bool `json:"mixed,omitempty"`
 }
 
@@ -30,7 +29,7 @@ func NewKey(mixed bool) Key {
 	return k
 }
 
-// orIdentity replaces nil by the identity transformer: encrypted data are then an error.
+// orIdentity replaces nil by the identity transformer, for which encrypted data are an error.
 func orIdentity(t value.Transformer) value.Transformer {
 	if t == nil {
 		return identity.NewEncryptCheckTransformer()
@@ -38,14 +37,14 @@ func orIdentity(t value.Transformer) value.Transformer {
 	return t
 }
 
-// Encrypts reports whether a transformer (nil: none) encrypts its output; false if identity is its first provider.
+// Encrypts returns false for nil, and if identity is the transformer's first provider.
 func Encrypts(ctx context.Context, t value.Transformer) (bool, error) {
 	const probe = "kubizone"
 	out, err := orIdentity(t).TransformToStorage(ctx, []byte(probe), value.DefaultContext(probe))
 	return string(out) != probe, err
 }
 
-// Wrap returns the stored form of k for the etcd key "at".
+// Wrap returns the stored form for the etcd key "at".
 func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, error) {
 	text, err := json.Marshal(k)
 	if err != nil {
@@ -54,8 +53,8 @@ func (k Key) Wrap(ctx context.Context, t value.Transformer, at string) ([]byte, 
 	return orIdentity(t).TransformToStorage(ctx, text, value.DefaultContext(at))
 }
 
-// Unwrap is the inverse of Wrap. stale is true if the transformer would now write another form. It returns an error if
-// the transformer lacks the key of the stored form, or the result is no Key.
+// Unwrap is the inverse of Wrap. stale means that the transformer would now write another form. The error means that
+// the transformer lacks the key, or the result is no Key.
 func Unwrap(ctx context.Context, t value.Transformer, at string, data []byte) (k Key, stale bool, err error) {
 	text, stale, err := orIdentity(t).TransformFromStorage(ctx, data, value.DefaultContext(at))
 	if err != nil {

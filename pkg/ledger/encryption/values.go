@@ -16,7 +16,7 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// mark begins every encrypted value. The ledger's plaintext values are JSON and never begin so.
+// mark begins every encrypted value. Plaintext values are JSON.
 const mark = "encrypted:1:"
 
 type values struct {
@@ -25,8 +25,8 @@ type values struct {
 	prefix, except string
 }
 
-// NewClient returns a client that encrypts the values of keys under prefix, except the key "except". It has only KV and
-// Watcher, lives as long as the given client, and need not be closed.
+// NewClient returns a client that encrypts the values under prefix, except of the key "except". It has only KV and
+// Watcher, lives as long as client, and need not be closed.
 func NewClient(client *clientv3.Client, k Key, prefix, except string) (*clientv3.Client, error) {
 	aead, err := chacha20poly1305.NewX(k.Octets)
 	if err != nil {
@@ -50,7 +50,7 @@ func (v *values) encryptValue(key, data []byte) []byte {
 	return v.aead.Seal(out, nonce, data, key)
 }
 
-// decryptValue decrypts in place. An empty value, not requested or of a deletion, stays.
+// decryptValue leaves an empty value: not requested, or a deletion's.
 func (v *values) decryptValue(kv *mvccpb.KeyValue) (err error) {
 	if kv == nil || len(kv.Value) == 0 || !v.cover(string(kv.Key)) {
 		return nil

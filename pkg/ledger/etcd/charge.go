@@ -9,7 +9,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Payer is a namespace charged for a share of a transaction.
+// Payer is a namespace charged for a transaction.
 type Payer struct {
 	Namespace string
 	Weight    int
@@ -18,15 +18,14 @@ type Payer struct {
 // PayersKey is the context key of PaidBy.
 type PayersKey struct{}
 
-// PaidBy returns a context whose transactions are charged to the payers (S9.2): for a client's write the object's
-// namespace, also for zones and parents written with the object; for a cascade the causing namespace. A sweep has no
-// payer.
+// PaidBy returns a context whose transactions are charged to payers (S9.2): the object's namespace for a client's
+// write, the causing namespace for a cascade, none for a sweep.
 func PaidBy(ctx context.Context, payers ...Payer) context.Context {
 	return context.WithValue(ctx, PayersKey{}, payers)
 }
 
-// Metered wraps kv, and charges the payers of a transaction, by weight, for the octets of written keys and values, also
-// after an error. If a compare fails, these octets are free. Octets of a response beyond freeOctets are charged too.
+// Metered charges payers, by weight, for the octets of written keys and values, also after an error, but not if a
+// compare fails. Octets of a response beyond freeOctets are charged too.
 func Metered(kv clientv3.KV, charge func(namespace string, octets int)) clientv3.KV {
 	return metered{kv, charge}
 }
@@ -94,8 +93,8 @@ func (t *meteredTxn) Commit() (*clientv3.TxnResponse, error) {
 	return r, err
 }
 
-// Most decisions read less than freeOctets, but a read of all names below a name (S4.8) may be megabytes, at the CPU
-// cost of writing as much.
+// Most decisions read less than freeOctets. A read of all names below a name (S4.8) may be megabytes, at the CPU cost
+// of writing as much.
 const freeOctets = 64 << 10
 
 func answeredOctets(r *clientv3.TxnResponse) (octets int) {
@@ -107,5 +106,5 @@ func answeredOctets(r *clientv3.TxnResponse) (octets int) {
 	return octets
 }
 
-// KeyOctets is an upper estimate of a key's octets in etcd's messages.
+// KeyOctets overestimates a key in etcd's messages.
 const KeyOctets = 256

@@ -1,16 +1,16 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package etcd wraps etcd's client for the ledger: operations and compares (ops.go), reads, watches and deletions of
-// ranges in pages (ranges.go), charges to namespaces (charge.go), and goroutines with deep stacks (workers.go).
+// Package etcd wraps etcd's client: operations and compares (ops.go), ranges in pages and watches (ranges.go), charges
+// to namespaces (charge.go), and goroutines with deep stacks (workers.go).
 //
 // Guarantees:
 //
 //  1. A call writes at most once.
 //  2. A watch delivers each change once and in order, or fails.
-//  3. A call blocks other requests at etcd for a page of keys at a time, never for a whole range.
+//  3. A call blocks other requests at etcd for a page of keys, never for a whole range.
 //
-// Out of scope: zones, decisions, the meaning of keys, and the process of etcd (pkg/etcd).
+// Out of scope: the meaning of keys, and etcd's process (pkg/etcd).
 //
 // Read first: ops.go, then ranges.go.
 package etcd

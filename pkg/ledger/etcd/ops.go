@@ -22,14 +22,14 @@ import (
 
 // The constructors below avoid clientv3's copy and reflection.
 
-// OpPut returns a put of value, which the caller must not change afterwards.
+// OpPut puts value, which the caller must not change afterwards.
 func OpPut(key string, value []byte) clientv3.Op {
 	op := clientv3.OpPut(key, "")
 	op.WithValueBytes(value)
 	return op
 }
 
-// RevisionIs returns a compare that holds if the key's mod revision is rev, 0 if the key does not exist.
+// RevisionIs holds if the key's mod revision is rev, 0 for an absent key.
 func RevisionIs(key string, rev int64) clientv3.Cmp {
 	var c clientv3.Cmp
 	p := c.GetCompare()
@@ -38,7 +38,7 @@ func RevisionIs(key string, rev int64) clientv3.Cmp {
 	return c
 }
 
-// VersionAt returns the revision of a transaction's put or delete at index i.
+// VersionAt returns the revision of the put or delete at index i.
 func VersionAt(r *clientv3.TxnResponse, i int) int64 {
 	if put := r.Responses[i].GetResponsePut(); put != nil {
 		return put.Header.Revision
@@ -46,7 +46,7 @@ func VersionAt(r *clientv3.TxnResponse, i int) int64 {
 	return r.Responses[i].GetResponseDeleteRange().Header.Revision
 }
 
-// Puts are a transaction's writes besides the objects and the zone's keys, each key once.
+// Puts are a transaction's writes besides objects and the zone's keys, each key once.
 type Puts []KeyValue
 
 // KeyValue is a put, or the deletion of the key if Gone.
@@ -56,7 +56,7 @@ type KeyValue struct {
 	Gone  bool
 }
 
-// Add appends a write, or replaces the key's earlier write.
+// Add appends a write, or replaces the key's earlier one.
 func (p *Puts) Add(x KeyValue) {
 	for i := range *p {
 		if (*p)[i].Key == x.Key {
@@ -67,7 +67,7 @@ func (p *Puts) Add(x KeyValue) {
 	*p = append(*p, x)
 }
 
-// Set adds a put of v, encoded.
+// Set adds a put of v.
 func (p *Puts) Set(key string, v any) { p.Add(KeyValue{Key: key, Value: layout.Encode(v)}) }
 
 // Del adds a deletion.
@@ -86,8 +86,8 @@ func (p Puts) Ops() []clientv3.Op {
 	return ops
 }
 
-// ReadKey returns the value of a key, nil if absent, and the read's revision. Unlike a get, a transaction does not wait
-// while etcd is unavailable.
+// ReadKey returns a key, nil if absent, and the read's revision. It fails while etcd is unavailable: a transaction,
+// unlike a get, does not wait.
 func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvccpb.KeyValue, rev int64, err error) {
 	r, err := client.Txn(ctx).Then(clientv3.OpGet(key)).Commit()
 	if err != nil {
@@ -96,13 +96,13 @@ func ReadKey(ctx context.Context, client *clientv3.Client, key string) (kv *mvcc
 	return One(r.Responses[0]), r.Header.Revision, nil
 }
 
-// TooLarge reports whether etcd or its connection refused a request as too large, so that nothing was written.
+// TooLarge reports whether etcd or its connection refused a request for its size: nothing was written.
 func TooLarge(err error) bool {
 	return errors.Is(err, rpctypes.ErrRequestTooLarge) || grpcstatus.Code(err) == codes.ResourceExhausted &&
 		strings.Contains(err.Error(), "larger than max")
 }
 
-// One returns a single-key get's result, nil if absent.
+// One returns a get's only key, nil if absent.
 func One(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
 		return kvs[0]
@@ -110,7 +110,7 @@ func One(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	return nil
 }
 
-// ModRevision returns kv's mod revision, 0 for nil.
+// ModRevision returns 0 for nil.
 func ModRevision(kv *mvccpb.KeyValue) int64 {
 	if kv == nil {
 		return 0

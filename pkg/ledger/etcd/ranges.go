@@ -24,9 +24,8 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Watch calls take with the changes under prefix after revision rev, each once and in order. If etcd cancels the watch,
-// Watch resumes after the last complete revision. It returns when ctx ends, take returns an error, or etcd has
-// compacted the next revision.
+// Watch calls take with the changes under prefix after rev, each once and in order, also after etcd cancels. It returns
+// when ctx ends, take returns an error, or etcd has compacted the next revision.
 func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) error {
 	for {
@@ -72,8 +71,8 @@ func watchOnce(ctx context.Context, client *clientv3.Client, prefix string, rev 
 	return rev, nil
 }
 
-// Each calls f for all keys under prefix at revision *rev; *rev 0 is set to the current revision. It reads a stream, or
-// pages if etcd or encryption has no stream: for each page etcd counts all later keys.
+// Each calls f for all keys under prefix at revision *rev, set to the current one if 0. It reads a stream, or pages if
+// etcd or encryption has none: for each page etcd counts all later keys.
 func Each(ctx context.Context, client *clientv3.Client, prefix string, rev *int64, f func(key string, data []byte, mod int64) error) error {
 	streaming, cancel := context.WithCancel(ctx)
 	stream, err := client.GetStream(streaming, prefix, clientv3.WithPrefix(), clientv3.WithRev(*rev))
@@ -132,8 +131,8 @@ func EachPage(ctx context.Context, client *clientv3.Client, prefix string, rev *
 
 const scanPage = 2000
 
-// Scan calls f for the keys under prefix, beginning at the key "from", until about "most" keys are read, 0 for all.
-// Each page is read at the present revision. The result is the key to continue at, "" at the end.
+// Scan calls f for about "most" keys under prefix, 0 for all, from the key "from" on, each page at the present
+// revision. next is the key to continue at, "" at the end.
 func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, most int, f func(*mvccpb.KeyValue) error,
 	opts ...clientv3.OpOption) (next string, err error) {
 	key := max(prefix, from)
@@ -158,13 +157,13 @@ func Scan(ctx context.Context, client *clientv3.Client, prefix, from string, mos
 	}
 }
 
-// PurgePage is the number of keys deleted in a transaction. etcd executes transactions serially: deleting all keys of a
-// large zone at once would stop every tenant's writes for seconds.
+// PurgePage bounds a transaction's deletions: etcd executes transactions serially, and a large zone would stop every
+// tenant's writes for seconds.
 const PurgePage = 500
 
-// DeletePage deletes the first PurgePage keys between from and end. It returns the start of the next page, so that etcd
-// need not walk over the deleted keys again, and whether more keys may exist. If a compare fails, nothing is deleted
-// and more is false.
+// DeletePage deletes the first PurgePage keys from "from" to end. It returns the next page's start, so that etcd need
+// not walk over deleted keys, and whether more keys may exist. If a compare fails, nothing is deleted and more is
+// false.
 func DeletePage(ctx context.Context, client *clientv3.Client, from, end string, cmps ...clientv3.Cmp) (next string, more bool, err error) {
 	r, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(PurgePage), clientv3.WithKeysOnly())
 	if err != nil || len(r.Kvs) == 0 {

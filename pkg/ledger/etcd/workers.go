@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Workers reuses goroutines for etcd calls, whose stack is deep: growing the stack of a new goroutine costs as much as
-// sending the request.
+// Workers reuses goroutines for etcd calls: growing a new goroutine's stack costs as much as sending the request.
 type Workers struct{ Free chan func() }
 
 const workerRests = 10 * time.Second

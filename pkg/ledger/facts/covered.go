@@ -15,8 +15,8 @@ import (
 
 const checkedOf = 100
 
-// CheckCovered verifies that facts of a zone change only together with its Zone object: every Config.CheckEvery-th
-// decision reads the facts proved by a zone's revision again. A difference is logged and counted.
+// CheckCovered verifies that facts change only with their Zone: every Config.CheckEvery-th decision reads again the
+// facts proved by a zone's revision. A difference is logged and counted.
 func (s *Session) CheckCovered(ctx context.Context) {
 	mem, every := s.mem, s.mem.CheckEvery
 	if every == 0 && klog.V(5).Enabled() {

@@ -24,14 +24,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// wideOps is the first value of Memory.Ops, below the embedded etcd's limit of 512. narrowOps is below etcd's default
-// of 128.
+// wideOps, the first value of Memory.Ops, is below the embedded etcd's limit of 512, narrowOps below etcd's default of
+// 128.
 const (
 	wideOps   = 500
 	narrowOps = 120
 )
 
-// Narrow lowers Ops after etcd refused a transaction of so many operations. It returns false if Ops was already as low.
+// Narrow lowers Ops after etcd refused so many operations. It returns false if Ops was as low.
 func (mem *Memory) Narrow(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
@@ -46,7 +46,7 @@ func (mem *Memory) Narrow(operations int) bool {
 
 const maxDoubt = 1 << 16
 
-// Drop evicts all facts of a session whose transaction has an unknown outcome.
+// Drop evicts the facts of a session whose transaction has an unknown outcome.
 func (mem *Memory) Drop(s *Session) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -56,7 +56,7 @@ func (mem *Memory) Drop(s *Session) {
 	mem.Suspect(s)
 }
 
-// Suspect makes the next decision read the zone names of s from etcd, not from the index. The caller holds Mu.
+// Suspect has the next decision read the zone names of s from etcd. The caller holds Mu.
 func (mem *Memory) Suspect(s *Session) {
 	if len(mem.doubt) > maxDoubt { // a wrong name costs a retry
 		clear(mem.doubt)
@@ -72,17 +72,15 @@ func (mem *Memory) Suspect(s *Session) {
 type Stats struct {
 	// Transactions counts the sent transactions, Conflicts those with a failed compare.
 	Transactions, Conflicts atomic.Int64
-	// Batches counts the transactions with several writes.
+	// Batches are transactions with several writes.
 	Batches atomic.Int64
-	// Reads counts the transactions that only read.
-	Reads atomic.Int64
-	// CascadeSteps counts the records and zones decided again by cascades.
+	Reads   atomic.Int64
+	// CascadeSteps are objects decided again by cascades.
 	CascadeSteps atomic.Int64
-	// Tried counts the previews of waiting records and zones.
-	Tried atomic.Int64
-	// Panics counts panicked decisions.
+	// Tried are previews of waiting records and zones.
+	Tried  atomic.Int64
 	Panics atomic.Int64
-	// Uncovered counts facts changed without their zone.
+	// Uncovered are facts changed without their zone.
 	Uncovered atomic.Int64
 }
 
@@ -93,7 +91,7 @@ type Memory struct {
 	workers etcd.Workers
 	Stats   Stats
 	Ops     atomic.Int64 // limit of operations in an etcd transaction
-	// Sessions pools sessions for EarlyRecord.
+	// Sessions is EarlyRecord's pool.
 	Sessions  sync.Pool
 	decisions atomic.Int64 // for CheckCovered
 
@@ -104,14 +102,14 @@ type Memory struct {
 	unsettled map[law.Key]*law.Holding
 	stopped   map[law.Key]bool
 	byUID     map[string]*Head
-	// referring has, for a Zone, the names of zones with a zoneRef to it.
+	// referring has, by Zone, the names of zones with a zoneRef to it.
 	referring map[law.Ref]map[law.Key]bool
-	// doubt has names whose index entry may be wrong, so that decisions read etcd.
+	// doubt has names whose index entry may be wrong: decisions read etcd.
 	doubt map[law.Key]bool
 }
 
 // Config configures a Memory. OnFault is called at named points of a write, and DropGuards omits a kind of compares,
-// both for tests. CheckEvery is the period of CheckCovered in decisions; 0 means none, or a hundred at -v=5.
+// both for tests. CheckEvery is CheckCovered's period in decisions, 0 for none, or a hundred at -v=5.
 type Config struct {
 	Client                      *clientv3.Client
 	Layout                      layout.Keys
@@ -139,16 +137,15 @@ type indexed struct {
 	mod     int64
 }
 
-// Head caches a zone: its object at a revision, and the facts under the zone's keys, which are valid at that revision
-// only (I5).
+// Head caches a zone: its object at a revision, and the facts valid only there (I5).
 type Head struct {
 	Key string
-	// The queue of a zone pins its head, so that the head is not evicted.
+	// A zone's queue pins its head against eviction.
 	Pinned bool
 
-	// Memory.Mu guards the rest. If Loaded is false, the zone is read before its next use.
+	// Memory.Mu guards the rest. Unless Loaded, the zone is read before its next use.
 	Loaded bool
-	Mod    int64 // 0: no such zone
+	Mod    int64 // 0 if absent
 	Object *v1alpha1.Zone
 	Zone   *law.Zone
 	Facts  map[law.Key]any
@@ -157,8 +154,8 @@ type Head struct {
 	gone int64
 }
 
-// maxFacts bounds the cached facts of a zone, MaxHeads the cached zones. Facts are dropped if none was added for the
-// duration Remembers.
+// maxFacts bounds a zone's cached facts, MaxHeads the cached zones. Remembers is the life of facts after the last
+// addition.
 const (
 	Remembers = time.Minute
 	maxFacts  = 1 << 17
@@ -172,7 +169,7 @@ func (mem *Memory) Fault(point string) {
 	}
 }
 
-// LoadNames loads the index from names/ in etcd, and returns the revision.
+// LoadNames loads the index from names/, and returns the revision.
 func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	prefix := mem.Layout.Room("names")
 	key, end := prefix, clientv3.GetPrefixRangeEnd(prefix)
@@ -208,7 +205,7 @@ func (mem *Memory) LoadNames(ctx context.Context) (int64, error) {
 	return rev, nil
 }
 
-// FollowNames updates the index from revision rev until ctx ends. The index may lag behind etcd.
+// FollowNames updates the index after rev until ctx ends. The index may lag behind etcd.
 func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, mem.Client, mem.Layout.Room("names"), rev, func(events []*clientv3.Event) error {
@@ -242,8 +239,7 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// Remember indexes the holding of a name, unless the index has a later revision. A nil holding removes the name. The
-// caller holds Mu.
+// Remember indexes a name's holding, unless the index has a later revision. nil removes the name. The caller holds Mu.
 func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 	if h == nil {
 		mem.dropName(k)
@@ -295,7 +291,7 @@ func (mem *Memory) unrefer(k law.Key) {
 	}
 }
 
-// ZonesReferring returns the scan's zones with a zoneRef to the scan's target.
+// ZonesReferring returns zones of the scan with a zoneRef to its target.
 func (mem *Memory) ZonesReferring(scan *law.Scan) (found []*law.Holding) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -314,7 +310,7 @@ func (mem *Memory) dropName(k law.Key) {
 	delete(mem.stopped, k)
 }
 
-// Head returns or creates the head of a Zone's key, and evicts another head if memory is full. The caller holds Mu.
+// Head returns or creates the head of a Zone's key. The caller holds Mu.
 func (mem *Memory) Head(key string) *Head {
 	h := mem.heads[key]
 	if h == nil {
@@ -332,8 +328,7 @@ func (mem *Memory) Head(key string) *Head {
 	return h
 }
 
-// Unpin permits the eviction of a head. If memory is full, the head is evicted at once, as unpinned heads are hard to
-// find. The caller holds Mu.
+// Unpin permits eviction, at once if memory is full, as unpinned heads are hard to find. The caller holds Mu.
 func (mem *Memory) Unpin(h *Head) {
 	if h.Pinned = false; len(mem.heads) >= MaxHeads {
 		mem.letGo(h)
@@ -350,7 +345,7 @@ func (mem *Memory) letGo(h *Head) {
 	}
 }
 
-// StandAt sets the head to the Zone object of a revision, without facts. The caller holds Mu.
+// StandAt sets the head to a revision's Zone, without facts. The caller holds Mu.
 func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
@@ -371,7 +366,7 @@ func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 	}
 }
 
-// Absent sets the head to an absent zone at revision rev. The caller holds Mu.
+// Absent sets the head to an absent zone at rev. The caller holds Mu.
 func (mem *Memory) Absent(h *Head, rev int64) {
 	mem.StandAt(h, nil, nil, 0)
 	h.gone = max(h.gone, rev)
@@ -386,8 +381,7 @@ func (h *Head) Note(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// Forget drops the facts of zones without a new fact since a time. Otherwise a client of many zones would fill the
-// memory.
+// Forget drops the facts of zones without a new fact since a time: a client of many zones would fill the memory.
 func (mem *Memory) Forget(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -410,8 +404,7 @@ func (mem *Memory) GuessEnclosing(view string, n name.Name) *law.Holding {
 	return nil
 }
 
-// GuessZone returns the key of the Zone to which a Record probably belongs: its zoneRef's, or the closest indexed
-// zone's, or "".
+// GuessZone returns the key of a Record's probable Zone: the zoneRef's, or the closest indexed zone's, or "".
 func (mem *Memory) GuessZone(r *law.Record) string {
 	if r.ZoneRef != nil {
 		return mem.Layout.Zone(r.ZoneRef.Namespace, r.ZoneRef.Name)
@@ -436,7 +429,7 @@ func (mem *Memory) HoldingOf(k law.Key) *law.Holding {
 	return nil
 }
 
-// Holdings returns the indexed holdings for which want returns true. want must not block, as Mu is held.
+// Holdings returns the indexed holdings that want selects. want is called under Mu and must not block.
 func (mem *Memory) Holdings(want func(*law.Holding) bool) map[law.Key]*law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -456,8 +449,8 @@ func (mem *Memory) Unsettled() map[law.Key]*law.Holding {
 	return maps.Clone(mem.unsettled)
 }
 
-// Rewritten moves a head from revision expected to mod, after a write of the Zone object that changed no fact. A head
-// at another revision is read before its next use.
+// Rewritten moves a head from revision expected to mod, after a write of the Zone that changed no fact. Heads at other
+// revisions are read before their next use.
 func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, mod int64) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -468,7 +461,7 @@ func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, 
 	}
 }
 
-// Moved sets a head to the Zone read at revision rev, nil if absent.
+// Moved sets a head to the Zone read at rev, nil if absent.
 func (mem *Memory) Moved(ctx context.Context, key string, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	h := mem.Head(key)
@@ -476,7 +469,7 @@ func (mem *Memory) Moved(ctx context.Context, key string, kv *mvccpb.KeyValue, r
 	return mem.Reload(ctx, h, kv, rev)
 }
 
-// Unknown invalidates a head: the zone is read before its next use.
+// Unknown has the zone read before its next use.
 func (mem *Memory) Unknown(key string) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

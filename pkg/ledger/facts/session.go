@@ -26,59 +26,58 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// leastCompares fits into etcd's default limit of 128 operations, with the object, its zone and the journal.
+// leastCompares fits into etcd's default limit of 128 operations, beside the object, its zone and the journal.
 const leastCompares = 90
 
-// MaxCompares returns the limit of compares for a write, in proportion to Ops.
+// MaxCompares bounds a write's compares, in proportion to Ops.
 func (mem *Memory) MaxCompares() int {
 	return max(leastCompares, int(mem.Ops.Load())*leastCompares/narrowOps)
 }
 
-// Session collects the facts of a decision with the revisions that prove them.
+// Session collects a decision's facts with the revisions that prove them.
 type Session struct {
 	mem  *Memory
 	Seen *law.Seen
-	// Single has the revisions of single keys that no zone's revision proves.
+	// Single has the revisions of keys that no zone's revision proves.
 	Single []proof
-	// proven has the index of each proof in Single, if there are more than law.FewKeys.
 	proven map[law.Key]int
-	// ranges has the revisions of range reads. A later write in a range fails the compare.
+	// ranges has the revisions of range reads: a later write in a range fails the compare.
 	ranges []proof
 	deep   []proof
 	Zones  []ZoneSeen
-	// If Guess is true, unknown keys are assumed absent, and compared. That saves a read if the key is probably new.
+	// Guess assumes unknown keys absent, and compares them, to save reads of keys that are probably new.
 	Guess bool
-	// FirstTry permits guessesAbsent, until a guess fails.
+	// FirstTry permits guessesAbsent until a guess fails.
 	FirstTry bool
-	// Depth limits the labels of names compared singly. Zones at longer names are read and compared as a range.
+	// Depth limits the labels of names compared singly; longer names are compared as a range.
 	Depth int
-	// Over has the changes of earlier decisions in the transaction, or nil.
+	// Over has the changes of earlier decisions in the transaction. It may be nil.
 	Over *Overlay
-	// If Empty is not nil, Read puts the emptiness of ranges there, instead of their facts.
+	// Empty, unless nil, gets the emptiness of ranges from Read, instead of their facts.
 	Empty map[law.Key]Emptiness
 }
 
-// Emptiness reports whether a range is empty. mod is the zone's revision that proves this, or 0.
+// Emptiness reports whether a range is empty. mod is the revision of the zone that proves this, or 0.
 type Emptiness struct {
 	empty bool
 	mod   int64
 }
 
-// Overlay is a zone with its facts after earlier writes of the same transaction.
+// Overlay is a zone with its facts after earlier writes of a transaction.
 type Overlay struct {
-	Key   string         // of the zone; "": no zone
+	Key   string         // of the zone, or "" for no zone
 	Base  *v1alpha1.Zone // stored, at Mod
 	Mod   int64
 	Zone  *law.Zone
 	Facts map[law.Key]any
 	Puts  etcd.Puts // outside the zone's keys
-	// Read caches facts under keys that belong to no zone. They may be stale, as each write compares the facts in use.
+	// Read caches facts under keys of no zone. They may be stale: each write compares the facts in use.
 	Read map[law.Key]Read
-	// Empty has the ranges read for all groups together.
+	// Empty has the ranges read for all groups.
 	Empty map[law.Key]Emptiness
 }
 
-// StandAt sets the stored Zone on which the overlay is based.
+// StandAt sets the stored Zone under the overlay.
 func (o *Overlay) StandAt(key string, object *v1alpha1.Zone, mod int64) {
 	o.Key, o.Base, o.Mod = key, object, mod
 }
@@ -94,7 +93,7 @@ type proof struct {
 	rev int64
 }
 
-// ZoneSeen is a zone object at its revision; nil and 0 if absent.
+// ZoneSeen is a Zone at its revision, nil and 0 if absent.
 type ZoneSeen struct {
 	Key    string
 	Mod    int64
@@ -144,7 +143,7 @@ func (s *Session) proofIndex(k law.Key) int {
 	return slices.IndexFunc(s.Single, func(p proof) bool { return p.Key == k })
 }
 
-// Zone returns a zone read by the decision, or nil.
+// Zone returns a zone that the decision has read, or nil.
 func (s *Session) Zone(key string) *ZoneSeen {
 	for i := range s.Zones {
 		if s.Zones[i].Key == key {
@@ -154,7 +153,7 @@ func (s *Session) Zone(key string) *ZoneSeen {
 	return nil
 }
 
-// SawZone records that the decision read the zone from h. The caller holds Memory.Mu.
+// SawZone notes that the decision has read the zone of h. The caller holds Memory.Mu.
 func (s *Session) SawZone(k law.Key, h *Head) {
 	s.Seen.Put(k, h.Zone)
 	if z := s.Zone(h.Key); z != nil {
@@ -166,14 +165,13 @@ func (s *Session) SawZone(k law.Key, h *Head) {
 
 func zoneScoped(k law.Key) bool { return k.Zone != "" }
 
-// ErrMoved means that the object has changed, as facts of one revision contradict the object.
+// ErrMoved means that facts of one revision contradict the object, which has changed.
 var ErrMoved = errors.New("the object has changed since it was read")
 
-// ErrOverlayMoved means that the batch's zone has changed, so the batch is decided again.
+// ErrOverlayMoved means that the batch's zone has changed: the batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide calls ask, a decision of the law, and reads the facts in its Need until none is missing. It returns ErrMoved
-// if facts of one revision contradict the object.
+// Decide calls ask, a decision of the law, and reads the facts in Need until none is missing, or ErrMoved.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -205,7 +203,7 @@ func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (
 	}
 }
 
-// Dedupe removes repeated keys in place, and keeps the order.
+// Dedupe removes repeated keys in place, in order.
 func Dedupe(keys []law.Key) []law.Key {
 	out := keys[:0]
 	if len(keys) > law.FewKeys {
@@ -262,7 +260,7 @@ func (s *Session) atHand(k law.Key) bool {
 	return s.lookUp(k)
 }
 
-// lookUp takes a fact from memory, or guesses. It returns false if the fact must be read. The caller holds Memory.Mu.
+// lookUp takes a fact from memory or guesses it, or returns false. The caller holds Memory.Mu.
 func (s *Session) lookUp(k law.Key) bool {
 	mem := s.mem
 	if s.Over != nil {
@@ -273,8 +271,8 @@ func (s *Session) lookUp(k law.Key) bool {
 	}
 	switch {
 	case k.Kind == law.KindTouched:
-		// No key in etcd lists the zones that refer to an object, so no compare proves their absence. A zone missing
-		// from the index gets ParentRenamed (S1.6) from the next cascade.
+		// No key in etcd has the zones that refer to an object, so no compare proves their absence. A zone missing from
+		// the index gets ParentRenamed (S1.6) from the next cascade.
 		if !k.Name.IsZero() || len(mem.referring[law.Ref{Namespace: k.Namespace, Name: k.Object}]) == 0 {
 			return false
 		}
@@ -334,14 +332,14 @@ func (s *Session) lookUp(k law.Key) bool {
 	return true
 }
 
-// guessesAbsent reports whether a fact missing from memory is assumed absent: in the first try, Records waiting at a
-// name, and wildcards. Each deletion asks for both, and few zones have any.
+// guessesAbsent assumes absent, in the first try, Records waiting at a name, and wildcards: each deletion asks for
+// both, and few zones have any.
 func (s *Session) guessesAbsent(k law.Key) bool {
 	return s.FirstTry && (k.Kind == law.KindAwaited && !k.Name.IsZero() || k.Kind == law.KindOwner && k.Owner.IsWildcard())
 }
 
-// guessEmpty returns true if the range at or below a name is assumed empty, which the transaction then compares. It
-// returns false below an apex, where ranges are rarely empty, and if memory has data there. The caller holds Memory.Mu.
+// guessEmpty assumes empty, and compares, the range at or below a name: not below an apex, where ranges are rarely
+// empty, nor if memory has data there. The caller holds Memory.Mu.
 func (s *Session) guessEmpty(k law.Key) bool {
 	at := k
 	switch k.Kind {
@@ -369,8 +367,7 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	return s.seeEmpty(k, false)
 }
 
-// seeEmpty puts the fact of a range without stored keys. Unless the zone's revision covers the fact, the transaction
-// compares the range.
+// seeEmpty puts the fact of an empty range, compared unless the zone's revision covers the fact.
 func (s *Session) seeEmpty(k law.Key, covered bool) bool {
 	nothing, err := s.decodeRange(k, nil)
 	if err != nil {
@@ -382,8 +379,8 @@ func (s *Session) seeEmpty(k law.Key, covered bool) bool {
 	return true
 }
 
-// readsTogether reports whether a range can be read together with those of other groups: it is unread or empty. At most
-// two keys of a range are read then, so that large ranges do not add up.
+// readsTogether reports whether a range is unread or empty, to be read with those of other groups, at most two keys
+// each: large ranges must not add up.
 func (s *Session) readsTogether(k law.Key) bool {
 	if s.Over == nil || k.Kind != law.KindZonesBelow && k.Kind != law.KindOwnersBelow {
 		return false
@@ -431,8 +428,8 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	return written
 }
 
-// LookUpAll takes facts from memory, and returns the missing facts. ok is false if the decision asks for a known fact
-// again, or for a fact not kept in memory.
+// LookUpAll returns the facts missing in memory. ok is false if the decision asks for a known fact again, or for a fact
+// not kept in memory.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -476,8 +473,8 @@ func (s *Session) findFacts(ctx context.Context, need []law.Key) error {
 	return nil
 }
 
-// deepName is the usual Session.Depth. A name may have 127 labels, too many to compare each ancestor. A decision with
-// too many compares is repeated with FlatName.
+// deepName is the usual Session.Depth: a name may have 127 labels, too many to compare. With too many compares, a
+// decision is repeated with FlatName.
 const (
 	deepName = 40
 	FlatName = 6
@@ -521,7 +518,7 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// Read reads facts and their zones at a single revision.
+// Read reads facts and their zones at the same revision.
 func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	mem := s.mem
 	var ops []clientv3.Op
@@ -551,7 +548,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		if err := mem.Reload(ctx, z, kv, r.Header.Revision); err != nil {
 			return err
 		}
-		// The zone's revision covers the fact if the decision compares that revision anyway.
+		// The zone's revision covers the fact if the decision compares it anyway.
 		seen := s.Zone(z.Key)
 		compared := seen != nil
 		moved = moved || compared && seen.Mod != etcd.ModRevision(kv)
@@ -570,13 +567,13 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 		return ErrOverlayMoved
 	}
 	if moved {
-		// The head has the later revision, with which the decision begins again.
+		// The head has the later revision: the decision begins again with it.
 		s.Reset()
 	}
 	return nil
 }
 
-// ReadOf returns a fact read by the session; ok is false if only a zone's revision proves the fact.
+// ReadOf returns a fact that the session has read, ok false if only a zone's revision proves it.
 func (s *Session) ReadOf(k law.Key) (Read, bool) {
 	v, known := s.Seen.Get(k)
 	i := s.proofIndex(k)
@@ -669,8 +666,7 @@ func (s *Session) getOperation(k law.Key) clientv3.Op {
 	return clientv3.OpGet(key, clientv3.WithPrefix(), clientv3.WithLimit(layout.MostKeys(k)))
 }
 
-// Reload sets a head to its zone as read at revision rev; kv is nil if absent. A newer head stays, so that a slow read
-// does not undo a later write.
+// Reload sets a head to its zone read at rev, nil if absent. A newer head stays: a slow read undoes no later write.
 func (mem *Memory) Reload(ctx context.Context, h *Head, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	known := h.isCurrent(kv, rev)
@@ -710,7 +706,7 @@ func (h *Head) isCurrent(kv *mvccpb.KeyValue, rev int64) bool {
 	return h.Mod >= kv.ModRevision
 }
 
-// DecodeRange decodes a range of keys into its fact.
+// DecodeRange decodes keys into the range's fact.
 func (mem *Memory) DecodeRange(k law.Key, kvs []*mvccpb.KeyValue) (any, error) {
 	switch k.Kind {
 	case law.KindZonesBelow:
@@ -780,7 +776,7 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 	return out, nil
 }
 
-// Holds reports whether the store already has a write's value, by a fact that the transaction proves.
+// Holds reports whether a proved fact shows that the store already has a write's value.
 func (s *Session) Holds(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
@@ -819,7 +815,7 @@ func (s *Session) Guards() []clientv3.Cmp {
 	return out
 }
 
-// GuardZone appends the compare of a zone's revision.
+// GuardZone appends a compare of the zone's revision.
 func (mem *Memory) GuardZone(to []clientv3.Cmp, key string, mod int64) []clientv3.Cmp {
 	if mem.DropGuards == "zone" || mem.DropGuards == "all" {
 		return to
@@ -827,7 +823,7 @@ func (mem *Memory) GuardZone(to []clientv3.Cmp, key string, mod int64) []clientv
 	return append(to, etcd.RevisionIs(key, mod))
 }
 
-// ReadZone reads a Zone at its revision from etcd; nil if absent.
+// ReadZone reads a Zone and its revision from etcd, nil if absent.
 func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1alpha1.Zone, int64, error) {
 	key := mem.Layout.Zone(namespace, object)
 	r, err := mem.Client.Get(ctx, key)
@@ -841,8 +837,7 @@ func (mem *Memory) ReadZone(ctx context.Context, namespace, object string) (*v1a
 	return o, r.Kvs[0].ModRevision, nil
 }
 
-// ReadRecord reads a Record at its revision from etcd; nil if absent. It returns ErrDamaged if the Record does not
-// decode.
+// ReadRecord reads a Record and its revision from etcd, nil if absent, ErrDamaged if it does not decode.
 func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v1alpha1.Record, int64, error) {
 	key := mem.Layout.Record(namespace, object)
 	kv, _, err := etcd.ReadKey(ctx, mem.Client, key)
@@ -856,7 +851,7 @@ func (mem *Memory) ReadRecord(ctx context.Context, namespace, object string) (*v
 	return o, kv.ModRevision, nil
 }
 
-// ZoneAt returns a key's zone from memory or etcd; nil if absent.
+// ZoneAt returns a key's zone from memory or etcd, nil if absent.
 func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 	mem.Mu.Lock()
 	h := mem.Head(key)
@@ -880,7 +875,7 @@ func (mem *Memory) ZoneAt(ctx context.Context, key string) (*law.Zone, error) {
 // ErrDamaged means that a stored record does not decode, or the law cannot read it.
 var ErrDamaged = errors.New("a record cannot be read; run kubizone fsck, which names the damage")
 
-// DecideFromMemory decides a Record write without a read. The outcome is empty if memory lacks a fact.
+// DecideFromMemory decides a Record write without a read, with an empty outcome if memory lacks a fact.
 func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
 	for {
 		out := records.DecideRecord(s.Seen, ask)
@@ -893,8 +888,8 @@ func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
 	}
 }
 
-// Hold reports whether the session's facts and the object's revision are current in etcd, false also if the compares do
-// not fit into a transaction.
+// Hold reports whether the facts and the object's revision are current in etcd, false also if their compares exceed a
+// transaction.
 func (s *Session) Hold(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {

@@ -1,19 +1,19 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fsck recomputes every internal key and journal step of a store from the objects, at one etcd revision, and
-// reports the differences. Every test of the ledger ends with it.
+// Package fsck recomputes every internal key and journal step of a store from the objects, and reports the differences.
+// Every test of the ledger ends with it.
 //
 // Guarantees:
 //
 //  1. A check only reads.
-//  2. All reads are at the same revision, so writers need not stop.
-//  3. Values determined by the objects are recomputed from the text of the semantics, independently of the ledger and
-//     the law. Other values (a record's admission, a cascade's begin) are compared with related values. The law is
-//     asked only whether a zone would adopt a waiting object.
-//  4. A difference that pending work will remove is listed as Pending, never as Damage. A difference explained by
-//     former rules is a note.
-//  5. A check needs a few hundred octets of memory for each record. Objects, keys and journals are read in pages.
+//  2. All reads are at a single revision: writers need not stop.
+//  3. Values determined by the objects are recomputed from the text of the semantics, without the ledger. Other values
+//     (a record's admission, a cascade's begin) are compared with related values. The law decides only whether a zone
+//     would adopt a waiting object.
+//  4. A difference that pending work will remove is Pending, never Damage. A difference explained by former rules is a
+//     note.
+//  5. A check needs a few hundred octets of memory for each record.
 //
 // Out of scope: repair, and the caches and views of servers.
 //

@@ -26,53 +26,50 @@ import (
 
 // Config configures a check.
 type Config struct {
-	// Client is required, and not closed.
+	// Client is required, and stays open.
 	Client *clientv3.Client
-	// Prefix is the prefix of all keys, without a trailing slash; required.
+	// Prefix of all keys, required, without a trailing slash.
 	Prefix string
-	// Zones and Records are required codecs.
+	// Zones and Records are required.
 	Zones, Records objects.ObjectCodec
 	// Delegations defaults to the codec of Records.
 	Delegations objects.ObjectCodec
-	// Further returns the codec of a resource of layout.FleetResources; if nil, these objects are not read.
+	// Further returns the codec of a resource of layout.FleetResources. If nil, they are not read.
 	Further func(resource string) objects.ObjectCodec
-	// Revision is the etcd revision to check, 0 for the present.
+	// Revision to check, 0 for the present.
 	Revision int64
 }
 
-// Rule is the broken invariant (I1 to I5 of package ledger) or rule of docs/semantics.md, for example S6.7.
+// Rule is a broken invariant (I1 to I5 of package ledger) or rule of docs/semantics.md, such as S6.7.
 type Rule string
 
 // Finding is a difference between the store and its recomputation.
 type Finding struct {
 	Key  string
 	Rule Rule
-	// Have is the stored value, and Want the value that follows from the objects. Each may be a description.
+	// Have is the stored value, Want the value that the objects demand; each may be a description.
 	Have, Want string
 }
 
 // MaxFindings bounds the listed findings of a kind.
 const MaxFindings = 1000
 
-// Findings are the findings of a kind: damage, pending work or notes.
+// Findings are damage, pending work or notes.
 type Findings struct {
-	List []Finding // by key
-	// Total includes findings beyond MaxFindings.
+	List  []Finding // by key
 	Total int
 }
 
 // Report is the result of a check.
 type Report struct {
-	Revision int64
-	// Numbers of checked objects, internal keys and journal steps.
+	Revision                    int64
 	Zones, Records, Keys, Steps int
-	// Damage has the differences that no pending work explains.
+	// Damage is not explained by pending work.
 	Damage Findings
-	// Pending has the work in progress, for a running server to complete: outbox items, pending cuts, and objects
-	// waiting for them.
+	// Pending is left for a running server: outbox items, pending cuts, and objects waiting for them.
 	Pending Findings
-	// Notes has names claimed by two tenants against the present rules (S4.8). Former rules or deleted records may have
-	// allowed them, so they need no repair.
+	// Notes are names claimed by two tenants against the present rules (S4.8). Former rules or records may have allowed
+	// them: no repair.
 	Notes Findings
 }
 
@@ -121,8 +118,8 @@ type check struct {
 	condensed map[string]*condensed // by uid
 }
 
-// Run checks the whole store. It returns damage in the report, and an error if the store cannot be read: if etcd does
-// not answer or has compacted the revision (run again), or if the encryption configuration does not fit.
+// Run checks the whole store. The error means that the store cannot be read: etcd does not answer or has compacted the
+// revision (run again), or the encryption configuration does not fit.
 func Run(ctx context.Context, config Config) (Report, error) {
 	if config.Client == nil || config.Prefix == "" || config.Zones.Codec == nil || config.Records.Codec == nil {
 		return Report{}, errors.New("the Client, the Prefix and the codecs of Zones and Records are required")
@@ -187,7 +184,7 @@ func (f *Findings) add(x Finding) {
 
 const page = 1000
 
-// An undecodable object, or an object under another's key, breaks the rule. damaged, if not nil, is called for an
+// An undecodable object, or an object under another's key, breaks the rule. damaged, unless nil, is called for an
 // undecodable object.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
@@ -228,7 +225,7 @@ func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string,
 	})
 }
 
-// checkRoom compares the keys of a room with the wanted values. same returns the rule that a difference breaks.
+// checkRoom compares a room's keys with the wanted values. same returns the broken rule.
 func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, want func(key string, value *T)),
 	same func(have, want *T) (Rule, bool)) error {
 	want := map[string]*T{}

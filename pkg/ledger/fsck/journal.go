@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// checkJournals recomputes each zone's content, and undoes the journal step by step. Serials form a chain, each state
-// fits its content, each step removes existing rows, and no step is missing. Keys are read in descending order.
+// checkJournals undoes each zone's content step by step. Serials form a chain, states fit the content, each step
+// removes existing rows, and none is missing. Keys are read in descending order.
 func (c *check) checkJournals() error {
 	cuts := map[string][]*law.CountedCut{}
 	for e, cut := range c.cuts {
@@ -86,7 +86,7 @@ type condensed struct {
 	joined bool
 }
 
-// readCondensed ignores parts without a header, left by a server that lost a race.
+// readCondensed ignores parts without a header: a server that lost a race left them.
 func (c *check) readCondensed() error {
 	c.condensed = map[string]*condensed{}
 	err := eachZoneKey(c, "condensed", func(z *zone, key, rest string, value *json.RawMessage) {
@@ -184,7 +184,6 @@ func (b *back) readStep(prefix string, kv *mvccpb.KeyValue) {
 	}
 }
 
-// undoStep returns the unmet expectation, or "".
 func (b *back) undoStep(step content.Step) string {
 	switch {
 	case b.begun:
@@ -275,20 +274,18 @@ func (b *back) undoRows(step content.Step) string {
 	return ""
 }
 
-// archive is a zone's part of the history.
 type archive struct {
 	history.Archived
 	accounts map[string]bool
 }
 
-// segmentRange has the numbers of a segment's steps.
 type segmentRange struct {
 	first, last uint64
 	key         string
 }
 
-// historyCheck compares segments with archives and shares. A step is either archived or not: no segment goes beyond the
-// end of its zone's archive, and before/ has only the Records before later steps.
+// historyCheck compares segments with archives and shares: no segment goes beyond its zone's archive, and before/ has
+// only Records before later steps.
 type historyCheck struct {
 	*check
 	archives map[string]*archive

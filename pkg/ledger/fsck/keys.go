@@ -22,7 +22,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// isAhead compares as in RFC 1982.
 func isAhead(s, of int64) bool { return serial.Serial(s).Ahead(serial.Serial(of)) }
 
 func (c *check) checkMembers() error {
@@ -33,7 +32,7 @@ func (c *check) checkMembers() error {
 	}, func(have, want *law.Member) (Rule, bool) { return "I1", *have == *want })
 }
 
-// A tenant's record by an underscore rule claims nothing (S4.14).
+// A tenant's underscore record claims nothing (S4.14).
 func (z *zone) addClaim(r *record) {
 	if r.admission == rules.AdmittedUnderscore && r.Namespace != z.Namespace {
 		return
@@ -148,8 +147,8 @@ func (c *check) checkOrphans() error {
 	return err
 }
 
-// checkWaiting asks the law whether a zone would adopt waiting objects in the next round (S2.7). An object that waits
-// too long is no damage, as nothing wrong is served.
+// checkWaiting asks the law which waiting objects a zone would adopt in the next round (S2.7). They are no damage, as
+// nothing wrong is served.
 func (c *check) checkWaiting() error {
 	for _, r := range c.records {
 		if r.adopted == nil && c.ctx.Err() == nil {
@@ -164,7 +163,7 @@ func (c *check) checkWaiting() error {
 	return c.ctx.Err()
 }
 
-// ok is false if facts of the model contradict each other.
+// ok is false if the model's facts contradict each other.
 func (c *check) runLaw(decide func(*law.Seen) law.Outcome) (out law.Outcome, ok bool) {
 	seen := law.NewSeen()
 	for {

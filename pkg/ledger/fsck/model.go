@@ -19,7 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// model is the store according to the objects, with the few internal values that the objects do not determine.
+// model is the store according to the objects, with the few internal values that they do not determine.
 type model struct {
 	zones       map[string]*zone // by uid, also pending
 	objects     map[law.Ref]*zone
@@ -48,15 +48,14 @@ func newModel() model {
 		cuts: map[edge]*law.CountedCut{}}
 }
 
-// unread has the unreadable zones. Their keys are not reported as damage, or an operator might delete them.
+// unread has the unreadable zones. Reporting their keys as damage might make an operator delete them.
 type unread struct {
 	named  map[law.Ref]string // their keys
 	uids   map[string]string  // their keys, if another key or object has the uid
 	behind map[string]int     // number of keys and records, by zone key
 }
 
-// countUnread counts a key of an unreadable zone, and returns false for another zone. at has the uid, and namespace and
-// name if known.
+// countUnread counts a key of an unreadable zone, or returns false. at has the uid, and maybe the name.
 func (u *unread) countUnread(at law.Ref) bool {
 	key, ok := u.uids[at.UID]
 	if !ok && at.Name != "" {
@@ -84,11 +83,11 @@ type zone struct {
 	spec    *zones.ZoneSpec
 	status  v1alpha1.ZoneStatus
 
-	// holding is the state under the zone's name; nil if there is none, or it is another zone's.
+	// holding is the zone's state under its name, or nil.
 	holding *law.Holding
 
-	// delegations counts the Delegations in force, given has their rules by namespace, in name order (S4.3), and ruled
-	// caches all rules by namespace.
+	// delegations counts Delegations in force; given has their rules by namespace, in name order (S4.3); ruled caches
+	// all rules by namespace.
 	delegations int
 	given       map[string][]law.DelegatedRule
 	ruled       map[string][]rules.Rule
@@ -144,7 +143,7 @@ func (z *zone) addRecord(r *record) {
 
 const maxPointed = 8
 
-// Each of the first maxPointed hosts of an own record counts once at its base name (S4.26).
+// Each of an own record's first maxPointed hosts counts once at its base name (S4.26).
 func (z *zone) addPointers(r *record) {
 	if r.Namespace != z.Namespace || !strings.Contains(" CNAME MX NS SRV SVCB HTTPS ", " "+r.Type.String()+" ") {
 		return
@@ -208,7 +207,7 @@ func ttlRank(ttl *uint32) int64 {
 	return int64(*ttl)
 }
 
-// The size depends on the zone's name, so it is not compared.
+// The size depends on the zone's name, and is not compared.
 func sameValue(x, y law.OwnerValue) bool {
 	return compareValues(x, y) == 0 && x.Count == y.Count && x.Guests == y.Guests
 }
@@ -239,8 +238,8 @@ type setKey struct {
 	t     rdata.Type
 }
 
-// defineRRsets returns the RRsets of records and counted cuts. While records move to or from a child, both may have the
-// same RRset, which counts once.
+// defineRRsets returns the RRsets of records and counted cuts. An RRset of both, while records move to or from a child,
+// counts once.
 func defineRRsets(records []*record, cuts []*law.CountedCut) map[setKey]*rrset {
 	sets := map[setKey]*rrset{}
 	add := func(owner name.Rel, t rdata.Type, ttl content.TTL, data ...string) {

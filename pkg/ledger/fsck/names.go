@@ -19,8 +19,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/rules"
 )
 
-// This file implements the text of the semantics, parts 2 to 5, without decisions of the law, so that their errors show
-// up here.
+// This file implements the text of the semantics, parts 2 to 5, without the law, whose errors show up here.
 
 func (c *check) checkNames() error {
 	for _, r := range c.records {
@@ -45,8 +44,8 @@ func (c *check) enclosing(view string, n name.Name) *zone {
 	return nil
 }
 
-// checkRecord checks the zone of a record (S2.1, S1.4). A rule of the kind that admitted the record must allow it, or
-// the grace period must run (S4.1, S4.17, S2.5). While the zone is being deleted, lost rules withdraw nothing (S8.4).
+// checkRecord checks a record's zone (S2.1, S1.4): a rule of the kind that admitted the record must allow it, or the
+// grace period run (S4.1, S4.17, S2.5). While the zone is being deleted, lost rules withdraw nothing (S8.4).
 func (c *check) checkRecord(r *record) {
 	z, n, rooted, have, end := r.zone, r.fqdn, true, "adopted by zone "+r.zone.key, fmt.Sprintf("endsAt %d", r.endsAt)
 	differ := func(key string, rule Rule, have, want string, args ...any) {
@@ -96,10 +95,10 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 	return given
 }
 
-// proves has types for proofs: a rule that lists only such types reserves no name (S4.21).
+// A rule for proofs, with these types only, reserves no name (S4.21).
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// namesOf returns the names that a rule gives literally to its namespaces (S4.20).
+// namesOf returns the names that a rule gives literally (S4.20).
 func (z *zone) namesOf(r *rules.Rule) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	add := func(text string) {
@@ -137,7 +136,7 @@ func (z *zone) addNamed(r *rules.Rule) {
 }
 
 // findReserved returns the deepest name at or above a base name that rules give literally to other namespaces but not
-// to this namespace, else the apex (S4.20).
+// this, or the apex (S4.20).
 func (z *zone) findReserved(of name.Rel, namespace string) name.Rel {
 	if z.named == nil {
 		z.named = map[name.Rel]map[string]bool{}
@@ -169,7 +168,6 @@ func (z *zone) noteNamed(n name.Rel, namespace string) {
 	z.named[n][namespace] = true
 }
 
-// reachesBelow reports whether the labels of a pattern after the last "*" are the name "reserved", or a name below it.
 func (z *zone) reachesBelow(text string, reserved name.Rel) bool {
 	labels := strings.Split(text, ".")
 	for len(labels) > 0 && strings.Contains(strings.Join(labels, "."), "*") {
@@ -188,7 +186,7 @@ func anyPattern(given []rules.Rule, is func(rules.RecordRule) bool) bool {
 	return slices.ContainsFunc(given, func(r rules.Rule) bool { return slices.ContainsFunc(r.Records, is) })
 }
 
-// A tenant gets namedTypes only if a rule lists them, as they change the answering servers (S4.5).
+// A tenant gets namedTypes only if a rule lists them: they change the answering servers (S4.5).
 var namedTypes = []rdata.Type{rdata.NS, rdata.DS, rdata.DNSKEY, rdata.CDS, rdata.CDNSKEY, rdata.CSYNC, rdata.DNAME}
 
 // findKinds returns the kinds of rules that allow a record (S4.5 to S4.7, S4.12 to S4.14).
@@ -286,7 +284,7 @@ func (c *check) checkParent(z *zone) {
 	c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
 }
 
-// checkBeside reports data forbidden at the same name, below a DNAME, at the apex, or at a wildcard (S5.6, S5.7).
+// checkBeside reports forbidden data at a name, below a DNAME, at the apex, or at a wildcard (S5.6, S5.7).
 func (c *check) checkBeside(z *zone) {
 	owners := slices.Clone(z.MadeNames)
 	for owner, o := range z.owners {
@@ -340,8 +338,8 @@ func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 	return false
 }
 
-// noteNests notes each name that a tenant claims by a rule with "*", at or below a name that another tenant claims so
-// (S4.8). A former literal or shared rule, or a former claim between, may have allowed the names (S4.12, S4.13).
+// noteNests notes names that a tenant claims by a rule with "*", at or below another tenant's (S4.8). Former rules or
+// claims may have allowed them (S4.12, S4.13).
 func (c *check) noteNests(z *zone) {
 	for low, o := range z.owners {
 		for _, mine := range o.Claims {

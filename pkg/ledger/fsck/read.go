@@ -134,7 +134,6 @@ func comparePlaces(x, y place) int {
 
 func (c *check) nameKey(z *zone) string { return c.layout.Key(law.HoldingKey(z.View, z.FQDN())) }
 
-// readOutbox compares works with their marks at zones (I4, S7.2).
 func (c *check) readOutbox() error {
 	room := c.layout.Room("outbox")
 	err := eachKey(c, "outbox", func(key, rest string, w *law.Work) {
@@ -149,8 +148,8 @@ func (c *check) readOutbox() error {
 		c.reportPending(key, "I4", w.Reason, "carried out")
 		for i, p := range w.Zones {
 			z := c.zones[p.UID]
-			// A removed zone has no mark. A work of trials lists its first zone before a step sets the mark (S7.2), for
-			// the order of candidates.
+			// A removed zone has no mark. A work of trials lists its first zone before a step marks it (S7.2), for the
+			// order of candidates.
 			if z != nil && !z.Pending && !(i == 0 && onlyRetries(w)) {
 				marked := slices.ContainsFunc(z.holding.Works, func(s law.CascadeMark) bool { return s.ID == w.ID })
 				c.require(marked, c.nameKey(z), "I4", "no mark of work "+w.ID, "marked: the work names the zone")
@@ -200,7 +199,7 @@ func (c *check) readCuts() error {
 	})
 }
 
-// existingZone returns a key's zone, or nil if pending or missing. A missing zone is damage, unless a work purges its
+// existingZone returns a key's zone, nil if pending or missing. A missing zone is damage, unless a work purges its
 // keys.
 func (c *check) existingZone(key, uid string) *zone {
 	z := c.zones[uid]
@@ -313,7 +312,6 @@ func (c *check) readDelegations() error {
 	})
 }
 
-// readServers checks only decoding and keys of BIND 9 objects, as the ledger derives no keys from them.
 func (c *check) readServers() error {
 	if c.config.Further == nil {
 		return nil

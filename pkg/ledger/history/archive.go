@@ -22,67 +22,65 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Archive moves steps from the journal into segments. Each transaction compares the zone's Archived and the shares of
-// the namespaces. So if two servers archive at once, the second fails, and reads again at its next step.
+// Archive moves steps from the journal into segments. Each transaction compares the zone's Archived and the namespaces'
+// shares: the second of two servers fails, and reads again.
 type Archive struct {
 	Client *clientv3.Client
 	Layout layout.Keys
-	// Read decodes a value of the journal.
-	Read func(key string, value []byte) (*content.Transaction, error)
+	Read   func(key string, value []byte) (*content.Transaction, error)
 	// Retention is the default historyRetention.
 	Retention time.Duration
-	// Quota returns the size at the limit of etcd, 0 if unknown; nil is 0.
+	// Quota returns etcd's size limit, 0 if unknown; nil means 0.
 	Quota func() int64
 	Now   func() time.Time
 	Fault func(point string)
 
 	level   atomic.Int64
 	charges atomic.Pointer[map[string]charge]
-	// added counts the octets archived since the level was set, and levelled is the time of that, in Unix seconds.
+	// added counts octets archived since the level was set, at levelled in Unix seconds.
 	added, levelled atomic.Int64
 	levelling       sync.Mutex
 	recent          recent
 }
 
 const (
-	// A transaction has about pageSteps steps of at most pageNamespaces namespaces, each with up to four operations:
-	// etcd admits 128.
+	// A transaction has about pageSteps steps of up to pageNamespaces namespaces, each with up to four of etcd's 128
+	// operations.
 	pageSteps      = 64
 	pageNamespaces = 24
-	// maxPage bounds the text of its steps and states, but for a single step. That of a namespace also is at most a
-	// perShare-th of its share, or minPage: room is made by whole segments.
+	// maxPage bounds the text of steps and states, except of a single step. A namespace's is also at most a perShare-th
+	// of its share, or minPage, as room is made by whole segments.
 	maxPage  = 4 << 20
 	minPage  = 16 << 10
 	perShare = 8
 )
 
-// DefaultRetention is the usual retention of steps.
+// DefaultRetention of steps.
 const DefaultRetention = 168 * time.Hour
 
-// Archived is the value of archived/<uid>/: the end of the zone's archive.
+// Archived, under archived/<uid>/, is the end of the zone's archive.
 type Archived struct {
-	// Last is the number of the last archived step: Offset and its N. Offset is the last number before the zone's name
-	// was made, as a zone that comes back counts its steps from 1 (S3.7).
+	// Last is Offset plus N of the last archived step. Offset is the last number before the zone got its name: a
+	// returned zone counts from 1 (S3.7).
 	Last   uint64 `json:"n"`
 	Offset uint64 `json:"o,omitempty"`
-	// Whole is the time, in Unix seconds, after the last missing step of the zone.
+	// Whole is the Unix time after the zone's last missing step.
 	Whole int64 `json:"t"`
-	// Retention is that of the last archived step, in seconds, and Gone the time of the zone's removal, 0 for a zone
-	// that is there.
+	// Retention is the last archived step's, in seconds. Gone is the Unix time of the removal, 0 for a present zone.
 	Retention int64 `json:"k"`
 	Gone      int64 `json:"g,omitempty"`
-	// Serial is the last serial of a zone that went.
+	// Serial is a removed zone's last.
 	Serial serial.Serial `json:"s,omitzero"`
 }
 
-// Before is a value of before/: Records before the steps of a journal value.
+// Before, under before/, has Records before the steps of a journal value.
 type Before struct {
-	// Time is that of the last step, in Unix seconds.
+	// Time is the last step's, in Unix seconds.
 	Time int64        `json:"t"`
 	Of   []BeforeStep `json:"b"`
 }
 
-// BeforeStep is a Record before step N, packed.
+// BeforeStep is a packed Record before step N.
 type BeforeStep struct {
 	N     uint64 `json:"n"`
 	Name  string `json:"r"`
@@ -90,7 +88,7 @@ type BeforeStep struct {
 	State []byte `json:"s"`
 }
 
-// RetentionOf returns the retention of a zone's steps.
+// RetentionOf returns the retention of a zone's steps. without is the default.
 func RetentionOf(z *v1alpha1.Zone, without time.Duration) time.Duration {
 	if z != nil && z.Spec.HistoryRetention != nil {
 		return z.Spec.HistoryRetention.Duration
@@ -98,14 +96,14 @@ func RetentionOf(z *v1alpha1.Zone, without time.Duration) time.Duration {
 	return without
 }
 
-// HeaderOf returns the header of a zone's segments.
+// HeaderOf returns the header for a zone's segments.
 func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 	return Header{Zone: string(z.UID), View: z.Status.View, FQDN: z.Status.FQDN, Namespace: z.Namespace, Name: z.Name,
 		Retention: int64(RetentionOf(z, a.Retention).Seconds())}
 }
 
-// Keep archives the steps of a zone up to N upTo. cmps must hold at each transaction. kept is false if
-// a compare failed, or other servers were faster each time.
+// Keep archives a zone's steps up to N upTo. cmps must hold in each transaction. kept is false if a compare failed, or
+// other servers were always faster.
 func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
 	end := a.Layout.Step(of.Zone, upTo) + "\x00"
 	for lost := 0; lost < maxLost; {
@@ -124,10 +122,10 @@ func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clie
 	return false, nil
 }
 
-// maxLost is the number of lost races after which Keep and KeepGone give up.
+// Keep and KeepGone give up after maxLost lost races.
 const maxLost = 4
 
-// KeepGone archives all steps of a zone that has lost its name, and its removal. cmps and kept are those of Keep.
+// KeepGone is Keep for all steps of a zone without a name, and the removal.
 func (a *Archive) KeepGone(ctx context.Context, zone string, cmps ...clientv3.Cmp) (kept bool, err error) {
 	journal := a.Layout.Journal(zone)
 	end := clientv3.GetPrefixRangeEnd(journal)
@@ -172,7 +170,6 @@ func (a *Archive) KeepGone(ctx context.Context, zone string, cmps ...clientv3.Cm
 	return false, nil
 }
 
-// page is the content of an archiving transaction.
 type page struct {
 	of       Header
 	archived Archived
@@ -196,7 +193,7 @@ func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x A
 	return x, r.Kvs[0].ModRevision, nil
 }
 
-// readPage reads the next steps of the journal before the key end. The archive is whole after an unreadable value.
+// readPage reads the next steps of the journal before the key end, and raises Whole for an unreadable value.
 func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, error) {
 	p := &page{of: of, steps: map[string][]line{}, states: map[string]bool{}}
 	var err error
@@ -253,7 +250,7 @@ func (p *page) take(l line) bool {
 	return true
 }
 
-// addStates adds the states before the steps of p. A page of more than maxPage ends before its step that has no room.
+// addStates adds the states before the steps of p, which ends before a step that would exceed maxPage.
 func (a *Archive) addStates(ctx context.Context, p *page) error {
 	states, steps := map[string]map[uint64][]BeforeStep{}, []*line{}
 	for _, lines := range p.steps {
@@ -286,7 +283,6 @@ func (a *Archive) addStates(ctx context.Context, p *page) error {
 	return nil
 }
 
-// endBefore drops step n and those after.
 func (p *page) endBefore(n uint64) {
 	p.last = n - 1
 	for account, lines := range p.steps {
@@ -312,7 +308,6 @@ func countStates(of []Was) (octets int) {
 	return octets
 }
 
-// readStates returns the states in values of before/ by step. A damaged state is missing.
 func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]BeforeStep {
 	out := map[uint64][]BeforeStep{}
 	for _, kv := range values {
@@ -343,7 +338,7 @@ func (a *Archive) addRemoval(ctx context.Context, p *page, x *content.Removal) (
 	return err
 }
 
-// writePage commits p, and returns false if a compare failed. Accounts without room lose their oldest segments first.
+// writePage commits p, or returns false if a compare failed. Accounts without room lose their oldest segments.
 func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) (done bool, err error) {
 	next := p.archived
 	next.Last, next.Retention = next.Offset+p.last, p.of.Retention
@@ -407,8 +402,7 @@ func (a *Archive) writePage(ctx context.Context, p *page, cmps ...clientv3.Cmp) 
 	return true, nil
 }
 
-// FindRemoved returns the header of the last removed zone of an object's name, or nil, and the time of the removal in
-// Unix seconds.
+// FindRemoved returns the header of an object name's last removed zone, or nil, and the Unix time of the removal.
 func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (of *Header, gone int64, err error) {
 	r, err := a.Client.Get(ctx, a.Layout.ArchivedName(namespace, object))
 	if err != nil || len(r.Kvs) == 0 {
@@ -417,7 +411,7 @@ func (a *Archive) FindRemoved(ctx context.Context, namespace, object string) (of
 	return a.readRemoved(ctx, r.Kvs[0])
 }
 
-// FindRemovedFQDN is FindRemoved for a DNS name. "" searches all namespaces.
+// FindRemovedFQDN is FindRemoved for a DNS name, in all namespaces if namespace is "".
 func (a *Archive) FindRemovedFQDN(ctx context.Context, namespace, fqdn string) (of *Header, gone int64, err error) {
 	r, err := a.Client.Get(ctx, a.Layout.ArchivedFQDNs(fqdn, namespace), clientv3.WithPrefix(), clientv3.WithLimit(maxRemoved))
 	if err != nil || len(r.Kvs) == 0 {

@@ -14,26 +14,23 @@ import (
 )
 
 const (
-	// A descent lists about pageKeys keys at once, at first those of firstWidth seconds.
+	// A descent lists about pageKeys keys at once, at first of firstWidth seconds.
 	pageKeys   = 64
 	firstWidth = 3600
-	// growth is the factor between two widths.
-	growth = 8
+	growth     = 8
 )
 
-// descent lists the keys of an account's segments, newest first. For a descending range etcd reads all values below,
-// so a descent reads ascending ranges of time, each about as wide as pageKeys keys are.
+// descent lists an account's segment keys, newest first. For a descending range etcd reads all values below, so a
+// descent reads ascending ranges of time, each about pageKeys keys wide.
 type descent struct {
-	a     *Archive
-	at    layout.SegmentKey // only smaller keys are left, of at least the time oldest
-	rev   int64
-	width int64
-	// oldest is the time of the account's first segment.
+	a      *Archive
+	at     layout.SegmentKey // only smaller keys are left, not older than oldest
+	rev    int64
+	width  int64
 	oldest int64
 	keys   []layout.SegmentKey // ascending; the last is the next
 }
 
-// descendFrom begins below a key.
 func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev int64) (*descent, error) {
 	d := &descent{a: a, at: below, rev: rev, width: firstWidth, oldest: below.Time + 1}
 	prefix := a.Layout.Segments(below.Account)
@@ -49,7 +46,6 @@ func (a *Archive) descendFrom(ctx context.Context, below layout.SegmentKey, rev 
 	return d, nil
 }
 
-// nextKey returns the next older key, nil at the end.
 func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	for len(d.keys) == 0 {
 		if d.at.Time < d.oldest || d.at.Time == d.oldest && d.at.Zone == "" {
@@ -64,13 +60,12 @@ func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 	return &k, nil
 }
 
-// descents merges the keys of accounts, newest first.
+// descents merges keys of accounts, newest first.
 type descents struct {
 	of    []*descent
 	heads []*layout.SegmentKey // nil at the end
 }
 
-// descendAccounts begins below a key of any account.
 func (a *Archive) descendAccounts(ctx context.Context, accounts []string, below layout.SegmentKey, rev int64) (*descents, error) {
 	out := &descents{}
 	for _, account := range accounts {
@@ -88,7 +83,6 @@ func (a *Archive) descendAccounts(ctx context.Context, accounts []string, below 
 	return out, nil
 }
 
-// nextKey returns the next older key, nil at the end.
 func (d *descents) nextKey(ctx context.Context) (k *layout.SegmentKey, err error) {
 	newest := -1
 	for i, x := range d.heads {
@@ -106,7 +100,6 @@ func compareTimes(x, y *layout.SegmentKey) int {
 	return cmp.Or(cmp.Compare(x.Time, y.Time), strings.Compare(x.Zone, y.Zone), cmp.Compare(x.Last, y.Last))
 }
 
-// readKeys reads the next range, or makes it narrower.
 func (d *descent) readKeys(ctx context.Context) error {
 	newest := d.at.Time
 	if d.at.Zone == "" { // no key of this second is left

@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// line is an Entry on the way from the journal into a segment. The text of a value with a single step, the usual case,
-// is cut out without decoding: no string in JSON looks like a key, since quotes in strings are escaped.
+// line is an Entry between journal and segment. A value's only step, the usual case, is cut out without decoding:
+// quotes in JSON strings are escaped, so no string looks like a key.
 type line struct {
 	n         uint64
 	at        int64
@@ -29,12 +29,10 @@ type line struct {
 	removed   *Removed
 }
 
-// account is that of a line in a zone of a namespace.
 func (l *line) account(ofZone string) string {
 	return layout.Account(cmp.Or(l.namespace, ofZone), l.causedBy)
 }
 
-// linesOf returns the steps of a value of the journal.
 func linesOf(value []byte, read func() (*content.Transaction, error)) ([]line, error) {
 	if l, ok := cutLine(value); ok {
 		return []line{l}, nil
@@ -76,7 +74,7 @@ var (
 	headerAfter  = []byte(`"ha":{`)
 )
 
-// cutLine returns the step of a value that has exactly one step, or false for any other value.
+// cutLine returns false unless the value has exactly one step.
 func cutLine(value []byte) (l line, ok bool) {
 	text, ok := bytes.CutPrefix(value, beginsValue)
 	if !ok || bytes.Count(text, beginsStep) != 1 || !bytes.HasPrefix(text, beginsStep) || bytes.Contains(text, othersKey) {
@@ -140,7 +138,6 @@ func digitsAfter(text, key []byte) (uint64, bool) {
 	return out, err == nil
 }
 
-// appendTo appends the line's JSON of an Entry.
 func (l *line) appendTo(text *bytes.Buffer) error {
 	text.WriteString(`{"s":`)
 	text.Write(l.text)
@@ -163,7 +160,7 @@ func (l *line) appendTo(text *bytes.Buffer) error {
 	return nil
 }
 
-// EntryOfRemoval returns the entry of a zone's removal as step n.
+// EntryOfRemoval returns a zone's removal as step n.
 func EntryOfRemoval(zone string, n uint64, x *content.Removal) Entry {
 	e := Entry{Step: content.Step{N: n, From: x.Serial, Serial: x.Serial, By: x.By, Origin: x.Origin, Time: x.Time},
 		Removed: &Removed{UID: zone}}

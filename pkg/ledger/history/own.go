@@ -16,34 +16,32 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// maxStates bounds the values of before/ that an answer for a namespace reads.
+// maxStates bounds the values of before/ read for a namespace.
 const maxStates = 2000
 
-// Of selects the steps of a namespace's answer.
+// Of selects steps for a namespace.
 type Of struct {
 	Namespace string
-	// Zones are uids of zones with such steps in their journals; zones with states of the namespace come besides.
+	// Zones are uids of zones with such steps in their journals, besides zones with states in before/.
 	Zones []string
 	// InZone selects zones, and Takes their steps.
 	InZone func(*Header) bool
 	Takes  func(*Item) bool
-	// HeaderOf returns the header of a zone that exists.
+	// HeaderOf returns the header of a present zone.
 	HeaderOf func(uid string) (Header, bool)
 }
 
-// ownAnswer is an answer of a namespace in progress.
 type ownAnswer struct {
 	*Answer
 	of     Of
 	ask    Ask
 	rev    int64
 	octets int
-	// zones are those of the answer's steps and of Of.Zones.
-	zones map[string]bool
+	zones  map[string]bool
 }
 
-// OfNamespace returns the steps that Records of a namespace made, within the retention of their zones. Whole is that of
-// the namespace's own account, and of the zones of the answer.
+// OfNamespace returns the steps of a namespace's Records, within their zones' retention. Whole covers the namespace's
+// account and the answer's zones.
 func (a *Archive) OfNamespace(ctx context.Context, of Of, ask Ask) (*Answer, error) {
 	r, err := a.Client.Get(ctx, a.Layout.Share(of.Namespace))
 	if err != nil {
@@ -76,7 +74,6 @@ func (a *Archive) OfNamespace(ctx context.Context, of Of, ask Ask) (*Answer, err
 	return out.Answer, a.wholeOfZones(ctx, out)
 }
 
-// take returns true for a step of the answer.
 func (o *ownAnswer) take(x *Item, now int64) bool {
 	if r := x.Step.Record; r == nil || r.Namespace != o.of.Namespace || !o.of.InZone(&x.Header) || !o.of.Takes(x) {
 		return false
@@ -89,7 +86,6 @@ func (o *ownAnswer) take(x *Item, now int64) bool {
 	return x.Step.Time >= max(now-retention, o.ask.NotBefore) && (o.ask.Since == nil || o.ask.Since(x))
 }
 
-// readOlder adds the steps of segments before a key.
 func (a *Archive) readOlder(ctx context.Context, out *ownAnswer, before layout.SegmentKey) error {
 	accounts, err := a.accountsOf(ctx, out)
 	if err != nil {
@@ -131,7 +127,7 @@ func (a *Archive) readOlder(ctx context.Context, out *ownAnswer, before layout.S
 	}
 }
 
-// accountsOf returns the accounts with a namespace's steps. The answer is whole after those beyond maxAccounts.
+// accountsOf returns the accounts with a namespace's steps, and raises Whole if there are more than maxAccounts.
 func (a *Archive) accountsOf(ctx context.Context, out *ownAnswer) ([]string, error) {
 	shares := a.Layout.Share("")
 	r, err := a.Client.Get(ctx, a.Layout.Share(out.of.Namespace+"@"), clientv3.WithPrefix(), clientv3.WithLimit(maxAccounts),
@@ -149,10 +145,9 @@ func (a *Archive) accountsOf(ctx context.Context, out *ownAnswer) ([]string, err
 	return accounts, nil
 }
 
-// maxAccounts bounds the accounts that an answer for a namespace reads.
 const maxAccounts = 128
 
-// wholeOfZones raises Whole to that of the answer's zones.
+// wholeOfZones raises out.Whole to the last missing step of the answer's zones.
 func (a *Archive) wholeOfZones(ctx context.Context, out *ownAnswer) error {
 	now, usual := a.Now().Unix(), int64(a.Retention.Seconds())
 	for uid := range out.zones {
@@ -175,13 +170,11 @@ func (a *Archive) wholeOfZones(ctx context.Context, out *ownAnswer) error {
 	return nil
 }
 
-// segmentsAtOnce bounds the segments of an answer, which may have few steps of the wanted Record.
+// segmentsAtOnce bounds an answer's segments, which may have few steps of the wanted Record.
 const segmentsAtOnce = 500
 
-// maxZones bounds the zones whose journals an answer for a namespace reads.
 const maxZones = 256
 
-// recentOf adds the steps that are only in journals.
 func (a *Archive) recentOf(ctx context.Context, out *ownAnswer) error {
 	prefix := a.Layout.Room("before") + out.of.Namespace + "/"
 	r, err := a.Client.Get(ctx, prefix, clientv3.WithPrefix(), clientv3.WithLimit(maxStates), clientv3.WithRev(out.rev),

@@ -24,14 +24,14 @@ import (
 type Item struct {
 	Header
 	Entry
-	// Number is that of the step in its zone's archive.
+	// Number is the step's number in the zone's archive.
 	Number uint64
 }
 
 // Answer has the newest items first.
 type Answer struct {
 	Items []Item
-	// Whole is the time, in Unix seconds, after the last missing or condensed step.
+	// Whole is the Unix time after the last missing or condensed step.
 	Whole int64
 	// Next is the place of the next page, "" at the end.
 	Next string
@@ -39,13 +39,13 @@ type Answer struct {
 
 // Ask bounds an answer.
 type Ask struct {
-	// From is Next of an answer, "" for the newest step.
+	// From is Next of an earlier answer, "" for the newest step.
 	From string
-	// Limit is the number of items. A namespace's answer goes on to the end of a segment.
+	// Limit is the number of items. A namespace's answer continues to a segment's end.
 	Limit int
-	// Since ends the answer at an item that is too old.
+	// Since returns false for an item that is too old, and ends the answer.
 	Since func(*Item) bool
-	// NotBefore is the time, in Unix seconds, of the first item, and at least Whole.
+	// NotBefore is the least Unix time of an item, and of Whole.
 	NotBefore int64
 }
 
@@ -117,7 +117,7 @@ func (a *Archive) OfZone(ctx context.Context, of Header, exists bool, ask Ask) (
 	}
 }
 
-// wholeOf raises out.Whole to that of the shares of namespaces.
+// wholeOf raises out.Whole to the last condensed step of the namespaces' shares.
 func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string, rev int64) error {
 	for _, ns := range namespaces {
 		r, err := a.Client.Get(ctx, a.Layout.Share(ns), clientv3.WithRev(rev))
@@ -132,9 +132,8 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string,
 	return nil
 }
 
-// readRecent returns the steps that are only in the journal and that takes selects, oldest first. If namespace is not
-// "", steps and states are that namespace's. Steps beyond room are condensed, oldest first. It raises Whole of out for
-// damage.
+// readRecent returns the selected steps that are only in the journal, oldest first; if namespace is not "", only steps
+// and states of that namespace. Steps beyond room are condensed, oldest first. Damage raises out.Whole.
 func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
 	out *Answer, rev int64) ([]Item, error) {
 	offset := archived.Offset
@@ -203,10 +202,9 @@ func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, 
 	return steps, nil
 }
 
-// maxAnswer bounds an answer's octets of rows and states, but for the last step, or segment of a namespace's answer.
+// maxAnswer bounds an answer's octets of rows and states, except of the last step or segment.
 const maxAnswer = 8 << 20
 
-// octets are those of the item's rows and states, and a little for the rest.
 func (x *Item) octets() int {
 	n := 512 + countStates(x.Was)
 	if x.Removed != nil {
@@ -220,7 +218,7 @@ func (x *Item) octets() int {
 	return n + 64*(len(x.Step.TTLs)+len(x.Step.Others))
 }
 
-// segments merges the segments of a zone, newest step first.
+// segments merges a zone's segments, newest step first.
 type segments struct {
 	a    *Archive
 	out  *Answer
@@ -248,7 +246,6 @@ func (a *Archive) openSegments(ctx context.Context, zone string, namespaces []st
 	return out, nil
 }
 
-// listSegments returns a namespace's segments, oldest first.
 func (a *Archive) listSegments(ctx context.Context, namespace string, rev int64, takes func(layout.SegmentKey) bool) (
 	out []layout.SegmentKey, err error) {
 	from := a.Layout.Segments(namespace)
@@ -269,7 +266,6 @@ func (a *Archive) listSegments(ctx context.Context, namespace string, rev int64,
 	return out, nil
 }
 
-// readNext returns the next older item, nil at the end.
 func (s *segments) readNext(ctx context.Context) (*Item, error) {
 	for {
 		var newest *namespaceSegments
@@ -302,7 +298,7 @@ func (s *segments) readNext(ctx context.Context) (*Item, error) {
 	}
 }
 
-// readSegment returns the items of a segment, oldest first. A damaged segment has none, and raises Whole of out.
+// readSegment returns a segment's items, oldest first, or raises out.Whole for damage.
 func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, out *Answer, rev int64) ([]Item, error) {
 	key := a.Layout.Segment(k)
 	r, err := a.Client.Get(ctx, key, clientv3.WithRev(rev))
@@ -322,10 +318,10 @@ func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, out *Ans
 	return items, nil
 }
 
-// maxTime is beyond the times of segments, which have ten hexadecimal digits.
+// maxTime is beyond times of segments (ten hexadecimal digits).
 const maxTime = 1<<40 - 1
 
-// A place in a zone's answer is a number, in a namespace's a segment.
+// A place is a number in a zone's answer, a segment in an answer for a namespace.
 func formatNumber(n uint64) string { return strconv.FormatUint(n, 36) }
 
 func parseNumber(text string) (uint64, error) {
@@ -357,5 +353,5 @@ func parsePlace(text string) (k layout.SegmentKey, err error) {
 	return layout.SegmentKey{Time: at, Zone: parts[1], Last: last}, nil
 }
 
-// ErrPlace means that Ask.From is no Next of an answer.
+// ErrPlace means that Ask.From is not from an earlier answer.
 var ErrPlace = errors.New("it is no continue token of an answer")

@@ -20,28 +20,28 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A Delegation that leaves its zone, by its deletion or the zone's, is put beside the zone's archive. The zone's
-// removal moves these Delegations into a segment; a zone without removal keeps them for leftFor.
+// A Delegation that leaves a zone is put beside the archive. The zone's removal moves such Delegations into a segment;
+// without a removal they stay for leftFor.
 
-// leftFor is the time before the removal of a zone in which a deleted Delegation was deleted with the zone.
+// A Delegation deleted within leftFor before the zone counts as deleted with the zone.
 const leftFor = 10 * time.Minute
 
 const (
-	// maxLeft bounds the text of Delegations in a zone's removal.
+	// maxLeft bounds the Delegations' text in a removal.
 	maxLeft = 1 << 20
-	// maxRemoved bounds the removed zones of a DNS name in a search for the newest.
+	// maxRemoved bounds the removed zones searched for a DNS name.
 	maxRemoved = 100
 )
 
-// Left is the value of a Delegation's key beside a zone's archive.
+// Left is a Delegation beside a zone's archive.
 type Left struct {
 	Time  int64  `json:"t"`
 	Name  string `json:"n"`
 	State []byte `json:"s"`
 }
 
-// LeftOp returns the put of a Delegation that leaves a zone. at is the number of Delegations then in the zone, -1 for a
-// removed zone: so a zone keeps at most as many as were there at once.
+// LeftOp puts a Delegation that leaves a zone. at is the zone's number of Delegations then, -1 for a removed zone: a
+// zone keeps no more than were there at once.
 func (a *Archive) LeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
 	packed, err := Pack(o, spec, maxZoneState)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *Archive) LeftOp(zone string, at int, o metav1.Object, spec any) (client
 	return etcd.OpPut(a.leftKey(zone, at, of.Name), layout.Encode(&of)), nil
 }
 
-// JoinedOp returns the deletion of the key for the place that a new Delegation of a zone takes.
+// JoinedOp deletes the key for the place of a zone's new Delegation.
 func (a *Archive) JoinedOp(zone string, at int) clientv3.Op {
 	return clientv3.OpDelete(a.leftKey(zone, at, ""))
 }
@@ -63,14 +63,14 @@ func (a *Archive) leftKey(zone string, at int, name string) string {
 	return a.Layout.LeftDelegation(zone, name)
 }
 
-// maxZoneState bounds the state of a Zone or Delegation, which have up to 96 KiB (S5.10).
+// maxZoneState bounds the state of a Zone or Delegation, of up to 96 KiB (S5.10).
 const maxZoneState = 64 << 10
 
-// PackZone returns the state of a Zone.
+// PackZone returns a Zone's state.
 func PackZone(o metav1.Object, spec any) (Packed, error) { return Pack(o, spec, maxZoneState) }
 
-// readLeft returns the Delegations that left a zone within leftFor before its removal, and later. whole is false if
-// maxLeft has no room for all.
+// readLeft returns the Delegations that left a zone since leftFor before the removal. whole is false if they exceed
+// maxLeft.
 func (a *Archive) readLeft(ctx context.Context, zone string, removed int64) (out []Was, whole bool, err error) {
 	octets, seen := 0, map[string]int64{}
 	whole = true
@@ -101,7 +101,6 @@ func (a *Archive) readLeft(ctx context.Context, zone string, removed int64) (out
 	return out, whole, err
 }
 
-// nameOps returns the puts by which FindRemoved and FindRemovedFQDN find a removed zone.
 func (a *Archive) nameOps(of *Header) []clientv3.Op {
 	value := layout.Encode(of)
 	return []clientv3.Op{etcd.OpPut(a.Layout.ArchivedName(of.Namespace, of.Name), value),

@@ -14,13 +14,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A segment is a version octet and deflated lines of JSON: a Header, then an Entry for each step, oldest first.
+// A segment is a version octet and deflated lines of JSON: a Header, and an Entry for each step, oldest first.
 
 const (
 	segmentVersion = 1
-	// maxSegment bounds the text of a segment, which has maxPage and a further step.
+	// maxSegment bounds a segment's text: maxPage and a further step.
 	maxSegment = 16 << 20
-	// fullSegment is the text after which a segment takes no further step.
+	// fullSegment is the text after which a segment is closed.
 	fullSegment = 512 << 10
 )
 
@@ -31,11 +31,11 @@ type Header struct {
 	FQDN      string `json:"f"`
 	Namespace string `json:"ns"` // of the Zone
 	Name      string `json:"n"`
-	// Retention is the zone's, in seconds, for segments of a removed zone.
+	// Retention in seconds, for a removed zone's segments.
 	Retention int64 `json:"k"`
-	// Offset is the difference between a number in the archive and the step's N.
+	// Offset is the number in the archive less the step's N.
 	Offset uint64 `json:"o,omitempty"`
-	// Bare is true for a condensed segment, whose steps have neither rows nor states.
+	// Bare means condensed: steps without rows and states.
 	Bare bool `json:"c,omitempty"`
 }
 
@@ -43,7 +43,7 @@ type Header struct {
 type Entry struct {
 	Step content.Step `json:"s"`
 	Was  []Was        `json:"w,omitempty"`
-	// Removed is set, and Step has the last number and serial, in the entry of a zone's removal.
+	// Removed is set for a zone's removal; Step has the last number and serial.
 	Removed *Removed `json:"x,omitempty"`
 }
 
@@ -54,23 +54,23 @@ type Was struct {
 	State json.RawMessage `json:"s"`
 }
 
-// Removed is a Zone before its removal, with its Delegations then and in the ten minutes before.
+// Removed is a Zone before its removal, with its Delegations in the last ten minutes.
 type Removed struct {
 	UID         string          `json:"u"`
 	State       json.RawMessage `json:"s"`
 	Delegations []Was           `json:"d,omitempty"`
-	// LeftOut is true if there was no room for all Delegations.
+	// LeftOut means that not all Delegations had room.
 	LeftOut bool `json:"l,omitempty"`
 }
 
-// Segment is a decoded value of history/.
+// Segment is a decoded segment.
 type Segment struct {
 	Header  Header
 	Entries []Entry
 }
 
-// encodeSegment returns a segment without states, or without rows either, if maxSegment leaves no room for them, and
-// nil if it leaves none for the steps. whole is true for a segment with all.
+// encodeSegment returns a segment without states, or rows too, to stay within maxSegment, and nil if the steps alone
+// exceed maxSegment. whole is true for a segment with all.
 func encodeSegment(of *Header, lines []line) (value []byte, whole bool, err error) {
 	text, err := textOf(of, lines)
 	if whole = len(text) <= maxSegment; !whole && err == nil {

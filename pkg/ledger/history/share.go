@@ -20,32 +20,30 @@ import (
 )
 
 const (
-	// The history has a tenth of etcd's quota, and a namespace a quarter of that. While all have more than the tenth,
-	// the largest give way, down to an equal level: a namespace below the level loses nothing. Steps of others caused
-	// by a namespace have up to half of its share, in equal parts.
+	// The history has a tenth of etcd's quota, and a namespace a quarter of that. If all together exceed the tenth, the
+	// largest give way, down to an equal level. Steps of others caused by a namespace have up to half of its share, in
+	// equal parts.
 	ofQuota   = 10
 	ofHistory = 4
 	ofCaused  = 2
-	// States before steps of the journal have as much besides as an eighth of the history, or of a namespace's share.
+	// States before journal steps have, besides, an eighth of the history, or of a namespace's share.
 	ofStates     = 8
 	unknownQuota = 2 << 30 // etcd's default
-	// A namespace above its share is condensed to a sixteenth below, so that few archives condense.
-	slack = 16
-	// condensedAtOnce segments are read for a transaction.
+	// Condensing goes a sixteenth below the share, so that few archives condense.
+	slack           = 16
 	condensedAtOnce = 8
 )
 
-// Share is the value of shares/: an account's part of the history.
+// Share is an account's part of the history, in shares/.
 type Share struct {
 	Octets int64 `json:"o"` // keys and values of its segments
-	// Whole is the time, in Unix seconds, after the last condensed step of the account.
+	// Whole is the Unix time after the account's last condensed step.
 	Whole int64 `json:"t,omitempty"`
-	// No segment up to the key Bare has rows or states. BareOctets are those of all condensed segments.
+	// Segments up to the key Bare have no rows or states. BareOctets counts all condensed segments.
 	Bare       string `json:"b,omitempty"`
 	BareOctets int64  `json:"bo,omitempty"`
 }
 
-// all returns the octets of the whole history, and each those of a namespace.
 func (a *Archive) all() int64 {
 	quota := int64(0)
 	if a.Quota != nil {
@@ -57,10 +55,9 @@ func (a *Archive) all() int64 {
 	return quota / ofQuota
 }
 
-// charge counts the accounts, and their octets, of steps of others caused by a namespace.
+// charge counts accounts and octets of others' steps caused by a namespace.
 type charge struct{ accounts, octets int64 }
 
-// shareOf returns the octets of an account.
 func (a *Archive) shareOf(account string) int64 {
 	each := a.all() / ofHistory
 	if level := a.level.Load(); level > 0 {
@@ -77,13 +74,13 @@ func (a *Archive) shareOf(account string) int64 {
 	return each - min(each/ofCaused, of.octets)
 }
 
-// StatesRoom returns the octets of before/ beyond which each write with a state has its zone archived.
+// StatesRoom is the size of before/ beyond which each write with a state has the zone archived.
 func (a *Archive) StatesRoom() int64 { return a.all() / ofStates }
 
-// StatesRoomOf returns the octets of a namespace in before/ beyond which its zones are archived by a sweep.
+// StatesRoomOf is a namespace's size in before/ beyond which a sweep archives the namespace's zones.
 func (a *Archive) StatesRoomOf(namespace string) int64 { return a.shareOf(namespace) / ofStates }
 
-// levelOf returns the level of shares that sum to most, or 0 if they are less.
+// levelOf returns the level at which shares sum to most, 0 if they are less.
 func levelOf(octets []int64, most int64) int64 {
 	slices.Sort(octets)
 	sum := int64(0)
@@ -105,12 +102,11 @@ func levelOf(octets []int64, most int64) int64 {
 }
 
 const (
-	// The level is set anew after ofLevel-th parts of the history, or levelEvery seconds of archiving, by this process.
+	// This process sets the level after each ofLevel-th part of the history, or levelEvery seconds of archiving.
 	ofLevel    = 8
 	levelEvery = 30
 )
 
-// keepLevel counts archived octets, and sets the level if it is due.
 func (a *Archive) keepLevel(ctx context.Context, octets int64) {
 	if a.added.Add(octets) < a.all()/ofLevel && a.Now().Unix() < a.levelled.Load()+levelEvery || !a.levelling.TryLock() {
 		return
@@ -121,7 +117,7 @@ func (a *Archive) keepLevel(ctx context.Context, octets int64) {
 	}
 }
 
-// setLevel sets the level of the shares, and has accounts above it give way.
+// setLevel sets the level, and condenses accounts above it.
 func (a *Archive) setLevel(ctx context.Context) error {
 	a.added.Store(0)
 	a.levelled.Store(a.Now().Unix())
@@ -149,7 +145,6 @@ func (a *Archive) setLevel(ctx context.Context) error {
 	return nil
 }
 
-// readShares returns the octets of each account. Damaged shares are missing.
 func (a *Archive) readShares(ctx context.Context) (map[string]int64, error) {
 	shares, room := map[string]int64{}, a.Layout.Room("shares")
 	_, err := etcd.Scan(ctx, a.Client, room, "", 0, func(kv *mvccpb.KeyValue) error {
@@ -164,8 +159,8 @@ func (a *Archive) readShares(ctx context.Context) (map[string]int64, error) {
 	return shares, err
 }
 
-// Began returns the begin of the store's history in Unix seconds: after an upgrade or a restore; 0 for
-// a store that always had one.
+// Began returns the Unix time at which an upgrade or restore began the store's history, 0 for a store that always had
+// one.
 func (a *Archive) Began(ctx context.Context) (int64, error) {
 	s, _, err := a.readShare(ctx, layout.EveryNamespace)
 	return s.Whole, err
@@ -183,8 +178,8 @@ func (a *Archive) readShare(ctx context.Context, account string) (s Share, mod i
 	return s, r.Kvs[0].ModRevision, nil
 }
 
-// makeRoom condenses the oldest segments of an account until octets more are within its share. fits is false if they
-// are more than the share.
+// makeRoom condenses an account's oldest segments until so many more octets are within its share. fits is false if they
+// exceed the share.
 func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s Share, mod int64, fits bool, err error) {
 	most := a.shareOf(account)
 	for {
@@ -203,9 +198,8 @@ func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s S
 	}
 }
 
-// condenseOldest makes the account's oldest full segments bare, towards most octets in all. While bare segments have
-// half of these octets, the oldest segments are deleted instead. If another server changes the share meanwhile, nothing
-// is written.
+// condenseOldest makes the oldest full segments bare, to reach a total of most octets, or deletes the oldest if bare
+// ones have half of that. If another server changes the share, nothing is written.
 func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
 	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
 	strips := s.BareOctets < max(most, 1)/2
@@ -259,7 +253,6 @@ func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, m
 	return err
 }
 
-// removeSegment subtracts a segment, nil for a damaged one.
 func (s *Share) removeSegment(segment *Segment, octets int64) {
 	s.Octets = max(0, s.Octets-octets)
 	if segment != nil && segment.Header.Bare {
@@ -267,7 +260,7 @@ func (s *Share) removeSegment(segment *Segment, octets int64) {
 	}
 }
 
-// addSegment counts a new segment, which may be older than condensed segments.
+// addSegment counts a new segment, which may be older than condensed ones.
 func (s *Share) addSegment(key string, octets int64, bare bool) {
 	s.Octets += octets
 	if bare {
@@ -283,7 +276,7 @@ func isBare(value []byte) bool {
 	return err == nil && s.Header.Bare
 }
 
-// stripSegment returns a segment without rows and states, or nil for one that cannot be encoded.
+// stripSegment returns a segment without rows and states, nil after a failure.
 func stripSegment(s *Segment) []byte {
 	lines := make([]line, 0, len(s.Entries))
 	for i := range s.Entries {
@@ -300,14 +293,13 @@ func stripSegment(s *Segment) []byte {
 	return out
 }
 
-// bareStep returns a step without rows.
 func bareStep(step *content.Step) content.Step {
 	return content.Step{N: step.N, From: step.From, Serial: step.Serial, Record: step.Record, Others: step.Others, By: step.By,
 		Origin: step.Origin, Time: step.Time}
 }
 
-// recent caches the last values written by this process, with their revisions. Each transaction compares the revisions
-// of its values, so an outdated value only fails a transaction.
+// recent caches values written by this process, with revisions that each transaction compares: an outdated value only
+// fails a transaction.
 type recent struct {
 	mu sync.Mutex
 	of map[string]written

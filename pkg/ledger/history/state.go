@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// MaxState bounds a packed state of an object, MaxStepStates those of a step together.
+	// MaxState bounds an object's packed state, MaxStepStates a step's.
 	MaxState      = 8 << 10
 	MaxStepStates = 48 << 10
-	// A state of at most plainState octets is packed without compression, since segments are compressed.
+	// States up to plainState octets are not compressed, since segments are.
 	plainState = 1 << 10
-	// A state counts at least a rawParts-th of its JSON, so MaxState and MaxStepStates bound the JSON, too.
+	// A state counts at least a rawParts-th of its JSON, so the bounds apply to JSON, too.
 	rawParts = 4
-	// maxUnpacked bounds a decompressed state. A stored object has at most 96 KiB (S5.10), older ones 512 KiB.
+	// maxUnpacked bounds a decompressed state. Stored objects have up to 96 KiB (S5.10), older ones 512 KiB.
 	maxUnpacked = 1 << 20
 )
 
@@ -33,11 +33,11 @@ type State struct {
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Spec        json.RawMessage   `json:"spec,omitempty"`
-	// LeftOut are the parts that MaxState left no room for.
+	// LeftOut are the parts beyond MaxState.
 	LeftOut []string `json:"leftOut,omitempty"`
 }
 
-// Parts of a State, in the order of leaving out.
+// Parts of a State, in the order of omission.
 const (
 	PartAnnotations = "annotations"
 	PartLabels      = "labels"
@@ -53,11 +53,11 @@ const (
 // Packed is the stored form of a State.
 type Packed struct {
 	Text []byte
-	// Counts are the octets that the state takes of MaxStepStates.
+	// Counts is the state's part of MaxStepStates, in octets.
 	Counts int
 }
 
-// Pack returns an object's state, which counts at most most octets.
+// Pack returns an object's state, of at most most octets.
 func Pack(o metav1.Object, spec any, most int) (Packed, error) {
 	text, err := json.Marshal(spec)
 	if err != nil {
@@ -108,8 +108,8 @@ func Unpack(packed []byte) (json.RawMessage, error) {
 	return nil, fmt.Errorf("the state begins with %q", packed[0])
 }
 
-// dictionary has the text of usual states and steps. A changed dictionary needs another segmentVersion, and another
-// first octet of states.
+// dictionary is the text of usual states and steps. A change needs another segmentVersion, and another first octet of
+// states.
 var dictionary = []byte(strings.Join([]string{
 	`"kubectl.kubernetes.io/last-applied-configuration":"{\"apiVersion\":\"kubi.zone/v1alpha1\",\"kind\":\"Record\",`,
 	`\"metadata\":{\"annotations\":{},\"name\":\"\",\"namespace\":\"\"},\"spec\":{\"domainName\":\"\",\"rdata\":\"\",\"ttl\":300,`,
@@ -131,7 +131,6 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// deflate appends the compressed text to out.
 func deflate(out, text []byte) []byte {
 	buf := bytes.NewBuffer(out)
 	w := deflaters.Get().(*flate.Writer)
@@ -142,7 +141,6 @@ func deflate(out, text []byte) []byte {
 	return buf.Bytes()
 }
 
-// inflate decompresses at most most octets.
 func inflate(data []byte, most int) ([]byte, error) {
 	r := flate.NewReaderDict(bytes.NewReader(data), dictionary)
 	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))

@@ -15,8 +15,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Sweep removes segments beyond their zones' retention, and sets the level of the shares. retentions has the retention
-// in seconds of each zone that exists, by uid. If it is incomplete, the history of zones not in retentions stays.
+// Sweep removes segments beyond their zones' retention, and sets the shares' level. retentions has seconds for each
+// present zone, by uid. If complete is false, the history of other zones stays.
 func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, complete bool) error {
 	began, gone := a.Now().Unix(), map[string]int64{}
 	if complete {
@@ -46,7 +46,8 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 // newZone is the age in seconds up to which segments of an unknown zone stay.
 const newZone = 3600
 
-// sweepArchived returns the last retention of zones not in retentions, and removes archived/ of removed zones after it.
+// sweepArchived returns the last retention of zones not in retentions, and removes archived/ of zones removed longer
+// ago.
 func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64) (map[string]int64, error) {
 	gone, now := map[string]int64{}, a.Now().Unix()
 	var over []string
@@ -97,7 +98,6 @@ func (a *Archive) sweepArchived(ctx context.Context, retentions map[string]int64
 	return gone, nil
 }
 
-// sweepLeft removes Delegations by their keys.
 func (a *Archive) sweepLeft(ctx context.Context, old []string) error {
 	for some := range slices.Chunk(old, expiredAtOnce) {
 		var ops []clientv3.Op
@@ -111,10 +111,9 @@ func (a *Archive) sweepLeft(ctx context.Context, old []string) error {
 	return nil
 }
 
-// expiredAtOnce is the number of segments or Delegations deleted in a transaction.
 const expiredAtOnce = 32
 
-// expireSegments deletes an account's old segments, and raises Whole of their zones.
+// expireSegments deletes an account's old segments, and raises their zones' Whole.
 func (a *Archive) expireSegments(ctx context.Context, account string, isOld func(layout.SegmentKey) bool) error {
 	old, err := a.listSegments(ctx, account, 0, isOld)
 	if err != nil {
@@ -156,7 +155,6 @@ func (a *Archive) expireSegments(ctx context.Context, account string, isOld func
 	return nil
 }
 
-// raiseWhole returns the puts of Archived of the segments' zones, whose steps are missing after them.
 func (a *Archive) raiseWhole(ctx context.Context, segments []layout.SegmentKey) (cmps []clientv3.Cmp, ops []clientv3.Op, err error) {
 	whole := map[string]int64{}
 	for _, k := range segments {

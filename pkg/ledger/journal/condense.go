@@ -20,29 +20,28 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// Name servers have an earlier content of an unsettled zone, after a mass deletion for days (S7.5). A starting server
-// finds this delivered content by undoing the steps since, but the journal is bounded. So the oldest of these steps are
-// condensed into one before they are trimmed. The last included step stays in the journal, as the link to the next.
-//
-// The condensed step is stored in parts, valid only through their header. Writes compare the header's key: if two
-// servers condense at once, the second fails. All servers make the same parts up to the same step.
+// While a zone is unsettled, after a mass deletion for days (S7.5), name servers have earlier content. A starting
+// server undoes the steps since, but the journal is bounded: the oldest of them are condensed into one before the trim.
+// The last included step stays, as the link to the next. The condensed step is stored in parts, valid only through
+// their header, whose key writes compare: if two servers condense at once, the second fails. All servers make the same
+// parts up to the same step.
 
 // condensedPart bounds a part, in estimated octets.
 const condensedPart = 256 << 10
 
-// Condensed is the header of a zone's condensed step: all steps since the delivered serial.
+// Condensed is the header of a zone's condensed step, of all steps since the delivered serial.
 type Condensed struct {
-	// From is the delivered serial, and State its content state.
+	// From is the delivered serial, State its content state.
 	From  serial.Serial `json:"f"`
 	State sethash.State `json:"h"`
-	// Step has no rows and TTLs; the parts have them.
+	// Step lacks rows and TTLs, stored in the parts.
 	Step   content.Step `json:"s"`
 	Parts  int          `json:"p"`
 	Octets int          `json:"o"` // of all parts
 }
 
-// readCondensed returns a zone's header at *rev, or nil, and the revision of its key. *rev 0 is set to the present
-// revision. If c.From is not the settled serial, c is from an earlier hold.
+// readCondensed returns a zone's header at *rev, or nil, and its key's revision. *rev 0 is set to the present revision.
+// A header whose From is not the settled serial is of an earlier hold.
 func (jr *Journal) readCondensed(ctx context.Context, zone string, rev *int64) (c *Condensed, mod int64, err error) {
 	key := jr.Layout.Condensed(zone)
 	r, err := jr.Client.Get(ctx, key, clientv3.WithRev(*rev))
@@ -83,8 +82,8 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 	return step, nil
 }
 
-// Condense adds the journal steps of z up to n to the condensed step. It returns the step before which the journal may
-// be trimmed, or 0 if another server was faster, or z has lost its name since revision "at".
+// Condense adds z's journal steps up to n to the condensed step. The result is the step before which to trim, 0 if
+// another server was faster or z has lost its name since revision "at".
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
 	var rev int64
@@ -150,9 +149,9 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	return n, err
 }
 
-// stillNamed returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at, even
-// if z has the name again. After the loss, the purge may have passed z's keys, so nothing may be written (I4). After
-// the return, nothing read before may decide a deletion.
+// stillNamed returns a compare that holds while z keeps its name, or nil if z has lost it since revision at, even if it
+// is back: the purge may have passed z's keys, so nothing may be written (I4). After the return, nothing read before
+// may decide a deletion.
 func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

@@ -19,24 +19,24 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// While an ended zone, which has lost its name, has the finalizer of Delivery, its keys of owners/ and journal/ stay,
-// and the purge's outbox item has the header. Together they list every RRset that a provider may have. No tenant writes
-// these keys, and the zone is not created again before the purge.
+// While an ended zone, without a name, has the finalizer of Delivery, its keys of owners/ and journal/ and the header
+// in the purge's outbox item list every RRset that a provider may have. No tenant writes these keys, and the zone is
+// not created again before the purge.
 
-// ErrDelivered means that a purge waits until Delivery has withdrawn the zone.
+// ErrDelivered means that a purge waits for Delivery to withdraw the zone.
 var ErrDelivered = errors.New("the zone is not withdrawn yet")
 
-// Left lists an ended zone's RRsets that a provider may have.
+// Left has an ended zone's RRsets that a provider may have.
 type Left struct {
 	Header content.Header
 	Serial serial.Serial
-	// Rows has owners and types, without data, of the zone's last RRsets and of RRsets changed by steps, but not of
-	// RRsets made by the header.
+	// Rows has owners and types of the zone's last RRsets and of RRsets changed by steps, without those made by the
+	// header.
 	Rows []content.Row
 }
 
-// Left returns an ended zone's RRsets since a serial. It returns ErrTrimmed if they are unknown, or the zone's name has
-// changed since.
+// Left returns an ended zone's RRsets since a serial, or ErrTrimmed if they are unknown or the zone's name has changed
+// since.
 func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*Left, error) {
 	rev := int64(0)
 	had, err := jr.readHad(ctx, zone, &rev)
@@ -57,8 +57,7 @@ func trimmed(zone *v1alpha1.Zone, why string) error {
 	return fmt.Errorf("zone %s, %s: %w", zone.UID, why, ErrTrimmed)
 }
 
-// readHad returns the header of an ended zone, and sets *rev for all reads. Nothing is purged before the finalizer is
-// gone.
+// readHad returns an ended zone's header, and sets *rev for all reads: nothing is purged before the finalizer is gone.
 func (jr *Journal) readHad(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
 	err = etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), rev, func(key string, data []byte, _ int64) error {
 		var w law.Work

@@ -29,13 +29,12 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A provider that cannot list its RRsets finds in the journal which of them to remove (S8.6). So the steps not
-// confirmed by a Delivery stay, up to keptOctets. Of other steps JournalSteps are kept for each zone, and at most
-// JournalOctets if steps are longer than longStep: writes of a Record make any number of steps, of up to about 200 KiB.
+// A provider that cannot list its RRsets finds in the journal which to remove (S8.6): steps not confirmed by a Delivery
+// stay, up to keptOctets. Of others each zone keeps JournalSteps, and at most JournalOctets if longer than longStep, as
+// a step may have 200 KiB.
 //
 // A server trims in the background, after writing half of JournalSteps, JournalOctets of long steps or, for Deliveries,
-// a quarter of keptOctets. So a journal may have half as many steps more, or twice the octets, and as many again for
-// each further server that writes.
+// a quarter of keptOctets: a journal may exceed its bounds by as much for each server that writes.
 const (
 	JournalSteps  = 100
 	JournalOctets = 256 << 10
@@ -43,10 +42,9 @@ const (
 	// trimPage steps are read at once, more if short.
 	trimPage    = 16
 	trimTimeout = time.Minute
-	// keptOctets has entryOctets for each entry of the zone. S9.1 counts more, so a tenant's quotas bound its journals
-	// too.
+	// keptOctets has entryOctets for each entry. S9.1 counts more, so a tenant's quotas bound its journals.
 	entryOctets = 64
-	// maxStates bounds the Records before steps, in octets. Beyond, a zone's steps are archived.
+	// Beyond maxStates octets of Records before steps, a zone's steps are archived.
 	maxStates = 64 << 10
 )
 
@@ -69,38 +67,36 @@ type Journal struct {
 	Client            *clientv3.Client
 	Layout            layout.Keys
 	Zones, Deliveries objects.ObjectCodec
-	// KeptSteps is JournalSteps, and Octets JournalOctets, except in tests.
+	// KeptSteps is JournalSteps, Octets JournalOctets, except in tests.
 	KeptSteps, Octets int
 	Spawn             func(func())
 	Fault             func(point string)
 	Made              made
-	// Archive keeps the steps; nil for none.
+	// Archive keeps the steps, nil for none.
 	Archive *history.Archive
-	// States is about the octets of before/: those of the last sweep, and written by this process since.
+	// States estimates the octets of before/: by the last sweep, and this process's writes since.
 	States atomic.Int64
 }
 
 // Trimming is the state of a zone's trims in this process.
 type Trimming struct {
 	mu sync.Mutex
-	// zone is that of the last write, at revision rev, while a trim runs; else nil.
-	zone *v1alpha1.Zone
-	rev  int64
-	// condensed is the octets of the condensed step at the last trim.
+	// zone is the last write's, at revision rev, while a trim runs; else nil.
+	zone      *v1alpha1.Zone
+	rev       int64
 	condensed int
-	// written counts the steps since the last trim. octets, and long for long steps, count since the last weighSteps.
+	// written counts steps since the last trim; octets, and long for long steps, since the last weighSteps.
 	written, octets, long int
-	// states is the octets of Records before steps since the last archive.
-	states int
-	// done is set by the first trim. All journal keys before the key "to" are deleted, if the zone's name still is of
-	// revision named: a zone whose name is back (S3.7) has the same uid, but counts steps from the beginning.
+	states                int
+	// done is set by the first trim. All journal keys before "to" are deleted, while the zone's name is of revision
+	// named: a returned zone (S3.7) has the same uid, but counts steps from 1.
 	done  bool
 	to    string
 	named int64
 }
 
-// Wrote counts a journal value that the transaction at rev wrote for z, and the octets of the Records before its steps
-// (states), and starts a trim when due. name is for the log.
+// Wrote counts the journal value that the transaction at rev wrote for z, with the octets of states before, and starts
+// a trim when due. name is for the log.
 func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets, states int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,8 +131,8 @@ func (jr *Journal) statesRoom() int64 {
 	return jr.Archive.StatesRoom()
 }
 
-// trimWhileDue trims again if the writes during a trim make another due, as no later write may follow. After an error
-// the next write retries.
+// trimWhileDue trims again if writes meanwhile make a trim due, as no later write may follow. After an error the next
+// write retries.
 func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	ctx := jr.Client.Ctx()
 	for {
@@ -173,11 +169,11 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	}
 }
 
-// trimJournal deletes steps. The last KeptSteps of z stay, and all steps from the first that a Delivery or the
-// delivered content needs. If weigh is true, a bound of octets limits the kept steps too. Needed steps of an unsettled
-// zone are first condensed; condensed is the size of the condensed step before. If the zone has lost its name since
-// rev, nothing is deleted. Two servers may trim at once, as a new Delivery needs no step from before its creation, and
-// existing Deliveries need ever fewer. Deleted steps are archived first, all steps if archives is true.
+// trimJournal deletes steps. The last KeptSteps of z stay, and all from the first that a Delivery or the delivered
+// content needs, within a bound of octets if weigh is true. Needed steps of an unsettled zone are first condensed;
+// condensed is the former condensed step's size. If the zone has lost its name since rev, nothing is deleted. Two
+// servers may trim at once: the steps that Deliveries need only become fewer. Deleted steps are archived first, all
+// steps if archives is true.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
@@ -265,8 +261,8 @@ func (jr *Journal) ArchiveAll(ctx context.Context, z *v1alpha1.Zone, at int64) e
 // errArchived means that steps must stay: other servers archive them, or the zone has lost its name.
 var errArchived = errors.New("other servers archive its steps")
 
-// archiveSteps returns an error if the steps must stay: that of ctx, or errArchived. A damaged archive must
-// not fill etcd with journals.
+// archiveSteps returns ctx's error or errArchived if the steps must stay. A damaged archive must not fill etcd with
+// journals.
 func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint64, named clientv3.Cmp) error {
 	if jr.Archive == nil {
 		return nil
@@ -304,7 +300,6 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 		return n > 0 && needs(tx.Steps[n-1].Serial), n == 0, nil
 	}
 	end := jr.Layout.Step(zone, oldest)
-	// Usually no step is needed, as the last step shows.
 	r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, oldest-min(oldest, layout.MaxSteps)), clientv3.WithRange(end), clientv3.WithLimit(1),
 		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 	if err != nil {
@@ -333,8 +328,8 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 	return oldest, nil
 }
 
-// weighSteps returns the key before which to trim: that of step oldest, or a later key if the steps up to newest have
-// more octets than most. Step newest always stays.
+// weighSteps returns the key before which to trim: step oldest's, or a later one if the steps up to newest have more
+// octets than most. Step newest stays.
 func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest uint64, most int) (string, error) {
 	octets := 0
 	for end, page := newest, uint64(trimPage); end > oldest; {
@@ -356,8 +351,8 @@ func (jr *Journal) weighSteps(ctx context.Context, zone string, newest, oldest u
 	return jr.Layout.Step(zone, oldest), nil
 }
 
-// findUndelivered returns a function that reports whether a Delivery needs the step with a serial: the steps from the
-// earliest serial that a provider may have. It returns nil if no step is needed.
+// findUndelivered returns a function that reports whether a Delivery needs a serial's step, or nil if none is needed.
+// Needed are the steps since the earliest serial that a provider may have.
 func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(serial.Serial) bool, error) {
 	var earliest serial.Serial
 	unread := false
@@ -400,16 +395,16 @@ func (jr *Journal) findUndelivered(ctx context.Context, z *v1alpha1.Zone) (func(
 	return func(at serial.Serial) bool { return !earliest.Ahead(at) }, nil
 }
 
-// Steps returns a zone's steps after a serial, up to step n, oldest first, and the content state at the serial as their
-// proof. It returns ErrTrimmed if the journal begins later, or the zone never had the serial.
+// Steps returns a zone's steps after a serial up to step n, oldest first, and the content state at the serial as proof.
+// It returns ErrTrimmed if the journal begins later, or the zone never had the serial.
 func (jr *Journal) Steps(ctx context.Context, zone string, since serial.Serial, n uint64) (before sethash.State, steps []content.Step,
 	err error) {
 	return jr.StepsFrom(ctx, zone, since, n, false, 0)
 }
 
 // StepsFrom is Steps at a revision, 0 for the present. If all is true, the steps begin at the oldest serial with a
-// known content state, or at the zone's creation. Journal and condensed step are read at the same revision, as steps
-// move between them.
+// known content state, or the zone's creation. Steps move from the journal into the condensed step, so both are read at
+// a single revision.
 func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev int64) (sethash.State,
 	[]content.Step, error) {
 	before, steps, err := jr.journalFrom(ctx, zone, since, n, all, &rev)
@@ -436,13 +431,13 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 	return c.State, append([]content.Step{first}, steps...), nil
 }
 
-// journalFrom is StepsFrom without the condensed step; *rev 0 is set to the read's revision. With ErrTrimmed it also
+// journalFrom is StepsFrom without the condensed step. *rev 0 is set to the read's revision. With ErrTrimmed it also
 // returns the existing steps.
 func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State,
 	steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {
 		if last := len(steps) - 1; all && last >= 0 {
-			// The content before the oldest step is unknown, the content after it is stored.
+			// The content before the oldest step is unknown.
 			before, steps = steps[last].State, steps[:last]
 			slices.Reverse(steps)
 			return before, steps, nil

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// A watch lags only by the transactions in flight, so maxMade values are enough.
+	// A watch lags only by transactions in flight: maxMade values are enough.
 	maxMade       = 128
 	maxMadeOctets = 32 << 10
 )
 
-// made caches the last sent journal values, so that this process's feed need not parse them. The value in etcd counts,
-// so octets are compared.
+// made caches the last sent journal values, so that this process's feed need not parse them. etcd's value counts:
+// octets are compared.
 type made struct {
 	mu     sync.Mutex
 	values map[string]madeValue // by journal key

@@ -3,9 +3,9 @@
 
 // Package layout makes and parses the keys of the store in etcd, and encodes internal values.
 //
-// Objects have the keys of Kubernetes' storage: <prefix>/kubi.zone/zones/, <prefix>/bind9.kubi.zone/bind9clusters/ and
-// so on. Internal keys are under <prefix>/ledger/, outside every prefix that a watch of the API follows. Names in keys
-// are label-reversed, so that a name and all names below it are one range (name.Name.Key). A uid is a zone's.
+// Objects have the keys of Kubernetes' storage, such as <prefix>/kubi.zone/zones/. Internal keys are under
+// <prefix>/ledger/, outside every prefix that a watch of the API follows. Names are label-reversed, so that a name and
+// all below are one range (name.Name.Key). A uid is a zone's.
 //
 //	key                                   value                 content
 //	asked                                 text                  a server that asks for the next commit at a zone
@@ -35,9 +35,8 @@
 //
 // Guarantees:
 //
-//  1. A key of a zone that decisions read (owners to cuts) changes only in a transaction that changes the Zone object,
-//     so a compare of the Zone proves all of them (I5). Keys of debts/, withdrawn/, names/ and outbox/ are compared by
-//     their own revisions.
+//  1. A key of a zone that decisions read (owners to cuts) changes only with the Zone object, whose compare proves all
+//     of them (I5). Keys of debts/, withdrawn/, names/ and outbox/ are compared by their own revisions.
 //  2. Each Parse function inverts the function of its key.
 //
 // Out of scope: transactions, clients and time.
@@ -45,9 +44,9 @@
 // A new kind of key needs:
 //
 //   - a law.Kind (law/keys.go) if decisions read it, in Keys.Key, DecodeFact and, for a range, IsRange
-//   - rows in Rooms and ZoneRooms, there among the first OwnRooms unless Delivery needs it, and in the tables above and
-//     in package ledger
-//   - fsck, which recomputes it (TestRun_isCleanOnEveryKindOfStore fails until a store of that test has one)
+//   - rows in Rooms, ZoneRooms (among the first OwnRooms unless Delivery needs it), the table above and package
+//     ledger's
+//   - fsck, which recomputes it (TestRun_isCleanOnEveryKindOfStore)
 //   - a migration for stores without it (ledger/migrate.go)
 //
 // Read first: history.go, keys.go, then value.go.

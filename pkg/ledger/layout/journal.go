@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// MaxSteps is the limit of steps in a journal value, and of groups in a batch.
+// MaxSteps bounds the steps in a journal value, and groups in a batch.
 const MaxSteps = 64
 
 // JournalValue is a content.Transaction under construction, without a Zone.
@@ -21,7 +21,7 @@ type JournalValue struct {
 	Steps   []content.Step
 }
 
-// Add appends a step and returns its octets. If they are more than most, nothing is appended and ok is false.
+// Add appends a step and returns its octets. If they exceed most, nothing is appended and ok is false.
 func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 	if j.encoder == nil {
 		j.encoder = json.NewEncoder(&j.buf)
@@ -46,7 +46,7 @@ func (j *JournalValue) Add(step *content.Step, most int) (octets int, ok bool) {
 
 func (j *JournalValue) Last() uint64 { return j.Steps[len(j.Steps)-1].N }
 
-// Value returns the encoded transaction. No step can be added afterwards.
+// Value returns the encoding. No step can be added afterwards.
 func (j *JournalValue) Value(settled bool) []byte {
 	j.buf.WriteByte(']')
 	if settled {

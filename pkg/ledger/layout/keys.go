@@ -18,30 +18,30 @@ type Keys struct {
 	Prefix string
 }
 
-// defaultView replaces the empty view in keys; "@" is no RFC 1123 label.
+// defaultView replaces the empty view: "@" is no RFC 1123 label.
 const defaultView = "@"
 
 const byReference = "@ref"
 
-// Object returns the key of an object of kubi.zone.
+// Object is the key of an object of kubi.zone.
 func (k Keys) Object(resource, namespace, object string) string {
 	return k.Prefix + "/kubi.zone/" + resource + "/" + namespace + "/" + object
 }
 
-// Delegation returns the key of a Delegation.
+// Delegation is the key of a Delegation.
 func (k Keys) Delegation(namespace, object string) string {
 	return k.Object("delegations", namespace, object)
 }
 
-// Zone returns the key of a Zone.
+// Zone is the key of a Zone.
 func (k Keys) Zone(namespace, object string) string { return k.Object("zones", namespace, object) }
 
-// Record returns the key of a Record.
+// Record is the key of a Record.
 func (k Keys) Record(namespace, object string) string {
 	return k.Object("records", namespace, object)
 }
 
-// Objects returns the prefix of a resource's objects. A resource of another group has the group:
+// Objects is the prefix of a resource's objects. Resources of other groups have the group:
 // "bind9clusters.bind9.kubi.zone".
 func (k Keys) Objects(resource string) string {
 	resource, group, ok := strings.Cut(resource, ".")
@@ -62,23 +62,23 @@ func (k Keys) ObjectName(key string) (namespace, object string, ok bool) {
 	return head[i+1:], rest, true
 }
 
-// Resources lists the store's resources. Each has its own versions (subrev), so list a new kind before its first object
+// Resources lists the store's resources, each with its own versions (subrev): list a new kind before its first object
 // is written.
 var Resources = append([]string{"zones", "records", "delegations", "deliveries", "dnsclasses", "updatekeys"}, FleetResources...)
 
 // FleetResources are the resources of BIND fleets.
 var FleetResources = []string{"bind9clusters.bind9.kubi.zone", "bind9instances.bind9.kubi.zone", "clusterbind9providers.bind9.kubi.zone"}
 
-// Internal returns the prefix of internal keys.
+// Internal is the prefix of internal keys.
 func (k Keys) Internal() string { return k.Prefix + "/ledger/" }
 
-// Room returns the prefix of a kind of internal keys.
+// Room is the prefix of a kind of internal keys.
 func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 
-// Config returns the key of the store's format.
+// Config is the key of the store's format.
 func (k Keys) Config() string { return k.Internal() + "config" }
 
-// Asked returns the key by which a server asks the others for the next commit at a zone.
+// Asked is the key by which a server asks others for a zone's next commit.
 func (k Keys) Asked() string { return k.Internal() + "asked" }
 
 func viewKey(view string) string {
@@ -88,7 +88,7 @@ func viewKey(view string) string {
 	return view
 }
 
-// Key returns the key of a fact, or the prefix of a range.
+// Key is the key of a fact, or the prefix of a range.
 func (k Keys) Key(f law.Key) string {
 	switch f.Kind {
 	case law.KindHolding, law.KindZonesBelow:
@@ -139,13 +139,13 @@ func (k Keys) Key(f law.Key) string {
 	panic(fmt.Sprintf("no key for a fact of kind %d", f.Kind))
 }
 
-// IsRange reports whether a fact is about all keys under a prefix.
+// IsRange reports whether a fact covers all keys under a prefix.
 func IsRange(k law.Key) bool {
 	return k.Kind == law.KindZonesBelow || k.Kind == law.KindOwnersBelow || k.Kind == law.KindForeign || k.Kind == law.KindAwaited ||
 		k.Kind == law.KindTouched
 }
 
-// MostKeys returns the number of keys to read for a range, 0 for all. No refusal depends on the owners below an apex.
+// MostKeys bounds the keys read for a range, 0 for all. No refusal depends on the owners below an apex.
 func MostKeys(k law.Key) int64 {
 	if k.Kind == law.KindForeign && !k.Name.IsZero() || k.Kind == law.KindOwnersBelow && k.Owner.IsApex() {
 		return law.FirstKeys
@@ -155,30 +155,30 @@ func MostKeys(k law.Key) int64 {
 	return 0
 }
 
-// Rooms lists the internal kinds of keys, in key order, without asked and config.
+// Rooms lists the kinds of internal keys, in key order, without asked and config.
 var Rooms = []string{"archived", "before", "condensed", "counts", "cuts", "debts", "history", "journal", "members", "names",
 	"orphans", "outbox", "owners", "rules", "serials", "shares", "withdrawn"}
 
-// ZoneRooms lists the kinds purged with a zone, in order. A new zone of the name reads members of the earlier zone
-// (law.LastSerial.From) until the earlier Records are released (S2.10). The last kinds name the RRsets to withdraw from
-// a provider that cannot list them.
+// ZoneRooms lists the kinds purged with a zone, in order. A new zone of the name reads the former's members
+// (law.LastSerial.From) until their Records are released (S2.10). The last kinds name the RRsets to withdraw from
+// providers that cannot list them.
 var ZoneRooms = []string{"members", "counts", "cuts", "debts", "rules", "withdrawn",
 	"owners", "journal", "condensed"}
 
-// OwnRooms is the number of ZoneRooms, from the first on, that are purged while an ended zone is still delivered.
+// OwnRooms is how many of the first ZoneRooms are purged while an ended zone is still delivered.
 const OwnRooms = 6
 
-// Journal returns the prefix of a zone's journal, and Step a transaction's key by the last step.
+// Journal is the prefix of a zone's journal, Step a transaction's key by its last step.
 func (k Keys) Journal(zone string) string { return k.Room("journal") + zone + "/" }
 
 func (k Keys) Step(zone string, n uint64) string {
 	return k.Journal(zone) + fmt.Sprintf("%016x", n)
 }
 
-// StepSettled returns the key that marks a change of Settled without a step, after the key of step n.
+// StepSettled is the key of a change of Settled without a step, after step n.
 func (k Keys) StepSettled(zone string, n uint64) string { return k.Step(zone, n) + ".settled" }
 
-// ParseStep returns zone and step of a journal key.
+// ParseStep parses a journal key.
 func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 	rest, ok := strings.CutPrefix(key, k.Room("journal"))
 	if !ok {
@@ -193,7 +193,7 @@ func (k Keys) ParseStep(key string) (zone string, n uint64, ok bool) {
 	return zone, n, err == nil
 }
 
-// Cut, PendingCut and Outbox return the keys of a law.CountedCut, a law.PendingCut and a law.Work.
+// Cut, PendingCut and Outbox are the keys of a law.CountedCut, law.PendingCut and law.Work.
 func (k Keys) Cut(parent, child string) string        { return k.Room("cuts") + parent + "/" + child }
 func (k Keys) PendingCut(parent, child string) string { return k.Room("debts") + parent + "/" + child }
 func (k Keys) Outbox(id string) string                { return k.Room("outbox") + id }
@@ -204,7 +204,7 @@ const (
 	WaitingZone       = "z"
 )
 
-// WaitingLetter returns a resource's letter in keys of orphans/.
+// WaitingLetter is a resource's letter in orphans/.
 func WaitingLetter(resource string) string {
 	switch resource {
 	case "zones":
@@ -215,7 +215,7 @@ func WaitingLetter(resource string) string {
 	return WaitingRecord
 }
 
-// Waiting returns a waiting object's keys. resource is "records", "zones" or "delegations".
+// Waiting returns a waiting object's keys.
 func (k Keys) Waiting(w *law.Waiting, resource, namespace, object string) []string {
 	var keys []string
 	suffix := "/" + WaitingLetter(resource) + "/" + namespace + "/" + object
@@ -228,7 +228,7 @@ func (k Keys) Waiting(w *law.Waiting, resource, namespace, object string) []stri
 	return keys
 }
 
-// WaitingAt returns the prefix of the objects waiting at a name or, unless exact, at and below.
+// WaitingAt is the prefix of objects waiting at a name or, unless exact, at and below.
 func (k Keys) WaitingAt(view string, n name.Name, exact bool) string {
 	p := k.Room("orphans") + viewKey(view) + "/" + n.Key()
 	if exact {
@@ -237,12 +237,12 @@ func (k Keys) WaitingAt(view string, n name.Name, exact bool) string {
 	return p
 }
 
-// WaitingFor returns the prefix of the objects waiting for a Zone object.
+// WaitingFor is the prefix of objects waiting for a Zone object.
 func (k Keys) WaitingFor(target *law.Ref) string {
 	return k.Room("orphans") + byReference + "/" + target.Namespace + "/" + target.Name + "/"
 }
 
-// WaitingObject returns letter, namespace and object from a waiting key.
+// WaitingObject parses a waiting key.
 func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 	parts := strings.Split(key, "/")
 	if len(parts) < 3 {
@@ -256,18 +256,18 @@ func WaitingObject(key string) (letter, namespace, object string, ok bool) {
 type Waiter struct {
 	UID     string `json:"uid"`
 	Created int64  `json:"t"`
-	// Moves is true while the Record moves between zones.
+	// Moves means that the Record moves between zones.
 	Moves bool `json:"m,omitempty"`
 	// KeptOut is the namespace that held the name.
 	KeptOut string `json:"k,omitempty"`
 }
 
-// MembersBelow returns the prefix of the members at and below an owner.
+// MembersBelow is the prefix of members at and below an owner.
 func (k Keys) MembersBelow(zone string, owner name.Rel) string {
 	return k.Room("members") + zone + "/" + owner.Key()
 }
 
-// ParseMember returns zone, owner, namespace and object of a member key.
+// ParseMember parses a member key.
 func (k Keys) ParseMember(key string) (zone string, owner name.Rel, namespace, object string, err error) {
 	rest, _ := strings.CutPrefix(key, k.Room("members"))
 	zone, rest, _ = strings.Cut(rest, "/")
@@ -285,7 +285,7 @@ func (k Keys) ParseMember(key string) (zone string, owner name.Rel, namespace, o
 	return zone, owner, namespace, object, err
 }
 
-// ParseName returns view and fqdn of a names/ or serials/ key.
+// ParseName parses a key of names/ or serials/.
 func (k Keys) ParseName(room, key string) (view string, fqdn name.Name, err error) {
 	rest, _ := strings.CutPrefix(key, k.Room(room))
 	view, rest, ok := strings.Cut(rest, "/")
@@ -308,7 +308,7 @@ func (k Keys) ParseWithdrawal(key string) (law.Key, error) {
 	return law.WithdrawalKey(zone, namespace), nil
 }
 
-// ParseOwner returns zone and owner of a key of owners/.
+// ParseOwner parses a key of owners/.
 func (k Keys) ParseOwner(key string) (zone string, owner name.Rel, err error) {
 	rest, _ := strings.CutPrefix(key, k.Room("owners"))
 	zone, rest, _ = strings.Cut(rest, "/")
@@ -316,16 +316,16 @@ func (k Keys) ParseOwner(key string) (zone string, owner name.Rel, err error) {
 	return zone, owner, err
 }
 
-// namesOctets estimates the internal keys with the name of a Record or Zone, stepsOctets a journal of small changes.
+// namesOctets estimates a Record's or Zone's internal keys with its name, stepsOctets a journal of small changes.
 const (
 	namesOctets = 1 << 10
 	stepsOctets = 16 << 10
-	// dataOctets is for each value of a Record in its owner fact.
+	// dataOctets is for each value in the owner fact.
 	dataOctets = 80
 )
 
-// StoredOctets estimates the octets of an object in etcd, with its internal keys. octets is the length of its encoded
-// form, values the number of a Record's values, or of a Delegation's namespaces, each with a rules key.
+// StoredOctets estimates an object in etcd, with its internal keys. octets is its encoded length; values counts a
+// Record's values, or a Delegation's namespaces, each with a rules key.
 func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	stored := int64(len(key)+octets) + namesOctets + int64(values)*dataOctets
 	switch {
@@ -337,20 +337,20 @@ func (k Keys) StoredOctets(key string, octets, values int) int64 {
 	return stored
 }
 
-// Condensed returns the key of the header of a zone's condensed step, and CondensedPart the key of a part.
+// Condensed is the key of the header of a zone's condensed step, CondensedPart of a part.
 func (k Keys) Condensed(zone string) string { return k.Room("condensed") + zone + "/" }
 
 func (k Keys) CondensedPart(zone string, n uint64, part int) string {
 	return k.Condensed(zone) + fmt.Sprintf("%016x/%08x", n, part)
 }
 
-// MigrationLock returns the key of the migrations' lock. It is never encrypted.
+// MigrationLock is the key of the migrations' lock, never encrypted.
 func (k Keys) MigrationLock() string { return k.Prefix + "/migrating" }
 
-// LeaderLock returns the key of the lock of the server that confirms Records, which is never encrypted.
+// LeaderLock is the key of the lock of the server that confirms Records, never encrypted.
 func (k Keys) LeaderLock() string { return k.Prefix + "/confirming" }
 
-// WaitingValue returns the value of Waiting's keys.
+// WaitingValue is the value of Waiting's keys.
 func WaitingValue(uid string, created int64, moves bool) string {
 	return string(Encode(Waiter{UID: uid, Created: created, Moves: moves}))
 }

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// Encode encodes an internal value as JSON. "<", ">" and "&" stay, as each would take six octets if escaped.
+// Encode encodes a value as JSON. "<", ">" and "&" stay, as each escape takes six octets.
 func Encode(v any) []byte {
 	b, err := json.Marshal(v)
 	if err == nil && bytes.Contains(b, escaped) {
@@ -30,7 +30,7 @@ func Encode(v any) []byte {
 // escaped begins an escaped <, > or &, and control characters, which no value has.
 var escaped = []byte(`\u00`)
 
-// Decode decodes an internal value into a pointer to a struct.
+// Decode decodes an internal value into a struct.
 func Decode(data []byte, into any) error { return json.Unmarshal(data, into) }
 
 // Rewrite decodes, edits and encodes a value.
@@ -83,7 +83,7 @@ func (k Keys) DecodeName(key string, value []byte) (law.Key, *law.Holding, error
 	return fact, v.(*law.Holding), nil
 }
 
-// Unreadable returns the error of an internal key or value that does not parse.
+// Unreadable is the error of an internal key or value that does not parse.
 func Unreadable(key string, err error) error {
 	return fmt.Errorf("%s does not parse (%w): run kubizone fsck, which names the damage", key, err)
 }

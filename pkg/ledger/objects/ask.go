@@ -16,8 +16,8 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ZoneAsk returns the request of a Zone write to the law, as far as the object determines it; before or after may be
-// nil. The error is a law.Refusal if the new spec does not parse.
+// ZoneAsk returns a Zone write's request to the law, as far as the object determines it. before or after may be nil.
+// The error is a law.Refusal if the new spec does not parse.
 func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	if before != nil {
 		if ask.Before, err = lawform.Zone(before); err != nil {
@@ -45,8 +45,8 @@ func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	return ask, nil
 }
 
-// behindOf returns the secondary that is ahead or differs, as reported by a status write (S6.11), or nil. The API
-// allows a change of status.serial for this purpose only.
+// behindOf returns the secondary that a status write reports as ahead or different (S6.11), or nil. The API allows
+// changes of status.serial for this purpose only.
 func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
 	if before == nil || before.Status.Serial == after.Status.Serial {
 		return nil
@@ -59,7 +59,7 @@ func behindOf(before, after *v1alpha1.Zone) *zones.Behind {
 	return b
 }
 
-// DelegationAsk returns the request of a Delegation write, like ZoneAsk.
+// DelegationAsk is ZoneAsk for a Delegation.
 func DelegationAsk(before, after *v1alpha1.Delegation) (ask zones.DelegationAsk, err error) {
 	if before != nil {
 		ask.Ref = law.Ref{Namespace: before.Namespace, Name: before.Name, UID: string(before.UID)}

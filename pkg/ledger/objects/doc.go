@@ -9,7 +9,7 @@
 //  1. A value made from a stored object depends on nothing else: no clock, no other object.
 //  2. Each condition written by a Placer has the generation at which it was observed.
 //
-// Out of scope: keys, transactions and queues; the law's form of an object, which package lawform has.
+// Out of scope: keys, transactions, queues, and the law's form of objects (package lawform).
 //
 // Read first: object.go.
 package objects

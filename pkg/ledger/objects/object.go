@@ -33,13 +33,13 @@ import (
 	"kubi.zone/kubizone/pkg/law/sethash"
 )
 
-// ObjectCodec encodes a resource's objects for etcd, without encryption at rest if Transformer is nil.
+// ObjectCodec encodes a resource's objects for etcd, unencrypted if Transformer is nil.
 type ObjectCodec struct {
 	Codec       runtime.Codec
 	Transformer value.Transformer
 }
 
-// Encode returns the stored form of obj under key, and removes obj's resourceVersion.
+// Encode returns obj's stored form, and removes its resourceVersion.
 func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object) ([]byte, error) {
 	if err := (storage.APIObjectVersioner{}).PrepareObjectForStorage(obj); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object)
 	return data, err
 }
 
-// Decode decodes the stored form of an object under key.
+// Decode decodes an object stored under key.
 func (c ObjectCodec) Decode(ctx context.Context, key string, data []byte, rev int64, into runtime.Object) error {
 	data, err := c.decrypt(ctx, key, data)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c ObjectCodec) decrypt(ctx context.Context, key string, data []byte) ([]by
 	return data, err
 }
 
-// DescribeHold returns the message of a held zone's condition Settled: the cause, and how the hold ends, the restore
+// DescribeHold returns the message of a held zone's condition Settled: the cause, and how to end the hold, the restore
 // first (S7.9).
 func DescribeHold(z *law.Zone, h *law.Held) string {
 	e, back := z.ExcessOf(h), []string(nil)
@@ -113,7 +113,7 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	return o
 }
 
-// Adopted returns a stored record's contribution to its zone, or the name at which the record waits; the other is nil.
+// Adopted returns a record's contribution to its zone, or the name at which it waits; the other is nil.
 func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
@@ -178,7 +178,7 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	dropStalled(&o.Status.Conditions, o.Generation)
 }
 
-// dropStalled removes the condition Stalled if its cause is gone, or the object has changed and may be right (S7.4).
+// dropStalled removes Stalled if its cause is gone, or the object has changed and may be right (S7.4).
 func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	stalled := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || stalled.ObservedGeneration == generation && slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {
@@ -189,7 +189,7 @@ func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	meta.RemoveStatusCondition(conditions, v1alpha1.ConditionStalled)
 }
 
-// setReady sets Ready in the content write itself, so that no client takes an old True for this write (S6.13).
+// setReady sets Ready in the content write, so that no client takes an old True for this write (S6.13).
 func (pl *Placer) setReady(conditions *[]metav1.Condition, delivers, served bool, generation int64) {
 	status, reason, message := "Unknown", v1alpha1.ReasonPending, "written; not yet confirmed by every class in force"
 	before := meta.FindStatusCondition(*conditions, v1alpha1.ConditionReady)
@@ -292,7 +292,7 @@ func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	delivers := pl.isDelivered(z.HasClass, o.Namespace, z.View)
 	isServed := lawform.Served(o) && meta.IsStatusConditionTrue(s.Conditions, v1alpha1.ConditionSettled)
 	ready := meta.FindStatusCondition(s.Conditions, v1alpha1.ConditionReady)
-	// Ready as set by controllers stays, unless this write gave the zone its first class or took the last.
+	// Controllers' Ready stays, unless this write gave the zone its first class or took the last.
 	if c.Step != nil || ready == nil || !delivers && (isServed || ready.Status == "True") || delivers &&
 		ready.Reason == v1alpha1.ReasonNoClass {
 		pl.setReady(&s.Conditions, delivers, isServed, o.Generation)
@@ -316,7 +316,7 @@ func (pl *Placer) PlaceDelegation(o *v1alpha1.Delegation, p *law.DelegationPlace
 	}
 }
 
-// parentLabel returns `<name>.<namespace>`, cut with a short hash if too long for a label value (S6.12).
+// parentLabel returns `<name>.<namespace>`, cut with a short hash if too long for a label (S6.12).
 func parentLabel(namespace, object string) string {
 	v := object + "." + namespace
 	if len(v) <= validation.LabelValueMaxLength {
@@ -326,14 +326,14 @@ func parentLabel(namespace, object string) string {
 	return strings.TrimRight(v[:validation.LabelValueMaxLength-11], "-.") + "-" + hex.EncodeToString(sum[:5])
 }
 
-// Moving reports whether the record has left a zone, and the next has not adopted it yet.
+// Moving reports whether a record has left a zone, and no zone has adopted it yet.
 func Moving(o *v1alpha1.Record) bool {
 	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
 }
 
-// Renames returns the path of the field by which an update would rename or move an established zone, or "" (S1.6).
-// Another spelling (case, absolute) of the name does not rename, nor does the default namespace in a zoneRef.
+// Renames returns the field by which an update would rename or move an established zone, or "" (S1.6). Another spelling
+// (case, absolute, default namespace) is no rename.
 func Renames(before, after *v1alpha1.Zone) string {
 	x, y := lawform.ZoneRef(before.Spec.ZoneRef, before.Namespace), lawform.ZoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {
@@ -357,7 +357,7 @@ func isNamed(zone *v1alpha1.Zone, domainName string) bool {
 	return zone.Spec.DomainName == domainName || !name.IsAbsolute(zone.Spec.DomainName) && err1 == nil && err2 == nil && x == y
 }
 
-// SamePlace reports whether an update keeps all fields that determine the record's zone (S2.1).
+// SamePlace reports whether an update keeps all fields that choose the record's zone (S2.1).
 func SamePlace(before, after *v1alpha1.Record) bool {
 	x, y := &before.Spec, &after.Spec
 	return x.DomainName == y.DomainName && x.View == y.View && (x.Type == "DS") == (y.Type == "DS") &&
@@ -375,7 +375,7 @@ func (pl *Placer) hasClassNameServers(o *v1alpha1.Zone) bool {
 	return pl.NameServers != nil && pl.NameServers(o)
 }
 
-// IsServableStale reports whether the condition Servable disagrees with the zone's present classes.
+// IsServableStale reports whether Servable contradicts the zone's present classes.
 func (pl *Placer) IsServableStale(o *v1alpha1.Zone) bool {
 	servable := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionServable)
 	return servable != nil && (servable.Reason == v1alpha1.ReasonClassNameServers) != pl.hasClassNameServers(o)

@@ -24,7 +24,7 @@ func MakeRRset(owner name.Rel, r *law.Record) content.RRset {
 	return s
 }
 
-// AddSet merges an RRset into that of the same type, or appends it.
+// AddSet merges an RRset into the RRset of its type, or appends it.
 func AddSet(sets []content.RRset, s content.RRset) []content.RRset {
 	for i := range sets {
 		if sets[i].Type == s.Type {

@@ -45,7 +45,7 @@ func (ob *Outbox) processWork(ctx context.Context, s *workState) error {
 	}
 }
 
-// Moving Records are decided first, then the zones unlocked, so that waiting Records do not prolong the lock (S2.11).
+// Moving Records are decided first, and the zones unlocked, so that waiting Records do not prolong the lock (S2.11).
 func (ob *Outbox) decideFound(ctx context.Context, s *workState) error {
 	if !s.cursor.Moved {
 		if slices.ContainsFunc(s.Work.Scans, s.moves) {
@@ -106,8 +106,8 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 	return nil
 }
 
-// finishWork removes ended withdrawals, then the work's marks at the zones, then the keys of a purged zone. The last
-// transaction deletes the item (I4). It returns false if the item was extended.
+// finishWork removes ended withdrawals, the work's marks at zones, and a purged zone's keys. The last transaction
+// deletes the item (I4). through is false if the item was extended.
 func (ob *Outbox) finishWork(ctx context.Context, s *workState) (through bool, err error) {
 	for s.Work.Times == s.cursor.Times {
 		purges := s.Work.Purge != ""
@@ -169,7 +169,7 @@ func (ob *Outbox) endPart(ctx context.Context, s *workState, purges bool) (last 
 	return last, nil
 }
 
-// purgeKeys deletes a zone's keys. No decision reads them any more, as no zone has the work's mark.
+// purgeKeys deletes a zone's keys. No zone has the work's mark, so no decision reads them.
 func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	if len(s.Work.Scans) > 0 { // no second scan after an interruption
 		next := s.Work
@@ -211,7 +211,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	return nil
 }
 
-// keepGone archives the purged zone's steps. If another server has changed the item meanwhile, it tries again.
+// keepGone archives the purged zone's steps, again if another server has changed the item meanwhile.
 func (ob *Outbox) keepGone(ctx context.Context, s *workState) error {
 	for before := int64(0); s.Mod != before; {
 		before = s.Mod

@@ -27,8 +27,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// CountCuts counts the pending cuts of a write in the parent zone before the answer, so that the client sees new name
-// servers there. After an error sweepCuts counts them later (I4).
+// CountCuts counts a write's pending cuts in the parent before the answer, so that the client sees new name servers
+// there. After an error sweepCuts counts later (I4).
 func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	for _, d := range cuts {
 		if err := ob.countCut(ctx, d); err != nil {
@@ -39,12 +39,12 @@ func (ob *Outbox) CountCuts(ctx context.Context, cuts []law.PendingCut) {
 	}
 }
 
-// countCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. The pending cut's
-// revision is compared, as each change of the child puts the pending cut again.
+// countCut counts a child's NS and glue, and deletes the pending cut, in a transaction of the parent. The cut's
+// revision is compared, as each change of the child puts it again.
 func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	defer ob.com.Recover(ctx, nil, &err)
 	cutKey := ob.mem.Layout.PendingCut(d.Parent.UID, d.Child.UID)
-	// Callers lock before they read: otherwise all would read the same cut, and all but the first fail.
+	// Lock before reading: otherwise all callers would read the same cut, and all but the first fail.
 	unlock, err := ob.com.LockKey(ctx, cutKey)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 		if item != nil {
 			ask.Work, ask.WorkBy = item.Work.ID, item.Work.By
 		}
-		// Read the child's hosts outside of the parent's queue.
+		// Read the child's hosts outside the parent's queue.
 		parent, kept, err := ob.readCut(ctx, &ask)
 		if err != nil || kept {
 			return err
@@ -83,7 +83,7 @@ func (ob *Outbox) countCut(ctx context.Context, d law.PendingCut) (err error) {
 	}
 }
 
-// The write returned by cutWrite fails with commit.ErrThrough if the parent's name has changed.
+// cutWrite's write fails with commit.ErrThrough if the parent's name has changed.
 func (ob *Outbox) cutWrite(ask records.CutAsk, parent *law.Zone) *commit.Write {
 	d := ask.Pending
 	w := &commit.Write{Object: commit.Object{Resource: "zones", Namespace: d.Parent.Namespace, Name: d.Parent.Name},
@@ -131,8 +131,8 @@ func (ob *Outbox) findGaining(ctx context.Context, d law.PendingCut) (*commit.It
 	return nil, nil
 }
 
-// readCut reads the child into ask; the pending cut's revision proves the reads. parent is nil if the parent is gone.
-// If kept is true, the cut stays pending until the end of the child's hold.
+// readCut reads the child into ask, proved by the pending cut's revision. parent is nil if gone. kept means that the
+// cut stays until the child's hold ends.
 func (ob *Outbox) readCut(ctx context.Context, ask *records.CutAsk) (parent *law.Zone, kept bool, err error) {
 	parent, err = ob.mem.ZoneAt(ctx, ob.mem.Layout.Zone(ask.Pending.Parent.Namespace, ask.Pending.Parent.Name))
 	if err != nil || !parentExists(parent, ask.Pending) {
@@ -210,8 +210,7 @@ func (ob *Outbox) setsAt(ctx context.Context, zone string, owner name.Rel) (sets
 	return sets, err
 }
 
-// sweepCuts counts the cuts left by a crash or timeout. It leaves new cuts to their writers, except in a server's first
-// sweep.
+// sweepCuts counts cuts left by a crash or timeout, new ones only in a server's first sweep.
 func (ob *Outbox) sweepCuts(ctx context.Context, last sightings) sightings {
 	return ob.sweepRoom(ctx, "debts", last, func(kv *mvccpb.KeyValue, known time.Duration) {
 		var d law.PendingCut

@@ -22,7 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// DelegationTx returns the write of a Delegation. Its commit sets *placed to the stored object, nil if deleted.
+// DelegationTx returns a Delegation's write. The commit sets *placed to the stored object, nil if deleted.
 func (ob *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.Delegation, expected int64) (tx *commit.Write,
 	placed **v1alpha1.Delegation) {
 	spec, of := ask.After, after
@@ -54,7 +54,7 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.
 	return tx, placed
 }
 
-// leftOps keeps a Delegation that its zone has no more for the zone's return, and forgets one whose place it takes.
+// leftOps keeps a Delegation that its zone has no more for the zone's return, and forgets the one whose place it takes.
 func (ob *Outbox) leftOps(ask *zones.DelegationAsk, before *v1alpha1.Delegation, plan *law.Plan) []clientv3.Op {
 	in := ""
 	if plan.Delegation != nil && plan.Delegation.Zone != nil {
@@ -79,8 +79,8 @@ func (ob *Outbox) leftOps(ask *zones.DelegationAsk, before *v1alpha1.Delegation,
 
 const takenAtOnce = 8
 
-// decideDelegations decides the Delegations in a removed zone, and those that wait for a zone, or for room in a zone.
-// The other objects of the work are collected afterwards, as the new rules decide them.
+// decideDelegations decides Delegations in a removed zone, and those that wait for a zone or for room. Other objects
+// are collected afterwards, as the new rules decide them.
 func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 	for i := range s.Work.Scans {
 		scan := &s.Work.Scans[i]
@@ -100,7 +100,7 @@ func (ob *Outbox) decideDelegations(ctx context.Context, s *workState) error {
 			return err
 		}
 		slices.Sort(names)
-		// A new zone's work later decides all objects waiting for the zone, a Delegation's work all of its namespaces.
+		// A new zone's work later decides all objects waiting for the zone, a Delegation's all of the namespaces.
 		covered := s.Work.Purge == "" && scan.Kind == law.ScanReferring
 		for some := range slices.Chunk(slices.Compact(names), takenAtOnce) {
 			group, within := errgroup.WithContext(ctx)
@@ -149,7 +149,7 @@ func (ob *Outbox) delegationsOf(ctx context.Context, zone, namespace string) (na
 	return slices.Compact(names), err
 }
 
-// covered is true if the work later decides all names under the rules.
+// covered means that the work later decides all names under the rules.
 func (ob *Outbox) reconsiderDelegation(ctx context.Context, namespace, name string, covered bool) error {
 	for {
 		o, mod, err := ob.readDelegation(ctx, namespace, name)

@@ -21,11 +21,9 @@ import (
 
 const (
 	SerialsEvery = time.Hour
-	// KeepsFor is the time after which a server records how long it kept a last serial. A serial kept for sixty days is
-	// written 240 times.
+	// KeepsFor is the time after which a server records how long a last serial was kept: 240 writes in sixty days.
 	KeepsFor = 6 * time.Hour
-	// MaxLeftBy bounds the last serials kept for a namespace's zones, to 3 MiB. The serials with the least time left go
-	// first.
+	// MaxLeftBy bounds the last serials of a namespace's zones, to 3 MiB. Those with the least time left go first.
 	MaxLeftBy   = 10000
 	sweptAtOnce = 100
 )
@@ -36,9 +34,9 @@ type forgettable struct {
 	left int64
 }
 
-// sweepSerials removes last serials that no secondary can remember (S6.8). Only the running time of servers counts,
-// since a clock a year ahead for a minute would remove all serials. The first server to keep a serial for KeepsFor
-// subtracts that from the time left; the others then count from the new revision.
+// sweepSerials removes last serials that no secondary can remember (S6.8). Only servers' running time counts, since a
+// clock a year ahead would remove all. The first server to keep a serial for KeepsFor subtracts that from the time
+// left; others count from the new revision.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
@@ -74,8 +72,7 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	return seen
 }
 
-// Keep subtracts d from the time left of a last serial, and returns nil if the serial may go. due reports whether to
-// write the result.
+// Keep subtracts d from a last serial's time left, and returns nil at the end. due reports whether to write the result.
 func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
 	passed := int64(d.Seconds())
 	if passed >= last.Left {
@@ -85,8 +82,8 @@ func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool)
 	return &last, d >= KeepsFor
 }
 
-// SweepCondensed deletes the condensed steps of settled zones, also parts without a header. The purge deletes the
-// condensed steps of removed zones.
+// SweepCondensed deletes condensed steps of settled zones, and parts without a header. The purge deletes those of
+// removed zones.
 func (ob *Outbox) SweepCondensed(ctx context.Context) error {
 	newest := map[string]int64{} // last revision by uid
 	room := ob.mem.Layout.Room("condensed")

@@ -17,10 +17,9 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// historyEvery is the period of sweeps of the history.
 const historyEvery = 10 * time.Minute
 
-// SweepHistory removes steps beyond their retention, and adjusts the namespaces' shares.
+// SweepHistory removes steps beyond their retention, and adjusts shares.
 func (ob *Outbox) SweepHistory(ctx context.Context) error {
 	retentions, rev, complete := map[string]int64{}, int64(0), true
 	err := etcd.Each(ctx, ob.mem.Client, ob.mem.Layout.Objects("zones"), &rev, func(key string, data []byte, mod int64) error {
@@ -42,14 +41,13 @@ func (ob *Outbox) SweepHistory(ctx context.Context) error {
 	return err
 }
 
-// statesOf has the octets of a zone in before/ by namespace, and the key of its oldest.
 type statesOf struct {
 	oldest string
 	octets map[string]int64
 }
 
-// SweepStates archives zones whose oldest state before a step is beyond the retention, as a zone that changes rarely
-// keeps its steps in the journal, and zones with states of namespaces that have too many.
+// SweepStates archives zones with a state beyond the retention, as rarely changing zones keep steps in the journal, and
+// zones of namespaces with too many states.
 func (ob *Outbox) SweepStates(ctx context.Context) error {
 	zones, namespaces, all := map[string]*statesOf{}, map[string]int64{}, int64(0)
 	_, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room("before"), "", 0, func(kv *mvccpb.KeyValue) error {
@@ -88,7 +86,6 @@ func (ob *Outbox) SweepStates(ctx context.Context) error {
 	return nil
 }
 
-// archiveStates archives a zone if full, or if the oldest key of before/ is beyond its retention.
 func (ob *Outbox) archiveStates(ctx context.Context, h *law.Holding, oldest string, full bool) (archived bool, err error) {
 	kv, _, err := etcd.ReadKey(ctx, ob.mem.Client, oldest)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// items caches the outbox through a watch, so that a new item does not cause a read of all.
+// items caches the outbox by a watch, so that no new item causes a read of all.
 type items struct {
 	mu sync.Mutex
 	by map[string]*listed
 }
 
-// met is the time at which this server first saw the item's revision, as no other server's clock counts.
+// met is when this server first saw the item's revision: no other server's clock counts.
 type listed struct {
 	commit.Item
 	since int64 // creation revision
@@ -81,7 +81,7 @@ func (ob *Outbox) beginItems(ctx context.Context) int64 {
 	}
 }
 
-// The item's writer may have waked the outbox too early, so each item of this server wakes it again.
+// An item's writer may wake the outbox too early, so this server's items wake the outbox again.
 func (ob *Outbox) followItems(ctx context.Context, rev int64) {
 	for ctx.Err() == nil {
 		_ = etcd.Watch(ctx, ob.mem.Client, ob.mem.Layout.Room("outbox"), rev, func(events []*clientv3.Event) error {

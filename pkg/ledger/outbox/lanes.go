@@ -15,8 +15,8 @@ const (
 	laneSlice = 5 * time.Second
 )
 
-// The works of a namespace run one after the other, in its lane. If all places are taken, lanes wait in order, and a
-// running lane releases its place after each work, and within a work after a slice of time.
+// A namespace's works run one after the other, in its lane. If all places are taken, lanes wait in order, and a running
+// lane gives up its place after each work or slice of time.
 type lanes struct {
 	sync.WaitGroup
 	places  chan struct{} // senders are served in order

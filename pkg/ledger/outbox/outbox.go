@@ -42,10 +42,10 @@ type Outbox struct {
 }
 
 // Announce is called for each Record and Zone that a cascade finds no longer allowed, with the end of the grace period,
-// and with 0 when a rule allows the object again (S2.12, S3.5). It must not block.
+// or 0 when a rule allows the object again (S2.12, S3.5). It must not block.
 type Announce func(o metav1.Object, endsAt int64, message string)
 
-// New returns an Outbox. terminating reports whether a namespace is being deleted; terminating and announce may be nil.
+// New returns an Outbox. terminating, which reports whether a namespace is being deleted, and announce may be nil.
 func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *objects.Placer, terminating func(string) bool,
 	announce Announce, serialsEvery, usageEvery, tryEvery time.Duration, maxLeftBy int, traces trace.TracerProvider) *Outbox {
 	if announce == nil {
@@ -57,14 +57,14 @@ func New(mem *facts.Memory, jr *journal.Journal, com *commit.Committer, placer *
 }
 
 const (
-	// MigrationID and trialID are prefixes of the IDs of works by migrations and trials (waiting.go).
+	// MigrationID and trialID begin the IDs of works by migrations and trials (waiting.go).
 	MigrationID = "migration-"
 	trialID     = "waits-"
 )
 
 func isTrial(w *law.Work) bool { return strings.HasPrefix(w.ID, trialID) }
 
-// isGaining reports whether a cascade may bring records to a name (law.Holding.Gains).
+// isGaining reports whether a cascade may bring records to a name.
 func (ob *Outbox) isGaining(view string, n name.Name) bool {
 	if n.IsZero() {
 		return false
@@ -73,7 +73,7 @@ func (ob *Outbox) isGaining(view string, n name.Name) bool {
 	return h != nil && h.Gains(n)
 }
 
-// Terminates reports whether a namespace is being deleted, as far as this server knows (S2.6).
+// Terminates reports whether a namespace is being deleted, as far as known (S2.6).
 func (ob *Outbox) Terminates(namespace string) bool {
 	return ob.terminating != nil && ob.terminating(namespace)
 }
@@ -86,8 +86,8 @@ func (ob *Outbox) readFact(ctx context.Context, k law.Key) (any, error) {
 	return layout.DecodeFact(k, r.Kvs[0].Value)
 }
 
-// decideZone decides a Zone for the outbox, until the decision is committed or obsolete. item is the cascade's, or nil.
-// ask returns the decision of package law, or nil if there is nothing to decide.
+// decideZone decides a Zone until the decision is committed or obsolete. item is the cascade's, or nil. ask returns nil
+// if there is nothing to decide.
 func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref,
 	ask func(*v1alpha1.Zone) (func(*law.Seen) law.Outcome, error)) error {
 	for {
@@ -129,7 +129,7 @@ func (ob *Outbox) decideZone(ctx context.Context, item *commit.Item, ref law.Ref
 	}
 }
 
-// A plan that changes nothing must not put the object from memory, which the decision has not read.
+// A plan without a change must not put the object from memory, which the decision has not read.
 func (ob *Outbox) dropUnchanged(plan *law.Plan, o *v1alpha1.Zone) {
 	if plan == nil || plan.Zone == nil || len(plan.Writes) > 0 {
 		return

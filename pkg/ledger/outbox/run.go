@@ -29,7 +29,7 @@ const (
 	dutyEvery  = 4 * sweepEvery
 )
 
-// Run processes the outbox, and makes all sweeps and rounds, until ctx ends. Several servers may run at once.
+// Run processes the outbox, with all sweeps and rounds, until ctx ends. Several servers may run at once.
 func (ob *Outbox) Run(ctx context.Context) error {
 	defer ob.lanes.Wait()
 	var duties sync.WaitGroup
@@ -106,7 +106,7 @@ func (ob *Outbox) sweepOutbox(ctx context.Context, all bool) {
 }
 
 // listDue returns, oldest first, this server's works, works of servers silent for foreignAfter and, if all is true,
-// works without a runner.
+// those without a runner.
 func (ob *Outbox) listDue(all bool) (works []*workState) {
 	ob.items.mu.Lock()
 	for _, one := range ob.items.by {
@@ -152,8 +152,8 @@ func (ob *Outbox) takeUp(ctx context.Context, s *workState) {
 	}
 }
 
-// sweepMarks settles zones held too long by their cascades (S7.2), and removes marks whose item the store has lost,
-// which would lock names and hold zones forever.
+// sweepMarks settles zones held too long by their cascades (S7.2), and removes marks without an item, which would lock
+// names and hold zones forever.
 func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 	ob.mem.Forget(time.Now().Add(-facts.Remembers))
 	now := ob.mem.Now().Unix()
@@ -184,8 +184,8 @@ func (ob *Outbox) sweepMarks(ctx context.Context, _ sightings) sightings {
 }
 
 const (
-	// The pause of a work doubles with each failure, up to maxBackoff, or longestWait if it waits for Delivery or
-	// another cascade (law.Later).
+	// A work's pause doubles with each failure, up to maxBackoff, or longestWait for Delivery or another cascade
+	// (law.Later).
 	initialBackoff = time.Second
 	maxBackoff     = 5 * time.Minute
 	longestWait    = 10 * time.Second

@@ -12,8 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// sightings are the keys of a kind at their last sweep, with revisions and times: an unchanged key becomes due by this
-// server's clock.
+// sightings are the keys of a kind at their last sweep: an unchanged key becomes due by this server's clock.
 type sightings map[string]sighting
 
 type sighting struct {
@@ -21,7 +20,7 @@ type sighting struct {
 	at  time.Time
 }
 
-// f gets each key, with the time since this server first saw the key's revision.
+// f gets each key, with the time since this server first saw its revision.
 func (ob *Outbox) sweepRoom(ctx context.Context, room string, last sightings, f func(kv *mvccpb.KeyValue, known time.Duration)) sightings {
 	now := sightings{}
 	if _, err := etcd.Scan(ctx, ob.mem.Client, ob.mem.Layout.Room(room), "", 0, func(kv *mvccpb.KeyValue) error {

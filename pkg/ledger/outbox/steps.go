@@ -27,15 +27,14 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A cascade decides records in order, each on the result of the previous record, but submits many at once to the zone's
-// queue. All moving Records leave their zones before a zone adopts the first (S2.8, S2.9), so that their former zones
-// do not matter.
+// A cascade decides records in order, each on the result of the one before, but submits many at once. All moving
+// Records leave their zones before a zone adopts the first (S2.8, S2.9), so that former zones do not matter.
 
 const (
 	// About maxSteps records fit into a transaction.
 	maxSteps = 16
 	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for queued steps.
-	// Each stepsGrow since the cascade's begin raises the bound by 1, since names stay locked until the end.
+	// Each stepsGrow of the cascade adds 1, since names stay locked until the end.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
@@ -117,8 +116,8 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
 }
 
-// decideRecords first decides whether Records in a zone stay or leave. Then zones adopt the waiting Records, and
-// Records that have left for another zone (I1).
+// decideRecords first decides whether Records in a zone stay. Then zones adopt waiting Records, and those that have
+// left for another zone (I1).
 func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidate) error {
 	ob.mem.Fault("cascade-step")
 	ob.mem.Stats.CascadeSteps.Add(int64(len(cs)))
@@ -145,8 +144,8 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	return err
 }
 
-// commitSteps commits the steps of each zone together. The first step that fails is decided again, alone. If inside is
-// true, a leaving Record is not yet adopted by another zone. leaves has the decided Records by uid, true if leaving.
+// commitSteps commits each zone's steps together. The first that fails is decided again, alone. If inside is true, no
+// other zone adopts a leaving Record yet. leaves has the decided Records by uid, true if leaving.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {
@@ -196,7 +195,6 @@ func (ob *Outbox) reconsiderRecord(ctx context.Context, s *workState, c candidat
 	}
 }
 
-// noteStep reports whether the Record leaves for another zone (I1).
 func (ob *Outbox) noteStep(ctx context.Context, st *step) (leaves bool) {
 	p := st.w.Plan.Record
 	if p != nil && p.Zone != nil && (p.EndsAt != 0) != (st.o.Status.EndsAt != nil) {
@@ -256,7 +254,7 @@ func (ob *Outbox) readSteps(ctx context.Context, s *workState, cs []candidate) (
 	return steps, nil
 }
 
-// readStep returns nil if the Record is gone, and facts.ErrDamaged if it cannot be read.
+// readStep returns nil for an absent Record, facts.ErrDamaged for an unreadable one.
 func (ob *Outbox) readStep(ctx context.Context, s *workState, c candidate, kv *mvccpb.KeyValue) (*step, error) {
 	if kv == nil {
 		return nil, nil

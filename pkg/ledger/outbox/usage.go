@@ -13,8 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// A sweep updates the number of Records in the status of a Delegation (S4.3): a write of a Record changes only its
-// counts/ key.
+// A sweep updates the number of Records in a Delegation's status (S4.3): a Record's write changes only its counts/ key.
 
 const (
 	UsageEvery  = 10 * time.Second

@@ -26,16 +26,16 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// A write that frees a name does not look for waiting objects. About every minute a round decides all waiting objects
-// without a write (a trial); when a client removes a value, objects waiting at the name are tried at once (S2.7). If a
-// zone would adopt an object, a cascade decides all objects waiting at the name.
+// A write that frees a name does not look for waiting objects. About every minute a round decides all without a write
+// (a trial); when a client removes a value, those at the name are tried at once (S2.7). If a zone would adopt one, a
+// cascade decides all objects waiting at the name.
 
 const (
 	TryEvery = time.Minute
-	// maxTried bounds a namespace's objects in a round, chosen by lot, so that they do not delay other namespaces.
+	// maxTried bounds a namespace's objects in a round, drawn by lot, so that they do not delay other namespaces.
 	maxTried = 100
-	// maxListed bounds the keys read by a round; the next round continues there. maxBelow bounds the keys at and below
-	// a freed name.
+	// maxListed bounds a round's keys; the next round continues there. maxBelow bounds the keys at and below a freed
+	// name.
 	maxListed = 100_000
 	maxBelow  = 2_000
 	// A round pauses idleShare times its working time, for clients.
@@ -51,8 +51,8 @@ func (ob *Outbox) followRounds(ctx context.Context) {
 	}
 }
 
-// followFreed tries the objects waiting at freed names, and at or below their base names. As most clusters have no
-// waiting objects, it first counts them, and pauses while there are none.
+// followFreed tries the objects waiting at freed names, and at or below their base names. Most clusters have no waiting
+// objects, so they are counted first.
 func (ob *Outbox) followFreed(ctx context.Context) {
 	var waited time.Time
 	for at, ok := ob.com.NextFreed(ctx); ok; at, ok = ob.com.NextFreed(ctx) {
@@ -79,8 +79,7 @@ func (ob *Outbox) logUntried(ctx context.Context, err error) {
 }
 
 // tryRange tries the waiting objects under a prefix from a key on, and creates cascades for those that a zone would
-// adopt. next is the key to continue with, "" at the end. After each object it pauses for rest times the time that the
-// object took.
+// adopt. next is the key to continue at, "" at the end. After each object it pauses for rest times its duration.
 func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest int) (next string, err error) {
 	chosen, next, err := ob.drawWaiting(ctx, prefix, from, most)
 	if err != nil {
@@ -104,8 +103,8 @@ func (ob *Outbox) tryRange(ctx context.Context, prefix, from string, most, rest 
 }
 
 // hasRulesDue reports whether a Delegation's cascade has yet to decide a namespace's names in the zone of w. Rounds
-// leave the names to that cascade: Records restored by a rule count as an act of the zone's own namespace and end a
-// hold (S7.5), while Records adopted in a round count as the tenant's.
+// leave them to that cascade: Records restored by a rule count as the zone's own namespace's and end a hold (S7.5),
+// those adopted in a round as the tenant's.
 func (ob *Outbox) hasRulesDue(ctx context.Context, w *law.Work, namespace string) (bool, error) {
 	r, err := ob.mem.Client.Get(ctx, ob.mem.Layout.Outbox(zones.DelegationWorkPrefix), clientv3.WithPrefix(),
 		clientv3.WithLimit(maxBelow))
@@ -133,8 +132,7 @@ func (ob *Outbox) enqueueTrial(ctx context.Context, w *law.Work, namespace strin
 	return err
 }
 
-// drawWaiting reads about "most" waiting keys under a prefix from a key on, and chooses at most maxTried of each
-// namespace by lot.
+// drawWaiting reads about "most" waiting keys, and draws at most maxTried of each namespace by lot.
 func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int) (chosen []candidate, next string, err error) {
 	drawn, met := map[string][]candidate{}, map[string]int{}
 	next, err = etcd.Scan(ctx, ob.mem.Client, prefix, from, most, func(kv *mvccpb.KeyValue) error {
@@ -154,7 +152,7 @@ func (ob *Outbox) drawWaiting(ctx context.Context, prefix, from string, most int
 	for _, of := range drawn {
 		chosen = append(chosen, of...)
 	}
-	// A named object with a zoneRef is under both keys.
+	// A named object with a zoneRef has both keys.
 	slices.SortFunc(chosen, func(x, y candidate) int {
 		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.letter, y.letter), cmp.Compare(x.Name, y.Name))
 	})
@@ -198,7 +196,7 @@ func (ob *Outbox) trialOf(o *v1alpha1.Record, waits *law.Waiting, plan *law.Plan
 		have.Reason == p.Reason {
 		return nil
 	}
-	// The base name decides the holder, so all objects waiting there are decided together, in order (S2.8).
+	// The base name decides the holder: all objects waiting there are decided together, in order (S2.8).
 	work := &law.Work{Reason: "a waiting object may be adopted", View: p.View, By: o.Namespace, Since: ob.mem.Now().Unix()}
 	at, exact := p.FQDN, true
 	if plan.Zone != nil {

@@ -43,7 +43,7 @@ const maxWindow = 1 << 14
 //   - waiting Records of the zone's own namespace, then of the namespace that had the name, then others
 type window struct {
 	own string
-	// after is the work's cursor before the window. Until after.Moved is true, the window has only moving Records.
+	// after is the work's cursor before the window. Until after.Moved, the window has only moving Records.
 	after law.Cursor
 	found []candidate
 	more  bool
@@ -108,7 +108,7 @@ func (w *window) cutToSize() []candidate {
 }
 
 // findWindow looks for moving Records among waiting objects only if the work may have been interrupted, which leaves
-// Records between two zones. Otherwise the many waiting objects of other namespaces would prolong the lock (S2.11).
+// Records between zones: others' many waiting objects would prolong the lock (S2.11).
 func (ob *Outbox) findWindow(ctx context.Context, s *workState) (*window, error) {
 	w := windowOf(s)
 	for _, scan := range s.Work.Scans {
@@ -165,12 +165,12 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 			return c, false, fmt.Errorf("%q is no waiting key", kv.Key)
 		}
 		c.UID, c.created, c.came, c.keptOut = w.UID, w.Created, w.Moves, w.KeptOut
-		// decideDelegations decides Delegations. Objects that moved or came later are already decided.
+		// decideDelegations decides Delegations. Objects that moved or came later are decided already.
 		decided := kv.CreateRevision > s.since && !s.again && slices.ContainsFunc(s.Work.Scans, s.moves)
 		return c, c.letter != layout.WaitingDelegation && scan.Of(c.Namespace) && !decided, nil
 	}
-	// A Record adopted after the work's creation was decided on the new state (I5). So a busy client does not prolong
-	// the work.
+	// A Record adopted after the work's creation was decided on the new state (I5): a busy client does not prolong the
+	// work.
 	if s.since > 0 && kv.ModRevision > s.since {
 		return c, false, nil
 	}
@@ -195,7 +195,7 @@ func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) 
 	return c, true, nil
 }
 
-// The members of the zone are not read, only the objects of the scan's namespaces.
+// Only objects of the scan's namespaces are read, not the zone's members.
 func (ob *Outbox) scanNamespaces(ctx context.Context, s *workState, scan law.Scan, found func(candidate)) error {
 	var rev int64
 	for _, namespace := range scan.Namespaces {

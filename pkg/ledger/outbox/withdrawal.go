@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// countsFor bounds the unrecorded time, lost when a server stops. A short period loses at most an eighth.
+	// countsFor bounds the time lost when a server stops; a short period loses at most an eighth.
 	countsFor = 10 * time.Minute
 	// minCount bounds the writes of short periods.
 	minCount   = 10 * time.Second
@@ -29,9 +29,9 @@ const (
 
 func countEvery(period time.Duration) time.Duration { return max(minCount, min(countsFor, period/8)) }
 
-// sweepWithdrawals counts the running time of servers since a withdrawal, and starts the release at the end of the
-// grace period (S3.6). No clock counts: each server counts from its first sight of the withdrawal's revision, and the
-// first server whose count is due writes it.
+// sweepWithdrawals counts servers' running time since a withdrawal, and starts the release at the end of the grace
+// period (S3.6). No clock counts: each server counts from its first sight of the revision, and the first with a due
+// count writes it.
 func (ob *Outbox) sweepWithdrawals(ctx context.Context, last sightings) sightings {
 	written := 0
 	var zones map[string]law.Place

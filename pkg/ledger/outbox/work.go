@@ -22,20 +22,18 @@ import (
 
 type workState struct {
 	commit.Item
-	// cursor is the progress, stored by each renewal of the lease. It is reset if the item was extended.
+	// cursor is the progress, stored with each renewal of the lease, and reset if the item was extended.
 	cursor law.Cursor
 	again  bool
 	// damaged has the Records left out, stored with the cursor.
 	damaged []law.Ref
 	place   *place
-	// since is the creation revision of the item, beaten the time of the last renewal.
-	since  int64
-	beaten time.Time
-	// decided counts the objects decided by this run.
+	// since is the item's creation revision, beaten the time of the last renewal.
+	since   int64
+	beaten  time.Time
 	decided int
 }
 
-// startSpan starts the span of a run, if the span of the write that caused the work is recorded.
 func (ob *Outbox) startSpan(ctx context.Context, s *workState) (end func(*error)) {
 	if s.Work.Trace == "" {
 		return func(*error) {}
@@ -59,7 +57,7 @@ func (s *workState) beginWork() {
 
 func (s *workState) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cursor.Times} }
 
-// rewriteItem replaces the item, or reads it again if another server has changed it.
+// rewriteItem replaces the item, or reads another server's.
 func (s *workState) rewriteItem(ctx context.Context, ob *Outbox, next law.Work) error {
 	key := ob.mem.Layout.Outbox(s.Work.ID)
 	r, err := ob.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
@@ -74,14 +72,13 @@ func (s *workState) rewriteItem(ctx context.Context, ob *Outbox, next law.Work) 
 }
 
 const (
-	// foreignAfter is the silence after which this server takes over another server's cascade, beatEvery the period of
-	// renewing the lease.
+	// foreignAfter is the silence after which this server takes over a cascade, beatEvery the period of renewals.
 	foreignAfter = 3 * time.Second
 	beatEvery    = time.Second
 )
 
-// Each server renews its lease once in beatEvery. If two servers begin a work, the first to renew continues. A lost
-// lease costs only time, as each step is compared.
+// If two servers begin a work, the first to renew its lease continues. A lost lease costs only time: each step is
+// compared.
 func (s *workState) renewLease(ctx context.Context, ob *Outbox) error {
 	if time.Since(s.beaten) < beatEvery {
 		return nil
@@ -107,8 +104,7 @@ const maxPause = 20 * time.Millisecond
 //   - It renews the lease.
 //   - It pauses if clients have written since, in any zone, as their writes would wait for steps. The pause grows with
 //     the number of cascades.
-//   - After a slice of time it gives its place to another lane. Then it returns true, and another server may have taken
-//     over.
+//   - After a slice of time it gives its place to another lane, and returns true: another server may have taken over.
 func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, ob); err != nil {
 		return false, err
@@ -129,11 +125,11 @@ func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time
 	return true, s.noteProgress(ctx, ob)
 }
 
-// A cascade notes a damaged record in the item, and ends as if the record had been decided. The item then stays until a
-// server can read the noted records again or finds them gone. A trial drops them, as the next round tries again.
+// A cascade notes a damaged record in the item, and ends as if it had been decided. The item stays until a server can
+// read the record, or finds it gone. A trial drops the item, as the next round tries again.
 
-// With more damaged records in an item, the store is damaged or the encryption configuration wrong, and the cascade
-// waits for a repair.
+// MaxDamaged bounds the damaged records of an item. Beyond, the store is damaged or the encryption configuration wrong:
+// the cascade waits for a repair.
 const MaxDamaged = 100
 
 func (s *workState) leaveOut(ctx context.Context, record law.Ref, cause error) error {

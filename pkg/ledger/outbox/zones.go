@@ -18,8 +18,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// askPending returns the request to establish a pending zone as a new child (S3.2); nil if there is nothing to decide.
-// No zone adopts an object that terminates (S2.6).
+// askPending asks to establish a pending zone as a new child (S3.2), nil if there is nothing to decide. No zone adopts
+// a terminating object (S2.6).
 func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, error) {
 	if o.Status.FQDN != "" || o.DeletionTimestamp != nil || ob.Terminates(o.Namespace) {
 		return nil, nil
@@ -30,7 +30,7 @@ func (ob *Outbox) askPending(o *v1alpha1.Zone) (func(*law.Seen) law.Outcome, err
 }
 
 // reparentZones decides again the parents of zones below a name (S3.4–S3.11), and zones whose condition reports, or
-// must report, that the target of their zoneRef has another name (S1.6).
+// must report, that their zoneRef's target has another name (S1.6).
 func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 	for _, scan := range s.Work.Scans {
 		decided := map[string]bool{}
@@ -57,7 +57,7 @@ func (ob *Outbox) reparentZones(ctx context.Context, s *workState) error {
 	return nil
 }
 
-// findZones returns the zones of a scan that have a name, parents first.
+// findZones returns a scan's zones with a name, parents first.
 func (ob *Outbox) findZones(ctx context.Context, scan *law.Scan) (found []*law.Holding, err error) {
 	if scan.Kind == law.ScanReferring {
 		return ob.mem.ZonesReferring(scan), nil

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3"
 )
 
-// Wrap makes a client, with its Kubernetes interface, use versions. Call Wrap before any use of the client.
+// Wrap has a client, with its Kubernetes interface, use versions. Call Wrap before any other use.
 func (m *Mapping) Wrap(c *clientv3.Client) {
 	k := &kv{KV: c.KV, m: m}
 	w := &watcher{Watcher: c.Watcher, kv: k, closed: make(chan struct{})}
@@ -21,7 +21,7 @@ func (m *Mapping) Wrap(c *clientv3.Client) {
 	c.KV, c.Watcher = k, w
 }
 
-// Compactor returns a compactor that reports versions, for an unwrapped client's compactor, which reads revisions.
+// Compactor reports versions, for an unwrapped client's compactor, which reads revisions.
 func Compactor(inner etcd3.Compactor) etcd3.Compactor { return compactor{inner} }
 
 type compactor struct{ etcd3.Compactor }
@@ -177,7 +177,7 @@ func (k *kv) mapBranch(ops []clientv3.Op, cmps []clientv3.Cmp) (subs []int64, er
 	return subs, nil
 }
 
-// mapFilters rejects filters of objects by revision, as their sub-revisions are in the values.
+// mapFilters rejects filters of objects by revision: sub-revisions are in the values.
 func (m *Mapping) mapFilters(op *clientv3.Op) error {
 	if touched, _ := m.resourcesIn(spanOf(*op)); hasFilters(*op) && len(touched) > 0 {
 		return errFilter
@@ -250,8 +250,8 @@ func (t *txn) mapTxn() (err error) {
 	return err
 }
 
-// mapCompares returns the compares with revisions for versions. Equality survives, as a key has a single version in a
-// revision. An order survives only at the end of a revision; any other order is an error.
+// mapCompares returns compares with revisions for versions. Equality survives, as a key has a single version in a
+// revision; order only at the end of a revision, otherwise it is an error.
 func (m *Mapping) mapCompares(cmps []clientv3.Cmp) ([]clientv3.Cmp, error) {
 	out := make([]clientv3.Cmp, len(cmps))
 	for i := range cmps {

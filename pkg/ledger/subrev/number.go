@@ -10,9 +10,9 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// numberWrites numbers the writes of a branch (Then or Else) from the last to the first, as countEvents numbers their
-// events, and encodes the values of puts. So a write that etcd may skip (the deletion of an absent key) or multiply (of
-// a range) must be the only write of its resource. present reports whether the transaction compares that a key exists.
+// numberWrites numbers a branch's writes (Then or Else) from the last to the first, as countEvents numbers their
+// events, and encodes values. A write that etcd may skip (deletion of an absent key) or multiply (of a range) must be
+// its resource's only write. present reports whether the transaction compares that a key exists.
 func (m *Mapping) numberWrites(ops []clientv3.Op, present func(key string) bool) ([]int64, error) {
 	subs, written := make([]int64, len(ops)), make([]int64, len(m.resources))
 	uncounted := make([]bool, len(m.resources))
@@ -65,8 +65,8 @@ func (m *Mapping) writesObjects(ops []clientv3.Op) bool {
 	return false
 }
 
-// countEvents appends the sub-revisions of a revision's events to subs. It returns false if the writer did not number
-// them, as two events of a resource would have the same sub-revision, or there are too many.
+// countEvents appends the sub-revisions of a revision's events to subs, or returns false if the writer did not number
+// them: sub-revisions repeat, or there are too many.
 func (m *Mapping) countEvents(events []*clientv3.Event, subs []int64) ([]int64, bool) {
 	first := len(subs)
 	next := make([]int64, len(m.resources)) // by resource

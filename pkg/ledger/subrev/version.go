@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// Objects is the limit of a resource's objects in a transaction.
+	// Objects bounds a resource's objects in a transaction.
 	Objects = 128
-	// Last is the sub-revision of a resource's last or only object in a revision.
+	// Last is the sub-revision of a resource's last object in a revision.
 	Last = Objects - 1
 
 	octet = 0x80 // no stored form of Kubernetes begins with this bit, except CBOR
@@ -33,7 +33,6 @@ func Version(revision, sub int64) int64 {
 // Split is the inverse of Version.
 func Split(version int64) (revision, sub int64) { return version / Objects, version % Objects }
 
-// wholeRevision returns the last revision entirely at or below the version.
 func wholeRevision(version int64) int64 { return (version+1)/Objects - 1 }
 
 func isInside(version int64) bool { return version > 0 && version%Objects != Last }
@@ -46,7 +45,7 @@ func encodeValue(value []byte, sub int64) []byte {
 	return append([]byte{octet | byte(sub)}, value...)
 }
 
-// decodeValue is the inverse of encodeValue. A deletion, or a read of keys only, has an empty value.
+// decodeValue is the inverse of encodeValue. A deletion or a read of keys has an empty value.
 func decodeValue(value []byte) (rest []byte, sub int64) {
 	if len(value) == 0 || value[0] < octet {
 		return value, Last
@@ -54,14 +53,13 @@ func decodeValue(value []byte) (rest []byte, sub int64) {
 	return value[1:], int64(value[0] &^ octet)
 }
 
-// Mapping maps between versions and etcd's revisions.
+// Mapping maps versions to etcd's revisions and back.
 type Mapping struct {
 	resources []string // prefixes; none contains another
 	each      []int
 }
 
-// New returns the mapping of resources, by the prefixes of their objects. A prefix must end in "/" and not contain
-// another.
+// New maps resources by the prefixes of their objects, which end in "/" and do not contain each other.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {
@@ -89,7 +87,7 @@ func (m *Mapping) resourceIndex(key []byte) int {
 	return -1
 }
 
-// span is a range as in etcd: end "" means a single key, and "\x00" no end.
+// span is a range as in etcd: end "" means a single key, "\x00" no end.
 type span struct{ key, end string }
 
 func spanOf(op clientv3.Op) span { return span{string(op.KeyBytes()), string(op.RangeBytes())} }
@@ -105,8 +103,8 @@ func (s span) covers(resource string) bool {
 	return s.end != "" && s.key <= resource && (s.end == "\x00" || s.end >= clientv3.GetPrefixRangeEnd(resource))
 }
 
-// resourcesIn returns the resources that may have objects in the range. in is true if all keys of the range belong to a
-// single resource.
+// resourcesIn returns the resources that may have objects in the range. in means that all its keys are a single
+// resource's.
 func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	if s.end == "" {
 		for i, r := range m.resources {

@@ -14,8 +14,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// burst is the number of events of shared revisions before a pause, below the watch cache's ten. Lone writes do not
-// count, as their commits take long enough.
+// burst bounds the events of shared revisions before a pause, below the watch cache's ten. Lone writes' commits take
+// long enough.
 const burst = 8
 
 const pause = time.Millisecond
@@ -42,7 +42,7 @@ type view struct {
 	paused  time.Time
 }
 
-// Watch watches whole resources in etcd, from the start of a revision, since only whole revisions can be numbered.
+// Watch watches whole resources from the start of a revision, since only whole revisions can be numbered.
 func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	out := make(chan clientv3.WatchResponse, 1)
 	op := clientv3.OpWatch(key, opts...)
@@ -104,7 +104,7 @@ func refusedWatch(out chan clientv3.WatchResponse, err error) clientv3.WatchChan
 	return out
 }
 
-// handOver sends a response in parts, with pauses if transactions wrote many objects.
+// handOver sends a response in parts, with pauses.
 func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
 	send := func(events []*clientv3.Event) bool {
 		part := r
@@ -151,7 +151,7 @@ func (w *watcher) waitPause(ctx context.Context) bool {
 	return false
 }
 
-// mapWatchResponse returns false if nothing is left for the caller, as an empty response would look like progress.
+// mapWatchResponse returns false if nothing is left: an empty response would look like progress.
 func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchResponse) bool {
 	if h := r.Header; h != nil { // etcd's client shares the header between watches, and resumes by it
 		r.Header = &etcdserverpb.ResponseHeader{ClusterId: h.ClusterId, MemberId: h.MemberId, Revision: Version(h.Revision, Last),
@@ -163,8 +163,8 @@ func (k *kv) mapWatchResponse(ctx context.Context, v *view, r *clientv3.WatchRes
 		return !r.IsProgressNotify() || r.Header.GetRevision() >= v.since-1
 	}
 	if begins, _ := Split(v.since); v.objects && !v.begun && r.Events[0].Kv.ModRevision == begins && begins > 1 {
-		// A compaction at this revision may have removed its deleted keys and their previous values. If the revision
-		// before still exists, the response is older than any such compaction.
+		// A compaction at this revision may have removed deleted keys and previous values. If the revision before still
+		// exists, the response is older than any such compaction.
 		switch _, err := k.KV.Get(ctx, v.asked.key, clientv3.WithRev(begins-1), clientv3.WithCountOnly()); {
 		case errors.Is(err, rpctypes.ErrCompacted):
 			*r = compactedResponse(r, begins)

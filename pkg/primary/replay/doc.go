@@ -4,10 +4,10 @@
 // Package replay prevents signed DNS messages from being applied twice.
 //
 // Guarantees: (1) copies of a message get the same answer; after an unknown outcome the next copy is applied; (2) a
-// message that may have been applied before is refused: a message signed before Memory.Opens, or no later than a
-// message whose answer was evicted; (3) memory is bounded, and a tenant evicts only its own answers.
+// message that may have been applied before is refused: signed before Memory.Opens, or no later than a message whose
+// answer was evicted; (3) memory is bounded, and a tenant evicts only its own answers.
 //
-// Out of scope: messages and signatures. The caller rejects signatures older than the Memory's validity.
+// Out of scope: messages and signatures. The caller rejects expired signatures.
 //
 // Read memory.go.
 package replay

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// maxAnswers is divided equally among the tenants of the last hour. leastShare exceeds the messages that a tenant
-	// can have in progress.
+	// maxAnswers is divided equally among the tenants of the last hour. leastShare exceeds a tenant's messages in
+	// progress.
 	maxAnswers, leastShare = 1 << 16, 256
-	// idle is the time until a tenant without messages is forgotten. The clock may be set back by less.
+	// A tenant without messages for idle is forgotten. The clock may be set back by less.
 	idle = time.Hour
 )
 
-// Memory caches the answers to messages. It is safe for concurrent use.
+// Memory is safe for concurrent use.
 type Memory struct {
 	clock func() time.Time
 	valid time.Duration
@@ -37,7 +37,6 @@ type tenant struct {
 	floor int64
 }
 
-// New returns an empty Memory. valid is the validity of signatures.
 func New(clock func() time.Time, valid time.Duration) *Memory {
 	return &Memory{clock: clock, valid: valid, began: clock().Unix(), tenants: map[string]*tenant{}}
 }
@@ -110,7 +109,7 @@ func (t *tenant) forgetSecond(signed int64) {
 	delete(t.seconds, signed)
 }
 
-// End sets the RCODE and wakes Wait. If known is false, the next copy of the message is applied.
+// End wakes Wait. If known is false, the next copy of the message is applied.
 func (a *Answer) End(rcode uint16, known bool) {
 	a.of.mu.Lock()
 	defer a.of.mu.Unlock()

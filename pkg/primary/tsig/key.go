@@ -38,7 +38,7 @@ func (a Algorithm) hash() func() hash.Hash {
 	return nil
 }
 
-// Key is a TSIG key. The secret is never printed.
+// Key never prints its secret.
 type Key struct {
 	Name      string // canonical: lower case, with trailing dot
 	Algorithm Algorithm
@@ -48,7 +48,7 @@ type Key struct {
 // minSecret is in octets. Shorter secrets can be guessed offline from a signed message.
 const minSecret = 16
 
-// NewKey returns a key. secret is decoded and has at least 16 octets.
+// NewKey requires a decoded secret of at least 16 octets.
 func NewKey(keyName string, algorithm Algorithm, secret []byte) (Key, error) {
 	if _, ok := mdns.IsDomainName(keyName); !ok || keyName == "" || keyName == "." {
 		return Key{}, fmt.Errorf("key %q: the name is no domain name; write one like \"transfer.example.org.\"", keyName)
@@ -74,7 +74,7 @@ func (k Key) GoString() string { return fmt.Sprintf("tsig.Key(%q)", k.Name) }
 
 const maxKeyFile = 1 << 20
 
-// ReadKeyFile parses a file by ParseKeys. A warning names a file that others can read or the group can write.
+// ReadKeyFile warns of a file that others can read or the group can write.
 func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -113,8 +113,8 @@ func ReadKeyFile(path string) (keys []Key, warnings []string, err error) {
 //		secret "base64";
 //	};
 //
-// Comments (#, //, /* */) are allowed. Other statements, duplicate keys, missing parts and an empty file are errors. An
-// error names the line, never the secret.
+// Comments (#, //, /* */) are allowed. Other statements, duplicate keys and an empty file are errors, which name the
+// line, never the secret.
 func ParseKeys(text string) ([]Key, error) {
 	p := keyParser{text: text, line: 1}
 	var keys []Key

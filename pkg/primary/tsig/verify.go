@@ -41,7 +41,6 @@ type Verdict struct {
 
 type Keyring map[string]*SigningKey
 
-// NewKeyring returns the valid keys. The error has all faults.
 func NewKeyring(list []Key) (Keyring, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

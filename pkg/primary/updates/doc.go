@@ -4,9 +4,9 @@
 // Package updates queues signed UPDATE messages (RFC 2136) for a Handler.
 //
 // Guarantees: (1) waiting messages, their octets and messages in progress are bounded, in total and by tenant (the
-// namespace of the key); messages of a TCP connection reach the Handler in order, datagrams in any order; (2) the
-// Handler gets a message once, and copies get the first answer (package replay); (3) a message is parsed only in a slot
-// of its tenant, and a panic of the Handler fails only that message.
+// key's namespace); messages of a TCP connection reach the Handler in order; (2) the Handler gets a message once
+// (package replay); (3) a message is parsed only in a slot of its tenant, and a panic of the Handler fails only that
+// message.
 //
 // Out of scope: the answer's transport and signature, and the changes: the Handler posts the message to the API server.
 //

@@ -13,12 +13,11 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Handler executes messages: the Handler of package controller/updatekey posts messages to the API server. A Handler
-// must be safe for concurrent use.
+// Handler must be safe for concurrent use.
 type Handler interface {
-	// Update returns the RCODE of a message, 0 if all changes are stored in the zone. A message without updates asks
-	// whether the zone has rules for the key's tenant; with a prerequisite, whether the tenant may write that name. If
-	// not, the RCODE is REFUSED or NOTAUTH.
+	// Update returns a message's RCODE, 0 if all changes are stored in the zone. A message without updates asks whether
+	// the zone has rules for the key's tenant; with a prerequisite, for that name. If not, the RCODE is REFUSED or
+	// NOTAUTH.
 	Update(ctx context.Context, key *Key, m *update.Message, from netip.Addr) (rcode uint16)
 	// Share returns the RRsets that updates made for the key's tenant, at names covered by the key.
 	Share(ctx context.Context, key *Key, zone name.Name) ([]content.RRset, error)

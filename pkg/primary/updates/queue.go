@@ -30,11 +30,10 @@ type Message struct {
 	Key  *Key
 	From netip.Addr
 	Zone name.Name
-	// MAC and Signed (unix seconds) are those of the signature.
+	// MAC and Signed (unix seconds) are the signature's.
 	MAC    []byte
 	Signed int64
-	// Octets is an UPDATE as received, nil for a question. For a question, Asks is the message by which the Handler
-	// checks the key's rights.
+	// Octets is an UPDATE as received, nil for a question, for which the Handler checks the key's rights by Asks.
 	Octets []byte
 	Asks   *update.Message
 
@@ -47,16 +46,15 @@ func (m *Message) id() string {
 }
 
 const (
-	// maxRunning bounds messages in progress, MaxRunningOfTenant those of a tenant. Spare is for tenants with a full
-	// share: concurrent messages for a zone share transactions.
+	// maxRunning bounds messages in progress, MaxRunningOfTenant a tenant's. Spare is for tenants with a full share:
+	// concurrent messages for a zone share transactions.
 	maxRunning, MaxRunningOfTenant, Spare = 64, 8, 24
 	maxWaiting, MaxWaitingOfTenant        = 512, 64
 	maxOctets, maxOctetsOfTenant          = 4 << 20, 512 << 10
 )
 
-// Queue passes messages to the Handler, and answers a repeated message with the first answer. A client without an
-// answer repeats its message, whose first copy may have invalidated the prerequisites (RFC 2136 §2.4), and an attacker
-// could replay the message.
+// Queue answers a repeated message with the first answer: the first copy may have invalidated the prerequisites (RFC
+// 2136 §2.4), and an attacker could replay the message.
 type Queue struct {
 	handler          Handler
 	log              klog.Logger
@@ -77,11 +75,9 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 	return q.handler.Share(ctx, key, zone)
 }
 
-// Opens returns the first second whose signatures are accepted. Earlier messages may be replays.
 func (q *Queue) Opens() time.Time { return q.answered.Opens() }
 
-// Enter takes a waiting slot for a message and copies its octets. It returns false if the queue is full; after true the
-// caller must call Apply.
+// Enter copies the message's octets. It returns false if the queue is full; after true the caller must call Apply.
 func (q *Queue) Enter(m *Message) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -111,8 +107,7 @@ func (q *Queue) countOctets(tenant string, octets int) {
 	}
 }
 
-// Apply passes an entered message to the Handler and returns the RCODE: SERVFAIL after the time within, BADTIME for a
-// possible replay.
+// Apply returns the Handler's RCODE, SERVFAIL after the time within, or BADTIME for a possible replay.
 func (q *Queue) Apply(ctx context.Context, m *Message, within time.Duration) (rcode uint16) {
 	defer q.leave(m)
 	ctx, cancel := context.WithTimeout(ctx, within)

@@ -34,7 +34,6 @@ import (
 // Writer is updatekey.Writer.
 type Writer interface {
 	Apply(ctx context.Context, key *v1alpha1.UpdateKey, as user.Info, m *update.Message) (v1alpha1.UpdateRequestStatus, error)
-	// Changes reports whether a message would change the namespace's records.
 	Changes(ctx context.Context, key *v1alpha1.UpdateKey, m *update.Message) (bool, error)
 	FindZone(view string, fqdn name.Name) (name.Name, bool)
 }
@@ -43,7 +42,7 @@ type Writer interface {
 type Config struct {
 	Writer     Writer
 	Authorizer authorizer.UnconditionalAuthorizer
-	// ClusterIssuers lists the namespaces of cert-managers that may solve challenges of their ClusterIssuers.
+	// ClusterIssuers lists the namespaces of cert-managers that may solve for their ClusterIssuers.
 	ClusterIssuers []string
 }
 
@@ -55,13 +54,13 @@ type REST struct {
 
 var _ rest.Creater = (*REST)(nil)
 
-// NewREST returns the storage. It is not namespaced, as cert-manager posts to no namespace.
+// NewREST returns the storage, not namespaced: cert-manager posts to no namespace.
 func NewREST(config Config) *REST {
 	return &REST{kind.NewResource(&acme.ChallengePayload{}, acme.Resource, false), config}
 }
 
-// Create solves the challenge. A zone's refusal or a fault of the payload is in the response. An error means a missing
-// right, or a failure that cert-manager retries.
+// Create solves the challenge. A refusal, or a fault of the payload, is in the response; an error is a missing right,
+// or a failure that cert-manager retries.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	payload, ok := obj.(*acme.ChallengePayload)
@@ -116,14 +115,13 @@ func (r *REST) authorizeCaller(ctx context.Context, namespace string) error {
 	return err
 }
 
-// response matches the only text that a challenge writes: a SHA-256 digest in base64url without padding (RFC 8555
-// §8.4).
+// response matches the only text that a challenge writes: an unpadded base64url SHA-256 digest (RFC 8555 §8.4).
 var response = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
 const ttl = 60
 
-// solveChallenge returns the reason of a refusal, or "". Cleanup of an absent challenge succeeds with an invalid
-// payload or a missing right (denied): else the Challenge and its namespace could not be deleted.
+// solveChallenge returns the reason of a refusal, or "". Cleanup of an absent challenge succeeds even with an invalid
+// payload or without the right (denied): the Challenge and its namespace could not be deleted otherwise.
 func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeRequest, denied error) (refusal string, err error) {
 	rr := update.RR{Type: rdata.TXT, Class: update.ClassIN, TTL: ttl, Data: `"` + request.Key + `"`}
 	switch request.Action {
@@ -139,7 +137,7 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 		return unlessCleanUp(request, refusal), nil
 	}
 	namespace := request.ResourceNamespace
-	// An absent zone and a zone without a rule for the namespace have the same answer (S1.8).
+	// Absent zones and zones without a rule for the namespace have the same answer (S1.8).
 	none := fmt.Sprintf("no zone takes %s TXT of namespace %q: the zone's owner adds a rule for the namespace with a pattern that "+
 		"matches the name, such as *.apps, or _acme-challenge.www for one name alone (S4.7, S4.14)", rr.Name, namespace)
 	zone, found := r.Writer.FindZone(view, rr.Name)
@@ -169,8 +167,8 @@ func (r *REST) solveChallenge(ctx context.Context, request *acme.ChallengeReques
 	return status.Message, nil
 }
 
-// isLater reports whether err asks for a wait of over a second. It then goes into the response: on an error,
-// cert-manager's client would wait, and block a worker of all namespaces.
+// isLater reports whether err asks for a wait of over a second. It goes into the response: on an error, cert-manager's
+// client would wait, and block a worker of all namespaces.
 func isLater(err error) bool {
 	seconds, delayed := apierrors.SuggestsClientDelay(err)
 	return delayed && seconds > 1 && apierrors.IsTooManyRequests(err)
@@ -220,7 +218,7 @@ func readView(raw *runtime.RawExtension) (view, refusal string) {
 	return config.View, ""
 }
 
-// User returns the user that writes challenges of a namespace. A request from outside has no rights under this name.
+// User returns the user that writes a namespace's challenges. Requests from outside have no rights by this name.
 func User(ctx context.Context, namespace string) user.Info {
 	from := ""
 	if caller, ok := genericapirequest.UserFrom(ctx); ok {

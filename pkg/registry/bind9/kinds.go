@@ -24,8 +24,8 @@ const (
 	whyColumn   = "Why the object is not ready."
 )
 
-// The category "kubizone" is absent: kubectl get kubizone fails unless the user may list all kinds, and tenants often
-// may not list servers.
+// Without the category "kubizone": kubectl get kubizone fails unless the user may list all kinds, and tenants often may
+// not list servers.
 var categories = []string{"bind9"}
 
 func newProviders(rules validation.FleetRules) *kind.Kind[*bind9.ClusterBind9Provider] {

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// reviewer checks the rights of a spec's author, since the controller acts on the spec with more rights (S11.6).
+// reviewer checks the rights of a spec's author, since the controller acts with more rights (S11.6).
 type reviewer struct {
 	authorizer authorizer.UnconditionalAuthorizer
 	resource   string
@@ -28,8 +28,8 @@ type right struct {
 }
 
 var (
-	// serverRights let an author run the same servers without Kubizone. The right to create pods is not required: many
-	// users of Deployments lack it.
+	// serverRights let an author run the same servers without Kubizone. Many users of Deployments lack the right to
+	// create pods.
 	serverRights = []right{
 		{group: "apps", resource: "deployments", why: "the servers of this object are run by Deployments that are made for its author"},
 		{resource: "services", why: "the servers of this object are reached by Services that are made for its author"},

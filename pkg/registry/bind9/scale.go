@@ -45,12 +45,10 @@ func newScale(clusters *genericregistry.Store) *ScaleREST {
 	return &ScaleREST{kind.Endpoint{Object: &autoscalingv1.Scale{}}, clusters}
 }
 
-// GroupVersionKind returns the type Scale.
 func (*ScaleREST) GroupVersionKind(schema.GroupVersion) schema.GroupVersionKind {
 	return autoscalingv1.SchemeGroupVersion.WithKind("Scale")
 }
 
-// Get returns the Scale of a cluster.
 func (s *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
 	obj, err := s.clusters.Get(ctx, name, options)
 	if err != nil {
@@ -59,7 +57,6 @@ func (s *ScaleREST) Get(ctx context.Context, name string, options *metav1.GetOpt
 	return scaleOf(obj.(*bind9.Bind9Cluster)), nil
 }
 
-// Update sets the number of secondaries.
 func (s *ScaleREST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, _ bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	validate := func(ctx context.Context, obj, old runtime.Object) error {
@@ -75,7 +72,6 @@ func (s *ScaleREST) Update(ctx context.Context, name string, info rest.UpdatedOb
 	return scaleOf(obj.(*bind9.Bind9Cluster)), false, nil
 }
 
-// ConvertToTable returns kubectl's output.
 func (s *ScaleREST) ConvertToTable(ctx context.Context, obj, options runtime.Object) (*metav1.Table, error) {
 	return rest.NewDefaultTableConvertor(bind9.Resource("bind9clusters/scale")).ConvertToTable(ctx, obj, options)
 }

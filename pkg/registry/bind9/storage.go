@@ -46,7 +46,7 @@ func NewStorage(config Config) (map[string]rest.Storage, *kind.REST[*bind9.Bind9
 
 func completeKind[T kind.Object](of *kind.Kind[T], config Config) *kind.Kind[T] {
 	of.GroupVersion = bind9.SchemeGroupVersion
-	of.Keep = func(_ context.Context, after, before T) { // the finalizer of delivery stays (S11.30)
+	of.Keep = func(_ context.Context, after, before T) { // delivery's finalizer (S11.30)
 		after.SetFinalizers(kind.KeepHeld(before.GetFinalizers(), after.GetFinalizers()))
 	}
 	of.Validate = func(obj T) field.ErrorList {
@@ -55,7 +55,7 @@ func completeKind[T kind.Object](of *kind.Kind[T], config Config) *kind.Kind[T] 
 	}
 	review := reviewer{config.Authorizer, of.Resource}
 	of.Check = func(ctx context.Context, after, before T) error {
-		// Labels, finalizers and garbage collection need no right to run servers.
+		// Labels, finalizers and garbage collection need no such right.
 		if !kind.SpecChanged(after, before) {
 			return nil
 		}

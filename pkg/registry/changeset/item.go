@@ -54,7 +54,7 @@ func (x *item) member() string {
 
 type requestKey struct{}
 
-// WithRequest stores a change set's HTTP request for the audit events of items.
+// WithRequest stores a change set's HTTP request, for audit events of items.
 func WithRequest(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if info, ok := genericapirequest.RequestInfoFrom(r.Context()); ok && (info.APIGroup == acme.GroupName ||
@@ -67,8 +67,8 @@ func WithRequest(handler http.Handler) http.Handler {
 
 type actingKey struct{}
 
-// ActFor returns a context in which change sets write Records of a namespace without rights. The caller must have
-// checked the writes.
+// ActFor returns a context in which change sets write Records of a namespace without rights. Callers must have checked
+// the writes.
 func ActFor(ctx context.Context, namespace string) context.Context {
 	return context.WithValue(ctx, actingKey{}, namespace)
 }
@@ -97,7 +97,7 @@ func (r *REST) readItem(ctx context.Context, set *v1alpha1.ChangeSet, i int, opt
 	if created := x.creates(); created != nil {
 		w.Verb, record = "create", created
 		if len(set.ManagedFields) > 0 {
-			w.ClientManager = set.ManagedFields[0].Manager // set by the generic server from User-Agent
+			w.ClientManager = set.ManagedFields[0].Manager // from User-Agent, by the generic server
 		}
 	} else {
 		w.Options.Force = &set.Spec.Force

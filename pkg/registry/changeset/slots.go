@@ -12,8 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// A set acquires slots for all its items before it sends the first, so that sets cannot deadlock. The namespace's slots
-// come first: a set waiting for them does not block other namespaces.
+// A set acquires slots for all items before it sends the first, so that sets cannot deadlock; the namespace's first, so
+// that a waiting set blocks no other namespace.
 type slots struct {
 	all *semaphore.Weighted
 

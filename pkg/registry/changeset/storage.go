@@ -28,9 +28,8 @@ import (
 // Set joins the writes of items in one transaction.
 type Set interface {
 	Require(prerequisites []v1alpha1.ChangeSetPrerequisite) error
-	// Context returns a context that marks a write as write i.
 	Context(ctx context.Context, i int) context.Context
-	// Leave announces the end of write i, refused or not.
+	// Leave ends write i, refused or not.
 	Leave(i int, refused bool)
 	// Came reports whether write i reached the commit, Unchanged whether it changes nothing.
 	Came(i int) bool
@@ -39,9 +38,9 @@ type Set interface {
 	Creates() int
 	Abandon(cause error)
 	Failed() error
-	// Unwritten reports, after all writes have left, whether certainly nothing was written.
+	// Unwritten reports, after all have left, whether certainly nothing was written.
 	Unwritten() bool
-	// Committed returns the zone and serial of the commit; nil if not committed.
+	// Committed returns the zone and serial of the commit, or nil.
 	Committed() (*v1alpha1.AdoptingZone, int64)
 }
 
@@ -79,10 +78,9 @@ func NewREST(config Config) *REST {
 	return &REST{Resource: kind.NewResource(&v1alpha1.ChangeSet{}, "changeset", true), config: config, slots: newSlots()}
 }
 
-// SetHandler must be called once, before the first request.
+// SetHandler is called once, before the first request.
 func (r *REST) SetHandler(handler Handler) { r.handler = handler }
 
-// Create writes all items or none.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	set, ok := obj.(*v1alpha1.ChangeSet)
@@ -107,7 +105,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	if err := kind.ValidateObject(ctx, set, validate); err != nil {
 		return nil, err
 	}
-	if len(items) > 1 || len(set.Spec.Prerequisites) > 0 { // a set of a single item takes no more than a plain write
+	if len(items) > 1 || len(set.Spec.Prerequisites) > 0 { // a single item takes no more than a plain write
 		release, err := r.slots.acquire(ctx, set.Namespace, len(items))
 		if err != nil {
 			return nil, err

@@ -3,9 +3,8 @@
 
 // Package delegation is the REST storage of delegations.kubi.zone.
 //
-// Guarantees: (1) spec is stored as written, and the server sets status and generation (S7.4); (2) package validation
-// makes all refusals that need no other object; (3) a dry run has the commit's answer (S7.3); (4) only the server
-// writes the status: there is no subresource status.
+// Guarantees, beside those of package kind: (1) package validation refuses by the object alone; (2) there is no
+// subresource status.
 //
 // Out of scope: the effect of a rule, decided by the ledger.
 //

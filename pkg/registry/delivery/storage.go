@@ -39,14 +39,14 @@ func NewKind(config Config) *kind.Kind[*v1alpha1.Delivery] {
 	return &of
 }
 
-// checkStatus requires the right to confirm for the class, since a status makes Records Ready (S6.18).
+// checkStatus requires the right to confirm for the class: a status makes Records Ready (S6.18).
 func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Delivery) error {
 	ref := after.Spec.ClassRef
 	of := v1alpha1.Resource("dnsclasses")
 	if ref.Kind == v1alpha1.KindBind9Cluster {
 		of = bind9.Resource("bind9clusters")
 	}
-	// Without a namespace, so that a Role cannot give the right.
+	// Without a namespace: no Role gives the right.
 	allowed, err := kind.IsAllowed(ctx, c.Authorizer, authorizer.AttributesRecord{Verb: "confirm", APIGroup: of.Group, APIVersion: "*",
 		Resource: of.Resource, Name: ref.Name})
 	if err != nil {
@@ -60,7 +60,7 @@ func (c Config) checkStatus(ctx context.Context, after, before *v1alpha1.Deliver
 	if after.Status.Serial == before.Status.Serial || after.Status.Serial == 0 {
 		return nil
 	}
-	// Without a resourceVersion Get reads etcd: servers may have the latest serial before the watch cache.
+	// Without a resourceVersion Get reads etcd: servers may be ahead of the watch cache.
 	obj, err := c.Zones().Get(genericapirequest.WithNamespace(ctx, after.Namespace), after.Spec.Zone.Name, &metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
@@ -88,7 +88,7 @@ var Kind = kind.Kind[*v1alpha1.Delivery]{
 	New:     func() *v1alpha1.Delivery { return &v1alpha1.Delivery{} },
 	NewList: func() runtime.Object { return &v1alpha1.DeliveryList{} },
 
-	Conditional: true, // a PUT without resourceVersion would overwrite another worker's serial
+	Conditional: true, // a PUT would overwrite another worker's serial
 	Validate:    validation.Delivery, ValidateUpdate: validation.DeliveryUpdate,
 	Subresources: map[string]kind.Subresource[*v1alpha1.Delivery]{"status": kind.Status(validation.DeliveryStatusUpdate)},
 

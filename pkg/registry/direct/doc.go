@@ -3,9 +3,9 @@
 
 // Package direct serves writes of objects without HTTP, as the handlers of k8s.io/apiserver do.
 //
-// Guarantees (S10.3): (1) a write is authorized, admitted, tracked in managedFields, answered and audited as a request
-// with the same body; (2) text is decoded once, that of an apply twice, to check the types of fields; Write.Object is
-// not encoded; (3) a write ends with the context, and a panic is audited and reaches the caller.
+// Guarantees (S10.3): (1) a write is authorized, admitted, tracked in managedFields, answered and audited like a
+// request; (2) text is decoded once, for an apply twice, to check the types of fields; Write.Object is not encoded; (3)
+// a write ends with the context, and a panic is audited and reaches the caller.
 //
 // Unlike a request, a write has no seat of priority and fairness, no request metrics, and no audited latencies.
 //

@@ -62,7 +62,7 @@ type Handler struct {
 	kind       schema.GroupVersionKind
 	manager    *managedfields.FieldManager
 	interfaces admission.ObjectInterfaces
-	// deletes admits deletions. admit admits other writes, and protects managed fields.
+	// deletes admits deletions, admit other writes with a check of managed fields.
 	deletes, admit admission.Interface
 	decoder        runtime.Decoder
 }
@@ -98,21 +98,20 @@ type Write struct {
 	Verb, Namespace, Name string
 	// Object is created or applied. Decode sets it.
 	Object runtime.Object
-	// A deletion uses only DryRun of Options.
-	Options metav1.PatchOptions
-	// ClientManager is the default field manager of a create.
+	// A deletion uses only DryRun.
+	Options       metav1.PatchOptions
 	ClientManager string
 	// Preconditions of a deletion; may be nil.
 	Preconditions *metav1.Preconditions
-	// From is the causing request, for audit events; may be nil.
+	// From is the causing request, for audit events, or nil.
 	From *http.Request
 
-	text   []byte // Object in JSON; nil: none
-	fault  error  // of decoding text
+	text   []byte
+	fault  error // of decoding text
 	strict []error
 }
 
-// Decode sets the object of a create or apply. If text is invalid, w.Object stays nil, and Serve refuses the write.
+// Decode sets the object of a create or apply; nil for invalid text, which Serve refuses.
 func (h *Handler) Decode(w *Write, text []byte) {
 	w.text = text
 	if w.fault = h.CheckText(text); w.fault != nil {
@@ -124,7 +123,7 @@ func (h *Handler) Decode(w *Write, text []byte) {
 			w.fault = apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", w.fault))
 			return
 		}
-		if len(w.strict) > 0 { // for the error text of the patch decoder
+		if len(w.strict) > 0 { // the patch decoder's error text
 			if err := yaml.UnmarshalStrict(text, &map[string]any{}); err != nil {
 				w.strict = []error{err}
 			}
@@ -151,7 +150,7 @@ func (h *Handler) Decode(w *Write, text []byte) {
 
 const slow = 500 * time.Millisecond
 
-// Serve makes the write for the user of ctx, and returns the response code with the object or a Status.
+// Serve makes the write for the user of ctx. It returns the response code, and the object or a Status.
 func (h *Handler) Serve(ctx context.Context, w *Write) (code int, answer runtime.Object) {
 	ctx, span := tracing.Start(ctx, "Write", attribute.String("verb", w.Verb), attribute.String("name", w.Name))
 	defer span.End(slow)

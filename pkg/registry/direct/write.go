@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// createObject takes the steps of handlers.CreateResource after decoding.
+// createObject follows handlers.CreateResource after decoding.
 func (h *Handler) createObject(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (int, runtime.Object, error) {
 	w.warnOfFields(ctx)
 	object := w.Object
@@ -58,7 +58,7 @@ func (h *Handler) createObject(ctx context.Context, w *Write, asked authorizer.A
 	return http.StatusCreated, out, err
 }
 
-// applyObject takes the steps of handlers.PatchResource for server-side apply.
+// applyObject follows handlers.PatchResource for server-side apply.
 func (h *Handler) applyObject(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (int, runtime.Object, error) {
 	patch, err := w.readPatch(ctx)
 	if err != nil {
@@ -115,13 +115,13 @@ func (h *Handler) mergePatch(ctx context.Context, w *Write, patch, current runti
 	return out, rest.EnsureObjectNamespaceMatchesRequestNamespace(w.Namespace, accessor)
 }
 
-// isNew reports whether an update creates: storage then passes an empty object.
+// isNew reports whether an update creates: then storage passes an empty object.
 func isNew(current runtime.Object) bool {
 	accessor, err := meta.Accessor(current)
 	return err != nil || accessor.GetUID() == ""
 }
 
-// deleteObject takes the steps of handlers.DeleteResource.
+// deleteObject follows handlers.DeleteResource.
 func (h *Handler) deleteObject(ctx context.Context, w *Write, asked authorizer.AttributesRecord) (int, runtime.Object, error) {
 	options := &metav1.DeleteOptions{DryRun: w.Options.DryRun, Preconditions: w.Preconditions}
 	audit.LogRequestObject(ctx, options, metav1.SchemeGroupVersion, h.Resource, "", apihelpers.GetMetaInternalVersionCodecs())

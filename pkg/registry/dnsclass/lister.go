@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// Lister reads DNSClasses by name from etcd. Default classes and HaveNameServers use a watch.
+// Lister reads DNSClasses by name from etcd; default classes and HaveNameServers use a watch.
 type Lister struct {
 	store    *kind.REST[*v1alpha1.DNSClass]
 	labelsOf func(namespace string) map[string]string
@@ -40,13 +40,12 @@ func NewLister(store *kind.REST[*v1alpha1.DNSClass], labelsOf func(namespace str
 	}})}
 }
 
-// Run follows the watch until ctx ends.
 func (l *Lister) Run(ctx context.Context) error {
 	l.informer.RunWithContext(ctx)
 	return nil
 }
 
-// Check returns an error until the classes are listed.
+// Check fails until the classes are listed.
 func (l *Lister) Check() error {
 	if !l.informer.HasSynced() {
 		return errors.New("not listed yet")
@@ -55,7 +54,7 @@ func (l *Lister) Check() error {
 }
 
 // Admits reports whether a class may deliver zones of a namespace, and of a view. An absent class admits both, with a
-// Warning: zones may precede classes.
+// Warning, as zones may precede classes.
 func (l *Lister) Admits(ctx context.Context, name, namespace, view string) (ofNamespace, ofView bool, err error) {
 	named, err := l.get(ctx, name)
 	if apierrors.IsNotFound(err) {
@@ -88,7 +87,7 @@ func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSC
 		return nil, nil
 	}
 	if refs[0].Kind == v1alpha1.KindBind9Cluster {
-		return nil, nil // a Bind9Cluster has no defaults for Zones (S11.30)
+		return nil, nil // no defaults for Zones (S11.30)
 	}
 	named, err := l.get(ctx, refs[0].Name)
 	if apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) { // BadRequest: invalid name
@@ -97,8 +96,7 @@ func (l *Lister) First(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSC
 	return named, err
 }
 
-// Withdrawing returns the zone's existing classes that forbid the deletionPolicy Retain, as each Bind9Cluster does
-// (S11.30).
+// Withdrawing returns the zone's classes that forbid the deletionPolicy Retain, as each Bind9Cluster does (S11.30).
 func (l *Lister) Withdrawing(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error) {
 	delivering := l.defaultClasses(zone.Namespace, zone.Spec.View)
 	if len(zone.Spec.DNSClassRefs) > 0 {
@@ -161,8 +159,8 @@ func (l *Lister) HaveNameServers(zone *v1alpha1.Zone) bool {
 	})
 }
 
-// MayDeliver reports whether a default class delivers zones of a namespace and view. It returns true until the classes
-// are listed: a late Ready is better than a wrong Ready (S6.13).
+// MayDeliver reports whether a default class delivers zones of a namespace and view. Until the classes are listed it
+// returns true: a late Ready is better than a wrong Ready (S6.13).
 func (l *Lister) MayDeliver(namespace, view string) bool {
 	return l.Check() != nil || len(l.defaultClasses(namespace, view)) > 0
 }

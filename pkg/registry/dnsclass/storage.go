@@ -21,9 +21,9 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// NewKind returns the kind of DNSClasses, without category: tenants use `kubectl get kubizone` but may not list
-// classes. inlineSecrets allows secrets in a class, visible to every reader. withdrawn describes the zones that a
-// change (a deletion if after is nil) withdraws from servers; "" for none.
+// NewKind returns the kind of DNSClasses, without category: tenants use `kubectl get kubizone`, but may not list
+// classes. withdrawn describes the zones that a change (or a deletion: after is nil) withdraws from servers; "" for
+// none.
 func NewKind(inlineSecrets bool, withdrawn func(before, after *v1alpha1.DNSClass) string) *kind.Kind[*v1alpha1.DNSClass] {
 	return &kind.Kind[*v1alpha1.DNSClass]{
 		GroupVersion: v1alpha1.SchemeGroupVersion, Resource: "dnsclasses", Singular: "dnsclass", ShortNames: []string{"dc"},

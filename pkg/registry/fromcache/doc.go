@@ -1,12 +1,12 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fromcache starts deletions from the object in the watch cache. The generic store would first read etcd,
-// although the transaction checks again: that read is a tenth of a deletion's time.
+// Package fromcache starts deletions from the object in the watch cache. The generic store's first read of etcd takes a
+// tenth of a deletion's time, and the transaction checks again.
 //
-// Guarantees: (1) etcd decides: if finalizers, uid or deletionTimestamp differ there, the deletion starts again from
-// etcd; (2) objects absent in the cache, and deletions with preconditions, start from etcd; (3) a deletion of the
-// collection is a conflict if an object meanwhile gets a first finalizer.
+// Guarantees: (1) etcd decides: if finalizers, uid or deletionTimestamp differ, the deletion starts again from etcd;
+// (2) objects absent in the cache, and deletions with preconditions, start from etcd; (3) a deletion of the collection
+// is a conflict if an object meanwhile gets a first finalizer.
 //
 // Out of scope: the objects and other validation.
 //

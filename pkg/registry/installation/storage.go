@@ -30,7 +30,6 @@ func NewREST(read func() v1alpha1.InstallationStatus) *REST {
 		rest.NewDefaultTableConvertor(v1alpha1.Resource("installations")), read}
 }
 
-// Get returns the present state.
 func (r *REST) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	if name != v1alpha1.InstallationName {
 		return nil, apierrors.NewNotFound(v1alpha1.Resource("installations"), name)

@@ -35,7 +35,7 @@ type Object interface {
 	metav1.ObjectMetaAccessor
 }
 
-// Kind declares a kind. Fields are optional unless marked as required.
+// Kind declares a kind. Fields not marked as required are optional.
 type Kind[T Object] struct {
 	// Required: GroupVersion, Resource, Singular, New and NewList.
 	GroupVersion           schema.GroupVersion
@@ -45,40 +45,38 @@ type Kind[T Object] struct {
 	New                    func() T
 	NewList                func() runtime.Object
 
-	// Adopted is true if the server owns the label of the adopting zone (S6.12).
+	// Adopted is true if the server owns the adopting zone's label (S6.12).
 	Adopted bool
 	// Keep adjusts server-set fields of after. before is empty for a new object.
 	Keep func(ctx context.Context, after, before T)
-	// Conditional is true if a PUT without resourceVersion is refused.
+	// Conditional refuses a PUT without resourceVersion.
 	Conditional    bool
 	Validate       func(T) field.ErrorList
 	ValidateUpdate func(after, before T) field.ErrorList
-	// Warn returns warnings about a new or changed spec. WarnUpdate, if set, replaces Warn for all updates.
+	// Warn returns warnings about a new or changed spec. WarnUpdate, if set, replaces it for all updates.
 	Warn       func(T) []string
 	WarnUpdate func(ctx context.Context, after, before T) []string
 	// Check checks other objects and rights, after admission. before is empty for a new object.
 	Check func(ctx context.Context, after, before T) error
-	// Protected reports whether to refuse a deletion. Protected and CheckDeletion get the object that is deleted, not
-	// an earlier read.
+	// Protected reports whether to refuse a deletion. It and CheckDeletion get the object that is deleted, not an
+	// earlier read.
 	Protected     func(T) bool
 	CheckDeletion func(ctx context.Context, obj T, dry bool) error
 	Subresources  map[string]Subresource[T]
 
-	Fields func(T) fields.Set
-	// Indexed makes lists by values of Fields cheap.
+	Fields  func(T) fields.Set
 	Indexed []Index[T]
 	// Columns and Row are the output of `kubectl get`. Required.
 	Columns []metav1.TableColumnDefinition
 	Row     func(T) []any
 }
 
-// Index keeps the objects with some values of a field, so that a list by such a value reads no other objects.
+// Index keeps the objects with some values of a field: a list by such a value reads no others.
 type Index[T Object] struct {
 	Field string
-	// Values are those that few objects have, since each takes memory.
+	// Values are those that few objects have: each takes memory.
 	Values []string
-	// Of returns the value as Kind.Fields does.
-	Of func(T) string
+	Of     func(T) string
 }
 
 // REST is the storage of a kind.
@@ -95,7 +93,7 @@ var (
 	_ rest.SingularNameProvider = (*REST[Object])(nil)
 )
 
-// AddStorage adds the storage of a kind and its subresources to paths. If decide is nil, dry runs only validate.
+// AddStorage adds the storage of a kind and its subresources to paths. Without decide, dry runs only validate.
 func (k *Kind[T]) AddStorage(paths map[string]rest.Storage, scheme *runtime.Scheme, options generic.RESTOptionsGetter,
 	decide Decide[T]) (*REST[T], error) {
 	strategy := Strategy[T]{scheme, names.SimpleNameGenerator, k}
@@ -141,7 +139,7 @@ func (k *Kind[T]) makeIndexers() *cache.Indexers {
 	return &all
 }
 
-// selectObjects names an index only for its Values: it lacks the objects with others.
+// selectObjects uses an index only for its Values.
 func (k *Kind[T]) selectObjects(label labels.Selector, field fields.Selector) storage.SelectionPredicate {
 	selection := storage.SelectionPredicate{Label: label, Field: field, GetAttrs: k.AttributesOf}
 	for i := range k.Indexed {
@@ -166,18 +164,14 @@ func (k *Kind[T]) AttributesOf(obj runtime.Object) (labels.Set, fields.Set, erro
 	return of.GetLabels(), set, nil
 }
 
-// ConvertToTable returns kubectl's output.
 func (k *Kind[T]) ConvertToTable(_ context.Context, obj, options runtime.Object) (*metav1.Table, error) {
 	return makeTable(k.Columns, obj, options, k.Row)
 }
 
-// ShortNames are those of the Kind.
 func (r *REST[T]) ShortNames() []string { return r.of.ShortNames }
 
-// Categories are those of the Kind.
 func (r *REST[T]) Categories() []string { return r.of.Categories }
 
-// Create creates an object. In a dry run it calls Decide.
 func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	ctx, errs := withErrors(ctx)
@@ -193,7 +187,6 @@ func (r *REST[T]) Create(ctx context.Context, obj runtime.Object, further rest.V
 	return out, nil
 }
 
-// Update updates an object, or creates it for a server-side apply. In a dry run it calls Decide.
 func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, onCreate rest.ValidateObjectFunc,
 	onUpdate rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	info = explained{info}
@@ -214,7 +207,6 @@ func (r *REST[T]) Update(ctx context.Context, name string, info rest.UpdatedObje
 	return out, created, nil
 }
 
-// Delete deletes an object, or marks it for deletion. In a dry run it calls Decide.
 func (r *REST[T]) Delete(ctx context.Context, name string, further rest.ValidateObjectFunc, options *metav1.DeleteOptions) (runtime.Object,
 	bool, error) {
 	further = r.checkDeletion(further, options)
@@ -233,7 +225,6 @@ func (r *REST[T]) Delete(ctx context.Context, name string, further rest.Validate
 	return out, immediately, err
 }
 
-// DeleteCollection checks each object.
 func (r *REST[T]) DeleteCollection(ctx context.Context, further rest.ValidateObjectFunc, options *metav1.DeleteOptions,
 	list *internalversion.ListOptions) (runtime.Object, error) {
 	return r.Store.DeleteCollection(ctx, r.checkDeletion(further, options), options, list)

@@ -12,8 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/serial"
 )
 
-// Conditions returns the written conditions, but keeps those of before for the types in server and, if stale, for Ready
-// and Stalled.
+// Conditions returns the written conditions, but before's for the types in server and, if stale, for Ready and Stalled.
 func Conditions(before, written []metav1.Condition, stale bool, server ...string) []metav1.Condition {
 	kept := slices.Clone(server)
 	if stale {
@@ -34,7 +33,7 @@ func Conditions(before, written []metav1.Condition, stale bool, server ...string
 }
 
 // Stale reports whether a status was written for an older serial (S6.13). A status without serial is not stale. Serials
-// without order (RFC 1982 §3.2) are stale: a late True is better than a wrong True.
+// without order (RFC 1982 §3.2) are: a late True is better than a wrong True.
 func Stale(written, now int64) bool {
 	if written == 0 || written == now {
 		return false
@@ -42,7 +41,6 @@ func Stale(written, now int64) bool {
 	return !serial.Serial(uint32(written)).Ahead(serial.Serial(uint32(now)))
 }
 
-// keepMetadata restores metadata except managed fields.
 func keepMetadata(after, before *metav1.ObjectMeta) {
 	after.Labels = before.Labels
 	after.Annotations = before.Annotations
@@ -55,8 +53,8 @@ func heldBy(before, written []string) []string {
 	return withOurs(before, slices.Contains(written, v1alpha1.FinalizerDelivery))
 }
 
-// KeepHeld returns the finalizers after a write: kubi.zone/delivery as in before, which may be nil, others as written.
-// So the right to write an object does not complete its deletion while a provider has its data (S8.3).
+// KeepHeld returns the finalizers after a write: kubi.zone/delivery as in before, others as written. So the right to
+// write an object does not complete its deletion while a provider has its data (S8.3).
 func KeepHeld(before, written []string) []string {
 	return withOurs(written, slices.Contains(before, v1alpha1.FinalizerDelivery))
 }
@@ -71,7 +69,6 @@ func withOurs(finalizers []string, held bool) []string {
 	return append(slices.Clone(finalizers), v1alpha1.FinalizerDelivery)
 }
 
-// keepParentLabel keeps the adopting zone's label (S6.12).
 func keepParentLabel(after, before *metav1.ObjectMeta) {
 	value, adopted := before.Labels[v1alpha1.LabelParentZone]
 	if !adopted {

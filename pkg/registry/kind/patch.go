@@ -53,8 +53,8 @@ func WithApplied(ctx context.Context, text []byte) context.Context {
 	return context.WithValue(ctx, patchKey{}, &patch{media: types.ApplyYAMLPatchType, strict: true, text: *bytes.NewBuffer(text)})
 }
 
-// explained explains why an update does not decode (S5.13). The generic server answers some faults with 500, or quotes
-// the whole object, and truncates too large numbers of strategic merge patches and applies.
+// explained explains why an update does not decode (S5.13). The generic server answers some faults with 500, quotes the
+// whole object, or truncates large numbers.
 type explained struct{ rest.UpdatedObjectInfo }
 
 func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (runtime.Object, error) {
@@ -75,7 +75,7 @@ func (e explained) UpdatedObject(ctx context.Context, existing runtime.Object) (
 				version))
 		}
 	case isPatch && p.media == types.JSONPatchType:
-		operations, _ := jsonpatch.DecodePatch(p.text.Bytes()) // the generic server reports the error
+		operations, _ := jsonpatch.DecodePatch(p.text.Bytes()) // the generic server has the error
 		stored, _ := json.Marshal(existing)
 		if patched, failed := operations.Apply(stored); failed == nil {
 			err = cmp.Or(p.checkTypes(patched, of), err)
@@ -97,5 +97,5 @@ func (p *patch) checkTypes(text []byte, of reflect.Type) error {
 	if faults := decoding.Explain(decoding.Read(text), of, "", p.strict); len(faults) > 0 {
 		return apierrors.NewBadRequest(fmt.Sprintf("%s cannot be read: %v", of.Name(), utilerrors.NewAggregate(faults)))
 	}
-	return nil // a patch directive, or invalid JSON, which the generic server reports
+	return nil // a patch directive, or invalid JSON
 }

@@ -21,13 +21,11 @@ import (
 // Endpoint is embedded in the storage of a path. Discovery lists the path with the object.
 type Endpoint struct{ Object runtime.Object }
 
-// New returns an empty object.
 func (e Endpoint) New() runtime.Object { return e.Object.DeepCopyObject() }
 
-// Destroy does nothing.
 func (Endpoint) Destroy() {}
 
-// Resource is the Endpoint of a resource, not of a subresource.
+// Resource is the Endpoint of a resource.
 type Resource struct {
 	Endpoint
 	singular   string
@@ -39,10 +37,8 @@ func NewResource(empty runtime.Object, singular string, namespaced bool) Resourc
 	return Resource{Endpoint{empty}, singular, namespaced}
 }
 
-// NamespaceScoped reports whether the objects are in namespaces.
 func (r Resource) NamespaceScoped() bool { return r.namespaced }
 
-// GetSingularName returns the name of an object's resource.
 func (r Resource) GetSingularName() string { return r.singular }
 
 // Permission is a subresource that exists only for the RBAC right to create it. Discovery lists it for kubectl;
@@ -59,13 +55,10 @@ func NewPermission(empty runtime.Object, of schema.GroupResource) Permission {
 	return Permission{Endpoint{empty}, of}
 }
 
-// ConnectMethods returns POST, the verb create.
 func (Permission) ConnectMethods() []string { return []string{http.MethodPost} }
 
-// NewConnectOptions returns none.
 func (Permission) NewConnectOptions() (runtime.Object, bool, string) { return nil, false, "" }
 
-// Connect refuses with 405.
 func (p Permission) Connect(context.Context, string, runtime.Object, rest.Responder) (http.Handler, error) {
 	return nil, apierrors.NewMethodNotSupported(p.Of, "create")
 }

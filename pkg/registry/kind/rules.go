@@ -13,7 +13,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// validationErrors keeps errors, because the generic store's answer lacks their rules.
+// validationErrors keeps errors, whose rules the generic store's answer lacks.
 type validationErrors struct{ list field.ErrorList }
 
 type errorsKey struct{}

@@ -32,10 +32,8 @@ var (
 	_ rest.ResetFieldsStrategy = Strategy[Object]{}
 )
 
-// NamespaceScoped is true unless ClusterScoped.
 func (s Strategy[T]) NamespaceScoped() bool { return !s.Of.ClusterScoped }
 
-// PrepareForCreate clears server-set fields.
 func (s Strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	of := obj.(T)
 	s.keepServerFields(ctx, of, s.Of.New())
@@ -43,7 +41,7 @@ func (s Strategy[T]) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	statusOf(of).FieldByName("Conditions").Set(reflect.ValueOf(Unjudged(of)))
 }
 
-// Unjudged returns Ready=Unknown for a new object: tools take an object without conditions as ready (S7.11).
+// Unjudged returns Ready=Unknown for a new object: without conditions, tools take it as ready (S7.11).
 func Unjudged(of metav1.Object) []metav1.Condition {
 	return []metav1.Condition{{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending,
@@ -71,7 +69,6 @@ func (s Strategy[T]) keepServerFields(ctx context.Context, after, before T) {
 	}
 }
 
-// Validate validates a new object.
 func (s Strategy[T]) Validate(ctx context.Context, obj runtime.Object) field.ErrorList {
 	errs := s.Of.Validate(obj.(T))
 	if obj.(T).GetResourceVersion() != "" { // storage would answer 500, and a dry run 201
@@ -80,12 +77,10 @@ func (s Strategy[T]) Validate(ctx context.Context, obj runtime.Object) field.Err
 	return noteErrors(ctx, errs)
 }
 
-// ValidateUpdate validates an update.
 func (s Strategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	return noteErrors(ctx, s.Of.ValidateUpdate(obj.(T), old.(T)))
 }
 
-// WarningsOnCreate calls Kind.Warn.
 func (s Strategy[T]) WarningsOnCreate(_ context.Context, obj runtime.Object) []string {
 	if s.Of.Warn == nil {
 		return nil
@@ -93,7 +88,6 @@ func (s Strategy[T]) WarningsOnCreate(_ context.Context, obj runtime.Object) []s
 	return s.Of.Warn(obj.(T))
 }
 
-// WarningsOnUpdate returns warnings about a changed spec, or those of WarnUpdate.
 func (s Strategy[T]) WarningsOnUpdate(ctx context.Context, obj, old runtime.Object) []string {
 	switch {
 	case s.Of.WarnUpdate != nil:
@@ -104,16 +98,12 @@ func (s Strategy[T]) WarningsOnUpdate(ctx context.Context, obj, old runtime.Obje
 	return nil
 }
 
-// Canonicalize does nothing.
 func (Strategy[T]) Canonicalize(runtime.Object) {}
 
-// AllowCreateOnUpdate is false: a PUT does not create.
 func (Strategy[T]) AllowCreateOnUpdate(context.Context) bool { return false }
 
-// AllowUnconditionalUpdate reports whether PUT needs no resourceVersion.
 func (s Strategy[T]) AllowUnconditionalUpdate(context.Context) bool { return !s.Of.Conditional }
 
-// GetResetFields returns the fields that server-side apply cannot own.
 func (s Strategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet(fieldpath.MakePathOrDie("status"))
 	if s.Of.Adopted {

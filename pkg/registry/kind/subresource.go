@@ -30,7 +30,7 @@ type Subresource[T Object] struct {
 	Written func(after, before T)
 }
 
-// Status returns the subresource status for a kind whose controller sets the whole status.
+// Status returns the subresource status of a kind whose controller sets the whole status.
 func Status[T Object](validate func(after, before T) field.ErrorList) Subresource[T] {
 	return Subresource[T]{Take: func(after, written T) { statusOf(after).Set(statusOf(written)) }, Validate: validate,
 		NotOwned: NotOwnedOfStatus(nil, nil)}
@@ -48,7 +48,7 @@ func NotOwnedOfStatus(fields, conditions []string) []fieldpath.Path {
 	return paths
 }
 
-// Finalizers returns the subresource finalizers, for a controller without the right to write spec.
+// Finalizers returns the subresource finalizers, for a controller that may not write spec.
 func Finalizers[T Object]() Subresource[T] {
 	return Subresource[T]{
 		Take: func(after, written T) { after.SetFinalizers(heldBy(after.GetFinalizers(), written.GetFinalizers())) },
@@ -70,7 +70,6 @@ type SubStrategy[T Object] struct {
 	sub Subresource[T]
 }
 
-// PrepareForUpdate restores all fields outside the part. The generic server handles managed fields.
 func (s SubStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Object) {
 	after, before, written := obj.(T), old.(T), obj.DeepCopyObject().(T)
 	specOf(after).Set(specOf(before))
@@ -79,17 +78,14 @@ func (s SubStrategy[T]) PrepareForUpdate(_ context.Context, obj, old runtime.Obj
 	s.sub.Take(after, written)
 }
 
-// ValidateUpdate validates the part.
 func (s SubStrategy[T]) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
 	return noteErrors(ctx, s.sub.Validate(obj.(T), old.(T)))
 }
 
-// WarningsOnUpdate returns none.
 func (SubStrategy[T]) WarningsOnUpdate(context.Context, runtime.Object, runtime.Object) []string {
 	return nil
 }
 
-// GetResetFields returns all fields outside the part.
 func (s SubStrategy[T]) GetResetFields() map[fieldpath.APIVersion]*fieldpath.Set {
 	set := fieldpath.NewSet(s.sub.NotOwned...)
 	set.Insert(fieldpath.MakePathOrDie("spec"))

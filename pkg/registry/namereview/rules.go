@@ -27,7 +27,7 @@ type ruleTable struct {
 	byNamespace map[string][]v1alpha1.NameReviewRule
 	// open are the rules for every namespace (S4.2).
 	open []v1alpha1.NameReviewRule
-	// below has, by zone, the fqdns of delegated child zones, public in its entries unlike others (S1.8).
+	// below has, by zone, the fqdns of delegated child zones, which alone are public (S1.8).
 	below map[types.NamespacedName]map[string]bool
 }
 
@@ -101,14 +101,14 @@ func (t *ruleTable) listFor(namespace, view string) (status v1alpha1.NameReviewS
 	return status
 }
 
-// ruleReader reads all rules for all waiting reviews, then rests four times as long: reading takes a fifth of a
-// processor. A review waits for a reading that begins later.
+// ruleReader reads all rules for all waiting reviews, then rests four times as long. A review waits for a reading that
+// begins later.
 type ruleReader struct {
 	zones, delegations rest.Lister
 
 	mu   sync.Mutex
 	busy bool
-	next *ruleReading // nil if no review waits
+	next *ruleReading // nil without waiting reviews
 }
 
 type ruleReading struct {

@@ -23,7 +23,7 @@ import (
 // Config configures the storage. All fields are required.
 type Config struct {
 	Authorizer authorizer.UnconditionalAuthorizer
-	// Admit checks the review against the namespace's budgets.
+	// Admit checks the namespace's budgets.
 	Admit func(ctx context.Context, asked *v1alpha1.Record) error
 	// Review decides about a Record without data.
 	Review             func(ctx context.Context, asked *v1alpha1.Record) (v1alpha1.NameReviewStatus, error)
@@ -45,7 +45,6 @@ func NewREST(config Config) *REST {
 		&ruleReader{zones: config.Zones, delegations: config.Delegations}}
 }
 
-// Create answers a review.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, _ *metav1.CreateOptions) (
 	runtime.Object, error) {
 	review, ok := obj.(*v1alpha1.NameReview)
@@ -88,7 +87,7 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validate rest.Val
 	return review, nil
 }
 
-// ListRules returns the rules in force for a namespace in all views; ok is false if the list is incomplete (S14.3).
+// ListRules returns the rules in force for a namespace in all views; ok is false if incomplete (S14.3).
 func (r *REST) ListRules(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool) {
 	table, err := r.rules.readRules(ctx)
 	if err != nil {

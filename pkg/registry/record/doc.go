@@ -3,8 +3,7 @@
 
 // Package record is the REST storage of records.kubi.zone and the subresource status.
 //
-// Guarantees: (1) spec is stored as written, and the server sets status and generation (S7.4); (2) package validation
-// makes all refusals that need no other object; (3) a dry run has the commit's answer (S7.3); (4) columns and field
+// Guarantees, beside those of package kind: (1) package validation refuses by the object alone; (2) columns and field
 // selectors suit kubectl get and watches of a zone.
 //
 // Out of scope: the adopting zone, decided by the ledger.

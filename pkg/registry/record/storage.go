@@ -34,6 +34,7 @@ var Kind = kind.Kind[*v1alpha1.Record]{
 	Fields: fieldsOf, Columns: columns, Row: recordRow,
 	Indexed: []kind.Index[*v1alpha1.Record]{
 		{Field: v1alpha1.FieldRecordReady, Values: []string{string(metav1.ConditionFalse), string(metav1.ConditionUnknown)}, Of: readyOf},
+		{Field: v1alpha1.FieldRecordAdopted, Values: []string{"false"}, Of: adoptedOf},
 		{Field: v1alpha1.FieldRecordWithdrawn, Values: []string{"true"}, Of: withdrawnOf},
 	},
 }
@@ -43,7 +44,7 @@ var (
 	serverConditions = []string{v1alpha1.ConditionAdopted, v1alpha1.ConditionReady, v1alpha1.ConditionStalled}
 )
 
-// takeStatus copies only other controllers' conditions from written (S7.4).
+// takeStatus copies only other controllers' conditions (S7.4).
 func takeStatus(after, written *v1alpha1.Record) {
 	after.Status.Conditions = kind.Conditions(after.Status.Conditions, written.Status.Conditions, false, serverConditions...)
 }
@@ -54,7 +55,7 @@ func fieldsOf(record *v1alpha1.Record) fields.Set {
 		v1alpha1.FieldRecordZoneRefName: "",
 		v1alpha1.FieldRecordFQDN:        record.Status.FQDN,
 		v1alpha1.FieldRecordZone:        "",
-		v1alpha1.FieldRecordAdopted:     strconv.FormatBool(record.Status.ZoneRef != nil),
+		v1alpha1.FieldRecordAdopted:     adoptedOf(record),
 		v1alpha1.FieldRecordReady:       readyOf(record),
 		v1alpha1.FieldRecordWithdrawn:   withdrawnOf(record),
 	}
@@ -73,6 +74,10 @@ func readyOf(record *v1alpha1.Record) string {
 		return string(ready.Status)
 	}
 	return string(metav1.ConditionUnknown)
+}
+
+func adoptedOf(record *v1alpha1.Record) string {
+	return strconv.FormatBool(record.Status.ZoneRef != nil)
 }
 
 func withdrawnOf(record *v1alpha1.Record) string {

@@ -13,11 +13,11 @@ import (
 	"kubi.zone/kubizone/pkg/apis/kubizone/validation"
 )
 
-// maxRulesTime bounds the reading of rules. A longer reading gives no Warning.
+// maxRulesTime bounds the reading of rules; beyond, there is no Warning.
 const maxRulesTime = time.Second
 
-// warnOfPatterns warns of each pattern of an UpdateKey that no rule for the key's namespace matches: every zone refuses
-// the key's updates of such names (S13.1).
+// warnOfPatterns warns of each pattern of an UpdateKey without a matching rule: every zone refuses updates of such
+// names (S13.1).
 func warnOfPatterns(ctx context.Context, list ListRules, key *v1alpha1.UpdateKey) {
 	within, cancel := context.WithTimeout(ctx, maxRulesTime)
 	defer cancel()

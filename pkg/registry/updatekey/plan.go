@@ -82,8 +82,8 @@ const fieldManager = "dynamic-update"
 
 type share map[rdata.Type]*v1alpha1.Record
 
-// divideRecords divides the Records at a name: p.Records has those not made by updates; p.Share and made, those made by
-// updates and covered by the key.
+// divideRecords divides the Records at a name: p.Records are not made by updates; p.Share and made are, and the key
+// covers them.
 func divideRecords(s update.Scope, in zone, fqdn name.Name, records []*v1alpha1.Record) (p update.Present, made share, err error) {
 	made = share{}
 	for _, r := range records {

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// ShareREST is the subresource share: the records of a zone that an UpdateKey may transfer (spec.transfer: Own).
+// ShareREST is the subresource share: the records that an UpdateKey may transfer (spec.transfer: Own).
 type ShareREST struct {
 	kind.Endpoint
 	keys    rest.Getter
@@ -35,7 +35,7 @@ func NewShareREST(keys rest.Getter, records rest.Lister, zones Zones) *ShareREST
 	return &ShareREST{kind.Endpoint{Object: &v1alpha1.UpdateRequest{}}, keys, records, zones}
 }
 
-// Create returns the Records that updates made in the zone for the namespace, at names covered by the key.
+// Create returns the Records that updates made in the zone for the namespace, at the key's names.
 func (r *ShareREST) Create(ctx context.Context, object string, obj runtime.Object, validate rest.ValidateObjectFunc,
 	_ *metav1.CreateOptions) (runtime.Object, error) {
 	request, key, err := readRequest(ctx, r.keys, object, obj, validate)

@@ -20,11 +20,11 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// ListRules returns the rules in force for a namespace in all views; ok is false if the list is incomplete.
+// ListRules is namereview.REST.ListRules.
 type ListRules func(ctx context.Context, namespace string) (all []v1alpha1.NameReviewRule, ok bool)
 
-// NewKind returns the kind of UpdateKeys. Patterns without a matching rule get a Warning. taken is called with the
-// condition's message when a write of status sets the reason KeyNameTaken (S13.3).
+// NewKind returns the kind of UpdateKeys. taken is called with the message of a status that sets the reason
+// KeyNameTaken (S13.3).
 func NewKind(by authorizer.UnconditionalAuthorizer, rules ListRules,
 	taken func(key *v1alpha1.UpdateKey, why string)) *kind.Kind[*v1alpha1.UpdateKey] {
 	status := kind.Status(validation.UpdateKeyStatusUpdate)
@@ -66,7 +66,7 @@ func NewKind(by authorizer.UnconditionalAuthorizer, rules ListRules,
 	}
 }
 
-// authorVerbs are the author's required rights on Records (S13.2).
+// authorVerbs are the rights on Records that an author needs (S13.2).
 var authorVerbs = []string{"create", "patch", "delete"}
 
 func reviewAuthor(ctx context.Context, by authorizer.UnconditionalAuthorizer, key *v1alpha1.UpdateKey) error {

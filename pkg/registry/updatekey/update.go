@@ -30,7 +30,7 @@ import (
 	"kubi.zone/kubizone/pkg/update"
 )
 
-// Group is the group of the users of all UpdateKeys.
+// Group has the users of all UpdateKeys.
 const Group = "kubi.zone:updatekeys"
 
 // User returns the user of an UpdateKey. Only requests of this process have rights by this name (changeset.ActFor).
@@ -43,19 +43,19 @@ func User(key *v1alpha1.UpdateKey, from string) user.Info {
 type Zones interface {
 	FindZone(ctx context.Context, namespace, view string, apex name.Name) (at v1alpha1.AdoptingZone, ok bool, err error)
 	FindEnclosing(view string, fqdn name.Name) (at v1alpha1.AdoptingZone, apex name.Name, ok bool)
-	// RecordsOf returns the stored Records of a namespace at names of a zone, or ErrTooManyRecords.
+	// RecordsOf returns a namespace's stored Records at names of a zone, or ErrTooManyRecords.
 	RecordsOf(ctx context.Context, at v1alpha1.AdoptingZone, apex name.Name, namespace string, names []name.Name) (
 		map[name.Name][]*v1alpha1.Record, error)
-	// ApexOf returns the RRsets made by the zone's spec, and the NS values of all namespaces at the apex, as written.
+	// ApexOf returns the RRsets of the zone's spec, and all namespaces' NS values at the apex, as written.
 	ApexOf(ctx context.Context, at v1alpha1.AdoptingZone, namespace string) (made []content.RRset, ns []string, err error)
-	// MayMake reports, without a read, whether the spec of a zone may make RRsets at one of the names.
+	// MayMake reports, without a read, whether a zone's spec may make RRsets at the names.
 	MayMake(at v1alpha1.AdoptingZone, view string, apex name.Name, names []name.Name) bool
-	// Judge checks prerequisites as a change set does. The error has the cause ZoneNotFound if the zone has no rule for
+	// Judge checks prerequisites like a change set. The error has the cause ZoneNotFound if the zone has no rule for
 	// the namespace.
 	Judge(ctx context.Context, at v1alpha1.AdoptingZone, namespace string, prerequisites []v1alpha1.ChangeSetPrerequisite) error
 }
 
-// ErrTooManyRecords means that the namespace has too many Records at a message's names.
+// ErrTooManyRecords is about the Records at the names of a message.
 var ErrTooManyRecords = errors.New("the namespace has more Records at the names of the message than one message may be about; send " +
 	"several messages")
 
@@ -67,7 +67,7 @@ type UpdateREST struct {
 	report ReportRefused
 }
 
-// ReportRefused reports a refused update to the owner of the UpdateKey.
+// ReportRefused reports a refused update to the UpdateKey's owner.
 type ReportRefused func(key *v1alpha1.UpdateKey, rcode, message string)
 
 var _ rest.NamedCreater = (*UpdateREST)(nil)
@@ -77,7 +77,6 @@ func NewUpdateREST(keys rest.Getter, writer *Writer, report ReportRefused) *Upda
 	return &UpdateREST{kind.Endpoint{Object: &v1alpha1.UpdateRequest{}}, keys, writer, report}
 }
 
-// Create calls Writer.Apply for a message, and reports a refusal to the owner of the key.
 func (r *UpdateREST) Create(ctx context.Context, object string, obj runtime.Object, validate rest.ValidateObjectFunc,
 	options *metav1.CreateOptions) (runtime.Object, error) {
 	if len(options.DryRun) > 0 {
@@ -126,7 +125,7 @@ type Writer struct {
 // NewWriter returns a Writer.
 func NewWriter(sets rest.Creater, zones Zones) *Writer { return &Writer{sets, zones} }
 
-// FindZone returns the apex of the closest zone of a view at or above a name.
+// FindZone returns the apex of the nearest zone at or above a name.
 func (w *Writer) FindZone(view string, fqdn name.Name) (name.Name, bool) {
 	_, apex, ok := w.zones.FindEnclosing(view, fqdn)
 	return apex, ok
@@ -200,7 +199,7 @@ func (p *plan) attemptWrite(ctx context.Context) (again bool, err error) {
 		return false, nil
 	}
 	prerequisites := makePrerequisites(p.message)
-	if failure != nil || len(changes) == 0 { // nothing to write; prerequisites come first (RFC 2136 §3)
+	if failure != nil || len(changes) == 0 { // prerequisites come first (RFC 2136 §3)
 		err := p.w.zones.Judge(ctx, p.at, p.key.Namespace, prerequisites)
 		if p.answer(update.NoError, ""); failure != nil {
 			p.answer(failure.RCode, "%s", failure.Reason)
@@ -286,7 +285,7 @@ func (p *plan) checkNames() *update.Failure {
 	return nil
 }
 
-// notAuth returns the same text for an absent zone and for a zone without rules for the namespace.
+// notAuth does not tell an absent zone from a zone without rules for the namespace.
 func notAuth(zone name.Name, namespace string) string {
 	return fmt.Sprintf("there is no zone %s, or it has no rule for namespace %q", zone, namespace)
 }
@@ -296,8 +295,8 @@ func (p *plan) beyond(rr *update.RR) *update.Failure {
 		"has no pattern for %s %s (S13.1); add one, or use the key that has it", p.key.Namespace, p.key.Name, rr.Name, rr.Type)}
 }
 
-// findWritten returns a Record that an earlier attempt wrote, or nil. An attempt is a transaction, so a single Record
-// proves the whole attempt, even if the prerequisites no longer hold.
+// findWritten returns a Record that an earlier attempt wrote, or nil. A single Record proves the whole attempt, a
+// transaction, even if the prerequisites no longer hold.
 func (p *plan) findWritten(made map[name.Name]share) *v1alpha1.Record {
 	if p.message.ID == "" {
 		return nil
@@ -334,8 +333,8 @@ func (p *plan) foldUpdates(ctx context.Context) (changes []update.Change, made m
 	return changes, made, failure, nil
 }
 
-// addApex adds the RRsets of the zone's spec if the namespace owns the zone. If the message updates NS at the apex,
-// addApex sets ForeignNS if the apex has NS values besides those in present.
+// addApex adds the RRsets of the spec of the namespace's own zone. If the message updates NS at the apex, it sets
+// ForeignNS if the apex has NS values besides those in present.
 func (p *plan) addApex(ctx context.Context, present map[name.Name]update.Present) error {
 	own := p.at.Namespace == p.key.Namespace
 	aboutNS := slices.ContainsFunc(p.message.Updates, func(rr update.RR) bool { return rr.Name == p.in.fqdn && rr.Type == rdata.NS })

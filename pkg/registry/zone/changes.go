@@ -85,7 +85,7 @@ func (s *streams) prepareChanges(ctx context.Context, id string, query *v1alpha1
 	}
 	notHeld := expiredError(zone, since, restart)
 	if query.Until != 0 {
-		// ErrNotHeld here means that either serial is missing, or since is after until.
+		// ErrNotHeld: a serial is missing, or since is after until.
 		notHeld = apierrors.NewResourceExpired(fmt.Sprintf("the steps from serial %d (since) to serial %d (until) of zone %s are not "+
 			"kept here: start again from %s, or leave until out", since, until, zone.Status.FQDN, restart))
 	}

@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// askOthers checks the classes, and warns of absent classes and namespaces. For a new Zone (before is empty) it also
-// warns of missing name servers and rules.
+// askOthers checks the classes, and warns of absent classes and namespaces; for a new Zone (before is empty) also of
+// missing name servers and rules.
 func (r *REST) askOthers(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if before.Name == "" {
 		warnings := validation.BareZoneWarnings(zone)
@@ -55,8 +55,8 @@ func (r *REST) checkClasses(ctx context.Context, zone, before *v1alpha1.Zone) er
 	return r.checkRetain(ctx, zone, before)
 }
 
-// checkRetain refuses the deletionPolicy Retain if a class of the zone forbids it: retained data would mix with the
-// zone of the name's next owner (S8.4). If a class forbids it later, updates get a Warning, and the zone is withdrawn.
+// checkRetain refuses the deletionPolicy Retain if a class forbids it: retained data would mix with the zone of the
+// name's next owner (S8.4). If a class forbids it later, updates get a Warning, and the zone is withdrawn.
 func (r *REST) checkRetain(ctx context.Context, zone, before *v1alpha1.Zone) error {
 	if zone.Spec.DeletionPolicy != v1alpha1.DeletionPolicyRetain {
 		return nil
@@ -97,7 +97,7 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 			continue
 		}
 		if ref.Kind == v1alpha1.KindBind9Cluster {
-			continue // a cluster in the zone's namespace, for all views (S11.30)
+			continue // its zone's namespace, all views (S11.30)
 		}
 		ofNamespace, ofView, err := r.config.Admits(ctx, ref.Name, zone.Namespace, zone.Spec.View)
 		if err != nil {
@@ -110,7 +110,7 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 					"of that DNSClass, or label it so that spec.namespaces.selector selects it",
 				field.NewPath("spec", "dnsClassRefs").Index(i), ref.Name, zone.Namespace))
 		}
-		// A zone with a zoneRef and without a view gets the view at the commit; the controller checks the class (S1.9).
+		// A zone with a zoneRef and no view gets the view at the commit; the controller checks the class (S1.9).
 		if !ofView && (zone.Spec.View != "" || zone.Spec.ZoneRef == nil) {
 			return refusal.ByRule("S1.9", apierrors.NewForbidden(v1alpha1.Resource("zones"), zone.Name, fmt.Errorf(
 				"%s: DNSClass %q does not deliver zones of view %q (S1.9); a cluster admin can add the view to spec.views of that "+
@@ -121,8 +121,8 @@ func (r *REST) checkClassRefs(ctx context.Context, zone *v1alpha1.Zone, named []
 	return nil
 }
 
-// setClassDefaults sets absent fields from the first class: the ttl (S6.5), and in a new Zone the name servers; an
-// empty list stays (S6.2).
+// setClassDefaults sets the ttl (S6.5) and, in a new Zone without the list, the name servers (S6.2) from the first
+// class.
 func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made bool) error {
 	lacks := made && zone.Spec.NameServers == nil
 	if zone.Spec.TTL != nil && !lacks {
@@ -144,7 +144,7 @@ func (r *REST) setClassDefaults(ctx context.Context, zone *v1alpha1.Zone, made b
 	return nil
 }
 
-// completed keeps the stored ttl of a Zone if an update has none (S6.5), regardless of classes.
+// completed keeps the stored ttl of a Zone if an update has none (S6.5).
 type completed struct {
 	rest.UpdatedObjectInfo
 	r *REST

@@ -130,7 +130,6 @@ func writeDefinition(w http.ResponseWriter, zone *v1alpha1.Zone, snapshot Snapsh
 	return list.finishList(metaOf(zone))
 }
 
-// writeText writes a master file (RFC 1035 §5.1).
 func writeText(w http.ResponseWriter, snapshot Snapshot, page *page) error {
 	stream := newStream(w, v1alpha1.FormatText)
 	stream.writeComment(fmt.Sprintf("zone %s serial %d hash %s", snapshot.Header().FQDN, snapshot.Serial(), snapshot.Hash()))

@@ -21,14 +21,14 @@ import (
 	"kubi.zone/kubizone/pkg/registry/kind"
 )
 
-// subresourceEstablish is a subresource whose create is the permission for a standalone zone (S3.3). A custom verb
-// would be granted by every Role with all verbs on zones.
+// subresourceEstablish is a subresource whose create is the permission for a standalone zone (S3.3). Every Role with
+// all verbs on zones would grant a custom verb.
 const subresourceEstablish = "establish"
 
 const maxReviews = 3
 
-// resourceName returns the resourceNames entry of a zone in a Role: the fqdn without trailing dot ("." for the root),
-// with the prefix "VIEW:" unless in the default view. It returns false for a relative or invalid name.
+// resourceName returns a zone's entry in a Role's resourceNames: the fqdn without trailing dot ("." for the root), with
+// "VIEW:" outside the default view. It returns false for a relative or invalid name.
 func resourceName(spec *v1alpha1.ZoneSpec) (string, bool) {
 	if !name.IsAbsolute(spec.DomainName) {
 		return "", false
@@ -62,7 +62,7 @@ func isAllowed(ctx context.Context, by authorizer.UnconditionalAuthorizer, verb,
 		Subresource: subresource, APIGroup: v1alpha1.GroupName, APIVersion: v1alpha1.SchemeGroupVersion.Version})
 }
 
-// Create first checks the permission if the Zone may be standalone.
+// Create first checks the permission of a Zone that may be standalone.
 func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.ValidateObjectFunc, options *metav1.CreateOptions) (
 	runtime.Object, error) {
 	if zone, ok := obj.(*v1alpha1.Zone); ok {
@@ -79,8 +79,8 @@ func (r *REST) Create(ctx context.Context, obj runtime.Object, validation rest.V
 	return r.REST.Create(ctx, obj, validation, options)
 }
 
-// Update checks the permission, then starts again: the zone's name is known only after patch and admission, perhaps
-// under a lock, where no check may run.
+// Update checks the permission, then starts again: patch and admission determine the zone's name, perhaps under a lock,
+// where no check may run.
 func (r *REST) Update(ctx context.Context, name string, info rest.UpdatedObjectInfo, createValidation rest.ValidateObjectFunc,
 	updateValidation rest.ValidateObjectUpdateFunc, forceAllowCreate bool, options *metav1.UpdateOptions) (runtime.Object, bool, error) {
 	attempt, asked, needs := ctx, "", ""

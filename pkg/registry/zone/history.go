@@ -24,14 +24,14 @@ import (
 	"kubi.zone/kubizone/pkg/law/content"
 )
 
-// History reads the steps of zones (changes of serial), also those that Views no longer has.
+// History reads the steps of zones (changes of serial), also older than Views has.
 type History interface {
 	// OfZone returns the steps of a zone, newest first.
 	OfZone(ctx context.Context, zone *v1alpha1.Zone, ask HistoryAsk) (*HistoryAnswer, error)
-	// OfRemoved returns the steps of the Zone last removed with this name, and in zone its uid, FQDN and view; or
+	// OfRemoved returns the steps of the Zone last removed with this name, and its uid, FQDN and view in zone; or
 	// ErrNotHeld.
 	OfRemoved(ctx context.Context, namespace, name string, ask HistoryAsk) (answer *HistoryAnswer, zone *v1alpha1.Zone, err error)
-	// OfRemovedFQDN is OfRemoved for a DNS name in a namespace, or in all if namespace is "".
+	// OfRemovedFQDN is OfRemoved for a DNS name in a namespace, or in all for "".
 	OfRemovedFQDN(ctx context.Context, namespace string, fqdn name.Name, ask HistoryAsk) (*HistoryAnswer, *v1alpha1.Zone, error)
 	// OfRecords returns the steps made by Records, newest first.
 	OfRecords(ctx context.Context, of OfRecords, ask HistoryAsk) (*HistoryAnswer, error)
@@ -40,9 +40,9 @@ type History interface {
 // OfRecords selects steps made by Records of a namespace.
 type OfRecords struct {
 	Namespace string
-	// Record is the name of one, "" for all.
+	// Record is the name of a Record, or "".
 	Record string
-	// FQDN selects steps with values or TTLs at a name, if not zero, and Enclosing steps of zones with a name.
+	// FQDN selects steps with values or TTLs at a name, Enclosing steps of zones at or above a name; zero selects all.
 	FQDN, Enclosing name.Name
 }
 
@@ -50,33 +50,31 @@ type OfRecords struct {
 type HistoryAsk struct {
 	Limit    int
 	Continue string
-	// Since reports whether a step is recent enough. If not, neither is any older step.
+	// Since reports whether a step is recent enough; if not, no older step is.
 	Since func(step *content.Step) bool
 }
 
 // HistoryAnswer has the newest steps first.
 type HistoryAnswer struct {
 	Items []HistoryItem
-	// Whole is the time from which on no step is missing or condensed.
+	// Whole is the time since which no step is missing or condensed.
 	Whole    time.Time
 	Continue string
 }
 
 // HistoryItem is a step with the earlier states of its Records.
 type HistoryItem struct {
-	// FQDN, View and Namespace are those of the zone at the step.
 	FQDN, View, Namespace, Name string
 	Step                        content.Step
 	// Was has the earlier states by uid: JSON of v1alpha1.HistoryState.
 	Was map[string]json.RawMessage
 	// Condensed is true for a step without values and states.
 	Condensed bool
-	// Removed is true if the step removed the zone. Zone then has the state of the deleted object; nil if the object
-	// stayed.
+	// Removed is true if the step removed the zone. Zone then is the deleted object's state; nil if the object stayed.
 	Removed bool
 	UID     string
 	Zone    json.RawMessage
-	// Delegations of a deleted zone. LeftOut is true if some are missing.
+	// Delegations are a deleted zone's. LeftOut is true if some are missing.
 	Delegations []HistoryDelegation
 	LeftOut     bool
 }
@@ -87,7 +85,7 @@ type HistoryDelegation struct {
 	State json.RawMessage
 }
 
-// ErrContinue means that HistoryAsk.Continue is not from an earlier answer.
+// ErrContinue means a HistoryAsk.Continue from no earlier answer.
 var ErrContinue = errors.New("it is not the token of an answer")
 
 func (s *streams) askHistory(limit int64, token, sinceTime string, since serial.Serial) (HistoryAsk, error) {
@@ -122,7 +120,6 @@ func historyError(err error) error {
 	return err
 }
 
-// historyTimeout bounds the reading of an answer.
 const historyTimeout = 30 * time.Second
 
 func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, accept string) (
@@ -165,7 +162,7 @@ func (s *streams) prepareHistory(ctx context.Context, id string, query *v1alpha1
 	}, nil
 }
 
-// findHistory answers of the Zone of a name, or the last removed one of the name, or of a DNS name.
+// findHistory returns the history of the Zone of a name, or of the last removed Zone of the name or of a DNS name.
 func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.ZoneChangesOptions, ask HistoryAsk) (answer *HistoryAnswer,
 	zone *v1alpha1.Zone, err error) {
 	namespace := genericapirequest.NamespaceValue(ctx)
@@ -177,8 +174,7 @@ func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.Zo
 		if answer, zone, err = s.History.OfRemovedFQDN(ctx, namespace, fqdn, ask); !errors.Is(err, ErrNotHeld) {
 			return answer, zone, err
 		}
-		// A user with the right to all zones' changes finds a Zone of any namespace. Others learn of no foreign name
-		// (S1.8).
+		// Only with the right to all zones' changes may a user find a Zone of any namespace (S1.8).
 		all, err := isAllowed(ctx, s.Authorizer, "get", "zones", "changes", "", "")
 		if err == nil && all {
 			answer, zone, err = s.History.OfRemovedFQDN(ctx, "", fqdn, ask)
@@ -202,7 +198,6 @@ func (s *streams) findHistory(ctx context.Context, id string, query *v1alpha1.Zo
 	return answer, zone, err
 }
 
-// parseFQDN parses a query parameter, zero if it is absent.
 func parseFQDN(parameter, text string) (fqdn name.Name, err error) {
 	if text == "" {
 		return fqdn, nil
@@ -276,7 +271,7 @@ type reader struct {
 
 func (by reader) knows(namespace string) bool { return by.all || namespace == by.namespace }
 
-// ShowStepTo returns a step as users of a namespace may know it.
+// ShowStepTo returns a step as a namespace may know it.
 func ShowStepTo(x *HistoryItem, namespace string) v1alpha1.HistoryStep {
 	return reader{namespace: namespace}.showItem(x)
 }
@@ -323,7 +318,7 @@ func (by reader) showItem(x *HistoryItem) v1alpha1.HistoryStep {
 	return out
 }
 
-// withoutObject removes the name of a Delegation from a cause: other namespaces may see only names of zones (S1.8).
+// withoutObject removes a Delegation's name from a cause (S1.8).
 func withoutObject(cause string) string {
 	if rest, ok := strings.CutPrefix(cause, "Delegation "); ok {
 		_, rest, _ = strings.Cut(rest, " ")

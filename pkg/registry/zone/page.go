@@ -48,15 +48,15 @@ func parseContinuation(token string) (continuation, error) {
 	return p, nil
 }
 
-// maxExamined bounds the entries that an answer to a search examines, and maxSearch the octets of its text.
+// maxExamined bounds the entries that a search examines, maxSearch the octets of its text.
 const (
 	maxExamined = 250_000
 	maxSearch   = 255
 )
 
-// search selects entries by a part of the owner name, by type, or by an address or a prefix.
+// search selects entries by part of the owner name, by type, or by address or prefix.
 type search struct {
-	part   string // in lower case; "" for every entry
+	part   string // lower case; "" for every entry
 	rrtype rdata.Type
 	prefix netip.Prefix
 }
@@ -97,7 +97,7 @@ type page struct {
 	owner    name.Name
 	rrtype   rdata.Type
 	search   *search
-	// next is the token of the next page, set by eachEntry; "" at the zone's end.
+	// next is the next page's token, set by eachEntry; "" at the zone's end.
 	next string
 }
 
@@ -132,7 +132,7 @@ func (p *page) eachEntry() iter.Seq[dns.Entry] {
 			start = p.from.Name
 		}
 		if start == p.snapshot.Header().FQDN {
-			// The zero name means the SOA, the first entry of the apex.
+			// The zero name is the SOA, the apex's first entry.
 			start = name.Name{}
 		}
 		given, examined := int64(0), 0

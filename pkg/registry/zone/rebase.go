@@ -17,8 +17,7 @@ import (
 )
 
 // rebased applies the update of an older version of a Zone to the current version if only computed status has changed
-// since (S7.10): Records of a busy zone make many versions a second. It reads the older version from etcd once a
-// request.
+// since (S7.10): Records of a busy zone make many versions a second. It reads the older version once.
 type rebased struct {
 	rest.UpdatedObjectInfo
 	read func(ctx context.Context, version string) *v1alpha1.Zone
@@ -38,7 +37,7 @@ func (r *rebased) UpdatedObject(ctx context.Context, old runtime.Object) (runtim
 	}
 	present := old.(*v1alpha1.Zone)
 	named, now := versionOf(after), versionOf(present)
-	if named == 0 || named >= now { // for a later version the generic store reads etcd
+	if named == 0 || named >= now { // the generic store reads etcd for a later version
 		return obj, nil
 	}
 	if r.version != after.ResourceVersion {

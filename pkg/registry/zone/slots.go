@@ -57,7 +57,7 @@ func (s *slots) release(user string) {
 	}
 }
 
-// A namespace's service accounts are a single user, as the owner can create any number.
+// A namespace's service accounts are one user, as the owner can create any number.
 func readerOf(ctx context.Context) string {
 	user, ok := genericapirequest.UserFrom(ctx)
 	if !ok {

@@ -24,13 +24,11 @@ type Config struct {
 	Authorizer  authorizer.UnconditionalAuthorizer
 	// WithEstablish passes the permission zones/establish to the commit.
 	WithEstablish func(ctx context.Context, allowed bool) context.Context
-	// Admits reports whether a DNSClass may deliver zones of a namespace, and of a view; true for an absent class.
+	// Admits, FirstClass and Withdrawing are methods of dnsclass.Lister.
 	Admits       func(ctx context.Context, class, namespace, view string) (ofNamespace, ofView bool, err error)
 	WarnOfAbsent func(ctx context.Context, after, before []string)
-	// FirstClass returns the class with a Zone's defaults, or nil. The Zone is not yet validated. The class must not
-	// be modified.
-	FirstClass func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
-	// Withdrawing returns the classes that deliver a Zone and forbid Retain.
+	// FirstClass gets a Zone that is not yet validated.
+	FirstClass  func(ctx context.Context, zone *v1alpha1.Zone) (*v1alpha1.DNSClass, error)
 	Withdrawing func(ctx context.Context, zone *v1alpha1.Zone) ([]v1alpha1.DNSClassReference, error)
 	Views       Views
 	Sources     Sources
@@ -52,7 +50,7 @@ func AddStorage(paths map[string]rest.Storage, config Config) (err error) {
 		return err
 	}
 	streams := newStreams(config, func(ctx context.Context, name string) (*v1alpha1.Zone, error) {
-		// Without a resourceVersion Get reads etcd, not a cache (S7.1).
+		// Without a resourceVersion Get reads etcd (S7.1).
 		obj, err := zone.Get(ctx, name, &metav1.GetOptions{})
 		if err != nil {
 			return nil, err

@@ -50,7 +50,7 @@ func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 				NotOwned: kind.NotOwnedOfStatus(serverFields, serverConditions)},
 			"finalizers": kind.Finalizers[*v1alpha1.Zone](),
 			"dnssec": {
-				// dnssec becomes content of the parent, so the right to write status does not suffice (S12.2).
+				// dnssec becomes content of the parent: the right to write status does not suffice (S12.2).
 				Take:     func(after, written *v1alpha1.Zone) { after.Status.DNSSEC = written.Status.DNSSEC },
 				Validate: validation.ZoneDNSSECUpdate,
 				NotOwned: kind.NotOwnedOfStatus(append(slices.DeleteFunc(slices.Clone(serverFields), func(field string) bool {
@@ -66,7 +66,6 @@ func newKind(r *REST) *kind.Kind[*v1alpha1.Zone] {
 	}
 }
 
-// keepFinalizers keeps the finalizer of delivery (S8.3).
 func keepFinalizers(ctx context.Context, after, before *v1alpha1.Zone) {
 	held := kind.KeepHeld(before.Finalizers, after.Finalizers)
 	if len(held) > len(after.Finalizers) {
@@ -96,7 +95,7 @@ var (
 	serverConditions = []string{v1alpha1.ConditionDelegated, v1alpha1.ConditionServable, v1alpha1.ConditionSettled}
 )
 
-// takeStatus copies only the controller's conditions from written (S7.4).
+// takeStatus copies only the controller's conditions (S7.4).
 func takeStatus(after, written *v1alpha1.Zone) {
 	behind := reportsBehind(&written.Status, &after.Status)
 	stale := kind.Stale(written.Status.Serial, after.Status.Serial)
@@ -106,8 +105,8 @@ func takeStatus(after, written *v1alpha1.Zone) {
 	}
 }
 
-// reportsBehind reports whether written asks for a higher serial (S6.11): Ready is False with reason SerialBehind, at
-// the serial of a secondary ahead of the zone, or with ContentDiffers, at the zone's next serial.
+// reportsBehind reports whether written asks for a higher serial (S6.11): Ready is False with reason SerialBehind at
+// the serial of a secondary ahead of the zone, or ContentDiffers at the zone's next serial.
 func reportsBehind(written, before *v1alpha1.ZoneStatus) bool {
 	ready := meta.FindStatusCondition(written.Conditions, v1alpha1.ConditionReady)
 	if ready == nil || ready.Status != metav1.ConditionFalse || before.Serial == 0 || written.Serial < 1 ||

@@ -16,7 +16,7 @@ import (
 
 const (
 	maxBuffered = 64 << 10
-	// stall bounds the time of a write. The stream has no other deadline.
+	// stall bounds a write, the stream's only deadline.
 	stall = 30 * time.Second
 )
 
@@ -40,12 +40,12 @@ type deadlineWriter struct {
 }
 
 func (i *deadlineWriter) Write(piece []byte) (int, error) {
-	// Writers without deadlines are recorders in tests.
+	// Tests' recorders have no deadlines.
 	_ = i.control.SetWriteDeadline(time.Now().Add(i.stall))
 	return i.w.Write(piece)
 }
 
-// list writes object, items, then metadata, whose continue is known last. After an error it writes nothing.
+// list writes object, items, then metadata, whose continue is known last; after an error nothing.
 type list struct {
 	*stream
 	separator string
@@ -67,7 +67,7 @@ func (l *list) writeItem(item any) bool {
 		text, l.err = json.Marshal(item)
 	}
 	if l.err == nil {
-		_, _ = l.WriteString(l.separator) // the next write reports errors
+		_, _ = l.WriteString(l.separator) // the next write has the error
 		_, l.err = l.Write(text)
 		l.separator = ",\n"
 	}

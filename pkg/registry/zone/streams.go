@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// A user has at most half of maxStreams and maxWatches.
+	// A user has at most half.
 	maxStreams = 32
 	maxWatches = 64
-	// A history is read from etcd, unlike entries.
+	// Read from etcd, unlike entries.
 	maxHistories, maxHistoriesEach = 8, 2
 	viewTimeout                    = 5 * time.Second
 	retrySoon                      = 1
@@ -32,7 +32,7 @@ type streams struct {
 	Config
 	getZone     func(ctx context.Context, name string) (*v1alpha1.Zone, error)
 	viewTimeout time.Duration
-	// The generic server's own limits do not cover streams.
+	// The generic server does not limit streams.
 	readSlots, watchSlots, historySlots *slots
 	stall                               time.Duration
 }
@@ -46,7 +46,7 @@ type view[O runtime.Object] struct {
 	*streams
 	answer, options runtime.Object // empty
 	slotsOf         func(query O) *slots
-	// prepare returns a refusal, or a function that writes the whole answer. Nothing is sent before write.
+	// prepare returns a refusal, or a function that writes the whole answer. It sends nothing.
 	prepare func(ctx context.Context, id string, query O, accept string) (write func(w http.ResponseWriter) error, err error)
 }
 
@@ -56,7 +56,6 @@ var (
 	_ rest.Storage         = (*view[runtime.Object])(nil)
 )
 
-// newEntries returns zones/entries (S6.1).
 func newEntries(s *streams) *view[*v1alpha1.ZoneEntriesOptions] {
 	return &view[*v1alpha1.ZoneEntriesOptions]{s, &v1alpha1.ZoneEntries{}, &v1alpha1.ZoneEntriesOptions{},
 		func(*v1alpha1.ZoneEntriesOptions) *slots { return s.readSlots }, s.prepareEntries}
@@ -69,7 +68,7 @@ func newChanges(s *streams) *view[*v1alpha1.ZoneChangesOptions] {
 			case query.Form == v1alpha1.FormHistory:
 				return s.historySlots
 			case query.Watch:
-				return s.watchSlots // watches must not take the slots of reads
+				return s.watchSlots // apart from reads
 			}
 			return s.readSlots
 		}, s.prepareChanges}
@@ -94,7 +93,7 @@ func (*view[O]) ProducesMIMETypes(string) []string { return []string{mediaJSON, 
 
 func (v *view[O]) ProducesObject(string) any { return v.New() }
 
-// Connect serves a GET in a slot. Only ctx, not the context of the request, has the namespace.
+// Connect serves a GET in a slot. Only ctx, not the request's, has the namespace.
 func (v *view[O]) Connect(ctx context.Context, id string, options runtime.Object, _ rest.Responder) (http.Handler, error) {
 	query := options.(O)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -147,7 +146,7 @@ func (s *streams) mayReadAll(ctx context.Context) bool {
 	return allowed && err == nil
 }
 
-// Sources name Records of all namespaces, so need the right to list all (S1.8).
+// Sources name Records of all namespaces (S1.8).
 func (s *streams) mayReadSources(ctx context.Context) error {
 	allowed, err := isAllowed(ctx, s.Authorizer, "list", "records", "", "", "")
 	if err != nil {

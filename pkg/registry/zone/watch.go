@@ -37,7 +37,7 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 	w := &watcher{streams: s, zone: zone, at: snapshot.Serial(), definition: definition, sources: query.Sources}
 	if since != 0 {
 		w.at = since
-		// Only before the first octet can a refusal have its own code.
+		// After the first octet a refusal has no code of its own.
 		if _, _, err := s.Views.Steps(ctx, zone, w.at, snapshot.Serial(), false); err != nil {
 			return nil, ifNotHeld(err, expiredError(zone, w.at, restart))
 		}
@@ -54,7 +54,7 @@ func (s *streams) prepareWatch(ctx context.Context, zone *v1alpha1.Zone, query *
 
 var errWatchEnds = errors.New("the watch has lasted long enough")
 
-// watcher reads the next changes only after it has sent the last, so a slow client takes no memory besides the views.
+// watcher reads the next changes when it has sent the last, so a slow client takes no memory besides the views.
 type watcher struct {
 	*streams
 	zone                *v1alpha1.Zone
@@ -64,7 +64,7 @@ type watcher struct {
 	stream *stream
 }
 
-// sendUntilEnd ends with ctx, if the client is too far behind, or if the zone is deleted. It returns a write error.
+// sendUntilEnd ends with ctx, a client too far behind, or the zone's deletion. It returns a write error.
 func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	next := w.zone.DeepCopy()
 	for {
@@ -86,7 +86,7 @@ func (w *watcher) sendUntilEnd(ctx context.Context, snapshot Snapshot) error {
 	}
 }
 
-// flush also removes the deadline, or an idle HTTP/2 stream would be cut.
+// flush also removes the deadline, which would cut an idle HTTP/2 stream.
 func (w *watcher) flush() error {
 	if err := w.stream.Flush(); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (w *watcher) writeEvent(kind apiwatch.EventType, object any) error {
 	return nil
 }
 
-// The status line is sent, so the reason goes into the stream.
+// The status line is sent: the reason goes into the stream.
 func (w *watcher) writeEnd(err error) error {
 	if cut := (writeFailed{}); errors.As(err, &cut) {
 		return err

@@ -5,8 +5,7 @@
 //
 // Guarantees:
 //
-//  1. No input panics. At most update.MaxRecords records are read, counted in the header first, and each name and
-//     value is parsed once.
+//  1. No input panics. At most update.MaxRecords records are read, and each name and value is parsed once.
 //  2. The result is checked (Message.Check), with values in the form of Records.
 //
 // Out of scope: zones and signatures.

@@ -55,12 +55,12 @@ func Parse(msg []byte) (*update.Message, *update.Failure) {
 	return m, nil
 }
 
-// reader reads a message, and trusts no count or length. A compressed record of 16 octets may have two names of 255, so
-// names and values are cached.
+// reader trusts no count or length. A compressed record of 16 octets may have two names of 255, so names and values are
+// cached.
 type reader struct {
 	msg []byte
 	off int
-	// The keys of names are texts, those of values octets as sent: equal octets are equal data, even compressed.
+	// The keys of names are texts, of values octets as sent: equal octets are equal data, even compressed.
 	names  map[string]name.Name
 	values map[sentData]string
 	space  []byte

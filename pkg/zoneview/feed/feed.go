@@ -18,7 +18,6 @@ import (
 )
 
 const (
-	// maxFailures in a row make Wait return the source's error.
 	maxFailures = 3
 	// maxMisfits in a row freeze a zone.
 	maxMisfits = 3
@@ -29,7 +28,7 @@ var (
 	errNotProven = errors.New("not proven yet")
 )
 
-// Feed writes a Set. The source chooses the keys of zones, UIDs or namespace/name.
+// Feed writes a Set. The source chooses the zones' keys.
 type Feed struct {
 	set   *zoneview.Set
 	slots chan struct{}
@@ -37,7 +36,7 @@ type Feed struct {
 	// mutex guards the fields below, and is held during writes to the Set, not during proofs.
 	mutex sync.Mutex
 	zones map[string]*zone
-	// listing numbers the source's listings; listed is true after the end of the present one.
+	// listing numbers the source's listings; listed is true after the present one.
 	listing         int
 	listed          bool
 	pending, frozen int
@@ -51,10 +50,10 @@ type Feed struct {
 }
 
 type zone struct {
-	// identity has a UID once the zone was read; before, and if unreadable, only the name.
+	// identity has a UID once the zone was read, until then only the name.
 	identity zoneview.Zone
 	listing  int
-	// pending is the reason why the zone is not in the Set yet, frozen the reason why it is unproven.
+	// pending is why the zone is not in the Set yet, frozen why it is unproven.
 	pending, frozen error
 	proof           *Proof
 	misfits         int
@@ -64,8 +63,8 @@ func New(set *zoneview.Set, proofs int) *Feed {
 	return &Feed{set: set, slots: make(chan struct{}, proofs), zones: make(map[string]*zone), changed: make(chan struct{})}
 }
 
-// BeginListing begins a listing; the source calls Base for each zone, then EndListing. If stay is true, the source only
-// retries proofs of frozen zones, and a feed in sync stays in sync.
+// BeginListing begins a listing: the source calls Base for each zone, then EndListing. If stay is true, a feed in sync
+// stays so, since only proofs of frozen zones are retried.
 func (f *Feed) BeginListing(stay bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -78,7 +77,7 @@ func (f *Feed) BeginListing(stay bool) {
 	f.setSynced(f.synced && stay && f.frozen > 0)
 }
 
-// EndListing freezes the unreadable zones, by namespace/name, and removes zones not listed.
+// EndListing freezes unreadable zones, by namespace/name, and removes zones not listed.
 func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -100,9 +99,8 @@ func (f *Feed) EndListing(ctx context.Context, unreadable map[string]error) {
 	f.checkSync()
 }
 
-// Apply applies a transaction of the journal, or keeps it until the zone's proof ends. first is the identity of a zone
-// that the transaction creates. Frozen zones are skipped. After an error the zone is frozen, or must be read again.
-// After ctx ends nothing is applied.
+// Apply applies a transaction of the journal, or keeps it until the zone's proof ends. first identifies a created zone.
+// Frozen zones are skipped. After an error the zone is frozen, or must be read again.
 func (f *Feed) Apply(ctx context.Context, key string, tx content.Transaction, first zoneview.Zone) error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -141,7 +139,7 @@ func (f *Feed) applyToSet(ctx context.Context, key string, z *zone, tx content.T
 	return err
 }
 
-// RemoveUnless removes the zone of a key unless the zone has this UID. A pending zone stays pending until Report.
+// RemoveUnless removes the key's zone unless it has this UID. A pending zone stays pending until Report.
 func (f *Feed) RemoveUnless(key, uid string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -158,7 +156,7 @@ func (f *Feed) removeZone(key string, z *zone) {
 	}
 }
 
-// Expect adds a zone not read yet. The feed is not in sync before its Report or proof.
+// Expect adds an unread zone: the feed is not in sync before its Report or proof.
 func (f *Feed) Expect(key string) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -167,9 +165,8 @@ func (f *Feed) Expect(key string) {
 	}
 }
 
-// Report ends the reading of a zone. If err is nil, the zone is in the Set with the source's content, or does not
-// belong there. An error keeps a pending zone pending; for a zone in the Set, or a frozen zone, the feed stays in sync.
-// With freeze, the zone is frozen.
+// Report ends a zone's reading. Without an error, the Set has the source's content, or rightly lacks the zone. An error
+// keeps a pending zone pending. If freeze is true, the zone is frozen.
 func (f *Feed) Report(ctx context.Context, key string, err error, freeze bool) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -251,7 +248,7 @@ func (f *Feed) setSynced(synced bool) {
 	f.changed = make(chan struct{})
 }
 
-// Fail records a failure of the source, which then lists all zones again, and returns the failures in a row.
+// Fail records a failure of the source, which then lists all zones again, and counts failures in a row.
 func (f *Feed) Fail(err error) (times int) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -281,7 +278,7 @@ func (f *Feed) Check() error {
 	return nil
 }
 
-// Wait returns nil when the feed is in sync, the source's error after maxFailures, or the cause of ctx.
+// Wait returns nil when the feed is in sync, the source's error after maxFailures, or ctx's cause.
 func (f *Feed) Wait(ctx context.Context) error {
 	for {
 		f.mutex.Lock()

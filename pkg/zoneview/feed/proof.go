@@ -15,10 +15,10 @@ import (
 
 type Base struct {
 	Snapshot *zoneview.Snapshot
-	// Hash is the status.hash that the zone claims; "" if the source has compared it.
+	// Hash is the claimed status.hash, "" if the source has compared it.
 	Hash string
-	// Settled is true if the snapshot may be delivered. Otherwise the steps Since lead from the delivered state to the
-	// snapshot (S7.2, S7.5); without steps, that state is unknown.
+	// Settled means that the snapshot may be delivered. Otherwise Since leads to it from the delivered state (S7.2,
+	// S7.5), unknown without steps.
 	Settled bool
 	Since   []content.Step
 	// Final freezes the zone if the proof fails: another read would return the same.
@@ -30,7 +30,7 @@ type Proof struct {
 	key  string
 	zone *zone
 	base Base
-	// held is true if the Set has this state already, so that no transaction waits.
+	// held means that the Set has this state already: no transaction waits.
 	held    bool
 	waiting []content.Transaction
 }
@@ -55,7 +55,7 @@ func (f *Feed) Base(key string, base Base) *Proof {
 }
 
 // Run proves the zone, which takes long, puts it into the Set and applies the transactions that arrived meanwhile. The
-// error is a failed proof or misfit; nil if the zone was removed or read again meanwhile.
+// error is a failed proof or misfit, nil if the zone was removed or read again.
 func (p *Proof) Run(ctx context.Context) error {
 	select {
 	case p.feed.slots <- struct{}{}:
@@ -86,14 +86,14 @@ func (p *Proof) Run(ctx context.Context) error {
 	return p.finishProof(ctx, delivered, err)
 }
 
-// isOvertaken reports whether the zone was removed or read again: an old proof must not delay new proofs.
+// isOvertaken reports whether the zone was removed or read again: old proofs must not delay new ones.
 func (p *Proof) isOvertaken() bool {
 	p.feed.mutex.Lock()
 	defer p.feed.mutex.Unlock()
 	return p.zone.proof != p
 }
 
-// finishProof freezes the zone if the proof of a final base failed. delivered is the settled snapshot; nil if unknown.
+// finishProof freezes the zone if a final base failed. delivered is the settled snapshot, nil if unknown.
 func (p *Proof) finishProof(ctx context.Context, delivered *zoneview.Snapshot, err error) error {
 	f, z, snapshot := p.feed, p.zone, p.base.Snapshot
 	f.mutex.Lock()

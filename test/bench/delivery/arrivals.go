@@ -14,7 +14,7 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// arrivals records when expected data arrives. Simultaneous changes have different data.
+// arrivals records when expected data arrives. Simultaneous changes differ in data.
 type arrivals struct {
 	mu      sync.Mutex
 	waiting []*arrival
@@ -63,7 +63,7 @@ func (a *arrivals) waitForAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
-		a.mu.Lock() // so that a caller that checks ctx below waits already, or checks after this
+		a.mu.Lock() // a caller that checks ctx below already waits, or checks later
 		defer a.mu.Unlock()
 		a.came.Broadcast()
 	})()
@@ -79,14 +79,12 @@ func (a *arrivals) waitForAll(ctx context.Context) error {
 }
 
 type arm struct {
-	name string
-	// change returns when the request is accepted.
+	name   string
 	change func(ctx context.Context, host int, data string) error
 	came   *arrivals
 	made   int
 }
 
-// sample has the duration of each change, from due time to arrival.
 type sample struct{ elapsed []time.Duration }
 
 var quantiles = []struct {
@@ -98,7 +96,7 @@ func (s sample) computeQuantile(q float64) float64 {
 	return figures.Quantile(append([]time.Duration(nil), s.elapsed...), q)
 }
 
-// gap is between lone changes of an arm: two within a second, as Knot's timer has whole seconds.
+// gap separates lone changes of an arm. Knot's timer has whole seconds: two a second.
 const gap = 500 * time.Millisecond
 
 func (a *arm) changeSingly(ctx context.Context, hosts, n int) (s sample, err error) {
@@ -119,7 +117,6 @@ func (a *arm) changeSingly(ctx context.Context, hosts, n int) (s sample, err err
 	return s, nil
 }
 
-// changeAllSingly has the arms take turns within the gap.
 func changeAllSingly(ctx context.Context, arms []*arm, hosts, n int) ([]sample, error) {
 	all := make([]sample, len(arms))
 	group, ctx := errgroup.WithContext(ctx)
@@ -146,7 +143,7 @@ func (a *arm) makeChange(ctx context.Context, hosts int) (*arrival, error) {
 	return one, a.change(ctx, i, data)
 }
 
-// Durations include the delay by earlier changes, since clients do not slow down with the server.
+// Durations include the delay by earlier changes: clients do not slow down with the server.
 func (a *arm) changeSteadily(ctx context.Context, hosts, n int, rate float64) (s sample, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -22,8 +22,8 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// The ways of changes: Kubizone to two secondaries, Knot to the same by signed dynamic update, a webhook, and Kubizone
-// by signed dynamic update.
+// Kubizone to two secondaries, Knot to the same by signed dynamic update, a webhook, and Kubizone by signed dynamic
+// update.
 const (
 	toKnot      = "kubizone → Knot"
 	toBIND      = "kubizone → BIND"
@@ -39,14 +39,13 @@ const (
 
 var pairs = [][2]string{{toKnot, knotToKnot}, {toBIND, knotToBIND}, {updateBIND, knotToBIND}}
 
-// Keys of the secondaries by class; ownKey is of an UpdateKey.
+// The secondaries' keys by class; ownKey is an UpdateKey's.
 var (
 	knotKey = rig.TSIGKey{Name: "knot.key", Algorithm: "hmac-sha256", Secret: "YSBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3RldHMgb2s="}
 	ownKey  = rig.TSIGKey{Name: "own.default", Algorithm: "hmac-sha256", Secret: "YSB0aGlyZCBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
 	bindKey = rig.TSIGKey{Name: "bind.key", Algorithm: "hmac-sha256", Secret: "YW5vdGhlciBzZWNyZXQgb2YgdGhpcnR5LXR3byBvY3Q="}
 )
 
-// zoneOf maps an arm to the domain's first label.
 var zoneOf = map[string]string{toKnot: "a", toBIND: "b", knotToKnot: "c", knotToBIND: "d", toWebhook: "e", updateBIND: "f"}
 
 func domainOf(label string) string { return label + ".bench.example." }
@@ -187,7 +186,7 @@ func (s *stage) measureChanges(ctx context.Context, into *figures.Results) (err 
 
 func keepLastOctets(text string) string { return text[max(0, len(text)-3000):] }
 
-// journalOnly turns off Knot's zone files: Knot syncs the journal to disk, as etcd its log.
+// journalOnly turns off Knot's zone files: Knot syncs the journal, as etcd its log.
 var journalOnly = []string{"zonefile-sync: -1"}
 
 func (s *stage) runRounds(ctx context.Context, arms []*arm, into *figures.Results) error {

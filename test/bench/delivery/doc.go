@@ -4,18 +4,11 @@
 // Command delivery (`make bench-delivery`) measures the time from a client's write to a secondary's answer or a
 // webhook's call.
 //
-// Guarantees:
-//
-// (1) Kubizone is compared with a Knot with dynamic updates, in alternation within every round. A ratio is of two
-// figures of a round.
-//
-// (2) A change is measured from its due time to the first answer with its data. Without an answer, the run ends.
-//
-// (3) Every server is the shipped program.
-//
-// (4) Results are JSON lines, compared with the last kept run.
+// Guarantees: (1) Kubizone is compared with a Knot with dynamic updates, alternating within every round. A ratio is of
+// two figures of a round. (2) A change is measured from its due time to the first answer with its data. Without an
+// answer, the run ends. (3) Every server is the shipped program.
 //
 // Out of scope: other systems.
 //
-// Read run.go (the measurements, in order), then change.go, then docs/performance.md for the figures.
+// Read run.go, then change.go, then docs/performance.md.
 package main

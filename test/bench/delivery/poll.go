@@ -15,7 +15,6 @@ import (
 
 const (
 	pollEvery = time.Millisecond
-	// pollMost bounds parallel queries, which would be load.
 	pollMost  = 8
 	pollAgain = 100 * time.Millisecond
 )
@@ -27,7 +26,7 @@ func pollServer(ctx context.Context, server netip.AddrPort, zone string, came *a
 	}
 	var reading sync.WaitGroup
 	var mu sync.Mutex
-	asked := map[string]time.Time{} // hosts with a pending query
+	asked := map[string]time.Time{}
 	reading.Go(func() {
 		packet := make([]byte, 4096)
 		for ctx.Err() == nil {

@@ -18,12 +18,11 @@ type plan struct {
 	Rounds int
 	Time   time.Duration
 	Zone   int
-	// Lone changes are sequential. Steady changes are due at Rate a second, regardless of earlier changes.
+	// Steady changes are due at Rate a second, regardless of earlier changes.
 	Lone, Steady int
 	Rate         float64
-	// Writes is the number of a round's writes by each way of measureUpdates.
-	Writes int
-	// Kubizone is the path of the measured program; if empty, it is built.
+	Writes       int
+	// Kubizone is the measured program; "" means to build it.
 	Kubizone string
 }
 

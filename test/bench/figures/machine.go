@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Callers calls f for 0 … n-1 by parallel callers, and returns the duration of each call and of all together.
+// Callers calls f for 0 … n-1 in parallel, and returns the duration of each call and of all.
 func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i int) error) ([]time.Duration, time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -50,13 +50,13 @@ func Callers(ctx context.Context, callers, n int, f func(ctx context.Context, i 
 	return elapsed, total, nil
 }
 
-// Quantile returns a quantile in milliseconds. It sorts elapsed.
+// Quantile is in milliseconds. It sorts elapsed.
 func Quantile(elapsed []time.Duration, q float64) float64 {
 	slices.Sort(elapsed)
 	return elapsed[min(len(elapsed)-1, int(q*float64(len(elapsed))))].Seconds() * 1e3
 }
 
-// Resident reads "VmRSS" or "VmHWM" from /proc/<pid>/status, in bytes.
+// Resident reads "VmRSS" or "VmHWM" of a process, in bytes.
 func Resident(pid int, what string) (uint64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -71,16 +71,16 @@ func Resident(pid int, what string) (uint64, error) {
 	return 0, fmt.Errorf("/proc/%d/status has no %s", pid, what)
 }
 
-// clockTicks is the unit of proc_pid_stat(5), on every Linux of Go.
+// clockTicks is the unit of proc_pid_stat(5).
 const clockTicks = 100
 
-// CPU returns a process's CPU time, to a hundredth of a second.
+// CPU returns a process's CPU time, in hundredths of a second.
 func CPU(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
-	// The program's name ends with the last parenthesis.
+	// The program's name may have parentheses.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	const user, system = 14 - 3, 15 - 3
 	if len(fields) <= system {
@@ -119,7 +119,7 @@ func FetchOverSocket(ctx context.Context, socket, page string) ([]byte, error) {
 	return body, err
 }
 
-// SumCounters adds the series of a metric in Prometheus' text format whose labels, "" or {a="b",…}, match.
+// SumCounters adds the matching series of a metric in Prometheus' text format. labels is "" or {a="b",…}.
 func SumCounters(text []byte, name string, match func(labels string) bool) (sum float64, err error) {
 	for line := range strings.Lines(string(text)) {
 		rest, ok := strings.CutPrefix(line, name)

@@ -13,13 +13,13 @@ import (
 
 type Target struct {
 	What, Name string
-	Most       bool // upper bound, not a lower
+	Most       bool // an upper bound
 	Bound      float64
 }
 
 func (t Target) Met(v float64) bool { return t.Most && v <= t.Bound || !t.Most && v >= t.Bound }
 
-// Targets prints the measured targets, and the reported series without a target, by What and Name.
+// Targets prints the targets, and the reported series without one.
 func (r *Results) Targets(out io.Writer, targets, reported []Target) {
 	var rows [][]string
 	for _, t := range targets {
@@ -58,7 +58,7 @@ func (h Header) Print(out io.Writer) {
 	fmt.Fprintf(out, "%s, %s, %d CPUs, %d rounds, %d s; load average before %s, after %s\n\n", h.Date, h.Go, h.CPUs, h.Rounds, h.Seconds, h.LoadBefore, h.LoadAfter)
 }
 
-// A ~ means overlapping rounds: no difference. Ratios and counts are valid on another machine, times are not.
+// A ~ means overlapping rounds: no difference. Another machine keeps ratios and counts, not times.
 func compareRuns(before, after *Results, out io.Writer) {
 	fmt.Fprintf(out, "against the kept run of %s (load %s)\n", before.Header.Date, before.Header.LoadBefore)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -25,7 +25,7 @@ type Header struct {
 	Rounds  int    `json:"rounds"`
 	Records int    `json:"records"`
 	Seconds int    `json:"seconds"`
-	// LoadBefore and LoadAfter are load averages over 1, 5 and 15 minutes.
+	// Load averages are over 1, 5 and 15 minutes.
 	LoadBefore string `json:"loadBefore"`
 	LoadAfter  string `json:"loadAfter"`
 }
@@ -123,8 +123,7 @@ func Read(file string) (*Results, error) {
 	}
 }
 
-// Finish prints the differences from dir/kept.jsonl, and writes the run to dir/last.jsonl; with keep also to
-// dir/kept.jsonl.
+// Finish compares the run with dir/kept.jsonl, and writes dir/last.jsonl; with keep also dir/kept.jsonl.
 func (r *Results) Finish(dir string, keep bool, out io.Writer) error {
 	kept := filepath.Join(dir, "kept.jsonl")
 	before, err := Read(kept)

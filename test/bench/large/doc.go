@@ -1,12 +1,10 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Command large measures how `kubizone up` grows, with a zone of a thousand to a million records, and with many zones
-// of ten.
+// Command large measures the growth of `kubizone up`: a zone of a thousand to a million records, and many zones of ten.
 //
-// Guarantees: (1) The data was written through the API. It is kept between runs, and each server gets a copy. (2)
-// Writes in a big zone alternate with writes in the smallest, with both servers running. (3) A single run makes the
-// tables of docs/performance.md.
+// Guarantees: (1) Data is written through the API, and kept between runs; each server gets a copy. (2) Writes in a big
+// zone alternate with writes in the smallest, on running servers. (3) One run makes the tables of docs/performance.md.
 //
 // Out of scope: other software.
 //

@@ -27,7 +27,7 @@ import (
 	"kubi.zone/kubizone/test/store"
 )
 
-// Every store has the zone of many records, with rules for the tenant, and a neighbour's zone.
+// Every store has the big zone, with rules for the tenant, and a neighbour's zone.
 const (
 	owner     = "platform"
 	tenant    = "tenant"
@@ -52,7 +52,7 @@ func (f fixture) nameOf() string {
 	return fmt.Sprintf("records-%d", f.records)
 }
 
-// keepSnapshot fills a store, unless done before for this storage format, and returns its snapshot's path.
+// keepSnapshot fills a store, once for this storage format, and returns its snapshot's path.
 func (f fixture) keepSnapshot(ctx context.Context, dir string) (string, error) {
 	kept := filepath.Join(dir, fmt.Sprintf("format-%d", ledger.Format), f.nameOf()+".db")
 	if _, err := os.Stat(kept); err == nil {
@@ -66,7 +66,7 @@ func (f fixture) keepSnapshot(ctx context.Context, dir string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
 		return "", err
 	}
-	// A separate process keeps this work out of the measured memory.
+	// Keep the filling out of the measured memory.
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -151,7 +151,6 @@ func (f fixture) fillStore(ctx context.Context, dir, kept string) error {
 		return err
 	}
 	printLine("%s: written in %s", f.nameOf(), time.Since(began).Round(time.Second))
-	// Wait for pending work, as in a store that has run for a while.
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(time.Second) {
 		pending := int64(0)
 		for _, room := range []string{"outbox", "debts"} {

@@ -187,7 +187,6 @@ func (p *plan) measureMass(ctx context.Context, r *figures.Results, n int, s *se
 	}
 }
 
-// neighbour has durations in another zone; reads are from the watch cache.
 type neighbour struct{ creates, reads []time.Duration }
 
 func (s *server) createSingly(ctx context.Context, label string, into *neighbour) error {

@@ -19,7 +19,7 @@ var idleTargets = []figures.Target{
 	{What: "resident at rest, with 3,500 records", Name: "3500/at rest", Bound: 220, Most: true},
 }
 
-// measureIdle measures the memory of two servers after p.Idle without a request.
+// measureIdle measures two servers after p.Idle without a request.
 func (p *plan) measureIdle(ctx context.Context, r *figures.Results, dir, examples string) error {
 	kept, err := fixture{records: idleRecords}.keepSnapshot(ctx, p.Fixtures)
 	if err != nil {

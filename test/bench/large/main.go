@@ -21,18 +21,18 @@ import (
 type plan struct {
 	// Sizes are the record counts of the big zone, ascending.
 	Sizes []int
-	// Zones is the number of zones of ten records, in up to a thousand namespaces; 0 means none.
+	// Zones have ten records each, in up to a thousand namespaces.
 	Zones int
 	// A round has Writes by a lone caller and Burst by many.
 	Rounds, Writes, Burst int
-	// Rest precedes the measurement of memory, Idle that of memory at rest; 0 means none.
+	// Rest precedes the measurement of memory, Idle that of memory at rest.
 	Rest, Idle time.Duration
-	// Mass is the number of records of a withdrawn delegation; 0 means none.
+	// Mass is the number of records of a withdrawn delegation.
 	Mass    int
 	Program string
 	// Fixtures keeps filled stores; Dir has servers' files.
 	Fixtures, Dir string
-	// Profiles is the directory of heap profiles after each start; empty means none.
+	// Profiles is the directory of heap profiles; "" for none.
 	Profiles string
 }
 

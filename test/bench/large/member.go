@@ -20,7 +20,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// member is an etcd without fsync, to fill a store: after a power failure, the store is filled again.
+// member is an etcd that fills a store, without fsync.
 type member struct {
 	server *embed.Etcd
 	client *kubernetes.Client
@@ -64,7 +64,7 @@ func (m *member) writeSnapshot(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	// Compact only once, since each compaction reads the whole store.
+	// Each compaction reads the whole store.
 	if _, err := m.client.Compact(ctx, now.Header.Revision, clientv3.WithCompactPhysical()); err != nil {
 		return err
 	}

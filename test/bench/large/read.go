@@ -23,7 +23,7 @@ var reads = []struct {
 	do   func(ctx context.Context, s *server, each func(records int) error) error
 }{{"entries", readEntries}, {"axfr", transferZone}}
 
-// measureReads also stops halfway, to measure such a reader's memory.
+// measureReads also stops halfway, to measure a reader's memory then.
 func (p *plan) measureReads(ctx context.Context, r *figures.Results, n int, s *server) error {
 	for _, way := range reads {
 		got, count := 0, func(records int) error { return nil }
@@ -91,7 +91,7 @@ func readEntries(ctx context.Context, s *server, each func(int) error) error {
 	}
 }
 
-// transferZone counts records by the message headers (RFC 5936 §2.2), since parsing would take most of the time.
+// transferZone counts records by message headers (RFC 5936 §2.2): parsing would dominate the time.
 func transferZone(_ context.Context, s *server, each func(int) error) error {
 	conn, err := net.Dial("tcp", s.dns.String())
 	if err != nil {

@@ -32,14 +32,14 @@ type server struct {
 	dns     netip.AddrPort
 	config  *rest.Config
 	client  *versioned.Clientset
-	// ready is the time to the ready line, cpu the CPU time until then. resident is the memory after a rest, in bytes,
-	// with etcd's mapped pages.
+	// ready is the time to the ready line, cpu the CPU time until then; resident is memory after a rest, with etcd's
+	// mapped pages.
 	ready    time.Duration
 	cpu      time.Duration
 	resident uint64
 }
 
-// startServer starts a server on a copy of the snapshot kept, or on an empty store.
+// startServer starts a server on a copy of the snapshot kept; "" means an empty store.
 func (p *plan) startServer(ctx context.Context, dir, kept string, further ...string) (*server, error) {
 	data, err := embed.OpenDir(dir, 1<<30)
 	if err != nil {
@@ -116,7 +116,7 @@ func (p *plan) startServer(ctx context.Context, dir, kept string, further ...str
 	return s, nil
 }
 
-// waitForRecords waits until the server's own controller has listed all records, so that no write is charged for it.
+// waitForRecords waits until the server's controller has listed all records.
 func (s *server) waitForRecords(ctx context.Context, n int, rest time.Duration) error {
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		got, err := s.readCounter(ctx, "apiserver_init_events_total", `{group="kubi.zone",resource="records"}`)

@@ -12,7 +12,7 @@ import (
 	"kubi.zone/kubizone/pkg/memory"
 )
 
-// Serve runs a member on dir until ctx ends. It calls ready with the endpoint.
+// Serve runs a member on dir until ctx ends.
 func Serve(ctx context.Context, dir string, ready func(endpoint string) error) error {
 	memory.SpareHeap() // as with an embedded member
 	opened, err := embed.OpenDir(dir, 0)

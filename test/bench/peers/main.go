@@ -17,7 +17,7 @@ import (
 	"kubi.zone/kubizone/test/bench/member"
 )
 
-// memberVariable makes this process the etcd of the directory in its value.
+// memberVariable has the directory of an etcd to run.
 const memberVariable = "KUBIZONE_BENCH_PEERS_MEMBER"
 
 func serveIfAsked() (served bool, err error) {

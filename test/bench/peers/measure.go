@@ -21,12 +21,10 @@ import (
 
 const (
 	callers = 8
-	// breath precedes a lone change. It is longer than a program's pause between NOTIFYs or transfers.
-	breath = 300 * time.Millisecond
-	// askLone and askBulk are the pauses between queries for missing data.
+	// breath precedes a lone change, for longer than a program's pause between NOTIFYs or transfers.
+	breath           = 300 * time.Millisecond
 	askLone, askBulk = time.Millisecond, 10 * time.Millisecond
-	// askStatus and askStatuses are the pauses between reads of statuses. A list takes some thousandths of the measured
-	// CPU time.
+	// A list takes some thousandths of the measured CPU time.
 	askStatus, askStatuses = 2 * time.Millisecond, 200 * time.Millisecond
 	firstRecords           = 10
 )
@@ -136,7 +134,7 @@ func (s *stack) waitForAllStatuses(ctx context.Context) error {
 	})
 }
 
-// measureIdle stores the CPU time a second of a system without changes.
+// measureIdle stores a system's CPU time a second at rest.
 func (s *stack) measureIdle(ctx context.Context, rest time.Duration, into map[string]figure) error {
 	var seen [2]usage
 	var at [2]time.Time
@@ -228,8 +226,7 @@ func (s *stack) waitForAnswers(ctx context.Context, all []wanted, pause time.Dur
 	return err
 }
 
-// askForAll asks one question at a time. After a wanted answer, the next follows at once; otherwise another name, after
-// a pause.
+// askForAll asks one question at a time, after a wanted answer at once, else after a pause for another name.
 func (s *stack) askForAll(ctx context.Context, own []wanted, pause time.Duration) (lacking []wanted, err error) {
 	client := &mdns.Client{Timeout: time.Second}
 	conn, err := client.DialContext(ctx, s.bind.Addr.String())
@@ -275,7 +272,6 @@ func waitUntil(ctx context.Context, what string, pause time.Duration, so func() 
 	}
 }
 
-// sleep returns false if ctx ends first.
 func sleep(ctx context.Context, pause time.Duration) bool {
 	select {
 	case <-ctx.Done():

@@ -11,7 +11,7 @@ import (
 	"kubi.zone/kubizone/test/bench/figures"
 )
 
-// Names of figures. The names in bulk get the number of records as a prefix.
+// Names of figures. Bulk names get the number of records as a prefix.
 const (
 	loneKnown     = "lone/known"
 	loneConfirmed = "lone/confirmed"
@@ -68,7 +68,7 @@ type report struct {
 	plan plan
 }
 
-// printReport prints a row of each figure. In brackets are ratios to Kubizone; a peer's better figure is bold.
+// printReport prints a row for each figure, with ratios to Kubizone in brackets; bold is better.
 func (r report) printReport(out io.Writer) {
 	r.Header.Print(out)
 	head := []string{"measured"}

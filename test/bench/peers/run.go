@@ -18,13 +18,12 @@ import (
 
 type plan struct {
 	Rounds int
-	// Lone is the number of sequential changes of a run, FewLone that of a system that takes seconds for each.
+	// A slow system has FewLone changes (seconds for each).
 	Lone, FewLone int
-	// Sizes are numbers of created records, ascending.
-	Sizes []int
-	// Rest follows the last answer, as status writes and a second synchronization belong to the cost.
+	Sizes         []int
+	// Rest follows the last answer: status writes and a second synchronization count.
 	Rest time.Duration
-	// Kubizone is the path of the measured program; if empty, it is built.
+	// Kubizone is the measured program; "" means to build it.
 	Kubizone string
 	Systems  []string
 }

@@ -26,10 +26,9 @@ import (
 )
 
 const (
-	namespace = "default"
-	domain    = "bench.example."
-	readyLine = "ready: "
-	// waitTimeout is long enough for a busy machine.
+	namespace   = "default"
+	domain      = "bench.example."
+	readyLine   = "ready: "
 	waitTimeout = 5 * time.Minute
 )
 
@@ -44,14 +43,14 @@ type stack struct {
 	server   *kuberig.Server // nil without an aggregated API server
 	bind     *rig.BIND
 	added    []*rig.Process
-	members  []string // endpoints of every etcd
+	members  []string // of every etcd
 	objects  dynamic.ResourceInterface
 	made     int
-	// idle and addedIdle are the processors used at rest, by all processes and by those that the user adds.
+	// idle and addedIdle are the processors used at rest, by all and by the added processes.
 	idle, addedIdle float64
 }
 
-// startStack returns when the system is ready. The caller calls closeStack.
+// The caller calls closeStack.
 func startStack(ctx context.Context, dir string, system *system, programs programs) (_ *stack, err error) {
 	s := &stack{system: system, programs: programs, dir: dir}
 	defer func() {
@@ -88,7 +87,7 @@ func (s *stack) clientConfig() *rest.Config {
 	return config
 }
 
-// launchProgram starts a program that the user adds, and waits for a line of its log.
+// launchProgram starts an added program, and waits for a line of its log.
 func (s *stack) launchProgram(ctx context.Context, line, program string, args ...string) error {
 	p, err := rig.StartProcess(nil, s.dir, program, args...)
 	if err != nil {
@@ -167,7 +166,7 @@ type usage struct {
 	requests          float64 // at API servers
 	wal, live         float64 // octets of every etcd
 	all, added        time.Duration
-	resident, highest uint64 // of the processes that the user adds
+	resident, highest uint64 // of the added processes
 }
 
 func (s *stack) readUsage(ctx context.Context) (u usage, err error) {
@@ -224,8 +223,7 @@ func (s *stack) readUsage(ctx context.Context) (u usage, err error) {
 	return u, nil
 }
 
-// ofSystems matches requests for the systems' kinds, for Events, and for reviews by an aggregated server. It does not
-// match kube-apiserver's requests to itself.
+// ofSystems matches requests for the systems' kinds and Events, and reviews by an aggregated server.
 var ofSystems = regexp.MustCompile(`group="([a-z0-9.]*kubi\.zone|minimal\.example|externaldns\.k8s\.io)"|` +
 	`group="(events|authentication|authorization)\.k8s\.io"|resource="(events|secrets)"`)
 
@@ -241,7 +239,7 @@ func countRequests(ctx context.Context, config *rest.Config) (float64, error) {
 	return figures.SumCounters(text, "apiserver_request_total", ofSystems.MatchString)
 }
 
-// readMember returns the octets written to the log since the start, and the octets of all present keys and values.
+// readMember returns the octets logged since the start, and those of all present data.
 func readMember(ctx context.Context, endpoint string) (wal, live float64, err error) {
 	text, err := figures.FetchOverSocket(ctx, strings.TrimPrefix(endpoint, "unix://"), "/metrics")
 	if err != nil {

@@ -40,14 +40,12 @@ type system struct {
 	resource schema.GroupVersionResource
 	kind     string
 	spec     func(host, data string) map[string]any
-	// answered returns an error unless the write's answer promises that BIND gets the data. If nil, no answer promises
-	// it.
+	// answered returns an error unless the answer promises that BIND gets the data. Nil if no answer promises.
 	answered func(object *unstructured.Unstructured) error
-	// confirmed reports whether the status says that BIND has the data. If nil, no status says so.
+	// confirmed reports whether the status says that BIND has the data. Nil if none says so.
 	confirmed func(object *unstructured.Unstructured) bool
-	// once is true for a system that runs in the first round only.
-	once  bool
-	start func(ctx context.Context, s *stack) error
+	once      bool
+	start     func(ctx context.Context, s *stack) error
 }
 
 var dnsEndpoints = schema.GroupVersionResource{Group: "externaldns.k8s.io", Version: "v1alpha1", Resource: "dnsendpoints"}
@@ -98,8 +96,7 @@ func hasCondition(object *unstructured.Unstructured, name string) bool {
 	return false
 }
 
-// startKubizone starts a server with controller and primary, with the memory and budget of the chart's mode embedded,
-// and a BIND as secondary.
+// startKubizone starts a server sized as the chart's mode embedded, and a BIND as secondary.
 func startKubizone(ctx context.Context, s *stack) error {
 	account, err := s.kube.Delegate(ctx)
 	if err != nil {
@@ -115,7 +112,7 @@ func startKubizone(ctx context.Context, s *stack) error {
 	}
 	args := []string{"--namespace-budget=written=512Ki"}
 	for _, section := range [][]string{{"controller"}, {"primary", "--dns-listen", at.String()}} {
-		// All rights cost as much as those of the chart's roles.
+		// All rights cost as much as the chart's roles.
 		user := "system:serviceaccount:" + kuberig.InstallNamespace + ":kubizone-" + section[0]
 		all := []string{"*"}
 		if err := s.kube.Grant(ctx, "", user, rbacv1.PolicyRule{APIGroups: all, Resources: all, Verbs: all}); err != nil {
@@ -238,7 +235,6 @@ func readEndpointKind(ctx context.Context) ([]byte, error) {
 	return os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "config/crd/standard/dnsendpoints.externaldns.k8s.io.yaml"))
 }
 
-// makeKind creates a CustomResourceDefinition and waits until its resource is served.
 func (s *stack) makeKind(ctx context.Context, text []byte) error {
 	client, err := dynamic.NewForConfig(s.clientConfig())
 	if err != nil {

@@ -31,8 +31,7 @@ var Loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/16")}
 
 var Outside = netip.MustParseAddr("127.99.0.1")
 
-// Zone makes a zone of the default view from a master file. Its name is the uid, so that new text replaces the old zone
-// in a Set.
+// Zone makes a zone of the default view. Its name is the uid: new text replaces the old zone in a Set.
 func Zone(t testing.TB, text string) *zoneview.Snapshot {
 	t.Helper()
 	header, s, sets, err := parseZone(text)
@@ -106,7 +105,7 @@ func readSOA(rr zonefile.RR) (content.Header, serial.Serial, error) {
 	}, serial.Serial(n[0]), nil
 }
 
-// Step returns the journal step that removes and adds rows. New RRsets have a TTL of 300 s.
+// Step gives new RRsets a TTL of 300 s.
 func Step(t testing.TB, z *zoneview.Snapshot, removed, added []content.Row) content.Step {
 	t.Helper()
 	type key struct {
@@ -155,7 +154,7 @@ type Serving struct {
 	Stop    func()
 }
 
-// Start serves zones on a free loopback port until the test ends, with transfers for Loopback.
+// Start serves zones until the test ends. Loopback may transfer.
 func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
 	t.Helper()
 	c.Views = []string{""}
@@ -163,7 +162,7 @@ func Start(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving 
 	return StartClasses(t, c, zones...)
 }
 
-// StartClasses is Start for peers from classes. It keeps a configured address.
+// StartClasses is Start for peers from classes, and keeps a configured address.
 func StartClasses(t testing.TB, c primary.Config, zones ...*zoneview.Snapshot) Serving {
 	t.Helper()
 	set := zoneview.NewSet(zoneview.Config{})

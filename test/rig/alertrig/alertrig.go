@@ -30,7 +30,7 @@ type Series map[string]float64
 
 var sampleLine = regexp.MustCompile(`(?m)^((?:kubizone_|aggregator_unavailable_apiservice)[a-z_]*)(?:\{([^}]*)\})? (\S+)$`)
 
-// AddScrape adds the metrics of a process, which is a target of the job.
+// AddScrape adds a process's metrics.
 func (s Series) AddScrape(job, instance, text string) {
 	target := fmt.Sprintf("instance=%q", instance)
 	for _, found := range sampleLine.FindAllStringSubmatch(text, -1) {
@@ -43,7 +43,7 @@ func (s Series) AddScrape(job, instance, text string) {
 	s[fmt.Sprintf("up{%s,job=%q}", target, job)] = 1
 }
 
-// Scrape asks a target for its metrics, as Prometheus does. A target without an answer is down.
+// Scrape reads a target's metrics. A target without an answer is down.
 func (s Series) Scrape(web *http.Client, job, instance, url string) {
 	s[fmt.Sprintf("up{instance=%q,job=%q}", instance, job)] = 0
 	answer, err := web.Get(url)
@@ -60,10 +60,10 @@ func (s Series) Scrape(web *http.Client, job, instance, url string) {
 // State is a state of processes.
 type State struct {
 	Now Series
-	// Before are the series Apart earlier. Counters go on at this rate, or stand still without Before.
+	// Before are the series Apart earlier; counters go on at this rate. Without Before counters stay.
 	Before Series
 	Apart  time.Duration
-	// Lasts is the time for which the state goes on, 0 for an hour.
+	// Lasts is the time for which the state goes on; 0 means an hour.
 	Lasts time.Duration
 }
 
@@ -71,14 +71,12 @@ type State struct {
 var ages = regexp.MustCompile(`^kubizone_(delivery_oldest_change|fleet_unready|dnssec_phase|dnssec_ds_pending)_seconds`)
 
 const (
-	// steps is the number of scrapes.
-	steps = 60
-	// labels of alerts.
+	steps  = 60
 	labels = "alertname, certificate, class, job, name, namespace, phase, process"
 )
 
-// Judge returns the alerts that fire at the end of the state, sorted, as NAME or NAME LABEL. promtool's clock begins at
-// 0, and so do the times of metrics.
+// Judge returns the alerts that fire at the end of the state, sorted, as NAME or NAME LABEL. Times begin at 0, as
+// promtool's.
 func (s State) Judge(ctx context.Context) (alerts []string, err error) {
 	type series struct {
 		Series string `json:"series"`
@@ -111,7 +109,7 @@ func (s State) Judge(ctx context.Context) (alerts []string, err error) {
 		"evaluation_interval": fmt.Sprintf("%.0fs", step),
 		"tests": []any{map[string]any{"interval": fmt.Sprintf("%.0fs", step), "input_series": input, "promql_expr_test": []any{
 			map[string]any{
-				// promtool prints the result because it expects none.
+				// promtool prints the result as it expects none.
 				"expr":      `max by (` + labels + `) (ALERTS{alertstate="firing"}) or vector(2)`,
 				"eval_time": fmt.Sprintf("%.0fs", step*steps), "exp_samples": []any{}}}}},
 	})
@@ -174,7 +172,7 @@ func (s State) Expect(t testing.TB, want ...string) {
 	}
 }
 
-// ExpectOf is Expect for a single alert, in processes that other tests disturb too.
+// ExpectOf is Expect for a single alert.
 func (s State) ExpectOf(t testing.TB, alert string, want ...string) {
 	t.Helper()
 	got, err := s.Judge(t.Context())

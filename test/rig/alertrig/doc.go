@@ -6,10 +6,10 @@
 // Guarantees:
 //
 //  1. Expression and duration of an alert are those of charts/kubizone/rules. Only the clock is promtool's: a scraped
-//     state goes on for an hour, or for the time that the test gives.
+//     state goes on for an hour, or as the test says.
 //  2. Judge returns every alert that fires.
 //
-// Out of scope: the faults, which the tests of the programs make.
+// Out of scope: the faults.
 //
-// Read first: alertrig.go.
+// Read alertrig.go.
 package alertrig

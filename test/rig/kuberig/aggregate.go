@@ -50,7 +50,7 @@ func allowExisting(err error) error {
 	return err
 }
 
-// ServiceAccount returns a kubeconfig with a token for a day. It creates a missing account or namespace.
+// ServiceAccount returns a kubeconfig with a token for a day. It creates the account and namespace if missing.
 func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kubeconfig string, err error) {
 	clients, err := k.Clients()
 	if err != nil {
@@ -76,7 +76,7 @@ func (k *Kube) ServiceAccount(ctx context.Context, namespace, name string) (kube
 	return k.kubeconfigPath(user), nil
 }
 
-// Grant gives a user (or "system:serviceaccount:NAMESPACE:NAME") a Role, or a ClusterRole if namespace is empty.
+// Grant gives a user ("system:serviceaccount:NAMESPACE:NAME") a Role, or a ClusterRole if namespace is "".
 func (k *Kube) Grant(ctx context.Context, namespace, user string, rules ...rbacv1.PolicyRule) error {
 	clients, err := k.Clients()
 	if err != nil {
@@ -115,8 +115,7 @@ func (k *Kube) Bind(ctx context.Context, namespace, user, clusterRole string) er
 	return err
 }
 
-// delegated are rights of an aggregated server beside extension-apiserver-authentication-reader and
-// system:auth-delegator.
+// delegated are the rights beside extension-apiserver-authentication-reader and system:auth-delegator.
 var delegated = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"namespaces", "resourcequotas"}, Verbs: []string{"get", "list", "watch"}},
 	{APIGroups: []string{""}, Resources: []string{"resourcequotas/status"}, Verbs: []string{"update"}},
@@ -129,8 +128,7 @@ var delegated = []rbacv1.PolicyRule{
 	{APIGroups: []string{"flowcontrol.apiserver.k8s.io"}, Resources: []string{"flowschemas/status"}, Verbs: []string{"patch"}},
 }
 
-// Delegate creates an aggregated server's service account. It returns a kubeconfig for --kubeconfig,
-// --authentication-kubeconfig and --authorization-kubeconfig.
+// Delegate creates an aggregated server's service account, whose kubeconfig is for all three flags of a server.
 func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 	clients, err := k.Clients()
 	if err != nil {
@@ -161,7 +159,7 @@ func (k *Kube) Delegate(ctx context.Context) (kubeconfig string, err error) {
 	return kubeconfig, nil
 }
 
-// Aggregate registers the server by an ExternalName Service and APIServices with the CA (PEM) of its certificate.
+// Aggregate registers a server by an ExternalName Service and APIServices with the CA (PEM).
 func (k *Kube) Aggregate(ctx context.Context, at netip.AddrPort, ca []byte) error {
 	if err := k.Namespace(ctx, InstallNamespace); err != nil {
 		return err
@@ -224,7 +222,7 @@ func (k *Kube) Unaggregate(ctx context.Context) error {
 	return nil
 }
 
-// WaitAvailable waits until the APIService is available (want) or not, and returns the condition's reason and message.
+// WaitAvailable waits until the APIService is available (want) or not, and returns reason and message.
 func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message string, err error) {
 	services, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
@@ -257,8 +255,7 @@ func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message st
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// WaitDefinitions waits until clients discover the kinds of all CustomResourceDefinitions, which is later than
-// Established.
+// WaitDefinitions waits until clients discover all CustomResourceDefinitions, later than Established.
 func (k *Kube) WaitDefinitions(ctx context.Context) error {
 	client, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
@@ -317,8 +314,7 @@ func checkDefinitions(ctx context.Context, client dynamic.Interface, found disco
 	return nil
 }
 
-// ServingHosts returns the hosts of an aggregated server's certificate. kube-apiserver verifies the Service's name,
-// direct clients the address.
+// ServingHosts has the Service's name for kube-apiserver, the others for direct clients.
 func ServingHosts() []string {
 	return []string{ServerName + "." + InstallNamespace + ".svc", "localhost", "127.0.0.1"}
 }

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law"
 )
 
-// DeleteZone deletes a Zone, after setting the annotation if other namespaces have objects in the zone (S8.1).
+// DeleteZone sets the annotation if other namespaces have objects in the zone (S8.1).
 func DeleteZone(ctx context.Context, zones typed.ZoneInterface, name string) error {
 	err := zones.Delete(ctx, name, metav1.DeleteOptions{})
 	if !apierrors.HasStatusCause(err, law.ReasonInUse) {

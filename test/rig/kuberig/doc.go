@@ -1,8 +1,8 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kuberig starts etcd, control planes with kube-apiserver, and replicas of `kubizone apiserver`. It is apart
-// from rig, because linking Kubernetes' clients and etcd costs each test binary seconds.
+// Package kuberig starts etcd, control planes with kube-apiserver, and replicas of `kubizone apiserver`. Linking
+// Kubernetes' clients and etcd costs a test binary seconds, so rig is apart.
 //
 // Guarantees, beside those of package rig:
 //
@@ -11,5 +11,5 @@
 //
 // Out of scope: the code under test.
 //
-// Read kube.go first, then server.go.
+// Read kube.go, then server.go.
 package kuberig

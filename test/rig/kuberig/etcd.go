@@ -26,13 +26,13 @@ type Etcd struct {
 	once   sync.Once
 }
 
-// StartEtcd runs a member on dir until Close, without TLS, and without fsync, since a killed process loses nothing.
+// StartEtcd runs a member until Close, without TLS and fsync: a killed process loses nothing.
 func StartEtcd(ctx context.Context, dir string) (*Etcd, error) {
 	return startEtcd(ctx, dir, transport.TLSInfo{}, 0)
 }
 
-// StartSecureEtcd is StartEtcd with TLS: clients need a certificate of the authority, and may know the member by
-// further hosts. The quota is in octets; 0: etcd's.
+// StartSecureEtcd is StartEtcd with TLS: clients need a certificate of the authority. hosts are further names of the
+// member. quota is in octets; 0 means etcd's.
 func StartSecureEtcd(ctx context.Context, dir string, authority *rig.Authority, quota int64, hosts ...string) (*Etcd, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ import (
 // Informer is client-go's, without code of the server under test.
 type Informer struct {
 	mu      sync.Mutex
-	objects map[string]string // by namespace and name
+	objects map[string]string
 	last    int64
 	synced  chan struct{}
 	once    sync.Once
@@ -30,7 +30,7 @@ type Informer struct {
 
 type Informed struct {
 	Lists, Watches, Events int
-	// Whole counts watches that begin with all objects (KEP-3157) and replace a list.
+	// Whole counts watches that begin with all objects (KEP-3157).
 	Whole int
 	// Disorder counts events whose version is not above the last.
 	Disorder int

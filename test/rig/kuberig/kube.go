@@ -25,23 +25,21 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// FrontProxyName is the common name of kube-apiserver's front-proxy certificate.
+// FrontProxyName is the certificate's common name.
 const FrontProxyName = "front-proxy-client"
 
-// controllers are those for aggregated resources, without need of a node.
+// controllers concern aggregated resources and need no node.
 const controllers = "namespace-controller,garbage-collector-controller,serviceaccount-controller,serviceaccount-token-controller," +
 	"resourcequota-controller,clusterrole-aggregation-controller,root-ca-certificate-publisher-controller"
 
 var sparing = []string{"GOGC=400"}
 
 type KubeConfig struct {
-	// Etcd is the endpoint of a member. If empty, kube-apiserver gets a member inside this process.
+	// Etcd is a member's endpoint; "" starts a member in this process.
 	Etcd string
-	// ControllerManager starts kube-controller-manager at once. Garbage collector and quota see an aggregated API
-	// registered later within half a minute.
+	// ControllerManager starts kube-controller-manager at once: it sees a later aggregated API within half a minute.
 	ControllerManager bool
 	Controllers       []string
-	// Args are flags of kube-apiserver, ManagerArgs of kube-controller-manager.
 	Args, ManagerArgs []string
 }
 
@@ -49,7 +47,7 @@ type KubeConfig struct {
 type Kube struct {
 	Addr netip.AddrPort // of kube-apiserver
 
-	ClusterCA    *rig.Authority // signs kube-apiserver, users and aggregated servers
+	ClusterCA    *rig.Authority // signs all other certificates
 	FrontProxyCA *rig.Authority // signs kube-apiserver's client certificate for aggregated servers
 
 	dir       string
@@ -155,7 +153,7 @@ func (k *Kube) writeCertificates() error {
 	if err != nil {
 		return err
 	}
-	// kube-apiserver reads the public key for tokens from a certificate.
+	// kube-apiserver reads the tokens' public key from a certificate.
 	accounts, err := k.ClusterCA.Client("service accounts")
 	if err != nil {
 		return err
@@ -235,14 +233,14 @@ func portOf(at netip.AddrPort) string { return strconv.Itoa(int(at.Port())) }
 
 func (k *Kube) URL() string { return "https://" + k.Addr.String() }
 
-// Admin returns a copy of the configuration for group system:masters, without rate limits.
+// Admin returns the configuration of system:masters, without rate limits.
 func (k *Kube) Admin() *rest.Config { return rest.CopyConfig(k.admin) }
 
 func (k *Kube) AdminKubeconfig() string { return filepath.Join(k.dir, "admin.kubeconfig") }
 
 func (k *Kube) Clients() (*kubernetes.Clientset, error) { return kubernetes.NewForConfig(k.Admin()) }
 
-// Tenant returns a kubeconfig with a client certificate, and only RBAC's rights.
+// Tenant returns a kubeconfig with only RBAC's rights.
 func (k *Kube) Tenant(name string, groups ...string) (kubeconfig string, err error) {
 	if _, err := k.makeClient(name, groups...); err != nil {
 		return "", err
@@ -288,12 +286,12 @@ func ClientConfig(kubeconfig string) (*rest.Config, error) {
 	return config, nil
 }
 
-// FrontProxy returns kube-apiserver's client certificate for aggregated servers.
+// FrontProxy returns kube-apiserver's certificate for aggregated servers.
 func (k *Kube) FrontProxy() (tls.Certificate, error) {
 	return tls.LoadX509KeyPair(filepath.Join(k.dir, "front-proxy.crt"), filepath.Join(k.dir, "front-proxy.key"))
 }
 
-// Pause stops kube-apiserver, and keeps connections open.
+// Pause keeps connections open.
 func (k *Kube) Pause() error { return k.apiserver.Pause() }
 
 func (k *Kube) Resume() error { return k.apiserver.Signal(syscall.SIGCONT) }

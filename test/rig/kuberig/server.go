@@ -18,16 +18,15 @@ import (
 	"kubi.zone/kubizone/test/rig"
 )
 
-// ServerConfig configures a replica of `kubizone apiserver`.
+// ServerConfig configures a replica.
 type ServerConfig struct {
 	Program    string
 	Kube       *Kube
 	Kubeconfig string
-	// Etcd is the replicas' endpoint. If empty, the server runs a member in its directory.
+	// Etcd is the replicas' endpoint; "" means a member in the server's directory.
 	Etcd string
-	// Addr is a free loopback port if zero.
 	Addr netip.AddrPort
-	// Serving is the certificate; zero means a certificate of the cluster's authority for ServingHosts.
+	// Serving is the certificate; if zero, one of the cluster's authority for ServingHosts.
 	Serving rig.Pair
 	Args    []string
 	Env     []string // KEY=value, beside this process's
@@ -41,8 +40,7 @@ type Server struct {
 	process *rig.Process
 }
 
-// StartServer returns when the server is ready. The caller calls Stop, Kill or Close. Without Etcd, a restart on dir
-// keeps the data.
+// StartServer returns when the server is ready. The caller calls Stop, Kill or Close. Without Etcd, dir keeps the data.
 func StartServer(ctx context.Context, dir string, c ServerConfig) (*Server, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -111,7 +109,7 @@ func (s *Server) Pid() int { return s.process.Pid() }
 
 func (s *Server) Ended() <-chan struct{} { return s.process.Ended() }
 
-// Signal sends a signal; SIGSTOP is a pause with open connections.
+// Signal keeps connections open with SIGSTOP.
 func (s *Server) Signal(signal syscall.Signal) error { return s.process.Signal(signal) }
 
 func (s *Server) Stop(ctx context.Context) error {
@@ -127,7 +125,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 }
 
-// Kill sends SIGKILL and waits, like a power failure.
+// Kill sends SIGKILL and waits.
 func (s *Server) Kill() { s.process.Kill() }
 
 func (s *Server) Close() error {

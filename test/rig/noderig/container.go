@@ -34,7 +34,7 @@ const longestPause = 30 * time.Second
 type container struct {
 	pod  *pod
 	spec *corev1.Container
-	// stop ends the container for good; stopped is closed afterwards.
+	// stop ends the container for good; then stopped is closed.
 	stop, stopped chan struct{}
 
 	mu             sync.Mutex
@@ -72,7 +72,7 @@ func (c *container) superviseProcess() {
 	defer close(c.stopped)
 	for pause := time.Second; ; pause = min(2*pause, longestPause) {
 		process, err := c.startProcess()
-		if errors.As(err, new(*missing)) { // a Secret of an environment variable
+		if errors.As(err, new(*missing)) { // of an environment variable
 			c.unmountAll()
 			select {
 			case <-c.stop:
@@ -186,7 +186,7 @@ func (c *container) makeCommand(arguments []string) (*exec.Cmd, error) {
 		}
 	}
 	user, group, further := userOf(spec, c.spec)
-	// A non-root process has no capability, and gains none without set-user-ID.
+	// A non-root process gains no capability without set-user-ID.
 	command.SysProcAttr = &syscall.SysProcAttr{Chroot: c.findRoot(), Credential: &syscall.Credential{Uid: user, Gid: group,
 		Groups: further}}
 	return command, nil
@@ -201,8 +201,7 @@ func (c *container) readImage() string {
 func (c *container) findRoot() string { return filepath.Join(c.pod.dir, c.spec.Name, "root") }
 
 func (c *container) makeRoot() error {
-	// A process forked meanwhile would inherit files opened for writing here until exec, and keep a mount from becoming
-	// read-only.
+	// A process forked now would inherit files open for writing until exec, and keep a mount from becoming read-only.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	dir := filepath.Join(c.pod.dir, c.spec.Name)

@@ -24,9 +24,8 @@ import (
 )
 
 const (
-	// nodeEnv marks the first process of the namespaces; its value is a furniture in JSON.
-	nodeEnv = "KUBIZONE_TEST_NODE"
-	// hostAddress is the node's in the pod network.
+	// nodeEnv marks the first process of the namespaces, with a furniture in JSON.
+	nodeEnv     = "KUBIZONE_TEST_NODE"
 	hostAddress = "10.0.0.1"
 	gateway     = "169.254.1.1"
 )
@@ -36,7 +35,7 @@ type furniture struct {
 	Programs map[string]string
 }
 
-// Programs maps the last part of an image's name to a program's path.
+// Programs maps the last part of an image's name to a path.
 type Programs map[string]string
 
 var (
@@ -44,8 +43,8 @@ var (
 	errAbsent = errors.New("noderig: TestMain does not call noderig.Main")
 )
 
-// Main runs a package's tests in new namespaces and returns the exit code. find runs with network access. It returns
-// the containers' programs, some perhaps built into dir.
+// Main runs a package's tests in new namespaces and returns the exit code. find has network access, and may build
+// programs into dir.
 func Main(m *testing.M, find func(ctx context.Context, dir string) (Programs, error)) int {
 	if reported := os.Getenv(nodeEnv); reported != "" && os.Getpid() == 1 {
 		if err := furnishNode(reported); err != nil {
@@ -102,7 +101,7 @@ func enterNamespaces(find func(ctx context.Context, dir string) (Programs, error
 		}
 		return 0, err
 	}
-	// go test sends SIGQUIT after the time limit, to dump the goroutines.
+	// go test sends SIGQUIT after the time limit.
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
 	go func() {
@@ -146,7 +145,7 @@ func furnishNode(reported string) error {
 			return err
 		}
 	}
-	// Packets to Services leave by host0 until they are translated: a bridge without ports accepts any packet.
+	// Packets to Services leave by host0 until translated: a bridge without ports accepts any.
 	return setNetwork("", "link set lo up", "link add host0 type bridge", "link set host0 up",
 		"addr add "+hostAddress+"/32 dev host0", "addr add "+gateway+"/32 dev host0", "route add "+serviceRange+" dev host0 src "+hostAddress)
 }
@@ -169,7 +168,7 @@ func setNetwork(namespace string, commands ...string) error {
 	return nil
 }
 
-// Dir is removed when the tests end.
+// Dir is removed after the tests.
 func Dir(t *testing.T) string {
 	t.Helper()
 	rig.SkipMissing(t, errAbsent)

@@ -30,7 +30,7 @@ import (
 
 const nodeName = "node"
 
-// KubeConfig lets pods reach kube-apiserver, and runs workload controllers.
+// KubeConfig lets pods reach kube-apiserver, with workload controllers.
 func KubeConfig() kuberig.KubeConfig {
 	return kuberig.KubeConfig{
 		ControllerManager: true,
@@ -56,7 +56,7 @@ type Node struct {
 	all     []*pod
 }
 
-// StartNode runs a cluster's pods until ctx ends. The cluster needs KubeConfig. fail is called for failures.
+// StartNode runs the pods of a cluster with KubeConfig until ctx ends.
 func StartNode(ctx context.Context, kube *kuberig.Kube, fail func(error)) (*Node, error) {
 	if errAbsent != nil {
 		return nil, errAbsent
@@ -163,7 +163,7 @@ func (n *Node) Logs(namespace, prefix string) map[string]string {
 	return logs
 }
 
-// Execute runs a command in the newest pod with a name prefix, like `kubectl exec`.
+// Execute is `kubectl exec` in the newest pod with a name prefix.
 func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, arguments ...string) (string, error) {
 	found := n.findPods(namespace, prefix)
 	if len(found) == 0 {
@@ -192,7 +192,7 @@ func (n *Node) Execute(ctx context.Context, namespace, prefix, name string, argu
 	return "", fmt.Errorf("pod %s/%s has no container %s", namespace, found[len(found)-1].object.Name, name)
 }
 
-// Processes returns the ids, in this PID namespace, of a container's processes in the newest pod with a name prefix.
+// Processes returns ids of a container's processes, in the newest pod with a name prefix.
 func (n *Node) Processes(namespace, prefix, name string) ([]int, error) {
 	found := n.findPods(namespace, prefix)
 	for _, p := range found[max(0, len(found)-1):] {

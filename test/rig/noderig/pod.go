@@ -26,7 +26,6 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// look is the interval between comparisons of pods with their objects.
 const look = 200 * time.Millisecond
 
 type pod struct {
@@ -34,7 +33,7 @@ type pod struct {
 	object           *corev1.Pod
 	network, ip, dir string
 	containers       []*container
-	volumes          map[string]string // by volume
+	volumes          map[string]string
 	tokens           map[string]string // by volume and path
 	shown            corev1.PodStatus
 }
@@ -61,7 +60,7 @@ func (p *pod) runPod() error {
 		case now.DeletionTimestamp != nil:
 			return p.terminatePod(time.Duration(ptr.Deref(now.DeletionGracePeriodSeconds, 30))*time.Second, started)
 		}
-		// The pod waits for a missing object. A running pod keeps old files.
+		// A missing object keeps the pod waiting. A running pod keeps old files.
 		if err := p.syncVolumes(); err != nil && !errors.As(err, new(*missing)) {
 			return err
 		} else if err == nil && !started {
@@ -142,7 +141,6 @@ func (p *pod) placePod() error {
 		"route add "+gateway+" dev eth0 scope link", "route add default via "+gateway+" dev eth0")
 }
 
-// inNetwork calls do in the pod's network namespace, inherited by its processes.
 func (p *pod) inNetwork(do func() error) error {
 	network, err := os.Open(filepath.Join("/run/netns", p.network))
 	if err != nil {
@@ -161,7 +159,7 @@ func (p *pod) inNetwork(do func() error) error {
 	}
 	failed := do()
 	if err := unix.Setns(int(original.Fd()), unix.CLONE_NEWNET); err != nil {
-		return errors.Join(failed, err) // the thread ends with the goroutine, so that no other gets its namespace
+		return errors.Join(failed, err) // the thread ends with the goroutine: no other gets its namespace
 	}
 	runtime.UnlockOSThread()
 	return failed

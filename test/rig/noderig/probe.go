@@ -80,7 +80,6 @@ func (c *container) waitAndProbe(ctx context.Context, of *corev1.Probe, pause ti
 	return c.probeOnce(ctx, of) == nil
 }
 
-// probes verifies no certificates, like a kubelet.
 var probes = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 
 func (c *container) probeOnce(ctx context.Context, of *corev1.Probe) error {

@@ -42,7 +42,7 @@ func (p *pod) syncVolumes() error {
 				if err := os.MkdirAll(dir, 0o755); err != nil {
 					return err
 				}
-				// The group may write to a claim, any user of the pod to an emptyDir.
+				// The group may write to a claim, all users to an emptyDir.
 				mode := map[bool]os.FileMode{true: 0o777, false: 0o775}[v.EmptyDir != nil]
 				if err := os.Chown(dir, 0, group); err != nil {
 					return err
@@ -66,7 +66,7 @@ func (p *pod) syncVolumes() error {
 	return nil
 }
 
-// Only the container's user reads a token, regardless of the volume's mode.
+// Only the container's user reads a token.
 type file struct {
 	data  []byte
 	token bool
@@ -177,7 +177,7 @@ func (p *pod) readToken(volume string, of *corev1.ServiceAccountTokenProjection)
 		request.Spec.Audiences = []string{of.Audience}
 	}
 	made, err := p.node.core.CoreV1().ServiceAccounts(p.object.Namespace).CreateToken(p.node.ctx, p.object.Spec.ServiceAccountName, request, metav1.CreateOptions{})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // the pod is being deleted
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return "", &missing{"ServiceAccount " + p.object.Spec.ServiceAccountName}
 	}
 	if err != nil {
@@ -241,8 +241,7 @@ func (p *pod) readEnvironment(c *corev1.Container) ([]corev1.EnvVar, error) {
 	return all, nil
 }
 
-// replaceFiles replaces a directory's files at once, as a kubelet does: the symbolic link ..data moves to a new
-// directory.
+// replaceFiles replaces all files at once, as a kubelet does by the link ..data.
 func replaceFiles(dir string, files map[string]file, mode os.FileMode, user, group int) error {
 	data := filepath.Join(dir, "..data")
 	if sameFiles(data, files) {

@@ -5,7 +5,7 @@
 //
 // Guarantees: (1) the defaults of the group are set only here.
 //
-// Out of scope: storage, validation, the server, and the scheme of all groups (kubizone/install).
+// Out of scope: storage, validation, and the scheme of all groups (kubizone/install).
 //
 // Read install.go.
 //

@@ -22,7 +22,6 @@ import (
 // LabelNamespaceName is kube-apiserver's label with a namespace's name.
 const LabelNamespaceName = "kubernetes.io/metadata.name"
 
-// MessageNoClass is the message of Ready for the reason NoClass.
 const MessageNoClass = "the zone names no class and no default class is for its namespace and view, so nothing delivers it"
 
 // IsDefault reports whether the class delivers zones that name no class.
@@ -31,7 +30,7 @@ func IsDefault(class *v1alpha1.DNSClass) bool {
 }
 
 // Admits reports whether the class may deliver zones of a namespace with the labels "of". Without spec.namespaces, a
-// default class delivers zones of every namespace, any other class none.
+// default class delivers every namespace's zones, another class none.
 func Admits(class *v1alpha1.DNSClass, namespace string, of map[string]string) bool {
 	selection := class.Spec.Namespaces
 	if selection == nil {
@@ -59,20 +58,19 @@ func Delivers(class *v1alpha1.DNSClass, view string) bool {
 	return slices.Contains(views, view) || slices.Contains(views, EveryView)
 }
 
-// HasNameServers reports whether the class's provider sets the name servers of zones itself: NS at the apex are not
-// delivered (S6.15).
+// HasNameServers reports whether the provider sets zones' name servers itself: NS at the apex are not delivered
+// (S6.15).
 func HasNameServers(spec *v1alpha1.DNSClassSpec) bool {
 	return spec.RFC2136 != nil || spec.Webhook != nil && spec.Webhook.ApexNS == v1alpha1.ApexNSSkip ||
 		spec.Bind9 != nil && spec.Bind9.Mode == v1alpha1.Bind9ModeUpdate
 }
 
-// NeedsPrimary reports whether the class's servers transfer zones from a primary of Kubizone.
+// NeedsPrimary reports whether the class's servers transfer zones from Kubizone's primary.
 func NeedsPrimary(spec *v1alpha1.DNSClassSpec) bool {
 	return spec.Transfer != nil || spec.Bind9 != nil && spec.Bind9.Mode != v1alpha1.Bind9ModeUpdate
 }
 
 const (
-	// hashWidth is in hexadecimal digits.
 	hashWidth = 10
 	maxName   = 253
 )
@@ -88,7 +86,6 @@ func DeliveryName(zone string, uid types.UID, ref v1alpha1.DNSClassReference) st
 	return zone + "-" + hex.EncodeToString(sum[:])[:hashWidth]
 }
 
-// providerBlocks are the pointer fields of DNSClassSpec to types named *Provider, with their JSON names.
 var providerBlocks = func() (blocks []reflect.StructField) {
 	for field := range reflect.TypeFor[v1alpha1.DNSClassSpec]().Fields() {
 		if field.Type.Kind() == reflect.Pointer && strings.HasSuffix(field.Type.Elem().Name(), "Provider") {
@@ -99,7 +96,7 @@ var providerBlocks = func() (blocks []reflect.StructField) {
 	return blocks
 }()
 
-// Providers returns the kinds of provider, named after blocks of DNSClassSpec.
+// Providers returns the kinds of provider, the names of blocks of DNSClassSpec.
 func Providers() []string {
 	kinds := make([]string, len(providerBlocks))
 	for i, block := range providerBlocks {
@@ -119,7 +116,7 @@ func ProvidersOf(spec *v1alpha1.DNSClassSpec) (kinds []string) {
 	return kinds
 }
 
-// ProviderOf returns the kind of provider of a class, "" without a known block.
+// ProviderOf returns a class's kind of provider, or "".
 func ProviderOf(spec *v1alpha1.DNSClassSpec) string {
 	for _, kind := range ProvidersOf(spec) {
 		return kind
@@ -127,8 +124,7 @@ func ProviderOf(spec *v1alpha1.DNSClassSpec) string {
 	return ""
 }
 
-// NameOf returns a name that is unique among all classes: NAME of a DNSClass, NAMESPACE/NAME of a Bind9Cluster
-// (S11.30).
+// NameOf returns a name unique among all classes: NAME of a DNSClass, NAMESPACE/NAME of a Bind9Cluster (S11.30).
 func NameOf(namespace string, ref v1alpha1.DNSClassReference) string {
 	if ref.Kind == v1alpha1.KindBind9Cluster {
 		return namespace + "/" + ref.Name
@@ -144,7 +140,7 @@ func RefOf(name string) v1alpha1.DNSClassReference {
 	return v1alpha1.DNSClassReference{Kind: v1alpha1.KindDNSClass, Name: name}
 }
 
-// SplitCluster returns the Bind9Cluster in a name by NameOf, or false for a DNSClass.
+// SplitCluster returns the Bind9Cluster of a name by NameOf, or false for a DNSClass.
 func SplitCluster(name string) (namespace, cluster string, ok bool) {
 	return strings.Cut(name, "/")
 }
@@ -153,7 +149,7 @@ func SplitCluster(name string) (namespace, cluster string, ok bool) {
 const catalogSuffix = "bind9clusters.kubizone.invalid."
 
 // OfCluster returns the class of a Bind9Cluster (S11.30), with the cluster's metadata and no defaults for Zones. The
-// generation is always 1: a new number of servers must not recreate the provider.
+// generation is always 1, so that another number of servers does not recreate the provider.
 func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	return &v1alpha1.DNSClass{
 		ObjectMeta: metav1.ObjectMeta{
@@ -166,7 +162,7 @@ func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 			Views:      []string{EveryView},
 			Bind9: &v1alpha1.Bind9Provider{
 				ClusterRef: &v1alpha1.Bind9ClusterReference{Namespace: cluster.Namespace, Name: cluster.Name},
-				// Name and namespace are labels, so no two clusters share a catalog.
+				// Names are labels, so no two clusters share a catalog.
 				CatalogZone: cluster.Name + "." + cluster.Namespace + "." + catalogSuffix,
 			},
 		},
@@ -174,8 +170,8 @@ func OfCluster(cluster *bind9.Bind9Cluster) *v1alpha1.DNSClass {
 	}
 }
 
-// InUse reports whether a Bind9Cluster is, or was, the class of a zone. The finalizer stays as long as the cluster,
-// whose servers follow the catalog even if empty.
+// InUse reports whether a Bind9Cluster is, or was, a zone's class. The finalizer stays until the cluster ends: its
+// servers follow even an empty catalog.
 func InUse(cluster *bind9.Bind9Cluster) bool {
 	return slices.Contains(cluster.Finalizers, v1alpha1.FinalizerDelivery)
 }

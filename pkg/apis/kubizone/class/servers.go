@@ -22,8 +22,8 @@ func ModeOf(block *v1alpha1.Bind9Provider) v1alpha1.Bind9Mode {
 	return cmp.Or(block.Mode, v1alpha1.Bind9ModeCatalog)
 }
 
-// HiddenPrimary is the name of BIND's primaries list with the hidden primary's addresses, in the configuration of a
-// signer (a secondary that signs). Zones with the list follow its changes.
+// HiddenPrimary names BIND's primaries list with the hidden primary's addresses, in the configuration of a signer (a
+// secondary that signs). Zones follow changes of the list.
 const HiddenPrimary = "kubizone"
 
 // Server is a BIND server of a class.
@@ -33,20 +33,20 @@ type Server struct {
 	Created         time.Time
 	// Address answers queries, with or without a port; "" if unknown.
 	Address string
-	// Key names the Secret with the TSIG key. If nil, the server is known by its address.
+	// Key names the Secret with the TSIG key; nil for a server known by its address.
 	Key             *v1alpha1.SecretReference
 	Primary, Signer bool
 	Agent           Agent
 }
 
-// Agent is the HTTP server that adds and removes zones beside a BIND server.
+// Agent is the HTTP server beside a BIND server that adds and removes zones.
 type Agent struct {
 	// URL is https, or http with PlainHTTP.
 	URL       string
 	PlainHTTP bool
 	Token     v1alpha1.SecretKeyReference
-	// Authorities are PEM certificates that verify the agent. With AuthoritiesKey they are in the Secret of Token.
-	// Without both the system's are used.
+	// Authorities are PEM certificates that verify the agent. With AuthoritiesKey they are in the Secret of Token; by
+	// default the system's are used.
 	Authorities    []byte
 	AuthoritiesKey string
 }
@@ -61,13 +61,12 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 		inCluster := block.ClusterRef != nil && instance.Spec.ClusterRef != nil &&
 			instance.Namespace == block.ClusterRef.Namespace && instance.Spec.ClusterRef.Name == block.ClusterRef.Name
 		selected := inCluster || slices.ContainsFunc(block.InstancesFrom, func(from v1alpha1.Bind9InstanceSelection) bool {
-			// The authors of an instance choose its labels, and a server of the class gets all zones: namespaces are
-			// required.
+			// An instance's authors choose its labels, and a server gets all zones: namespaces are required.
 			selector, err := metav1.LabelSelectorAsSelector(&from.Selector)
 			return err == nil && slices.Contains(from.Namespaces, instance.Namespace) && selector.Matches(labels.Set(instance.Labels))
 		})
 		if !selected {
-			continue // before costly checks, since all classes are evaluated every few seconds
+			continue // first: costly checks for all classes run every few seconds
 		}
 		if server, runs := ServerOf(instance); runs && takesZones(of, instance, clusterOf) {
 			servers = append(servers, server)
@@ -79,7 +78,7 @@ func ServersOf(of *v1alpha1.DNSClass, instances []*bind9.Bind9Instance,
 	return slices.CompactFunc(servers, func(a, b Server) bool { return a.UID == b.UID && a.Namespace == b.Namespace && a.Name == b.Name })
 }
 
-// ServerNamespaces returns the namespaces of possible servers, for a class with a block bind9.
+// ServerNamespaces returns the namespaces of possible servers of a class with a block bind9.
 func ServerNamespaces(of *v1alpha1.DNSClass) []string {
 	var all []string
 	if ref := of.Spec.Bind9.ClusterRef; ref != nil {
@@ -92,7 +91,7 @@ func ServerNamespaces(of *v1alpha1.DNSClass) []string {
 	return slices.Compact(all)
 }
 
-// ServerOf returns a Bind9Instance as a server; false for a deleted or stopped instance.
+// ServerOf returns a Bind9Instance as a server; false if deleted or stopped.
 func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	stopped := instance.Spec.Replicas != nil && *instance.Spec.Replicas == 0
 	if stopped || instance.DeletionTimestamp != nil {
@@ -109,7 +108,7 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 		server.Address = instance.Status.Addresses[0]
 	}
 	if ref := instance.Spec.ClusterRef; ref != nil && instance.Spec.External == nil && !server.Signer {
-		secret = ref.Name + "-tsig" // shared by the cluster
+		secret = ref.Name + "-tsig" // the cluster's
 	}
 	if secret != "" {
 		server.Key = &v1alpha1.SecretReference{Namespace: instance.Namespace, Name: secret}
@@ -117,7 +116,7 @@ func ServerOf(instance *bind9.Bind9Instance) (server Server, runs bool) {
 	return server, true
 }
 
-// agentOf returns the agent of an instance. The fleet's agents have token and authority in the same Secret.
+// agentOf returns the agent of an instance. The fleet's have token and authority in one Secret.
 func agentOf(instance *bind9.Bind9Instance) Agent {
 	external := instance.Spec.External
 	if external == nil {
@@ -134,8 +133,8 @@ func agentOf(instance *bind9.Bind9Instance) Agent {
 	return agent
 }
 
-// takesZones reports whether an instance consents to every namespace of the class. A server gets all zones of the
-// class's catalog, so partial consent counts as none.
+// takesZones reports whether an instance consents to every namespace of the class, as a server gets all zones of the
+// class's catalog.
 func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf func(namespace, name string) *bind9.Bind9Cluster) bool {
 	consents := instance.Spec.ZoneNamespaces
 	if ref := instance.Spec.ClusterRef; consents == nil && ref != nil {
@@ -158,7 +157,7 @@ func takesZones(of *v1alpha1.DNSClass, instance *bind9.Bind9Instance, clusterOf 
 		if name == instance.Namespace || slices.Contains(consents.Names, name) {
 			continue
 		}
-		// Here only the label with the namespace's name is known.
+		// Only the label with the namespace's name is known here.
 		selector, err := metav1.LabelSelectorAsSelector(consents.Selector)
 		if err != nil || selector.Empty() || !selector.Matches(labels.Set{LabelNamespaceName: name}) {
 			return false

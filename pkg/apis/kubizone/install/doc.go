@@ -3,9 +3,8 @@
 
 // Package install adds the API groups kubi.zone, bind9.kubi.zone and acme.kubi.zone to a scheme.
 //
-// Guarantees: (1) Install registers every version and the internal version, v1alpha1 under another name, so no
-// conversion runs; (2) New returns a scheme and codecs that are not shared; (3) the defaults of kubi.zone are set only
-// here, but a Zone's classes may set a ttl.
+// Guarantees: (1) the internal version has the types of v1alpha1, so no conversion runs; (2) New shares no scheme or
+// codecs; (3) the defaults of kubi.zone are set only here, but a Zone's classes may set a ttl.
 //
 // Out of scope: storage, validation and the server.
 //

@@ -21,26 +21,25 @@ import (
 	bind9install "kubi.zone/kubizone/pkg/apis/bind9/install"
 )
 
-// InternalGroupVersion is the version in which the generic server handles objects of kubi.zone, with the Go types of
-// v1alpha1.
+// InternalGroupVersion is the generic server's version of kubi.zone, with the Go types of v1alpha1.
 var InternalGroupVersion = internalOf(v1alpha1.SchemeGroupVersion)
 
 func internalOf(version schema.GroupVersion) schema.GroupVersion {
 	return schema.GroupVersion{Group: version.Group, Version: runtime.APIVersionInternal}
 }
 
-// StoredVersions are the versions in storage, a single version per group.
+// StoredVersions has a version of each stored group.
 var StoredVersions = schema.GroupVersions{v1alpha1.SchemeGroupVersion, bind9.SchemeGroupVersion}
 
 var servedVersions = append(StoredVersions[:len(StoredVersions):len(StoredVersions)], acme.SchemeGroupVersion)
 
 // Install registers all groups in a scheme, in every version and the internal version.
 func Install(scheme *runtime.Scheme) {
-	// Callers take the first version of ObjectKinds, in the order of registration: the served version must be first.
+	// Callers of ObjectKinds take the version registered first, which must be the served version.
 	addVersions(scheme)
 	for _, version := range servedVersions {
 		for kind, goType := range scheme.KnownTypes(version) {
-			if slices.Contains(typePackages, goType.PkgPath()) { // the others are of metav1
+			if slices.Contains(typePackages, goType.PkgPath()) { // others are of metav1
 				scheme.AddKnownTypeWithName(internalOf(version).WithKind(kind), reflect.New(goType).Interface().(runtime.Object))
 			}
 		}
@@ -52,7 +51,6 @@ func Install(scheme *runtime.Scheme) {
 var typePackages = []string{reflect.TypeFor[v1alpha1.Zone]().PkgPath(), reflect.TypeFor[bind9.Bind9Cluster]().PkgPath(),
 	reflect.TypeFor[acme.ChallengePayload]().PkgPath()}
 
-// addVersions also registers the Scale of a Bind9Cluster's subresource.
 func addVersions(scheme *runtime.Scheme) {
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(bind9install.AddToScheme(scheme))
@@ -64,14 +62,14 @@ func addVersions(scheme *runtime.Scheme) {
 
 // Registry is a scheme with codecs.
 type Registry struct {
-	// Scheme has all groups, and the unversioned meta types of every server.
+	// Scheme also has the unversioned meta types of every server.
 	Scheme *runtime.Scheme
 	// Codecs are strict if a client requests field validation.
 	Codecs         serializer.CodecFactory
 	ParameterCodec runtime.ParameterCodec
 }
 
-// New returns a new Registry. further install more groups into its scheme.
+// New returns a Registry. further install more groups.
 func New(further ...func(*runtime.Scheme)) Registry {
 	scheme := runtime.NewScheme()
 	Install(scheme)
@@ -82,7 +80,7 @@ func New(further ...func(*runtime.Scheme)) Registry {
 	return Registry{Scheme: scheme, Codecs: serializer.NewCodecFactory(scheme), ParameterCodec: runtime.NewParameterCodec(scheme)}
 }
 
-// Served returns a scheme without the internal version, as OpenAPI would offer that version to clients.
+// Served returns a scheme without the internal version, which OpenAPI would offer to clients.
 func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	addVersions(scheme)
@@ -93,8 +91,8 @@ func Served(further ...func(*runtime.Scheme) error) *runtime.Scheme {
 	return scheme
 }
 
-// StorageCodec returns the codec for stored objects. It encodes protobuf: a Zone takes half the octets of JSON and a
-// twentieth of the time to read. It decodes every form.
+// StorageCodec returns the codec for stored objects. It encodes protobuf, half the octets of a Zone's JSON and a
+// twentieth of the time to read, and decodes every form.
 func (r Registry) StorageCodec() runtime.Codec {
 	return r.Codecs.CodecForVersions(protobuf.NewSerializer(r.Scheme, r.Scheme), r.Codecs.UniversalDeserializer(),
 		StoredVersions, schema.GroupVersions{InternalGroupVersion, internalOf(bind9.SchemeGroupVersion)})

@@ -3,10 +3,10 @@
 
 // Package lawform converts API objects to the types of package law, for the server and for commands.
 //
-// Guarantees: (1) a value depends on its object alone: no clock, no other object; (2) the law gets every field of a
-// spec, or fields_test.go says why not.
+// Guarantees: (1) a value depends on its object alone; (2) the law gets every field of a spec, or fields_test.go says
+// why not.
 //
-// Out of scope: the way back, from decisions to status (package ledger/objects).
+// Out of scope: the way back to status (package ledger/objects).
 //
 // Read lawform.go.
 package lawform

@@ -87,7 +87,7 @@ func ReleaseNow(o metav1.Object) []string {
 	})))
 }
 
-// ZoneRef returns the zone that a spec names, in the namespace of its object by default, or nil.
+// ZoneRef returns the zone that a spec names, by default in its object's namespace, or nil.
 func ZoneRef(r *v1alpha1.ZoneReference, namespace string) *law.Ref {
 	if r == nil {
 		return nil
@@ -199,7 +199,7 @@ func lawRule(path string, records []v1alpha1.RecordDelegation, zones []string) (
 	return rule, nil
 }
 
-// Record converts a Record for the law. An error names the field that does not parse.
+// Record converts a Record for the law. An error names the field.
 func Record(o *v1alpha1.Record) (*law.Record, error) {
 	r, err := RecordWithoutData(o)
 	if err != nil {
@@ -225,7 +225,7 @@ func Record(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// RecordWithoutData is Record without values. The only error is a type that does not parse.
+// RecordWithoutData is Record without values. It fails only if the type does not parse.
 func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	t, err := rdata.ParseType(o.Spec.Type)
 	if err != nil {
@@ -241,8 +241,8 @@ func RecordWithoutData(o *v1alpha1.Record) (*law.Record, error) {
 	return r, nil
 }
 
-// Served reports whether a zone is delegated and servable, and no class has the zone, as the finalizer of Delivery
-// would mean (S8.3).
+// Served reports whether a zone is delegated and servable, and without Delivery's finalizer, so that no class has it
+// (S8.3).
 func Served(o *v1alpha1.Zone) bool {
 	return meta.IsStatusConditionTrue(o.Status.Conditions, v1alpha1.ConditionDelegated) && meta.IsStatusConditionTrue(o.Status.Conditions,
 		v1alpha1.ConditionServable) &&
@@ -262,7 +262,7 @@ func DelegationSpec(o *v1alpha1.Delegation) (*zones.DelegationSpec, error) {
 	return &zones.DelegationSpec{Zone: o.Spec.ZoneRef.Name, Rule: rule, ReleaseNow: ReleaseNow(o)}, err
 }
 
-// SameContent reports whether an update keeps the spec, except for the description.
+// SameContent reports whether an update keeps the spec, description aside.
 func SameContent(before, after *v1alpha1.Record) bool {
 	if before == nil || after == nil {
 		return false

@@ -21,8 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// ChangeSet validates a change set, except the content of its Records, and returns the Records' names in the order of
-// items.
+// ChangeSet validates a change set, except its Records' content, and returns their names in the order of items.
 func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 	items := specPath.Child("items")
 	switch n := len(set.Spec.Items); {
@@ -54,7 +53,7 @@ func ChangeSet(set *v1alpha1.ChangeSet) (names []string, errs field.ErrorList) {
 			applies = true
 			object, errs = appendRecord(errs, item.Apply, set.Namespace, path.Child("apply"))
 		}
-		// a single request has the name in the path
+		// a single request has it in the path
 		if wrong := apivalidation.NameIsDNSSubdomain(object, false); object != "" && len(wrong) > 0 {
 			errs = append(errs, field.Invalid(path, cut(object), "cannot be the name of a Record: "+strings.Join(wrong, ", ")))
 		}
@@ -83,7 +82,6 @@ func countMembers(item *v1alpha1.ChangeSetItem) (n int) {
 	return n
 }
 
-// validatePrerequisites checks the prerequisites of a change set (S10.5).
 func validatePrerequisites(list []v1alpha1.ChangeSetPrerequisite, path *field.Path) (errs field.ErrorList) {
 	if n := len(list); n > v1alpha1.MaxChangeSetItems {
 		return field.ErrorList{field.TooMany(path, n, v1alpha1.MaxChangeSetItems)}

@@ -13,10 +13,10 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Bounds of a Delegation (S4.3). A write of the Delegation also writes the rules of each namespace.
+// A write of a Delegation also writes each namespace's rules (S4.3).
 const (
 	MaxDelegationNamespaces = 16
-	// MaxDelegationOctets bounds the stored size; half of it bounds the spec.
+	// MaxDelegationOctets bounds the stored size; half bounds the spec.
 	MaxDelegationOctets = 64 << 10
 )
 

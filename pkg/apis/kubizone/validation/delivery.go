@@ -15,11 +15,11 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Limits of a Delivery's status, written with every delivered change.
+// Limits of a status, written with every delivered change.
 const (
 	maxDeliveryServers = 1000
 	maxIntentRRsets    = 1000
-	maxRRsetText       = 1100 // an escaped name of 255 octets, a blank and a type
+	maxRRsetText       = 1100 // an escaped name, a blank and a type
 	hashDigits         = 64
 	maxCode            = 64
 	maxRefused         = 256
@@ -27,7 +27,7 @@ const (
 	maxRefusal         = 256
 )
 
-// Delivery validates a new Delivery. Zone and class determine its name, so both together have a single Delivery.
+// Delivery validates a new Delivery. Zone and class determine its name.
 func Delivery(delivery *v1alpha1.Delivery) field.ErrorList {
 	errs := apivalidation.ValidateObjectMeta(&delivery.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	spec := &delivery.Spec

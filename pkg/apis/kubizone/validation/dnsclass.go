@@ -28,15 +28,12 @@ import (
 )
 
 const (
-	// MaxServers bounds the secondaries, and alsoNotify.
 	MaxServers = 100
-	// MaxClassNamespaces bounds the names of namespaces. A selector has no bound.
+	// MaxClassNamespaces bounds the names of namespaces, unlike a selector.
 	MaxClassNamespaces = 1000
-	// MaxClassViews bounds the views; "*" is all.
-	MaxClassViews = 100
-	// MinDriftInterval and MaxDriftInterval bound driftInterval.
-	MinDriftInterval = time.Minute
-	MaxDriftInterval = 7 * 24 * time.Hour
+	MaxClassViews      = 100
+	MinDriftInterval   = time.Minute
+	MaxDriftInterval   = 7 * 24 * time.Hour
 	// MaxWebhookTimeout bounds a provider call, in seconds. After a crash, a controller waits until earlier calls can
 	// no longer arrive before it repeats its last writes.
 	MaxWebhookTimeout     = 30
@@ -85,7 +82,7 @@ func validateDNSClass(of *v1alpha1.DNSClass, inlineSecrets bool) field.ErrorList
 	spec := &of.Spec
 	var errs field.ErrorList
 	if text, ok := of.Annotations[v1alpha1.AnnotationDefaultClass]; ok && text != "true" && text != "false" {
-		// Any other text would count as false.
+		// Other text would count as false.
 		errs = append(errs, field.NotSupported(field.NewPath("metadata", "annotations").Key(v1alpha1.AnnotationDefaultClass), text,
 			[]string{"true", "false"}))
 	}
@@ -121,13 +118,11 @@ func validateDefaultServers(servers []v1alpha1.NameServer) field.ErrorList {
 
 type providerRules struct {
 	validate func(spec *v1alpha1.DNSClassSpec, inlineSecrets bool, path *field.Path) field.ErrorList
-	// warn, if not nil, returns warnings about the block.
-	warn func(spec *v1alpha1.DNSClassSpec) []string
+	warn     func(spec *v1alpha1.DNSClassSpec) []string
 	// server returns the server to which the class writes; nil if servers fetch.
 	server func(spec *v1alpha1.DNSClassSpec) string
 }
 
-// providers has a row for each of class.Providers.
 var providers = map[string]providerRules{
 	"transfer": {validate: validateTransfer, warn: warnOfTransfer},
 	"bind9":    {validate: validateBind9},
@@ -186,7 +181,7 @@ func validateTransfer(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) fie
 	var errs field.ErrorList
 	servers := path.Child("secondaries")
 	if len(transfer.Secondaries) == 0 && transfer.TSIGSecretRef == nil {
-		// Without servers the zones would be Ready at once.
+		// Without servers zones would be Ready at once.
 		errs = append(errs, field.Required(servers, "without any, and without tsigSecretRef, no server may transfer the zones; "+
 			"list the name servers that get them, or name in tsigSecretRef a key for servers that Ready does not wait for"))
 	}
@@ -225,8 +220,7 @@ func validateSigner(server v1alpha1.Secondary, all []v1alpha1.Secondary, path *f
 	return nil
 }
 
-// validateBind9 validates the block bind9. A selector of servers requires namespaces: any team's servers could have the
-// labels.
+// validateBind9 requires namespaces with a selector of servers: any team's servers could have the labels.
 func validateBind9(spec *v1alpha1.DNSClassSpec, _ bool, path *field.Path) field.ErrorList {
 	servers := spec.Bind9
 	var errs field.ErrorList
@@ -307,8 +301,8 @@ func validateServerAddresses(list []string, most int, path *field.Path) field.Er
 	})
 }
 
-// validateServerAddress validates an IP address with or without a port. seen has the previous addresses, by default
-// with port 53.
+// validateServerAddress allows an IP address with or without a port. seen has the previous addresses, with port 53 by
+// default.
 func validateServerAddress(text string, seen map[netip.AddrPort]bool, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", `+
@@ -386,7 +380,7 @@ func validateHostPort(text string, path *field.Path) field.ErrorList {
 	return validateHost(host, text, path)
 }
 
-// validateHost validates the host in text: an IP address, or a host name (RFC 1123 §2.1).
+// validateHost allows an IP address, or a host name (RFC 1123 §2.1).
 func validateHost(host, text string, path *field.Path) field.ErrorList {
 	if address, err := netip.ParseAddr(host); err == nil {
 		if address.Zone() != "" || address.IsUnspecified() || address.IsMulticast() {
@@ -399,7 +393,7 @@ func validateHost(host, text string, path *field.Path) field.ErrorList {
 	for _, wrong := range utilvalidation.IsDNS1123Subdomain(lower) {
 		errs = append(errs, field.Invalid(path, cut(text), "its host is neither an IP address nor a host name: "+wrong))
 	}
-	// The C library's resolver accepts 0x7f.1 and 2130706433 as addresses.
+	// The C library's resolver reads 0x7f.1 and 2130706433 as addresses.
 	if last := lower[strings.LastIndexByte(lower, '.')+1:]; len(errs) == 0 && looksNumeric(last) {
 		errs = append(errs, field.Invalid(path, cut(text), "its host ends in a number and is no IP address: "+
 			"write the address in full (192.0.2.1), or a host name"))
@@ -458,7 +452,7 @@ func validateServerURL(text string, path *field.Path) (secure bool, errs field.E
 	}
 	parsed, err := url.Parse(text)
 	if err != nil {
-		// The parser's error repeats the text, with a possible password.
+		// The parser's error has the text, perhaps with a password.
 		return false, field.ErrorList{field.Invalid(path, field.OmitValueType{}, "is no URL: "+example)}
 	}
 	secure = parsed.Scheme == "https"
@@ -509,7 +503,7 @@ func validateHMACAuth(auth *v1alpha1.HMACAuth, inlineSecrets bool, path *field.P
 	return errs
 }
 
-// validateCABundle validates a bundle of certificates. Its errors omit the bundle, long and unreadable.
+// validateCABundle validates certificates. Its errors omit the bundle, long and unreadable.
 func validateCABundle(bundle []byte, path *field.Path) field.ErrorList {
 	if wrong := checkCABundle(bundle); len(bundle) > 0 && wrong != "" {
 		return field.ErrorList{field.Invalid(path, fmt.Sprintf("%d bytes", len(bundle)), wrong)}
@@ -564,7 +558,7 @@ func validateDataKey(key, of string, path *field.Path) field.ErrorList {
 	return rejectValue(key, utilvalidation.IsConfigMapKey(key), path)
 }
 
-// validateChoice refuses a value other than choices and "", the default.
+// validateChoice allows choices and "", the default.
 func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.ErrorList {
 	if value == "" || slices.Contains(choices, value) {
 		return nil
@@ -572,7 +566,7 @@ func validateChoice[T ~string](value T, path *field.Path, choices ...T) field.Er
 	return field.ErrorList{field.NotSupported(path, value, choices)}
 }
 
-// validateRange refuses a value other than 1 to most, and nil, the default.
+// validateRange allows 1 to most, and nil, the default.
 func validateRange(value *int32, most int32, unit string, path *field.Path) field.ErrorList {
 	if value == nil || *value >= 1 && *value <= most {
 		return nil

@@ -24,9 +24,8 @@ import (
 
 // Limits of bind9.kubi.zone objects (S11.2).
 const (
-	// MaxFleetOctets bounds the stored size; half of it bounds the spec.
-	MaxFleetOctets = 64 << 10
-	// MaxServersOfRole bounds the servers per role of a cluster.
+	// MaxFleetOctets bounds the stored size; half bounds the spec.
+	MaxFleetOctets   = 64 << 10
 	MaxServersOfRole = 100
 
 	maxTolerations  = 32
@@ -37,19 +36,17 @@ const (
 	maxRotation     = 365 * 24 * time.Hour
 	maxRepository   = 255
 	splitFleet      = "name fewer addresses, or write prefixes"
-	longestSuffix   = "-secondary-99" // of a cluster's instances
+	longestSuffix   = "-secondary-99" // of an instance
 )
 
-// BINDVersions are the supported release series of BIND.
 var BINDVersions = []string{"9.18", "9.20"}
 
 // FleetRules are the platform's rules for all BIND servers.
 type FleetRules struct {
-	// Repositories are the allowed image repositories. A trailing slash allows everything below.
+	// Repositories are the allowed image repositories. A trailing slash allows all below.
 	Repositories []string
 }
 
-// DefaultImageRepositories are those of BIND's maintainers and of bindcar.
 var DefaultImageRepositories = []string{"docker.io/internetsystemsconsortium/bind9", "ghcr.io/firestoned/bindcar"}
 
 func (r *FleetRules) allowsRepository(repository string) bool {
@@ -59,8 +56,8 @@ func (r *FleetRules) allowsRepository(repository string) bool {
 }
 
 var (
-	// imageRepository matches a repository of OCI's distribution specification with a registry. Otherwise the node's
-	// configuration would choose the registry.
+	// imageRepository matches a repository of OCI's distribution specification with a registry, which the node's
+	// configuration would choose otherwise.
 	imageRepository = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)+$`)
 	imageTag        = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 	imageDigest     = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
@@ -112,7 +109,7 @@ func Bind9Instance(after, before *bind9.Bind9Instance, rules FleetRules) field.E
 	return append(errs, onlyNewErrors(judge(after), func() field.ErrorList { return judge(before) })...)
 }
 
-// FleetStatusUpdate validates a status written by a controller. octets is the size of the status, had the former size.
+// FleetStatusUpdate validates a status written by a controller. octets is its size, had the former size.
 func FleetStatusUpdate(after, before *metav1.ObjectMeta, conditions []metav1.Condition, octets, had int) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(after, before, field.NewPath("metadata"))
 	errs = append(errs, validateOctets(field.NewPath("status"), "status", octets, had, maxStatusOctets, "shorten its messages "+
@@ -127,8 +124,8 @@ func clusterOf(spec *bind9.Bind9InstanceSpec) string {
 	return spec.ClusterRef.Name
 }
 
-// validateNewFleetObject validates a new object, and bounds its name: an instance has its cluster's name with up to
-// longest further characters, and a Service has the instance's name, an RFC 1035 label.
+// validateNewFleetObject validates a new object. It bounds the name: instances have the cluster's name with up to
+// longest further characters, and their Services too, as RFC 1035 labels.
 func validateNewFleetObject(meta *metav1.ObjectMeta, spec, status interface{ Size() int }, namespaced bool, longest int) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNS1035Label, path)
@@ -288,8 +285,7 @@ func validateServerSettings(settings *bind9.ServerSettings, rules *FleetRules) f
 	return errs
 }
 
-// validateImage allows only the platform's images: the author of the object must not choose the images of its pods
-// (S11.5).
+// validateImage allows only the platform's images (S11.5).
 func validateImage(image *bind9.Image, rules *FleetRules, path *field.Path) field.ErrorList {
 	if image == nil {
 		return nil
@@ -393,7 +389,7 @@ func validatePlacement(placement *bind9.Placement, path *field.Path) field.Error
 	return errs
 }
 
-// validateToleration applies the rules of kube-apiserver, which would otherwise refuse the pod.
+// validateToleration applies the rules by which kube-apiserver would refuse the pod.
 func validateToleration(of bind9.Toleration, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if of.Key != "" {
@@ -496,7 +492,7 @@ func Bind9InstanceWarnings(spec *bind9.Bind9InstanceSpec) []string {
 	return nil
 }
 
-// configWarnings warns of lists with exclusions only: BIND denies a client that matches no element.
+// configWarnings warns of lists of exclusions only: BIND denies a client that matches no element.
 func configWarnings(config *bind9.Config) []string {
 	if config == nil {
 		return nil
@@ -513,13 +509,11 @@ func configWarnings(config *bind9.Config) []string {
 	return warnings
 }
 
-// maxListEntries bounds an address list (S11.4).
 const maxListEntries = 256
 
-// addressWords are BIND's built-in lists, in lower case.
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// validateAddressList accepts BIND's address_match_list without keys, named lists and nested lists.
+// validateAddressList accepts BIND's address_match_list without keys, and named and nested lists.
 func validateAddressList(entries []string, path *field.Path) field.ErrorList {
 	return validateEach(entries, maxListEntries, path, func(entry string, at *field.Path) field.ErrorList {
 		if wrong := checkListEntry(entry); wrong != "" {

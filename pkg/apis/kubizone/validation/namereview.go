@@ -11,8 +11,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// NameReview validates a NameReview, and returns the Record under review, without data; nil if the review asks for
-// rules.
+// NameReview validates a NameReview, and returns the Record under review, without data; nil for a review of rules.
 func NameReview(review *v1alpha1.NameReview) (*v1alpha1.RecordSpec, field.ErrorList) {
 	asked, path := &review.Spec, specPath.Child("name")
 	errs := validateView(asked.View)

@@ -12,7 +12,7 @@ import (
 
 var listIndex = regexp.MustCompile(`\[\d+\]`)
 
-// onlyNewErrors returns the errors that the object did not have before. An error moved within its list is not new, and
+// onlyNewErrors returns the errors in now that before() does not return. An error moved within its list is not new, and
 // a list that is too long may shrink. before is only called after errors.
 func onlyNewErrors(now field.ErrorList, before func() field.ErrorList) field.ErrorList {
 	if len(now) == 0 {

@@ -31,7 +31,7 @@ func Record(record *v1alpha1.Record) field.ErrorList {
 	return append(errs, validateRecordSpec(&record.Spec)...)
 }
 
-// RecordUpdate validates an update. An unchanged spec is not refused (S2.4).
+// RecordUpdate validates an update, and never refuses an unchanged spec (S2.4).
 func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	errs = append(errs, validateViewUnchanged(after.Spec.View, before.Spec.View)...)
@@ -41,7 +41,6 @@ func RecordUpdate(after, before *v1alpha1.Record) field.ErrorList {
 		func() field.ErrorList { return validateRecordSpec(&before.Spec) })...)
 }
 
-// validateOnConflict checks the annotation kubi.zone/on-conflict (S2.14).
 func validateOnConflict(after, before *v1alpha1.Record) field.ErrorList {
 	value, ok := after.Annotations[v1alpha1.AnnotationOnConflict]
 	if was, had := before.Annotations[v1alpha1.AnnotationOnConflict]; !ok || value == v1alpha1.OnConflictWait || had && value == was {
@@ -73,7 +72,7 @@ func validateRecordSpec(spec *v1alpha1.RecordSpec) field.ErrorList {
 	}
 
 	rrtype, wrong := validateType(spec.Type)
-	if len(wrong) > 0 { // without a type the data cannot be checked
+	if len(wrong) > 0 { // no data without a type
 		return append(errs, wrong...)
 	}
 	errs = append(errs, validateTypeAtName(spec, rrtype, specPath.Child("domainName"))...)
@@ -95,7 +94,7 @@ func validateType(text string) (rdata.Type, field.ErrorList) {
 	return rrtype, nil
 }
 
-// validateDomainName checks a name, absolute or relative to the zone of ref (S1.1, S1.3).
+// validateDomainName checks a name, absolute or relative to ref's zone (S1.1, S1.3).
 func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Path) field.ErrorList {
 	if text == "" {
 		return field.ErrorList{field.Required(path, `an absolute name ("www.example.org."), or one relative to the zone of spec.zoneRef `+
@@ -112,7 +111,6 @@ func validateDomainName(text string, ref *v1alpha1.ZoneReference, path *field.Pa
 	return nil
 }
 
-// validateOwnerName checks the form of an owner name (S1.2, S1.3).
 func validateOwnerName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err != nil {
@@ -167,7 +165,7 @@ func validateObjectName(name, missing string, path *field.Path) field.ErrorList 
 	return rejectValue(name, apivalidation.NameIsDNSSubdomain(name, false), path)
 }
 
-// validateSeconds allows an absent value. The type int32 keeps the number within RFC 2181 §8.
+// validateSeconds allows nil. int32 keeps the number within RFC 2181 §8.
 func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorList {
 	if value == nil || *value >= least {
 		return nil
@@ -175,7 +173,7 @@ func validateSeconds(value *int32, least int32, path *field.Path) field.ErrorLis
 	return field.ErrorList{field.Invalid(path, *value, fmt.Sprintf("must be from %d to 2147483647 seconds (RFC 2181 §8)", least))}
 }
 
-// validateTypeAtName checks whether the type may be at the name (S5.6), without other records.
+// validateTypeAtName checks S5.6 without other records.
 func validateTypeAtName(spec *v1alpha1.RecordSpec, rrtype rdata.Type, path *field.Path) field.ErrorList {
 	switch rrtype {
 	case rdata.CNAME:
@@ -241,7 +239,7 @@ func validateData(spec *v1alpha1.RecordSpec, rrtype rdata.Type) field.ErrorList 
 	return errs
 }
 
-// validateValue validates a value, and returns its minimum length on the wire, with relative names as in the root zone.
+// validateValue returns the value's minimum length on the wire, with relative names as in the root zone.
 func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int, errs field.ErrorList) {
 	value, err := rdata.Parse(rrtype, text)
 	if err != nil {
@@ -257,7 +255,7 @@ func validateValue(rrtype rdata.Type, text string, path *field.Path) (octets int
 	return len(wire), nil
 }
 
-// rejectAddress refuses an address in place of a host, which would be published as a name (S5.1).
+// rejectAddress refuses an address in place of a host: it would be published as a name (S5.1).
 func rejectAddress(value rdata.Value) error {
 	address, err := netip.ParseAddr(strings.TrimSuffix(value.Host(), "."))
 	if err != nil {
@@ -298,7 +296,6 @@ func validateEach[T any](list []T, most int, path *field.Path, judge func(one T,
 	return errs
 }
 
-// validateSet judges each text of a list, and refuses duplicates and more than most texts.
 func validateSet(list []string, most int, path *field.Path, judge func(text string, at *field.Path) field.ErrorList) field.ErrorList {
 	seen := map[string]bool{}
 	return validateEach(list, most, path, func(text string, at *field.Path) (errs field.ErrorList) {

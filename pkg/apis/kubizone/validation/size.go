@@ -14,19 +14,16 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of an object in octets of its stored protobuf form with managedFields (S5.10). Each write of a Record also
-// writes its Zone, and etcd's log and every server keep both for a while: a small write must not cost all tenants much.
+// Limits of an object in octets of stored protobuf with managedFields (S5.10). Each write of a Record also writes its
+// Zone, into etcd's log and every server: a small write must not cost all tenants much.
 const (
-	MaxRecordOctets = 96 << 10
-	MaxZoneOctets   = 96 << 10
-	// MaxZoneSpecOctets bounds the spec.
+	MaxRecordOctets   = 96 << 10
+	MaxZoneOctets     = 96 << 10
 	MaxZoneSpecOctets = 64 << 10
-	// maxStatusOctets is reserved for the status and its writers' managedFields: controllers can write beside a full
-	// spec.
+	// maxStatusOctets is reserved for the status and its writers' managedFields, beside a full spec.
 	maxStatusOctets = 16 << 10
 )
 
-// Next steps for an object that is too large.
 const (
 	splitZone     = "move rules into child zones, or replace several patterns by one with *"
 	splitRecord   = "write the values as several Records of the same name and type"
@@ -93,17 +90,16 @@ func validateSize(kind string, after, before partSizes, limit int, splitSpec str
 		path, wayOut = field.NewPath("metadata", "managedFields"), fewManagers
 	}
 	errs := validateOctets(path, "the "+kind+" without its status", after.written(), before.written(), limit-maxStatusOctets, wayOut)
-	// a metadata update may label managedFields as the status's
+	// a metadata update may label its managedFields as the status's
 	return append(errs, validateStatusSize(after, before)...)
 }
 
-// ZoneSize refuses a Zone beyond the limits. before is nil for a new Zone. A Zone already too large may keep its size
-// or shrink.
+// ZoneSize refuses a Zone beyond the limits, except one that keeps its size or shrinks. before is nil for a new Zone.
 func ZoneSize(after, before *v1alpha1.Zone) field.ErrorList {
 	return validateSpecAndSize("Zone", zoneSizes(after), zoneSizes(before), MaxZoneSpecOctets, MaxZoneOctets, splitZone)
 }
 
-// RecordSize checks a Record as ZoneSize does.
+// RecordSize checks a Record like ZoneSize.
 func RecordSize(after, before *v1alpha1.Record) field.ErrorList {
 	return validateSize("Record", recordSizes(after), recordSizes(before), MaxRecordOctets, splitRecord)
 }

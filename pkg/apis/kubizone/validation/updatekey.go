@@ -20,9 +20,8 @@ import (
 )
 
 const (
-	// MaxUpdateKeyRecords bounds the patterns of an UpdateKey (S13.1).
 	MaxUpdateKeyRecords = 16
-	// MaxUpdateKeyOctets bounds the stored size; half of it bounds the spec.
+	// MaxUpdateKeyOctets bounds the stored size; half bounds the spec.
 	MaxUpdateKeyOctets = 32 << 10
 )
 
@@ -45,7 +44,7 @@ func UpdateKeyUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	return append(errs, onlyNewErrors(validateUpdateKeySpec(after), func() field.ErrorList { return validateUpdateKeySpec(before) })...)
 }
 
-// UpdateKeyStatusUpdate validates a status written by a primary. The name of the key cannot change after its first use.
+// UpdateKeyStatusUpdate validates a status written by a primary. The key's name cannot change after its first use.
 func UpdateKeyStatusUpdate(after, before *v1alpha1.UpdateKey) field.ErrorList {
 	errs := apivalidation.ValidateObjectMetaUpdate(&after.ObjectMeta, &before.ObjectMeta, field.NewPath("metadata"))
 	path := field.NewPath("status")
@@ -97,7 +96,7 @@ func validateUpdateKeyRecords(records v1alpha1.UpdateKeyRecords, path *field.Pat
 	})...)
 }
 
-// UpdateKeyWarnings returns a warning for each pattern of the key without a matching rule for its namespace (S13.1).
+// UpdateKeyWarnings warns of each pattern of the key without a matching rule for its namespace (S13.1).
 func UpdateKeyWarnings(key *v1alpha1.UpdateKey, rules []v1alpha1.NameReviewRule) (warnings []string) {
 	for i, r := range key.Spec.Records {
 		if !slices.ContainsFunc(rules, func(rule v1alpha1.NameReviewRule) bool {
@@ -112,7 +111,7 @@ func UpdateKeyWarnings(key *v1alpha1.UpdateKey, rules []v1alpha1.NameReviewRule)
 }
 
 // mayMeet reports whether a rule may allow a name that an absolute pattern matches, by the labels after the last "*" of
-// both patterns.
+// both.
 func mayMeet(text string, rule *v1alpha1.NameReviewRule) bool {
 	zone, _ := name.Parse(rule.Zone) // parsed before it was stored
 	wanted, err := pattern.Parse(text)

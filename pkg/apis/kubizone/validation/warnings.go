@@ -21,7 +21,7 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// maxWarnings bounds the warnings of a response: each is an HTTP header.
+// maxWarnings bounds the warnings of a response, each an HTTP header.
 const maxWarnings = 20
 
 // PublishWarnings warns of kubi.zone/publish-deletions without a serial (S7.9).
@@ -60,10 +60,10 @@ func timerWarnings(spec *v1alpha1.ZoneSpec) (warnings []string) {
 	return warnings
 }
 
-// maxNegative is the negativeResponseCache, in seconds, above which there is a warning.
+// maxNegative is the highest negativeResponseCache without a warning, in seconds.
 const maxNegative = 86400
 
-// Lower SOA timers, in seconds, give a warning.
+// Lower SOA timers give a warning (seconds).
 const (
 	minRefresh = 300
 	minRetry   = 60
@@ -106,7 +106,7 @@ func ZoneWarnings(zone *v1alpha1.Zone) []string {
 	return boundWarnings(warnings)
 }
 
-// usualRetention is the default of a server's --history-retention.
+// usualRetention is the default of --history-retention.
 const usualRetention = 168 * time.Hour
 
 // RetentionWarnings warns of a shorter historyRetention.
@@ -125,7 +125,7 @@ func RetentionWarnings(after, before *v1alpha1.Zone) []string {
 		"-o json", of(after), of(before)))}
 }
 
-// OpenRuleWarnings warns of rules newly open to every namespace, and of new rules that allow a tenant underscore labels
+// OpenRuleWarnings warns of rules newly open to every namespace, and of new rules that give a tenant underscore labels
 // at others' names.
 func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	open := func(all []v1alpha1.DelegationRule, i int) bool {
@@ -146,8 +146,8 @@ func OpenRuleWarnings(after, before *v1alpha1.Zone) (warnings []string) {
 	return warnings
 }
 
-// tenantWarnings warns of two kinds of pattern in a rule for tenants: "@" gives tenants nothing, and an underscore
-// label gives names of others: with _acme-challenge.* a namespace can get certificates for each name of the zone.
+// tenantWarnings warns of patterns in a rule for tenants: "@" gives nothing, and an underscore label gives names of
+// others: with _acme-challenge.* a namespace can get certificates for each name of the zone.
 func tenantWarnings(records []v1alpha1.RecordDelegation, namespaces []string, own, path string) (warnings []string) {
 	others := func(ns string) bool { return ns != "" && ns != own }
 	if slices.Contains(namespaces, own) && !slices.ContainsFunc(namespaces, others) {
@@ -211,7 +211,7 @@ func DelegationWarnings(delegation *v1alpha1.Delegation) []string {
 	return boundWarnings(append(warnings, tenantWarnings(of.Records, of.Namespaces, delegation.Namespace, "spec")...))
 }
 
-// NewZoneWarnings returns ZoneWarnings, and warnings only for a new Zone.
+// NewZoneWarnings returns ZoneWarnings and warnings for a new Zone.
 func NewZoneWarnings(zone *v1alpha1.Zone) []string {
 	warnings := ZoneWarnings(zone)
 	if fault := mistakes.OfZone(zone.Spec.DomainName); fault != "" {
@@ -285,7 +285,7 @@ func RecordWarnings(record *v1alpha1.Record) []string {
 	return boundWarnings(warnings)
 }
 
-// TTLs outside the bounds, in seconds, give a warning.
+// TTLs outside the bounds give a warning (seconds).
 const (
 	minTTL = 5
 	maxTTL = 30 * 86400

@@ -22,19 +22,16 @@ import (
 	"kubi.zone/kubizone/pkg/refusal"
 )
 
-// Limits of a Zone. Every decision in a zone reads the rules.
+// Every decision in a zone reads the rules.
 const (
 	MaxDelegations = 1000
 	MaxRulesInOne  = 1000
 	MaxClassRefs   = 16
-	// MaxAddresses bounds the addresses of all name servers, which a single transaction changes.
-	MaxAddresses = 48
-	// MaxWithdrawalGracePeriod bounds withdrawalGracePeriod (S3.6).
+	// MaxAddresses bounds the addresses of all name servers: a single transaction changes them.
+	MaxAddresses             = 48
 	MaxWithdrawalGracePeriod = 30 * 24 * time.Hour
-	// MaxHistoryRetention bounds historyRetention (S7.13).
-	MaxHistoryRetention = 90 * 24 * time.Hour
-	// MaxReleaseNow bounds the namespaces in kubi.zone/release-now (S3.6).
-	MaxReleaseNow = 16
+	MaxHistoryRetention      = 90 * 24 * time.Hour
+	MaxReleaseNow            = 16
 	// MaxVerifyRequest bounds the annotation that requests a comparison, in octets.
 	MaxVerifyRequest = 64
 	maxSerial        = math.MaxUint32
@@ -123,7 +120,6 @@ func validateLimits(limits *v1alpha1.ZoneLimits) (errs field.ErrorList) {
 	return errs
 }
 
-// validateReleaseNow checks the annotation kubi.zone/release-now (S3.6).
 func validateReleaseNow(o metav1.Object) field.ErrorList {
 	text, ok := o.GetAnnotations()[v1alpha1.AnnotationReleaseNow]
 	if !ok {
@@ -159,7 +155,6 @@ func validateZoneName(spec *v1alpha1.ZoneSpec) field.ErrorList {
 	return nil
 }
 
-// validateDelegationRules checks spec.delegations of a Zone (S4.2–S4.6).
 func validateDelegationRules(rules []v1alpha1.DelegationRule) field.ErrorList {
 	path := specPath.Child("delegations")
 	return validateEach(rules, MaxDelegations, path, func(rule v1alpha1.DelegationRule, at *field.Path) field.ErrorList {
@@ -197,7 +192,7 @@ func validatePattern(text string, path *field.Path) field.ErrorList {
 	return rejectError(text, cmp.Or(err, name.CheckSpelling(text)), path)
 }
 
-// validateNameServers checks name servers (S6.2). An empty domainName is for zones of any name.
+// validateNameServers checks name servers (S6.2); domainName is empty for zones of any name.
 func validateNameServers(servers []v1alpha1.NameServer, domainName string) field.ErrorList {
 	path := specPath.Child("nameServers")
 	origin, _ := name.Parse(domainName)
@@ -253,13 +248,13 @@ func validateHostName(text string, path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validateMailboxName returns an error unless text is a name of DNS, host name or not.
+// validateMailboxName returns an error unless text is a name, host name or not.
 func validateMailboxName(text string) error {
 	_, err := name.ParseIn(text, name.Root)
 	if err == nil {
 		return nil
 	}
-	// The error returned is that of an owner name, the likelier intention.
+	// The error is an owner name's, the likelier intention.
 	if value, wide := rdata.Parse(rdata.NS, text); wide == nil {
 		if _, wide = value.Pack(name.Root); wide == nil {
 			return nil
@@ -320,7 +315,7 @@ func orDefault(value *int32, otherwise int32) int64 {
 	return int64(*value)
 }
 
-// validateContact checks a contact (S6.5): a mail address, or a name with an "@" in the first label escaped.
+// validateContact checks a contact (S6.5): a mail address, or a name with an escaped "@" in the first label.
 func validateContact(text string) error {
 	if len(text) > maxContactBytes {
 		return fmt.Errorf("has %d bytes, more than any name: give a mail address (hostmaster@example.org)", len(text))

@@ -23,7 +23,7 @@ import (
 	"kubi.zone/kubizone/pkg/traces"
 )
 
-// Client calls the agent of a server. Clients are safe for concurrent use.
+// Client is safe for concurrent use.
 type Client struct {
 	url  string
 	http http.Client
@@ -41,17 +41,16 @@ const (
 	requestTime, maxAnswer = 30 * time.Second, 1 << 20
 	// maxList replaces maxAnswer for the list of zones: 250,000 usual names.
 	maxList = 8 << 20
-	// maxWait bounds the waits for slot and rate, because the caller has other servers. It exceeds the interval of the
-	// slowest dialect.
+	// maxWait bounds the waits for slot and rate; it exceeds the interval of the slowest dialect.
 	maxWait = 1500 * time.Millisecond
 	// pauseTime follows a 429 without Retry-After.
 	pauseTime = 2 * time.Second
-	// dialectAge is the lifetime of the known dialect: another server may come to the same address.
+	// dialectAge is the lifetime of the known dialect: another server may get the address.
 	dialectAge = time.Minute
 )
 
-// New returns a client for a URL without a path, such as "https://192.0.2.1:8443", and sends nothing. The transport
-// adds the credentials; nil means http.DefaultTransport.
+// New takes a URL without a path, such as "https://192.0.2.1:8443", and sends nothing. The transport adds the
+// credentials; nil means http.DefaultTransport.
 func New(address string, transport http.RoundTripper) (*Client, error) {
 	at, err := url.Parse(address)
 	if err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Host == "" || at.Path != "" && at.Path != "/" || at.RawQuery != "" ||
@@ -64,7 +63,6 @@ func New(address string, transport http.RoundTripper) (*Client, error) {
 }
 
 type Error struct {
-	// Status is the HTTP status; 0 means no answer.
 	Status      int
 	Message     string
 	RetryAfter  time.Duration
@@ -79,11 +77,11 @@ func unsupported(format string, arguments ...any) *Error {
 	return &Error{Message: fmt.Sprintf(format, arguments...), Unsupported: true}
 }
 
-// Fence is called before each request with changes. An error prevents the request.
+// Fence precedes each request with changes, and prevents it by an error.
 type Fence func(ctx context.Context) error
 
-// Ensure creates a missing zone, and updates addresses and policy of an existing zone, except on a bindcar, which does
-// not report them.
+// Ensure creates a missing zone, and updates an existing zone's addresses and policy, which a bindcar does not report
+// and so keeps.
 func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.CreateZone, fence Fence) error {
 	leave, speaks, err := c.acquireSlot(ctx)
 	if err != nil {
@@ -130,7 +128,7 @@ func (c *Client) Ensure(ctx context.Context, zone name.Name, asked protocol.Crea
 
 const zonesPath = "/zones"
 
-// The dot of the root would be the directory itself.
+// The root's dot would be the directory itself.
 func zonePath(zone name.Name) string {
 	if zone == name.Root {
 		return "/zones/%2E"
@@ -175,7 +173,6 @@ func (c *Client) Remove(ctx context.Context, zone name.Name, fence Fence) error 
 	}
 }
 
-// Retransfer transfers a whole secondary zone, regardless of the serial.
 func (c *Client) Retransfer(ctx context.Context, zone name.Name, fence Fence) error {
 	leave, _, err := c.acquireSlot(ctx)
 	if err != nil {
@@ -188,7 +185,7 @@ func (c *Client) Retransfer(ctx context.Context, zone name.Name, fence Fence) er
 	return c.sendRequest(ctx, http.MethodPost, zonePath(zone)+"/retransfer", nil, nil)
 }
 
-// Health returns an error unless the server accepts the credentials.
+// Health returns nil only if the server accepts the credentials.
 func (c *Client) Health(ctx context.Context) error {
 	leave, _, err := c.acquireSlot(ctx)
 	if err != nil {
@@ -212,7 +209,7 @@ func (c *Client) hasZone(ctx context.Context, path string) (bool, error) {
 	case http.StatusNotFound:
 		return false, nil
 	case http.StatusInternalServerError:
-		// bindcar answers 500 for a secondary before its first transfer. The zone exists if named answers at all.
+		// bindcar answers 500 for a secondary before its first transfer. If named answers at all, the zone exists.
 		if c.sendRequest(ctx, http.MethodGet, "/server/status", nil, nil) == nil {
 			return true, nil
 		}
@@ -254,7 +251,7 @@ func (c *Client) askDialect(ctx context.Context) error {
 	return nil
 }
 
-// waitPace fails at once if the wait would exceed maxWait or the end of ctx.
+// waitPace fails at once if the wait would exceed maxWait or ctx.
 func (c *Client) waitPace(ctx context.Context) error {
 	now := time.Now()
 	wait := c.paused.Sub(now)

@@ -68,7 +68,7 @@ func (d dialect) translateZone(zone name.Name, asked protocol.CreateZone) (proto
 	for _, list := range []*[]string{&config.Primaries, &config.AlsoNotify} {
 		plain := make([]string, len(*list))
 		for i, text := range *list {
-			// bindcar cannot name a key. named has the key in a server block.
+			// bindcar cannot name a key; named.conf has it in a server block.
 			plain[i], _, _ = strings.Cut(text, " key ")
 		}
 		*list = plain

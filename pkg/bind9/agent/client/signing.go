@@ -18,13 +18,11 @@ type Signing struct {
 	Present bool
 	// Status is nil before the zone is signed.
 	Status *protocol.DNSSECStatus
-	// KeyOwner is the owner of the keys; "" for keys added by hand.
+	// KeyOwner is "" for keys added by hand.
 	KeyOwner string
-	// DS are those of published key signing keys.
-	DS []protocol.DSRecord
+	DS       []protocol.DSRecord
 }
 
-// maxKeys bounds the keys of a zone; a rollover has two or three.
 const maxKeys = 64
 
 // acquireAgent refuses a bindcar, which does not report the states of keys.
@@ -37,7 +35,7 @@ func (c *Client) acquireAgent(ctx context.Context) (leave func(), err error) {
 	return leave, err
 }
 
-// ReadSigning returns the signing state of a zone; zero if the server lacks the zone.
+// ReadSigning returns a zone's signing state; zero if the server lacks the zone.
 func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, error) {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {
@@ -67,8 +65,8 @@ func (c *Client) ReadSigning(ctx context.Context, zone name.Name) (Signing, erro
 	return signing, nil
 }
 
-// CheckDS tells named that all servers of the parent have the DS of a key (protocol.DSPublished), or that none has it
-// (DSWithdrawn). named measures its delays from this time.
+// CheckDS tells named that all servers of the parent have the DS of a key (protocol.DSPublished), or none has
+// (DSWithdrawn). named's delays begin now.
 func (c *Client) CheckDS(ctx context.Context, zone name.Name, keyTag uint16, state string) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {
@@ -106,8 +104,7 @@ func (c *Client) ListZones(ctx context.Context) ([]name.Name, error) {
 	return zones, nil
 }
 
-// RemoveOwned removes a zone, but not its keys, if isOwner is true for the owner of the keys ("" for keys added by
-// hand).
+// RemoveOwned removes a zone, but not its keys, if isOwner is true for the keys' owner ("" for keys added by hand).
 func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(owner string) bool, fence Fence) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {
@@ -133,7 +130,6 @@ func (c *Client) RemoveOwned(ctx context.Context, zone name.Name, isOwner func(o
 	return nil
 }
 
-// RemoveSigned removes a zone with all keys.
 func (c *Client) RemoveSigned(ctx context.Context, zone name.Name, fence Fence) error {
 	leave, err := c.acquireAgent(ctx)
 	if err != nil {

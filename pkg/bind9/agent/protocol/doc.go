@@ -5,10 +5,10 @@
 //
 // Guarantees:
 //
-//	P1. A field that both Kubizone's agent and bindcar 0.9 use means the same to both. Each ignores other fields.
+//	P1. A field of both Kubizone's agent and bindcar 0.9 means the same to both. Each ignores other fields.
 //	P2. The comment of a field that only the agent supports says "agent".
 //
-// Out of scope: HTTP, which packages agent and client handle.
+// Out of scope: HTTP.
 //
 // Read protocol.go.
 package protocol

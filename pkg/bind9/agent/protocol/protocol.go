@@ -27,7 +27,7 @@ type Record struct {
 	TTL   *uint32 `json:"ttl,omitempty"`
 }
 
-// ZoneConfig configures a new zone. A secondary zone uses only the addresses and DNSSECPolicy.
+// ZoneConfig is used for a secondary only in its addresses and DNSSECPolicy.
 type ZoneConfig struct {
 	TTL           *uint32           `json:"ttl,omitempty"`
 	SOA           *SOA              `json:"soa,omitempty"`
@@ -43,13 +43,12 @@ type ZoneConfig struct {
 	DNSSECPolicy  string   `json:"dnssecPolicy,omitempty"`
 }
 
-// CreateZone is the body of POST /zones.
 type CreateZone struct {
 	ZoneName      string     `json:"zoneName"`
 	ZoneType      string     `json:"zoneType"`
 	ZoneConfig    ZoneConfig `json:"zoneConfig"`
 	UpdateKeyName string     `json:"updateKeyName,omitempty"`
-	// KeyOwner owns the zone's DNSSEC keys. Keys of another owner do not sign the zone. Agent only.
+	// KeyOwner owns the keys; keys of another owner do not sign the zone. Agent only.
 	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
@@ -61,13 +60,13 @@ type ModifyZone struct {
 	DNSSECPolicy  *string   `json:"dnssecPolicy,omitempty"`
 }
 
-// ZoneResponse is the response of requests about a zone. Details is named's text.
+// ZoneResponse answers requests about a zone. Details is named's text.
 type ZoneResponse struct {
 	Success bool          `json:"success"`
 	Message string        `json:"message"`
 	Details string        `json:"details,omitempty"`
 	DNSSEC  *DNSSECStatus `json:"dnssec,omitempty"` // of GET /zones/{name}/status
-	// KeyOwner is set by GET /zones/{name}/status. Agent only.
+	// KeyOwner is agent only.
 	KeyOwner string `json:"keyOwner,omitempty"`
 }
 
@@ -75,7 +74,7 @@ type DNSSECStatus struct {
 	Policy string      `json:"policy"`
 	Signed bool        `json:"signed"`
 	Keys   []DNSSECKey `json:"keys"`
-	// UnsignedSerial is the serial of the loaded or transferred zone. Agent only.
+	// UnsignedSerial is the loaded or transferred zone's. Agent only.
 	UnsignedSerial *uint32 `json:"unsignedSerial,omitempty"`
 }
 
@@ -86,7 +85,6 @@ type DNSSECKey struct {
 	DSState string `json:"dsState,omitempty"`
 }
 
-// ZoneList is the response of GET /zones.
 type ZoneList struct {
 	Zones []string `json:"zones"`
 	Count int      `json:"count"`
@@ -104,12 +102,11 @@ type DSRecord struct {
 	DigestType uint8  `json:"digestType"`
 	Digest     string `json:"digest"`
 	RR         string `json:"rr"`
-	// CDS is true if the key was published for long enough, so that named requests this DS from the parent (RFC 7344).
-	// Agent only.
+	// CDS is true if the key was published long enough for named to request this DS from the parent (RFC 7344). Agent
+	// only.
 	CDS bool `json:"cds"`
 }
 
-// CheckDS is the body of POST /zones/{name}/dnssec/checkds.
 type CheckDS struct {
 	KeyTag uint16 `json:"keyTag"`
 	DS     string `json:"ds"` // DSPublished or DSWithdrawn
@@ -120,13 +117,11 @@ const (
 	DSWithdrawn = "withdrawn"
 )
 
-// ServerStatus is the response of GET /server/status.
 type ServerStatus struct {
 	Status string `json:"status"`
 }
 
-// Members is the response of GET /server/members: the number of zones in all catalogs, and of those not served by
-// named.
+// Members answers GET /server/members: the number of zones in all catalogs, and of those not served.
 type Members struct {
 	Zones   int    `json:"zones"`
 	Missing int    `json:"missing"`
@@ -136,7 +131,7 @@ type Members struct {
 type Health struct {
 	Status  string `json:"status"`
 	Version string `json:"version"`
-	// Agent is "kubizone". Agent only: a bindcar omits the field.
+	// Agent is "kubizone"; agent only.
 	Agent string `json:"agent,omitempty"`
 	// ConfigHash identifies named's loaded configuration; missing before a load, or without watched files. Agent only.
 	ConfigHash string `json:"configHash,omitempty"`
@@ -147,7 +142,7 @@ type Ready struct {
 	Checks []string `json:"checks"`
 }
 
-// Error is the response of a failed request. It names the field, the rule and the next step.
+// Error names the field, the rule and the next step.
 type Error struct {
 	Error   string  `json:"error"`
 	Details *string `json:"details"`

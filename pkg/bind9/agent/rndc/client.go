@@ -19,19 +19,17 @@ import (
 )
 
 type Key struct {
-	// Algorithm is "hmac-sha256", "hmac-sha384" or "hmac-sha512".
 	Algorithm string
-	// MAC returns the MAC over the concatenated parts.
-	MAC func(parts ...[]byte) []byte
+	MAC       func(parts ...[]byte) []byte
 }
 
 var algorithms = map[string]byte{"hmac-sha256": 163, "hmac-sha384": 164, "hmac-sha512": 165}
 
 // Failure is a refused command. Nothing has changed unless Text says so.
 type Failure struct {
-	Command string // first word
+	Command string
 	Err     string // as "not found"
-	Text    string // further text of named
+	Text    string
 }
 
 func (f *Failure) Error() string {
@@ -42,11 +40,10 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("named refused %s: %s", f.Command, err)
 }
 
-// Client sends commands to named. It is safe for concurrent use.
+// Client is safe for concurrent use.
 type Client struct {
 	Address string // in the controls block: "127.0.0.1:953"
-	// Keys returns at least one key. Call tries the keys in turn until named accepts a key, since both ends may change
-	// keys at different times.
+	// Call tries the keys in turn until named accepts one, since both ends may change keys at different times.
 	Keys func() ([]Key, error)
 	// Timeout bounds a command; 0 means 30 s.
 	Timeout time.Duration
@@ -57,11 +54,9 @@ const MaxCommand = maxMessage - 512
 
 const defaultTimeout = 30 * time.Second
 
-// window bounds the difference of the clocks.
 const window = time.Minute
 
-// Call runs a command and returns named's text. A refusal is a *Failure; after any other error the command may have
-// run.
+// Call runs a command and returns named's text (R4).
 func (c *Client) Call(ctx context.Context, command string) (string, error) {
 	keys, err := c.Keys()
 	if err != nil {

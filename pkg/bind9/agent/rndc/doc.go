@@ -6,9 +6,9 @@
 // Guarantees:
 //
 //	R1. A command is sent once, with a nonce that named has issued for it: a recorded command cannot be replayed.
-//	R2. An answer is accepted only with named's signature, and the serial and the nonce of the command.
-//	R3. Messages are bounded in octets, in nesting and in time.
-//	R4. A *Failure means that named refused the command; after any other error the outcome is unknown.
+//	R2. An answer is accepted only with named's signature, and the command's serial and nonce.
+//	R3. Messages are bounded in octets, nesting and time.
+//	R4. A *Failure means that named refused the command; after other errors the outcome is unknown.
 //
 // A message is a 32-bit length, a 32-bit version, and a table of named values: octets or tables. The first value,
 // _auth, is an HMAC over all octets after it.

@@ -24,12 +24,11 @@ const (
 	macOctets = 88
 )
 
-// Types of values (lib/isccc/include/isccc/cc.h of BIND, which also has lists).
+// Types as in BIND's lib/isccc/include/isccc/cc.h, which also has lists.
 const (
 	typeString, typeBinary, typeTable byte = 0, 1, 2
 )
 
-// table is a list of named values, []byte or table.
 type table []element
 
 type element struct {

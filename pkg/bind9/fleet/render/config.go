@@ -37,14 +37,13 @@ const (
 	tokenFile    = "token"
 )
 
-// maxUDP bounds UDP messages in octets, to avoid fragmentation (DNS flag day 2020).
+// maxUDP is in octets (DNS flag day 2020).
 const maxUDP = 1232
 
-// zoneRate bounds SOA queries and NOTIFYs a second. By BIND's default of 20 both go in steps of half a second, and a
-// server without a disk loads 10,000 zones in ten minutes.
+// zoneRate bounds SOA queries and NOTIFYs a second. With BIND's default of 20, a server without a disk loads 10,000
+// zones in ten minutes.
 const zoneRate = 1000
 
-// Files returns the files of ConfigDir without keys, by name, for a ConfigMap.
 func (s *Server) Files() (map[string]string, error) {
 	text, err := s.namedConf()
 	if err != nil {
@@ -57,7 +56,6 @@ func (s *Server) Files() (map[string]string, error) {
 	return map[string]string{configFile: text, catalogsFile: catalogs}, nil
 }
 
-// KeyFiles returns the key files of ConfigDir, by name, for a Secret.
 func (s *Server) KeyFiles() (map[string]string, error) {
 	if err := s.Control.check(); err != nil {
 		return nil, fmt.Errorf("control key: %w", err)
@@ -72,8 +70,7 @@ func (s *Server) KeyFiles() (map[string]string, error) {
 			return nil, fmt.Errorf("transfer key of the cluster: %w", err)
 		}
 	}
-	// controls is in the file of the keys, because a volume updates the files of one source at once, but each source by
-	// itself.
+	// A volume updates the files of one source together, so controls is in the keys' file.
 	controls := fmt.Sprintf("controls {\n\tinet 127.0.0.1 port %d allow { 127.0.0.1; } keys { %q; };\n};\n", RNDCPort, s.Control.Name)
 	return map[string]string{
 		keysFile: s.Control.statement() + peers + controls,
@@ -97,7 +94,7 @@ func (s *Server) Mounted() (map[string]string, error) {
 	return files, nil
 }
 
-// Hash returns the hash that the agent reports: SHA-256 over name, 0, content and 0 of each file, by name.
+// Hash returns the hash that the agent reports (agent.hashFiles).
 func Hash(files ...map[string]string) string {
 	all := map[string]string{}
 	for _, some := range files {
@@ -112,8 +109,8 @@ func Hash(files ...map[string]string) string {
 
 var addressWords = []string{"any", "none", "localhost", "localnets"}
 
-// conf collects the text of named.conf, and keeps the first error. The field in an error is below spec.config, or
-// begins with "dnssec.".
+// conf collects named.conf, and keeps the first error. The error's field is below spec.config, or begins with
+// "dnssec.".
 type conf struct {
 	strings.Builder
 	err error
@@ -175,10 +172,10 @@ func (s *Server) namedConf() (string, error) {
 	c.line("\tversion none;")
 	c.line("\thostname none;")
 	c.line("\tserver-id none;")
-	// The primary, or the agent, notifies the servers. The servers notify only servers named in a zone.
+	// The primary, or the agent, notifies the servers; servers notify only servers named in a zone.
 	c.line("\tnotify explicit;")
-	// BIND's default is five seconds. After a delayed NOTIFY of a signer, a server would also answer with former
-	// signatures beside new keys.
+	// After a signer's NOTIFY delayed by BIND's default of five seconds, a server would answer with former signatures
+	// beside new keys.
 	c.line("\tnotify-delay 0;")
 	c.line("\tnotify-rate %d;", zoneRate)
 	c.line("\tallow-notify { %s };", s.Transfer.formatList())
@@ -187,7 +184,7 @@ func (s *Server) namedConf() (string, error) {
 		// The primary checks the client's signature, which BIND forwards unchanged.
 		c.line("\tallow-update-forwarding %s;", c.formatAddresses("updateForwarding", config.UpdateForwarding))
 	}
-	// The agent checks over the pod's loopback whether zones are loaded.
+	// The agent checks over loopback whether zones are loaded.
 	query := "{ any; }"
 	if len(config.AllowQuery) > 0 {
 		query = "{ 127.0.0.1;" + strings.TrimPrefix(c.formatAddresses("allowQuery", config.AllowQuery), "{")
@@ -259,8 +256,8 @@ func (s *Server) writeCatalogZones(c *conf) {
 	}
 }
 
-// formatPrimaries returns the primaries of a catalog or, with a signer, of the catalog's members. BIND tries the next
-// primary after a refusal.
+// formatPrimaries returns the primaries of a catalog or, with a signer, of its members. BIND tries the next primary
+// after a refusal.
 func (s *Server) formatPrimaries(c *conf, catalog Catalog, signer netip.AddrPort) string {
 	if len(catalog.Primaries) == 0 {
 		c.fail("", "catalog %s has no primary", catalog.Zone)

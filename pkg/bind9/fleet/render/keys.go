@@ -20,7 +20,6 @@ import (
 	bind9 "kubi.zone/kubizone/api/bind9/v1alpha1"
 )
 
-// Key is a shared secret of BIND, for the control channel or TSIG.
 type Key struct {
 	Name      string
 	Algorithm bind9.KeyAlgorithm
@@ -33,7 +32,7 @@ type Key struct {
 type TransferKeys struct {
 	Key
 	Next, Former *Key
-	// Made is the time of the newest key, Stepped that of the last rotation step.
+	// Made is the time of the newest key, Stepped of the last rotation step.
 	Made, Stepped time.Time
 }
 
@@ -64,7 +63,7 @@ func (k *TransferKeys) annotations() map[string]string {
 
 const keyOctets = 32
 
-// NewKey generates a key. A hash of the secret replaces the "*" in name.
+// NewKey replaces the "*" in name by a hash of the secret.
 func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, error) {
 	secret := make([]byte, keyOctets)
 	if _, err := io.ReadFull(random, secret); err != nil {
@@ -75,7 +74,7 @@ func NewKey(name string, algorithm bind9.KeyAlgorithm, random io.Reader) (Key, e
 	return Key{Name: strings.Replace(name, "*", hex.EncodeToString(sum[:8]), 1), Algorithm: algorithm, Secret: secret}, nil
 }
 
-// Entries in the data of Secrets: of a control key as in the operator bindy, of a TSIG key as for a DNSClass.
+// Control keys have the entries of the operator bindy, TSIG keys those of a DNSClass.
 const (
 	dataKeyName, dataAlgorithm, dataSecret = "key-name", "algorithm", "secret"
 	dataFormer, dataNext                   = "former-", "next-"
@@ -122,7 +121,7 @@ func readKey(data map[string][]byte, nameKey, prefix string) (Key, error) {
 
 func ReadControlKey(data map[string][]byte) (Key, error) { return readKey(data, dataKeyName, "") }
 
-// ReadTransferKeys reads the TSIG keys of a group from a Secret. An unusable key is an ErrKey.
+// ReadTransferKeys returns ErrKey for an unusable key.
 func ReadTransferKeys(annotations map[string]string, data map[string][]byte) (TransferKeys, error) {
 	current, err := readKey(data, dataTSIGName, "")
 	if err != nil {

@@ -42,8 +42,7 @@ var (
 type Object struct {
 	Resource schema.GroupVersionResource
 	Name     string
-	// Config is an apply configuration of client-go.
-	Config any
+	Config   any
 }
 
 const (
@@ -52,7 +51,7 @@ const (
 	LabelManager      = "app.kubernetes.io/managed-by"
 	Manager           = "kubizone-fleet"
 	LabelInstallation = labelPrefix + "installation"
-	// AnnotationOwner is KIND/NAME of the owner in our API, AnnotationOwnerUID its UID.
+	// AnnotationOwner is the owner's KIND/NAME in our API.
 	AnnotationOwner    = labelPrefix + "owner"
 	AnnotationOwnerUID = labelPrefix + "owner-uid"
 	// A new control key replaces the pod.
@@ -94,7 +93,7 @@ func AgentSecretName(instance string) string { return instance + "-agent" }
 
 func TransferSecretName(group string) string { return group + "-tsig" }
 
-// Objects returns all objects of a server but the Secret of its group, the workload last.
+// Objects returns all objects of a server but its group's Secret, the workload last.
 func (s *Server) Objects() ([]Object, error) {
 	files, err := s.Files()
 	if err != nil {
@@ -124,7 +123,7 @@ func (s *Server) Objects() ([]Object, error) {
 	return append(objects, s.renderWorkload(files)), nil
 }
 
-// With the TSIG keys here, pods need not mount the Secret of the group.
+// With the TSIG keys here, pods need not mount the group's Secret.
 func (s *Server) controlSecret(files map[string]string) Object {
 	data := s.Control.data(dataKeyName, "")
 	for file, text := range files {
@@ -150,7 +149,6 @@ func transferSecret(namespace string, owner Owner, keys TransferKeys, platform *
 	return Object{Secrets, name, secret}
 }
 
-// TransferObjects returns the Secret with a group's TSIG keys, and the permission to read it.
 func TransferObjects(namespace string, owner Owner, keys TransferKeys, platform *Platform) []Object {
 	return append([]Object{transferSecret(namespace, owner, keys, platform)}, transferReaders(namespace, owner, platform)...)
 }
@@ -159,7 +157,7 @@ func transferReaders(namespace string, owner Owner, platform *Platform) []Object
 	return renderReaders(namespace, TransferSecretName(owner.Name), owner.labels(platform), owner.annotations(), platform.KeyReaders)
 }
 
-// agentReaders lets AgentReaders read the token of a signer's agent. Classes give the permission for other agents.
+// agentReaders lets AgentReaders read the token of a signer's agent. Classes permit other agents.
 func (s *Server) agentReaders() []Object {
 	if s.Role != bind9.RoleSigner {
 		return nil
@@ -210,7 +208,6 @@ func (s *Server) agentService() Object {
 	return Object{Services, name, coreac.Service(name, s.Namespace).WithLabels(s.labels()).WithAnnotations(s.owner()).WithSpec(spec)}
 }
 
-// networkPolicy allows DNS from everywhere, and the agent from the namespace of Kubizone.
 func (s *Server) networkPolicy() Object {
 	port := func(protocol corev1.Protocol, of string) *networkingac.NetworkPolicyPortApplyConfiguration {
 		return networkingac.NetworkPolicyPort().WithProtocol(protocol).WithPort(intstr.FromString(of))

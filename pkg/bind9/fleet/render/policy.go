@@ -48,7 +48,7 @@ func (c *conf) writePolicy(field string, policy *bind9.DNSSECPolicy) {
 	c.line("dnssec-policy %q {", policy.Name)
 	c.line("\tkeys { ksk lifetime %s algorithm %s; zsk lifetime %s algorithm %s; };", lifetime(policy.KSKLifetime), algorithm,
 		lifetime(policy.ZSKLifetime), algorithm)
-	c.line("\tpurge-keys PT1H;") // named reports at most about eight keys, retired keys included
+	c.line("\tpurge-keys PT1H;") // named reports at most about eight keys, also retired
 	if policy.NSEC3 {
 		c.line("\tnsec3param iterations 0 optout no salt-length 0;")
 	}

@@ -13,7 +13,6 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Server is the input of all objects of a BIND server.
 type Server struct {
 	Namespace, Name string
 	UID             types.UID
@@ -21,8 +20,7 @@ type Server struct {
 	Cluster string
 	Role    bind9.Role
 	// Replicas is 0 or 1.
-	Replicas int32
-	// Settings are the instance's settings, completed by blocks of the cluster.
+	Replicas  int32
 	Settings  bind9.ServerSettings
 	Service   bind9.Service
 	Resources bind9.Resources
@@ -47,7 +45,6 @@ type Access struct {
 	Certificate, PrivateKey, Authority []byte
 }
 
-// AgentHost returns the host name in an agent's certificate, the name of its Service.
 func AgentHost(namespace, instance string) string {
 	return instance + "-agent." + namespace + ".svc"
 }
@@ -63,7 +60,6 @@ type Platform struct {
 	AgentReaders []types.NamespacedName
 }
 
-// Catalog is a catalog zone (RFC 9432) and its primaries.
 type Catalog struct {
 	Zone      name.Name
 	Primaries []netip.AddrPort
@@ -125,8 +121,8 @@ func (s *Server) Agent() bind9.AgentKind {
 	return cmp.Or(s.Settings.Agent.Kind, bind9.AgentKubizone)
 }
 
-// Group names the servers with the same TSIG key: the cluster, or a single server. A signer has a group of its own: the
-// hidden primary serves the unsigned version of a signed zone only to this key.
+// Group names the servers with the same TSIG key: the cluster, or a single server. A signer has its own group: the
+// hidden primary serves a signed zone's unsigned version only to this key.
 func (s *Server) Group() string {
 	if s.Role == bind9.RoleSigner {
 		return s.Name

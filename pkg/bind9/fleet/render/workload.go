@@ -24,9 +24,7 @@ import (
 )
 
 const (
-	// user is the UID of both containers, as both write zone files.
-	user = 101
-	// drainSeconds is how long a stopping pod still answers its clients.
+	user               = 101
 	drainSeconds       = 5
 	terminationSeconds = 30
 
@@ -66,7 +64,7 @@ func (s *Server) renderWorkload(files map[string]string) Object {
 			listAmounts(map[corev1.ResourceName]bind9.Quantity{corev1.ResourceStorage: storage.Capacity})))
 	}
 	claim.StorageClassName = optional(storage.StorageClassName)
-	// Zones can be transferred again, but the keys of a signer would be lost.
+	// Zones can be transferred again, a signer's keys not.
 	deleted := appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	if s.Role == bind9.RoleSigner {
 		deleted = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
@@ -87,7 +85,7 @@ func (s *Server) GoesFirst() bool {
 	return s.Workload() == StatefulSets || s.Settings.Placement != nil && s.Settings.Placement.Required
 }
 
-// TemplateHash identifies the pod template; "" if rendering fails.
+// TemplateHash is "" if rendering fails.
 func (s *Server) TemplateHash() string {
 	files, err := s.Files()
 	if err != nil {
@@ -278,7 +276,7 @@ func (s *Server) listVolumes() []*coreac.VolumeApplyConfiguration {
 	return append(volumes, coreac.Volume().WithName(stateVolume).WithEmptyDir(state))
 }
 
-// Pods are selected by role: the labels of a Deployment would select only their own pod.
+// Pods are selected by role: a Deployment's labels would select only its own pod.
 func (s *Server) listSpread(placement *bind9.Placement) []*coreac.TopologySpreadConstraintApplyConfiguration {
 	if s.Cluster == "" {
 		return nil

@@ -65,8 +65,7 @@ type Request struct {
 	Operation string `json:"operation"`
 }
 
-// Response is the answer to all requests but those for health and batches. An answer without Success is not of the
-// protocol.
+// Response answers all requests but those for health and batches. Without Success, the answer is not of the protocol.
 type Response struct {
 	Success *bool   `json:"success"`
 	Record  *Record `json:"record,omitempty"`
@@ -74,7 +73,6 @@ type Response struct {
 	Message string  `json:"message,omitempty"`
 }
 
-// Health is the answer to GET /health.
 type Health struct {
 	Status    string   `json:"status"`
 	Message   string   `json:"message,omitempty"`
@@ -84,7 +82,6 @@ type Health struct {
 
 const Healthy = "healthy"
 
-// Extensions that a server announces in Health.Features.
 const (
 	FeatureBatch = "batch"
 	// FeatureValueMetadata permits an array as metadata, with an item for each value.
@@ -92,14 +89,13 @@ const (
 	FeaturePresentation  = "presentation"
 )
 
-// Batch is the body of POST /records/batch. Items are processed in order, and a failed item does not stop the others.
-// The record of a Delete has no values.
+// Batch is the body of POST /records/batch. A failed item does not stop the others. The record of a Delete has no
+// values.
 type Batch struct {
 	Operations []Request `json:"operations"`
 }
 
-// BatchResponse answers an accepted batch with a result for each item, in order. Success is true if all succeeded. A
-// Response answers a rejected batch.
+// BatchResponse answers an accepted batch, with results in its order; a Response answers a rejected batch.
 type BatchResponse struct {
 	Success *bool         `json:"success"`
 	Results []BatchResult `json:"results"`
@@ -111,7 +107,6 @@ type BatchResult struct {
 }
 
 const (
-	// MaxBatch bounds the items of a batch.
 	MaxBatch = 100
 	MaxBody  = 1 << 20
 )

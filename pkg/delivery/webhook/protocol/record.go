@@ -17,11 +17,9 @@ import (
 	"kubi.zone/kubizone/pkg/dns/rdata"
 )
 
-// DefaultTTL is in seconds.
 const DefaultTTL = 300
 
-// RRset has absolute names, and Data in presentation format as from rdata.Value.Resolve. An RRset without Data is
-// absent.
+// RRset has absolute names, and Data as from rdata.Value.Resolve; no Data means no RRset.
 type RRset struct {
 	Zone, Name name.Name
 	Type       rdata.Type
@@ -31,35 +29,33 @@ type RRset struct {
 
 type Record struct {
 	Type string `json:"type"`
-	// Domain is the zone without the trailing dot. Subdomain is the rest of the owner, or "@".
+	// Domain is the zone without the trailing dot, Subdomain the rest of the owner, or "@".
 	Domain    string `json:"domain"`
 	Subdomain string `json:"subdomain"`
 	FQDN      string `json:"fqdn,omitempty"`
 	// Values are addresses, hosts without a trailing dot (NS, CNAME, PTR, DNAME, MX, SRV), texts without quotes (TXT),
-	// and for all other types the format of zone files, with full names.
+	// and for other types the format of zone files, with full names.
 	Values []string `json:"values,omitempty"`
 	// TTL is in seconds; absent means DefaultTTL.
 	TTL      *int64       `json:"ttl,omitempty"`
 	Metadata MetadataList `json:"metadata,omitempty"`
-	// Format is empty or Presentation.
-	Format string `json:"format,omitempty"`
+	Format   string       `json:"format,omitempty"`
 }
 
-// Presentation is the Format with values in presentation format and without metadata, for RRsets that the plain format
-// cannot represent exactly: texts that are not UTF-8, or whose strings before the last are shorter than 255 octets.
+// Presentation is the Format, without metadata, for RRsets that the plain format cannot represent exactly: texts that
+// are not UTF-8, or whose strings before the last are shorter than 255 octets.
 const Presentation = "presentation"
 
-// Metadata has the numbers of an MX or SRV value: Priority of both, Weight and Port of SRV.
+// Metadata has Priority for an MX or SRV value, and for SRV Weight and Port.
 type Metadata struct {
 	Priority *uint16 `json:"priority,omitempty"`
 	Weight   *uint16 `json:"weight,omitempty"`
 	Port     *uint16 `json:"port,omitempty"`
 }
 
-// MetadataList has a single Metadata for all values (in JSON an object), or a Metadata for each value (an array).
+// MetadataList has a Metadata for all values (in JSON an object), or for each value (an array).
 type MetadataList []Metadata
 
-// MarshalJSON writes an object for a single Metadata.
 func (l MetadataList) MarshalJSON() ([]byte, error) {
 	if len(l) == 1 {
 		return json.Marshal(l[0])
@@ -67,7 +63,6 @@ func (l MetadataList) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]Metadata(l))
 }
 
-// UnmarshalJSON reads an object or an array.
 func (l *MetadataList) UnmarshalJSON(text []byte) error {
 	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		return json.Unmarshal(text, (*[]Metadata)(l))
@@ -125,8 +120,7 @@ func Encode(set RRset) (Record, error) {
 	return record, nil
 }
 
-// Exact reports whether Decode returns the same RRset from the result of Encode. Only TXT strings may be split
-// differently.
+// Exact reports whether Decode restores the RRset from the result of Encode. Only TXT strings may be split differently.
 func Exact(set RRset) bool {
 	if set.Type != rdata.TXT {
 		return true
@@ -196,8 +190,7 @@ func alike(list []Metadata) bool {
 	return true
 }
 
-// JoinStrings returns the text of a TXT value, its quoted strings joined. The error wraps ErrNoForm if the text is not
-// UTF-8.
+// JoinStrings joins the quoted strings of a TXT value. The error wraps ErrNoForm if the text is not UTF-8.
 func JoinStrings(data string) (string, error) {
 	var text []byte
 	quoted := false
@@ -281,7 +274,7 @@ func (r Record) Key() (RRset, error) {
 	return RRset{Zone: zone, Name: owner, Type: t}, err
 }
 
-// Decode returns the RRset of a record with values: sorted Data without duplicates. Errors are *Error.
+// Decode returns a record's RRset: sorted Data without duplicates. Errors are *Error.
 func Decode(record Record) (RRset, error) {
 	set, err := record.Key()
 	if err != nil {

@@ -52,7 +52,7 @@ func (a Algorithm) Validate() error {
 // Signed is the data covered by the HMAC.
 type Signed struct {
 	Method string
-	// Path is the path as sent: escaped, with the base path, without a query.
+	// Path is as sent: escaped, with the base path, without a query.
 	Path      string
 	Timestamp string
 	Nonce     string
@@ -81,15 +81,14 @@ func (s Signed) Signature(algorithm Algorithm, secret []byte) string {
 	return hex.EncodeToString(s.MAC(algorithm, secret))
 }
 
-// Paths below the base path.
 const (
 	HealthPath  = "/health"
 	RecordsPath = "/records"
 	BatchPath   = "/records/batch"
 )
 
-// RecordPath returns the escaped path of an RRset: /records/{type}/{domain}/{subdomain}. It fails for the root zone,
-// whose name without its dot is empty.
+// RecordPath returns the escaped path /records/{type}/{domain}/{subdomain}. It fails for the root zone, whose name
+// without its dot is empty.
 func RecordPath(zone, owner name.Name, t rdata.Type) (string, error) {
 	domain, subdomain, err := split(zone, owner)
 	if err != nil {
@@ -98,8 +97,7 @@ func RecordPath(zone, owner name.Name, t rdata.Type) (string, error) {
 	return RecordsPath + "/" + Segment(t.String()) + "/" + Segment(domain) + "/" + Segment(subdomain), nil
 }
 
-// Segment escapes a segment of a path: all octets except letters, digits, ".", "_", "-", "*" and "@" are
-// percent-encoded in upper case.
+// Segment escapes all octets except letters, digits, ".", "_", "-", "*" and "@" as %XX in upper case.
 func Segment(text string) string {
 	const digits = "0123456789ABCDEF"
 	var escaped strings.Builder
@@ -114,7 +112,7 @@ func Segment(text string) string {
 	return escaped.String()
 }
 
-// ParseRecordPath is the inverse of RecordPath, for the part of an escaped path after RecordsPath. Errors are *Error.
+// ParseRecordPath is the inverse of RecordPath, for the part after RecordsPath. Errors are *Error.
 func ParseRecordPath(escaped string) (zone, owner name.Name, t rdata.Type, err error) {
 	segments := strings.Split(strings.TrimPrefix(escaped, "/"), "/")
 	if len(segments) != 3 {

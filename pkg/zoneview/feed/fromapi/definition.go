@@ -20,10 +20,10 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// errAnother ends a read that found another Zone of the name, which the watch reports, too.
+// errAnother ends a read of another Zone of the name, which the watch reports, too.
 var errAnother = errors.New("another Zone has the name now")
 
-// Answers of the API, in parsed types such as name.Rel: their names need no further check.
+// Answers have parsed types such as name.Rel: names need no further check.
 type (
 	rrset struct {
 		Owner name.Rel    `json:"owner"`

@@ -31,23 +31,21 @@ const (
 	// firstPause doubles with each failure of a zone, up to longestPause, plus up to 50 % at random.
 	firstPause   = 200 * time.Millisecond
 	longestPause = time.Minute
-	// After quietFailures in a row, failures of a zone are logged, and a failed proof freezes the zone. A restarting
-	// server causes earlier failures.
+	// After quietFailures in a row, a zone's failures are logged, and a failed proof freezes the zone. A restarting
+	// server causes fewer.
 	quietFailures = 3
 )
 
 // Config configures a Source. Client, Zones and Set are required.
 type Config struct {
-	// Client reaches kubi.zone/v1alpha1. Do not limit its queries per second: parallel is the limit.
+	// Client reaches kubi.zone/v1alpha1, without a limit of queries per second.
 	Client rest.Interface
-	// Zones is the informer, which the caller starts. Only names, labels and status are read: a transform may drop the
-	// rest.
+	// Zones is the informer, started by the caller. A transform may drop all but names, labels and status.
 	Zones informers.ZoneInformer
 	Set   *zoneview.Set
-	// Interest reports whether a zone, after the transform of Zones, belongs in the Set; nil means every zone.
+	// Interest reports whether a transformed zone belongs in the Set. Nil means every zone.
 	Interest func(*v1alpha1.Zone) bool
-	// Traced asks for the traceparents of steps, which needs the right to list Records. Without the right the steps
-	// have none.
+	// Traced asks for traceparents of steps, which needs the right to list Records.
 	Traced   bool
 	Registry metrics.KubeRegistry
 }
@@ -64,7 +62,7 @@ type Source struct {
 	keepUp time.Duration
 }
 
-// New returns a source that receives events of Zones from now on. It fails if the informer has stopped.
+// New returns a source for events of Zones from now on. It fails if the informer has stopped.
 func New(config Config) (*Source, error) {
 	if config.Registry == nil {
 		config.Registry = metrics.NewKubeRegistry()
@@ -94,7 +92,6 @@ func New(config Config) (*Source, error) {
 	return s, nil
 }
 
-// jittered spreads the retries of simultaneous failures.
 type jittered struct {
 	workqueue.TypedRateLimiter[cache.ObjectName]
 }
@@ -118,7 +115,7 @@ func (s *Source) enqueue(object any, first bool) {
 	s.queue.Add(zone)
 }
 
-// Run follows the zones until ctx ends. Call Run once.
+// Run follows the zones until ctx ends, once.
 func (s *Source) Run(ctx context.Context) error {
 	var workers sync.WaitGroup
 	defer workers.Wait()

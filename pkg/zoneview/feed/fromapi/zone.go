@@ -99,8 +99,8 @@ func (s *Source) followZone(ctx context.Context, zone *v1alpha1.Zone, snapshot *
 	return s.Set.Apply(string(zone.UID), content.Transaction{Steps: steps, Settled: true}, snapshot.Zone())
 }
 
-// readZone puts a whole zone at its settled serial, proven, into the Set. During the proof it reads further steps (see
-// keepUp).
+// readZone puts a whole proven zone into the Set, at its settled serial. During the proof it reads further steps
+// (keepUp).
 func (s *Source) readZone(ctx context.Context, object cache.ObjectName, zone *v1alpha1.Zone) error {
 	snapshot, err := ReadDefinition(ctx, s.Client, zone)
 	if err != nil {
@@ -177,7 +177,7 @@ func requestSubresource(ctx context.Context, client rest.Interface, zone *v1alph
 	return request.Stream(ctx)
 }
 
-// ReadDefinition returns the newest state of a zone, unproven.
+// ReadDefinition returns a zone's newest state, unproven.
 func ReadDefinition(ctx context.Context, client rest.Interface, zone *v1alpha1.Zone) (*zoneview.Snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, entriesTime)
 	defer cancel()

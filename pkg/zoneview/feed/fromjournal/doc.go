@@ -6,11 +6,11 @@
 // Guarantees:
 //
 //  1. After a misfit every zone is read again. A zone whose steps never fit, or whose rows do not match the hash, is
-//     frozen, and delays no other zone.
-//  2. Frozen zones are read again after a minute, then less and less often, down to once an hour.
+//     frozen.
+//  2. Frozen zones are read again after a minute, then ever less often, down to once an hour.
 //  3. A zone stays in the Set while it is read again.
 //
-// Out of scope: proofs and the sync of the feed (package feed), and the API.
+// Out of scope: proofs and sync (package feed), and the API.
 //
 // Read source.go.
 package fromjournal

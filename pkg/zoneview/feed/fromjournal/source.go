@@ -59,7 +59,6 @@ func (s *Source) Run(ctx context.Context) error {
 	return nil
 }
 
-// runPass lists all zones and follows the journal, until a step does not fit or frozen zones are to be read again.
 func (s *Source) runPass(ctx context.Context, retry time.Duration) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	p := &pass{Source: s, ctx: ctx, fail: fail}
@@ -92,7 +91,7 @@ type pass struct {
 
 var _ ledger.Sink = (*pass)(nil)
 
-// Reset begins a listing. In a pass's first listing the feed may stay in sync.
+// Reset begins a listing. In a pass's first listing, the feed may stay in sync.
 func (p *pass) Reset() {
 	p.listings++
 	p.unreadable = make(map[string]error)
@@ -131,8 +130,7 @@ func identify(uid string, identity content.Identity) zoneview.Zone {
 	return zoneview.Zone{UID: uid, View: identity.View, Namespace: identity.Namespace, Name: identity.Name}
 }
 
-// mergeRRsets merges RRsets of the same owner and type, such as of Records and of a child's glue. It overwrites sets
-// (in canonical order).
+// mergeRRsets merges RRsets of an owner and type in place. sets are in canonical order.
 func mergeRRsets(sets []content.RRset) []content.RRset {
 	out := sets[:0]
 	for _, set := range sets {

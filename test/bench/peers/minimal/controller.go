@@ -22,7 +22,7 @@ import (
 
 type controller struct {
 	client  rest.Interface
-	server  string // address and port
+	server  string
 	zone    string
 	key     string
 	dns     *mdns.Client
@@ -47,7 +47,7 @@ func newController(config *rest.Config, server, zone, key, secret string) (*cont
 	}, nil
 }
 
-// runWorkers reconciles until ctx ends. It calls ready once the informer has listed all objects.
+// runWorkers reconciles until ctx ends. It calls ready after the informer's list.
 func (c *controller) runWorkers(ctx context.Context, workers int, ready func()) error {
 	enqueue := func(object any) {
 		if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object); err == nil {
@@ -127,7 +127,7 @@ func (c *controller) reconcileKey(ctx context.Context, key string) error {
 		Body(patch).Do(ctx).Error()
 }
 
-// writeName replaces the data at a name by the object's; a nil r removes it.
+// writeName replaces the data at a name; a nil r removes it.
 func (c *controller) writeName(ctx context.Context, key, name string, r *Record) error {
 	if name == "" {
 		return nil

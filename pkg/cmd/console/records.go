@@ -1,0 +1,208 @@
+// Copyright The Kubizone Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/cmd/status"
+	"kubi.zone/kubizone/pkg/find"
+)
+
+const (
+	pageRecords = 100
+	// maxData bounds the values of a row.
+	maxData = 3
+)
+
+// recordFilter is a choice of states: lists that the server answers from an index, and the selector of kubectl.
+type recordFilter struct {
+	State, selector string
+	lists           []fields.Selector
+}
+
+var recordFilters = []recordFilter{
+	{"", "", []fields.Selector{fields.Everything()}},
+	{"waiting", v1alpha1.FieldRecordAdopted + "=false", []fields.Selector{
+		fields.OneTermEqualSelector(v1alpha1.FieldRecordAdopted, "false")}},
+	{"not Ready", v1alpha1.FieldRecordReady + "!=True", status.OpenRecords},
+	{"withdrawn", v1alpha1.FieldRecordWithdrawn + "=true", []fields.Selector{
+		fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, "true")}},
+}
+
+// recordsPage is a page of the Records of a namespace, or of all.
+type recordsPage struct {
+	Namespace string
+	Filter    *recordFilter
+	Rows      []*recordRow
+	// Next is the address of the next page, "" for none; Later is true if there is a page before.
+	Next  string
+	Later bool
+	Lacks []*lack
+
+	namespaces []string
+}
+
+// recordRow is a Record in a list.
+type recordRow struct {
+	Namespace, Name, FQDN, Type string
+	Data                        []string
+	More                        int
+	State                       state
+	Signs                       []state
+	Reason, Message             string
+	Zone                        *v1alpha1.AdoptingZone
+}
+
+// recordList is a part of a page.
+type recordList struct {
+	namespace string
+	selector  fields.Selector
+}
+
+func newRecordsPage(r *reading, asked url.Values) (page *recordsPage, lists []recordList) {
+	page = &recordsPage{Namespace: strings.TrimSpace(asked.Get("namespace")), Later: asked.Has("list"), namespaces: r.namespaces}
+	at := slices.IndexFunc(recordFilters, func(one recordFilter) bool { return one.State == asked.Get("state") })
+	page.Filter = &recordFilters[max(at, 0)]
+	if page.Namespace != "" {
+		page.namespaces = []string{page.Namespace}
+	}
+	for _, namespace := range page.namespaces {
+		for _, selector := range page.Filter.lists {
+			lists = append(lists, recordList{namespace, selector})
+		}
+	}
+	return page, lists
+}
+
+func loadRecords(r *reading, request *http.Request) (any, error) {
+	asked := request.URL.Query()
+	page, lists := newRecordsPage(r, asked)
+	at, _ := strconv.Atoi(asked.Get("list"))
+	next, found := asked.Get("continue"), false
+	for at = max(at, 0); at < len(lists) && len(page.Rows) < pageRecords; {
+		list, err := page.readList(request.Context(), r, lists[at], next)
+		if err != nil {
+			page.Lacks = append(page.Lacks, lackOf(err, "list", "records", cmp.Or(lists[at].namespace, r.own)))
+			at, next = at+1, ""
+			continue
+		}
+		for i := range list.Items {
+			page.Rows = append(page.Rows, recordRowOf(&list.Items[i]))
+		}
+		if found, next = true, list.Continue; next == "" {
+			at++
+		}
+	}
+	page.Lacks = uniqueLacks(page.Lacks)
+	if n := len(page.Lacks); !found && n > 0 && page.Lacks[n-1].Reason == "" { // another failure leaves the form
+		return nil, page.Lacks[n-1]
+	}
+	if at < len(lists) {
+		page.Next = r.base + "/records?" + url.Values{"namespace": {page.Namespace}, "state": {page.Filter.State},
+			"list": {strconv.Itoa(at)}, "continue": {next}}.Encode()
+	}
+	return page, nil
+}
+
+// readList reads the rest of a page from a list. A user who may not list all namespaces gets the context's.
+func (p *recordsPage) readList(ctx context.Context, r *reading, of recordList, next string) (*v1alpha1.RecordList, error) {
+	options := metav1.ListOptions{Limit: int64(pageRecords - len(p.Rows)), Continue: next, FieldSelector: of.selector.String()}
+	list, err := r.api.Records(of.namespace).List(ctx, options)
+	if apierrors.IsForbidden(err) && of.namespace == metav1.NamespaceAll {
+		p.Lacks = append(p.Lacks, lackOf(err, "list", "records", of.namespace))
+		of.namespace, p.namespaces = r.own, []string{r.own}
+		list, err = r.api.Records(of.namespace).List(ctx, options)
+	}
+	// The state of the page before is no longer kept: the server names the place in the present list.
+	if expired := (*apierrors.StatusError)(nil); apierrors.IsResourceExpired(err) && errors.As(err, &expired) && next != "" {
+		if options.Continue = expired.ErrStatus.Continue; options.Continue != "" {
+			list, err = r.api.Records(of.namespace).List(ctx, options)
+		}
+	}
+	return list, err
+}
+
+func uniqueLacks(all []*lack) (out []*lack) {
+	for _, one := range all {
+		if !slices.ContainsFunc(out, func(other *lack) bool { return *one == *other }) {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+func recordRowOf(record *v1alpha1.Record) *recordRow {
+	row := &recordRow{Namespace: record.Namespace, Name: record.Name, FQDN: cmp.Or(record.Status.FQDN, record.Spec.DomainName),
+		Type: strings.ToUpper(record.Spec.Type), Data: find.DataOf(record), Zone: record.Status.ZoneRef}
+	row.More = max(0, len(row.Data)-maxData)
+	row.Data = row.Data[:len(row.Data)-row.More]
+	row.State, row.Reason, row.Message, _ = stateOf(record, record.Status.Conditions)
+	adopted := meta.FindStatusCondition(record.Status.Conditions, v1alpha1.ConditionAdopted)
+	if record.Status.ZoneRef == nil && adopted != nil && adopted.Status != metav1.ConditionTrue {
+		row.Reason, row.Message = adopted.Reason, adopted.Message
+		if row.State.Word != "stalled" {
+			row.State = state{"waits", "waiting"}
+		}
+	}
+	if record.Status.EndsAt != nil {
+		row.Signs = append(row.Signs, state{"waits", "withdrawn"})
+	}
+	return row
+}
+
+// States are the choices of the filter but that of all.
+func (p *recordsPage) States() []recordFilter { return recordFilters[1:] }
+
+// Where names the namespaces.
+func (p *recordsPage) Where() string {
+	if p.namespaces[0] == metav1.NamespaceAll {
+		return "all namespaces"
+	}
+	return "namespace " + strings.Join(p.namespaces, ", ")
+}
+
+// Commands print the Records.
+func (p *recordsPage) Commands() (all []string) {
+	for _, namespace := range p.namespaces {
+		words := []string{"kubectl", "get", "records", "-n", namespace}
+		if namespace == metav1.NamespaceAll {
+			words = []string{"kubectl", "get", "records", "-A"}
+		}
+		if p.Filter.selector != "" {
+			words = append(words, "--field-selector", p.Filter.selector)
+		}
+		all = append(all, command(words...))
+	}
+	return all
+}
+
+// recordsSources is empty for a later page: its list has the version of the first page.
+func recordsSources(r *reading, request *http.Request) (all []source) {
+	asked := request.URL.Query()
+	page, lists := newRecordsPage(r, asked)
+	if page.Later {
+		return nil
+	}
+	for _, of := range lists {
+		all = append(all, source{"records", of.namespace, of.selector})
+		if of.namespace == metav1.NamespaceAll && r.own != "" {
+			all = append(all, source{"records", r.own, of.selector})
+		}
+	}
+	return all
+}
