@@ -111,7 +111,6 @@ func (r *Result) Add(more Result) {
 	r.Held += more.Held
 }
 
-// reportFailed counts a failed source, or returns an error that ends the whole run.
 func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, err error) error {
 	switch {
 	case err == nil:
@@ -219,7 +218,7 @@ func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
 	return groups
 }
 
-// refusalReason returns the server's message if err rejects the object (L1, L2).
+// refusalReason returns the server's message if err rejects the object.
 func refusalReason(err error) (reason string, ok bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -77,7 +77,7 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.mayBeSentAgain()
-	var doubt error // error of the first lost try
+	var doubt error
 	for timeout := resendAfter; ; {
 		trying, end := ctx, context.CancelFunc(func() {})
 		if again {
@@ -110,7 +110,7 @@ func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, er
 	}
 }
 
-// revisionIn returns a compare's revision, or 0 for another kind or an absent key.
+// revisionIn returns a compare's revision, 0 for another kind or an absent key.
 func revisionIn(cmp clientv3.Cmp) int64 {
 	c := cmp.GetCompare()
 	if c.Target != etcdserverpb.Compare_MOD || c.Result != etcdserverpb.Compare_EQUAL || len(c.RangeEnd) > 0 {
