@@ -39,7 +39,7 @@ type Candidate struct {
 	note     error // for an object whose Record stays
 }
 
-// MakeCandidates sorts by RRset, object and targets.
+// MakeCandidates returns the endpoints' candidates, sorted by RRset, object and targets.
 func (m Mapping) MakeCandidates(s Existing, endpoints []*contract.Endpoint) (all []*Candidate) {
 	sources := m.findSources(s, endpoints)
 	for _, e := range endpoints {

@@ -21,7 +21,8 @@ import (
 // LabelProcess of a Lease has the name of the process.
 const LabelProcess = "kubi.zone/process"
 
-// A signer's pod has no token for a Lease; the reason AgentSilent reports a silent signer (S11.32).
+// Processes with Leases. A signer's pod has no token for a Lease; the reason AgentSilent reports a silent signer
+// (S11.32).
 const (
 	Controller  = "controller"
 	Primary     = "primary"

@@ -177,8 +177,8 @@ type Secondary struct {
 	// +default=ref(CatalogFollow)
 	Catalog CatalogUse `json:"catalog,omitempty" protobuf:"bytes,3,opt,name=catalog,casttype=CatalogUse"`
 	// signs marks a server that signs transferred zones (DNSSEC) under its own serials, which never raise the zone's.
-	// The server has a serial when its data, without DNSSEC records, equals the data of that serial. For the comparison
-	// it must allow the controller transfers, by its TSIG key, or without a key by address.
+	// It has a serial when its data, without DNSSEC records, equals the data of that serial. For the comparison it must
+	// allow the controller transfers, by its TSIG key, or without a key by address.
 	// +optional
 	Signs bool `json:"signs,omitempty" protobuf:"varint,4,opt,name=signs"`
 	// signer is the address, spelled alike, of a secondary with signs, from which the server transfers. The server has

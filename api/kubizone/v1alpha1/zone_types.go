@@ -313,7 +313,7 @@ type ZoneStatus struct {
 	// +optional
 	ContentState string `json:"contentState,omitempty" protobuf:"bytes,7,opt,name=contentState"`
 
-	// contentGeneration counts changes of the content, each with its own serial, and never wraps.
+	// contentGeneration counts the changes of the content, and never wraps.
 	// +optional
 	ContentGeneration int64 `json:"contentGeneration,omitempty" protobuf:"varint,8,opt,name=contentGeneration"`
 

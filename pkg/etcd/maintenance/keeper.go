@@ -256,7 +256,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	return nil
 }
 
-// The leader is last.
+// listMembers returns the leader last.
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
