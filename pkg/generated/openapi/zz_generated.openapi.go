@@ -13572,13 +13572,13 @@ func schema_kubizone_pkg_apis_acme_ChallengePayload(ref common.ReferenceCallback
 					},
 					"request": {
 						SchemaProps: spec.SchemaProps{
-							Description: "request is what the solver is to do.",
+							Description: "request is the solver's task.",
 							Ref:         ref(acme.ChallengeRequest{}.OpenAPIModelName()),
 						},
 					},
 					"response": {
 						SchemaProps: spec.SchemaProps{
-							Description: "response is what came of it.",
+							Description: "response is the result of the request.",
 							Ref:         ref(acme.ChallengeResponse{}.OpenAPIModelName()),
 						},
 					},
@@ -13594,12 +13594,12 @@ func schema_kubizone_pkg_apis_acme_ChallengeRequest(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChallengeRequest is what a solver is to do.",
+				Description: "ChallengeRequest is a solver's task.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"uid": {
 						SchemaProps: spec.SchemaProps{
-							Description: "uid tells requests apart; the response has the same.",
+							Description: "uid identifies the request; the response has the same.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -13615,7 +13615,7 @@ func schema_kubizone_pkg_apis_acme_ChallengeRequest(ref common.ReferenceCallback
 					},
 					"type": {
 						SchemaProps: spec.SchemaProps{
-							Description: "type is that of the challenge: dns-01.",
+							Description: "type is the type of the challenge: dns-01.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -13623,7 +13623,7 @@ func schema_kubizone_pkg_apis_acme_ChallengeRequest(ref common.ReferenceCallback
 					},
 					"dnsName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "dnsName is the name that the certificate is for.",
+							Description: "dnsName is the name in the certificate.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -13639,7 +13639,7 @@ func schema_kubizone_pkg_apis_acme_ChallengeRequest(ref common.ReferenceCallback
 					},
 					"resourceNamespace": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resourceNamespace is the namespace of the Issuer; that of cert-manager for each ClusterIssuer.",
+							Description: "resourceNamespace is the namespace of the Issuer, or for a ClusterIssuer cert-manager's.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -13654,7 +13654,7 @@ func schema_kubizone_pkg_apis_acme_ChallengeRequest(ref common.ReferenceCallback
 					},
 					"resolvedZone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "resolvedZone is the zone of resolvedFQDN by DNS. It is ignored.",
+							Description: "resolvedZone is the zone of resolvedFQDN in DNS. It is ignored.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -13669,7 +13669,7 @@ func schema_kubizone_pkg_apis_acme_ChallengeRequest(ref common.ReferenceCallback
 					},
 					"config": {
 						SchemaProps: spec.SchemaProps{
-							Description: "config is that of the solver in the Issuer: view, the view of the zone.",
+							Description: "config is the solver's config in the Issuer: view, the view of the zone.",
 							Ref:         ref(runtime.RawExtension{}.OpenAPIModelName()),
 						},
 					},
@@ -13686,12 +13686,12 @@ func schema_kubizone_pkg_apis_acme_ChallengeResponse(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChallengeResponse is what came of a request.",
+				Description: "ChallengeResponse is the result of a request.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"uid": {
 						SchemaProps: spec.SchemaProps{
-							Description: "uid is that of the request.",
+							Description: "uid is the request's.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -13699,7 +13699,7 @@ func schema_kubizone_pkg_apis_acme_ChallengeResponse(ref common.ReferenceCallbac
 					},
 					"success": {
 						SchemaProps: spec.SchemaProps{
-							Description: "success is true where all is done.",
+							Description: "success is true if the request succeeded.",
 							Default:     false,
 							Type:        []string{"boolean"},
 							Format:      "",
@@ -13707,7 +13707,7 @@ func schema_kubizone_pkg_apis_acme_ChallengeResponse(ref common.ReferenceCallbac
 					},
 					"status": {
 						SchemaProps: spec.SchemaProps{
-							Description: "status says why it is not.",
+							Description: "status explains a failure.",
 							Ref:         ref(metav1.Status{}.OpenAPIModelName()),
 						},
 					},
