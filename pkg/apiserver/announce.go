@@ -155,7 +155,7 @@ func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message stri
 	a.announceKey(key, reasonRefused, actionUpdate, rcode+": "+message)
 }
 
-// announceNameTaken reports another key's TSIG name (S13.3).
+// announceNameTaken reports a TSIG name that another key has (S13.3).
 func (a *announcer) announceNameTaken(key *v1alpha1.UpdateKey, message string) {
 	a.announceKey(key, v1alpha1.ReasonKeyNameTaken, actionServe, message)
 }

@@ -216,7 +216,7 @@ func (w Wanted) wants(key contract.Key, namespace string) bool {
 	})
 }
 
-// replaces reports whether the namespace wants a type that excludes key's, as CNAME excludes all others.
+// replaces reports whether the namespace wants a type that excludes key's: CNAME and any other type exclude each other.
 func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	return slices.ContainsFunc(contract.Types, func(t rdata.Type) bool {
 		return (t == rdata.CNAME) != (key.Type == rdata.CNAME) && w.wants(contract.Key{Name: key.Name, Type: t}, namespace)
@@ -225,7 +225,7 @@ func (w Wanted) replaces(key contract.Key, namespace string) bool {
 
 // AddHolders adds a candidate for the object of each existing Record whose RRset only other namespaces want:
 // external-dns names a single object for joined endpoints, and drops all DNSEndpoints of a name for an invalid target.
-// A DNSEndpoint needs no endpoint.
+// So a DNSEndpoint gets a candidate even without an endpoint.
 func (m Mapping) AddHolders(s Existing, wanted Wanted) {
 	for key, current := range s {
 		others := wanted[key]

@@ -145,7 +145,7 @@ type tracker struct {
 	mu sync.Mutex
 	// zones is by UID; "" has the Records in no zone.
 	zones map[string]*zone
-	// in has the zone's UID of each open Record.
+	// in maps an open Record to the UID of its zone.
 	in map[law.Ref]string
 }
 

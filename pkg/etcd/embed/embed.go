@@ -81,7 +81,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
-	// E3 needs the mode, and the directory may exist.
+	// E3 needs the mode, which an existing directory may lack.
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}

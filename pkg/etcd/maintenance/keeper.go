@@ -36,7 +36,7 @@ const (
 	minReclaim = 64 << 20
 	// againAfter is the least time between a member's defragmentations, in seconds: etcd reuses free space.
 	againAfter = 6 * 3600
-	// usualQuota is etcd's default, assumed before 3.6, which reports none.
+	// usualQuota is etcd's default, assumed for members before 3.6, which report none.
 	usualQuota = 2 << 30
 	// keepHistory stays after compactHistory, so that interrupted watches resume.
 	keepHistory = time.Minute
