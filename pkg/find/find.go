@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,22 +66,44 @@ func DataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// Nearest returns the Records at a name, or at the nearest name above, and that name.
-func (s *Search) Nearest(ctx context.Context, fqdn name.Name) (found []v1alpha1.Record, nearest string, err error) {
+// Nearest returns the Records at a name, or else those at the nearest name above within its zone, and that name. zones
+// are the Zones of the first name, from fqdn up, that is a zone's, without those that the user may not list.
+func (s *Search) Nearest(ctx context.Context, fqdn name.Name) (found []v1alpha1.Record, nearest string, zones []*v1alpha1.Zone, err error) {
 	candidates := []string{fqdn.String()}
 	for at, more := fqdn.Parent(); more && at != name.Root; at, more = at.Parent() {
 		candidates = append(candidates, "*."+at.String(), at.String())
 	}
 	for i, candidate := range candidates {
-		found, err = s.At(ctx, candidate)
-		switch {
-		case err != nil || len(found) > 0 && i == 0:
-			return found, "", err
-		case len(found) > 0:
-			return found, candidate, nil
+		if len(found) == 0 {
+			if found, err = s.At(ctx, candidate); err != nil {
+				return nil, "", nil, err
+			}
+			if len(found) > 0 && i > 0 {
+				nearest = candidate
+			}
+		}
+		if strings.HasPrefix(candidate, "*.") {
+			continue
+		}
+		if zones, err = s.zonesAt(ctx, candidate); err != nil || len(zones) > 0 {
+			return found, nearest, zones, err
 		}
 	}
-	return nil, "", nil
+	return found, nearest, nil, nil
+}
+
+func (s *Search) zonesAt(ctx context.Context, fqdn string) (zones []*v1alpha1.Zone, err error) {
+	of := *s // a missing right to list zones must not narrow the search for Records
+	err = Each(ctx, &of, "zones", func(in string) Lister[*v1alpha1.ZoneList] { return s.API.Zones(in).List },
+		metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN, fqdn).String()},
+		func(zone *v1alpha1.Zone) error {
+			zones = append(zones, zone)
+			return nil
+		})
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	return zones, err
 }
 
 // At returns the Records at a canonical name.

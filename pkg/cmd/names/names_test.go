@@ -41,6 +41,17 @@ func makeClient(answer *v1alpha1.NameReviewStatus, objects ...runtime.Object) *f
 		}
 		return true, out, nil
 	})
+	client.PrependReactor("list", "zones", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		list, out := action.(clienttesting.ListAction), &v1alpha1.ZoneList{}
+		for _, o := range objects {
+			z, ok := o.(*v1alpha1.Zone)
+			if ok && (list.GetNamespace() == "" || list.GetNamespace() == z.Namespace) &&
+				list.GetListRestrictions().Fields.Matches(fields.Set{v1alpha1.FieldZoneFQDN: z.Status.FQDN}) {
+				out.Items = append(out.Items, *z)
+			}
+		}
+		return true, out, nil
+	})
 	return client
 }
 
@@ -179,6 +190,36 @@ func TestWho_findsRecords(t *testing.T) {
 	s := &find.Search{API: makeClient(nil).KubizoneV1alpha1()}
 	if _, err := findRecords(t.Context(), s, "a..b"); err == nil || errors.Is(err, ErrNo) {
 		t.Errorf("a name that is none: %v", err)
+	}
+}
+
+// A name's zone is told, also without a Record, and no Record above the zone.
+func TestWho_findsTheZone(t *testing.T) {
+	makeZone := func(namespace, fqdn string) *v1alpha1.Zone {
+		return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "z"}, Status: v1alpha1.ZoneStatus{FQDN: fqdn}}
+	}
+	objects := []runtime.Object{makeZone("dns", "example.org."), makeZone("team", "dev.example.org."),
+		makeRecord("dns", "example.org.", "MX", "10 mail"), makeRecord("team", "www.dev.example.org.", "A", "192.0.2.1")}
+	for asked, want := range map[string]string{
+		"dev.example.org":     "Zone dev.example.org. (view default) of team/z. No Record of dev.example.org",
+		"x.dev.example.org":   "Zone dev.example.org. (view default) of team/z. No Record of x.dev.example.org",
+		"www.dev.example.org": "Zone dev.example.org. (view default) of team/z. NAMESPACE RECORD NAME TYPE DATA ZONE team ",
+		"absent.example.org":  "Zone example.org. (view default) of dns/z. No Record at absent.example.org; the nearest above are at example.org.",
+	} {
+		s := &find.Search{API: makeClient(nil, objects...).KubizoneV1alpha1(), Everywhere: true}
+		found, err := findRecords(t.Context(), s, asked)
+		out, err := printAnswer(t, found, err)
+		if got := strings.Join(strings.Fields(out), " "); !strings.HasPrefix(got, want) || err != nil {
+			t.Errorf("%s: %s, %v, want %s", asked, got, err, want)
+		}
+	}
+	client := makeClient(nil, objects...)
+	refuseReview(client, "list", "zones", "")
+	refuseReview(client, "list", "zones", "team")
+	s := &find.Search{API: client.KubizoneV1alpha1(), Namespace: "team", Everywhere: true}
+	found, err := findRecords(t.Context(), s, "www.dev.example.org")
+	if out, err := printAnswer(t, found, err); err != nil || strings.Contains(out, "Zone dev") || !s.Everywhere {
+		t.Errorf("without the right to list zones: %s, %v", out, err)
 	}
 }
 

@@ -23,9 +23,9 @@ func newWho() *cobra.Command {
 	return q.makeCommand(&cobra.Command{
 		Use:   "who NAME|ADDRESS|PREFIX",
 		Short: "find the Records of a name, an address or a prefix",
-		Long: `Find the Records that stand at a name, or else the nearest above it: of a wildcard, or a name that claims it (S4.8).
-Of an address or a prefix: the Records that have it, or an address in it. All namespaces are searched where you may list
-Records in all of them, else that of -n. The exit code is 1 where there is none.`,
+		Long: `Find the zone of a name, and the Records at the name, or else the nearest above it in the zone: of a wildcard, or a
+name that claims it (S4.8). Of an address or a prefix: the Records that have it, or an address in it. All namespaces are
+searched where you may list Records in all of them, else that of -n. The exit code is 1 without zone and Record.`,
 		Example:           "  kubectl kubizone who www.example.org\n  kubectl kubizone who 192.0.2.7\n  kubectl kubizone who 192.0.2.0/24",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: q.complete(listRecords(fqdnOf)),
@@ -38,9 +38,17 @@ type foundRecords struct {
 	Query string `json:"query"`
 	// Nearest is the name above whose Records are listed instead, or "".
 	Nearest string        `json:"nearest,omitempty"`
+	Zones   []foundZone   `json:"zones,omitempty"`
 	Records []foundRecord `json:"records"`
 	// Namespace is the only one searched, or "".
 	Namespace string `json:"namespace,omitempty"`
+}
+
+type foundZone struct {
+	Namespace string `json:"namespace"`
+	Zone      string `json:"zone"`
+	Name      string `json:"name"`
+	View      string `json:"view,omitempty"`
 }
 
 type foundRecord struct {
@@ -64,7 +72,11 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 	} else if fqdn, parsing := find.ParseName(text); parsing != nil {
 		return nil, parsing
 	} else {
-		found, result.Nearest, err = s.Nearest(ctx, fqdn)
+		var zones []*v1alpha1.Zone
+		found, result.Nearest, zones, err = s.Nearest(ctx, fqdn)
+		for _, z := range zones {
+			result.Zones = append(result.Zones, foundZone{z.Namespace, z.Name, z.Status.FQDN, z.Status.View})
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -83,10 +95,13 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 	}
 	where := s.Where()
 	print := func(page *output.Text) { result.printText(page, where) }
-	return &answer{kind: "Records", result: result, isNo: len(found) == 0, text: print}, nil
+	return &answer{kind: "Records", result: result, isNo: len(found)+len(result.Zones) == 0, text: print}, nil
 }
 
 func (f *foundRecords) printText(text *output.Text, where string) {
+	for _, z := range f.Zones {
+		text.Line("Zone %s (view %s) of %s/%s.", z.Name, cmp.Or(z.View, "default"), z.Namespace, z.Zone)
+	}
 	if len(f.Records) == 0 {
 		text.Line("No Record of %s %s.", f.Query, where)
 		return
