@@ -38,7 +38,6 @@ import (
 const FieldManager = "kubizone-load"
 
 const (
-	// maxWorkers writes suffice for the server to batch those of a zone.
 	maxWorkers = 64
 
 	defaultInterval = 2 * time.Second
@@ -414,7 +413,7 @@ func EachItem[L, T runtime.Object](ctx context.Context, list func(context.Contex
 	return pages.EachListItem(ctx, options, func(o runtime.Object) error { return do(o.(T)) })
 }
 
-// OpenEntries returns the content of a zone as a master file with absolute names. The caller closes it.
+// OpenEntries returns a zone as a master file with absolute names. The caller closes it.
 func OpenEntries(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (io.ReadCloser, error) {
 	text, err := client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).
 		SubResource("entries").Param("format", v1alpha1.FormatText).Stream(ctx)

@@ -46,7 +46,7 @@ type Bind9InstanceSpec struct {
 	// +optional
 	Resources *Resources `json:"resources,omitempty" protobuf:"bytes,6,opt,name=resources"`
 	// external describes a server run elsewhere, for which the fleet creates nothing. zoneNamespaces is the only other
-	// setting allowed. Authors need permission to create bind9instances/external.
+	// setting allowed. Needs permission to create bind9instances/external.
 	// +optional
 	External *ExternalServer `json:"external,omitempty" protobuf:"bytes,7,opt,name=external"`
 }
@@ -86,7 +86,7 @@ type ExternalServer struct {
 	// allowPlainHTTP allows http in agentURL. Hosts on the way can read the token.
 	// +optional
 	AllowPlainHTTP bool `json:"allowPlainHTTP,omitempty" protobuf:"varint,3,opt,name=allowPlainHTTP"`
-	// caBundle are PEM certificates of authorities for the agent's certificate. Absent: the system's.
+	// caBundle has PEM certificates of authorities for the agent's certificate. Absent: the system's.
 	// +optional
 	CABundle []byte `json:"caBundle,omitempty" protobuf:"bytes,4,opt,name=caBundle"`
 	// tokenSecretRef names the agent's bearer token, in a Secret of this namespace.

@@ -11,8 +11,8 @@ import (
 // +genclient:noStatus
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Delegation is a rule for a Zone of its namespace, as a separate object, for up to 16 namespaces. All Delegations of a
-// Zone apply together with its spec.delegations.
+// Delegation is a rule for a Zone of its namespace, for up to 16 namespaces. All Delegations of a Zone apply together
+// with its spec.delegations.
 type Delegation struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -53,7 +53,7 @@ type DelegationSpec struct {
 	// +k8s:validation:items:minLength=1
 	Zones []string `json:"zones,omitempty" protobuf:"bytes,4,rep,name=zones"`
 
-	// ds adds the DS records in status.dnssec.ds of the allowed child zones. If false, DS records need Records.
+	// ds adds the allowed child zones' DS records, from status.dnssec.ds. If false, DS records need Records.
 	// +optional
 	DS bool `json:"ds,omitempty" protobuf:"varint,5,opt,name=ds"`
 }

@@ -55,7 +55,7 @@ type DeliveryStatus struct {
 	// lastSyncTime is the time of the confirmation.
 	// +optional
 	LastSyncTime *metav1.Time `json:"lastSyncTime,omitempty" protobuf:"bytes,3,opt,name=lastSyncTime"`
-	// lastDriftCheckTime is the time of the last comparison with the provider.
+	// lastDriftCheckTime is the last comparison with the provider.
 	// +optional
 	LastDriftCheckTime *metav1.Time `json:"lastDriftCheckTime,omitempty" protobuf:"bytes,4,opt,name=lastDriftCheckTime"`
 	// intent is the write in progress, stored before the first call. Absent: none.
@@ -128,7 +128,7 @@ type DeliveryRefusal struct {
 	Message string `json:"message,omitempty" protobuf:"bytes,4,opt,name=message"`
 }
 
-// DeliveryIntent is a write in progress. Calls of its holder may still arrive at the provider.
+// DeliveryIntent is a write in progress. Its holder's calls may still arrive at the provider.
 type DeliveryIntent struct {
 	// serial is the serial being delivered.
 	Serial int64 `json:"serial" protobuf:"varint,1,opt,name=serial"`

@@ -95,7 +95,7 @@ type DNSClassSpec struct {
 	// +optional
 	AllowRetain bool `json:"allowRetain,omitempty" protobuf:"varint,11,opt,name=allowRetain"`
 
-	// deletionProtection refuses deletion of the class, which would withdraw all its zones from its servers.
+	// deletionProtection refuses deletion of the class, which would withdraw all its zones.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty" protobuf:"varint,14,opt,name=deletionProtection"`
 }
@@ -217,8 +217,7 @@ type Bind9Provider struct {
 	// +optional
 	CatalogZone string `json:"catalogZone,omitempty" protobuf:"bytes,3,opt,name=catalogZone"`
 
-	// mode selects how servers get zones. Immutable: a zone must leave a server by the mode that added it. Defaults to
-	// Catalog.
+	// mode selects how servers get zones. Immutable. Defaults to Catalog.
 	// +optional
 	// +default=ref(Bind9ModeCatalog)
 	Mode Bind9Mode `json:"mode,omitempty" protobuf:"bytes,4,opt,name=mode,casttype=Bind9Mode"`
@@ -261,8 +260,7 @@ type Bind9ClusterReference struct {
 type Bind9InstanceSelection struct {
 	// selector selects Bind9Instances by label. Empty selects all of the namespaces.
 	Selector metav1.LabelSelector `json:"selector" protobuf:"bytes,1,opt,name=selector"`
-	// namespaces of the instances. Others are never selected: servers get all zones of the class, and authors of an
-	// instance choose its labels.
+	// namespaces of the instances. Others are never selected: authors of an instance choose its labels.
 	// +listType=set
 	// +k8s:validation:minItems=1
 	// +k8s:validation:maxItems=64
@@ -360,7 +358,7 @@ const (
 
 // WebhookTLS configures TLS authentication.
 type WebhookTLS struct {
-	// caBundle are PEM certificates of authorities for the server's certificate. Absent: the system's.
+	// caBundle has PEM certificates of authorities for the server's certificate. Absent: the system's.
 	// +optional
 	CABundle []byte `json:"caBundle,omitempty" protobuf:"bytes,1,opt,name=caBundle"`
 	// clientSecretRef names a Secret of type kubernetes.io/tls for the client.
@@ -373,7 +371,7 @@ type DNSClassStatus struct {
 	// observedGeneration is the generation of this status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
-	// lastHealthCheck is the time of the provider's last health check.
+	// lastHealthCheck is the provider's last health check.
 	// +optional
 	LastHealthCheck *metav1.Time `json:"lastHealthCheck,omitempty" protobuf:"bytes,2,opt,name=lastHealthCheck"`
 	// health is the result of this check, without effect on delivery.
@@ -386,7 +384,7 @@ type DNSClassStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,4,rep,name=conditions"`
-	// keyNames are the TSIG key names in use by transfer, also while the class is paused or its Secrets are missing.
+	// keyNames are the TSIG key names in use by transfer, even if the class is paused or its Secrets are missing.
 	// Another class with a different key of the same name is not served, even if older.
 	// +optional
 	// +listType=atomic

@@ -24,7 +24,7 @@ const (
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ZoneEntries is the content of a zone at one serial: SOA first, then all entries in canonical order (RFC 4034 §6.1).
+// ZoneEntries is a zone's content at one serial: SOA first, then all entries in canonical order (RFC 4034 §6.1).
 type ZoneEntries struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata of the Zone (name, namespace, uid), and `continue` if the limit cut the answer.
@@ -267,7 +267,7 @@ type TTLChange struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ZoneEntriesOptions are the query parameters of `GET zones/{name}/entries`.
+// ZoneEntriesOptions are query parameters of `GET zones/{name}/entries`.
 type ZoneEntriesOptions struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -301,7 +301,7 @@ type ZoneEntriesOptions struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ZoneChangesOptions are the query parameters of `GET zones/{name}/changes`.
+// ZoneChangesOptions are query parameters of `GET zones/{name}/changes`.
 type ZoneChangesOptions struct {
 	metav1.TypeMeta `json:",inline"`
 

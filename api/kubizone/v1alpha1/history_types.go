@@ -203,7 +203,7 @@ type RecordChanges struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// RecordChangesOptions are the query parameters of `GET records/{name}/changes`. The name `-` is all Records of the
+// RecordChangesOptions are query parameters of `GET records/{name}/changes`. The name `-` is all Records of the
 // namespace.
 type RecordChangesOptions struct {
 	metav1.TypeMeta `json:",inline"`

@@ -60,8 +60,7 @@ const (
 	NameClaimUnclaimed NameClaim = "Unclaimed"
 )
 
-// NameReviewStatus is the answer. If no rule gives the namespace the name, the answer is that for a name without a
-// zone.
+// NameReviewStatus is the answer. If no rule gives the namespace the name, it is that for a name without a zone.
 type NameReviewStatus struct {
 	// zone is the name of the Record's zone. Absent: none.
 	// +optional

@@ -123,7 +123,7 @@ type ZoneSpec struct {
 	// +listMapKey=name
 	DNSClassRefs []DNSClassReference `json:"dnsClassRefs,omitempty" protobuf:"bytes,14,rep,name=dnsClassRefs"`
 
-	// limits bound additions by other namespaces, and deletions by the zone's own.
+	// limits bound other namespaces' additions, and deletions by the zone's own.
 	// +optional
 	Limits *ZoneLimits `json:"limits,omitempty" protobuf:"bytes,15,opt,name=limits"`
 
@@ -203,7 +203,7 @@ type DelegationRule struct {
 	// +k8s:validation:items:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 	Namespaces []string `json:"namespaces,omitempty" protobuf:"bytes,4,rep,name=namespaces"`
 
-	// ds adds the DS records in status.dnssec.ds of the allowed child zones. If false, DS records need Records.
+	// ds adds the allowed child zones' DS records, from status.dnssec.ds. If false, DS records need Records.
 	// +optional
 	DS bool `json:"ds,omitempty" protobuf:"varint,5,opt,name=ds"`
 }
@@ -352,7 +352,7 @@ type ZoneStatus struct {
 
 // ZoneDeletions are counters of RRsets.
 type ZoneDeletions struct {
-	// own is the number of RRsets added minus those removed by the zone's own namespace. May be negative.
+	// own is the number of RRsets added, less those removed, by the zone's own namespace. May be negative.
 	Own int64 `json:"own" protobuf:"varint,1,opt,name=own"`
 
 	// periodStart begins the current ten-minute period, in seconds since 1970.

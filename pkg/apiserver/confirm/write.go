@@ -22,10 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// turnRecords leaves turns to other zones and later changes.
 const turnRecords = 1024
 
-// processZone judges a zone, writes some due Records, and enqueues the zone for the rest.
 func (l *leader) processZone(ctx context.Context, uid string) error {
 	var now *ready.Progress
 	if uid != "" {
@@ -170,7 +168,7 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	if uid == "" || before != nil && now.Same(before) {
 		return
 	}
-	z.unnamed = newDueRecords() // the cause may be another
+	z.unnamed = newDueRecords()
 	for _, record := range z.open {
 		l.markDue(uid, z, record)
 	}

@@ -32,7 +32,7 @@ const maxSocketPath = 100
 
 const (
 	socketFile = "etcd.sock"
-	// window bounds the octets in flight to the member; pkg/apiserver bounds the other direction.
+	// pkg/apiserver bounds the other direction.
 	window = 4 << 20
 )
 

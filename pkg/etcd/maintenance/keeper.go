@@ -38,9 +38,9 @@ const (
 	againAfter = 6 * 3600
 	// usualQuota is etcd's default, assumed for members before 3.6, which report none.
 	usualQuota = 2 << 30
-	// keepHistory stays after compactHistory, so that interrupted watches resume.
+	// keepHistory lets interrupted watches resume.
 	keepHistory = time.Minute
-	// lockSeconds is how long a dead server blocks defragmentations by others.
+	// lockSeconds is how long a dead server blocks others.
 	lockSeconds = 240
 	turnSeconds = 15
 )
@@ -256,7 +256,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	return nil
 }
 
-// listMembers returns the leader last.
+// The leader is last.
 func (k *Keeper) listMembers(ctx context.Context) ([]member, error) {
 	var members []member
 	var wrong []error
