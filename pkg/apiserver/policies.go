@@ -60,7 +60,7 @@ func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory
 			},
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				if !served.Load() && !ptr.Deref(o.SendInitialEvents, false) {
-					return watchNothing(pause), nil
+					return watchNothing(pause), nil // the kind is not served
 				}
 				events, err := from.Watch(ctx, o)
 				if err == nil {

@@ -127,6 +127,7 @@ func serveStandalone(config *genericapiserver.Config, cfg Config) error {
 	if err := serving.WithLoopback().ApplyToConfig(config); err != nil {
 		return fmt.Errorf("serving: %w", err)
 	}
+	// Otherwise upstream looks for an address to advertise.
 	config.PublicAddress = net.IPv4(127, 0, 0, 1)
 	return nil
 }

@@ -149,7 +149,7 @@ func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Ser
 		}
 	}
 	for _, row := range left.Rows {
-		if owner, err := row.Owner.In(fqdn); err == nil {
+		if owner, err := row.Owner.In(fqdn); err == nil { // otherwise no server had that name
 			entries[dns.Entry{Name: owner, Type: row.Type}] = true
 		}
 	}
@@ -176,6 +176,7 @@ func (v views) readStoredSteps(ctx context.Context, uid string, since, until ser
 // from the newest, proven state leads to before, the stored state at their beginning.
 func proveSteps(ctx context.Context, after *zoneview.Snapshot, until serial.Serial, before sethash.State, steps []content.Step) (
 	*zoneview.Snapshot, []content.Step, error) {
+	// The newest state is proven, and so are steps that lead back to the stored state.
 	var err error
 	uid, at, found, upTo := after.Zone().UID, after, false, len(steps)
 	for i := len(steps); ; i-- {

@@ -50,7 +50,7 @@ func (m Manifest) sum() string {
 	m.Sum = ""
 	text, err := json.Marshal(m)
 	if err != nil {
-		return ""
+		return "" // equal to no Sum
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

@@ -268,7 +268,8 @@ func (f Failure) Key() RRsetKey { return RRsetKey{f.Name, f.Type} }
 type Drift struct {
 	Missing, Differing []RRset
 	// Unfit are RRsets that the provider refuses or cannot represent: another delivery would not help.
-	Unfit   []RRset
+	Unfit []RRset
+	// Foreign are RRsets written by others. They stay.
 	Foreign []RRset
 	Servers []Server
 }

@@ -158,7 +158,7 @@ func reverseName(address netip.Addr) name.Name {
 	for _, octet := range octets {
 		fmt.Fprintf(&text, form, octet&15, octet>>4, octet)
 	}
-	fqdn, _ := name.Parse(text.String() + end)
+	fqdn, _ := name.Parse(text.String() + end) // always valid
 	return fqdn
 }
 

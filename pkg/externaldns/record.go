@@ -172,7 +172,7 @@ func (s Existing) Endpoints() []*contract.Endpoint {
 func readTexts(r *v1alpha1.Record) map[string]string {
 	var texts map[string]string
 	if json.Unmarshal([]byte(r.Annotations[v1alpha1.AnnotationExternalDNSTexts]), &texts) != nil {
-		return nil
+		return nil // external-dns writes it again
 	}
 	maps.DeleteFunc(texts, func(_, text string) bool { return !isHeritage(text) })
 	return texts
@@ -187,7 +187,7 @@ func (s Existing) KeepTexts(c *Candidate, fresh map[string]string) {
 	}
 	maps.Copy(texts, fresh)
 	if len(texts) > 0 {
-		text, _ := json.Marshal(texts)
+		text, _ := json.Marshal(texts) // cannot fail
 		c.Record.Annotations[v1alpha1.AnnotationExternalDNSTexts] = string(text)
 	}
 }
@@ -219,7 +219,7 @@ func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, text
 func ReadEndpoint(r *v1alpha1.Record) *contract.Endpoint {
 	e := &contract.Endpoint{DNSName: strings.TrimSuffix(r.Spec.DomainName, "."), RecordType: strings.ToUpper(r.Spec.Type),
 		Labels: map[string]string{contract.LabelResource: r.Annotations[v1alpha1.AnnotationExternalDNSResource]}}
-	t, _ := rdata.ParseType(r.Spec.Type)
+	t, _ := rdata.ParseType(r.Spec.Type) // validated by the server
 	for _, value := range valuesOf(r) {
 		e.Targets = append(e.Targets, contract.FormatTarget(t, value))
 	}

@@ -144,7 +144,7 @@ func (w *Watcher) readLeases(ctx context.Context) {
 			next.Started = lease.Spec.AcquireTime.Time
 		}
 		if last, known := before[lease.Name]; known && last.Renewed.Equal(next.Renewed) {
-			if next = last; w.failed {
+			if next = last; w.failed { // a replica could not renew either
 				next.at = now
 			}
 		} else {

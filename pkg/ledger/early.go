@@ -22,6 +22,7 @@ func (l *Ledger) EarlyRecord(ctx context.Context, before, after *v1alpha1.Record
 		return "", nil
 	}
 	defer l.com.Recover(ctx, nil, &err)
+	// The right to a name does not depend on the data, whose parsing and hashing is the larger part of a decision.
 	ask, _, err := l.recordAsk(ctx, before, after, lawform.RecordWithoutData)
 	if err != nil {
 		return "", nil

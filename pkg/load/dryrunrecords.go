@@ -34,7 +34,7 @@ func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*ma
 			w.Applied, err = m.object.MarshalJSON()
 		}
 		if err != nil {
-			alone = append(alone, m)
+			alone = append(alone, m) // the server names the fault
 			continue
 		}
 		if w.Before != nil && equality.Semantic.DeepEqual(w.Before.Spec, w.After.Spec) {

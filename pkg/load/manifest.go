@@ -269,6 +269,7 @@ func (l *Loader) applyManifest(ctx context.Context, m *manifest) (Result, *Refus
 	} else {
 		m.object.SetNamespace("")
 	}
+	// Without ForceConflicts, fields set later by another manager stay (L4).
 	before, err := resource.Get(ctx, m.object.GetName(), metav1.GetOptions{})
 	if err != nil {
 		before = nil // absent or unreadable; the apply reports any error

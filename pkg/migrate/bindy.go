@@ -129,7 +129,7 @@ func (k kindOfBindy) readRecord(o *unstructured.Unstructured) (place placeOfBind
 		}
 	}
 	if k.rrType != "A" && k.rrType != "AAAA" {
-		values = []string{strings.Join(values, " ")}
+		values = []string{strings.Join(values, " ")} // texts form a single TXT value
 	}
 	t, _ := rdata.ParseType(k.rrType) // valid in bindyRecords
 	for i, text := range values {

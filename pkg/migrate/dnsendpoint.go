@@ -49,7 +49,7 @@ func (c *conversion) convertEndpoints(o *unstructured.Unstructured, endpoints []
 			c.refuse(o, at+err.Error(), fixFields)
 			continue
 		}
-		key, _ := endpoints[i].Key()
+		key, _ := endpoints[i].Key() // valid after MakeRecord
 		switch before := made[key]; {
 		case before == nil:
 			made[key], order = &r.Spec, append(order, key)

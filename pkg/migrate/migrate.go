@@ -147,7 +147,7 @@ func readSpec(spec, into any) error {
 
 func readStatus(o *unstructured.Unstructured, into any) {
 	if text, err := json.Marshal(o.Object["status"]); err == nil {
-		_ = strictjson.UnmarshalCaseSensitivePreserveInts(text, into)
+		_ = strictjson.UnmarshalCaseSensitivePreserveInts(text, into) // invalid: as if absent
 	}
 }
 

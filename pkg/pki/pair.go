@@ -138,6 +138,6 @@ func (p *Pair) Covers(hosts []string) bool {
 
 func encodePEM(kind string, der []byte) []byte {
 	var text bytes.Buffer
-	pem.Encode(&text, &pem.Block{Type: kind, Bytes: der})
+	pem.Encode(&text, &pem.Block{Type: kind, Bytes: der}) // cannot fail
 	return text.Bytes()
 }

@@ -120,7 +120,7 @@ func Hosts(host string) []string {
 
 // WriteFile atomically replaces a file, with mode 0600 (P1, P3).
 func WriteFile(name string, text []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	temporary, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*") // mode 0600
 	if err != nil {
 		return err
 	}

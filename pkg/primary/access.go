@@ -73,7 +73,7 @@ func (r Rule) covers(from netip.Addr) bool {
 	if len(r.Prefixes) == 0 {
 		return true
 	}
-	from = from.WithZone("")
+	from = from.WithZone("") // an address with an IPv6 zone is in no prefix
 	return slices.ContainsFunc(r.Prefixes, func(p netip.Prefix) bool { return p.Contains(from) })
 }
 

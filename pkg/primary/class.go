@@ -159,6 +159,7 @@ func (c *Class) Close() {
 	if at < 0 {
 		return
 	}
+	// Fewer keys cannot conflict.
 	after, _ := newRegistry(slices.Delete(slices.Clone(before.classes), at, at+1), before.updaters)
 	s.registry.Store(after)
 	c.mu.Lock()

@@ -66,7 +66,7 @@ func newClasses(config *Config, keys tsig.Keyring, log klog.Logger) *classes {
 	s := &classes{zones: config.Zones, catalogs: zoneview.NewSet(zoneview.Config{}), changes: newChanges(), traces: config.Traces,
 		log: log}
 	nameless := &Class{all: s, views: config.Views, access: config.Allow, notify: config.Notify, by: newOpeningBy(keys, config.Allow)}
-	first, _ := newRegistry([]*Class{nameless}, nil)
+	first, _ := newRegistry([]*Class{nameless}, nil) // one class has no conflicts
 	s.registry.Store(first)
 	return s
 }

@@ -83,6 +83,7 @@ func (p *Primary) Close() error {
 func (p *Primary) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// Connections outlive ctx by StopTimeout.
 	connCtx, cutConns := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutConns()
 

@@ -167,7 +167,7 @@ func (s *classes) readDifference(t *transfer) {
 	}
 	if t.incremental {
 		d, err := zones.Difference(t.zone, since)
-		if t.incremental = err == nil; t.incremental {
+		if t.incremental = err == nil; t.incremental { // else the journal is too short
 			t.records, t.incremental = packDifference(t.zone, d)
 		}
 	}

@@ -63,7 +63,7 @@ func OfStatus(status metav1.Status) (all []Refusal) {
 		}
 		one := Refusal{Prerequisite: -1, Field: cause.Field, Reason: cause.Type, Message: cause.Message}
 		if one.Item, one.Field = cutIndex(cause.Field, items); one.Item >= 0 {
-			_, one.Field, _ = strings.Cut(one.Field, ".")
+			_, one.Field, _ = strings.Cut(one.Field, ".") // after the member with the Record
 		} else {
 			one.Prerequisite, one.Field = cutIndex(cause.Field, prerequisites)
 		}

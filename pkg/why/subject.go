@@ -192,7 +192,7 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for n, at := range names {
-		searches := [3]find.Search{*i.search, *i.search, *i.search}
+		searches := [3]find.Search{*i.search, *i.search, *i.search} // each learns for itself what the user may list
 		group.Go(func() error {
 			options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN, at.String()).String()}
 			err := find.Each(ctx, &searches[0], "zones", func(in string) find.Lister[*v1alpha1.ZoneList] {
@@ -211,7 +211,7 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 	if err := group.Wait(); err != nil {
 		return above, err
 	}
-	closed := false
+	closed := false // the closest encloser is known
 	for n, at := range names {
 		if len(zones[n]) > 0 {
 			slices.SortFunc(zones[n], func(a, b v1alpha1.Zone) int { return cmp.Compare(a.Status.View, b.Status.View) })

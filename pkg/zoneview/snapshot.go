@@ -141,6 +141,7 @@ const ahead = 32
 
 func (s *Snapshot) rrsetsFrom(owner name.Rel) iter.Seq[content.RRset] {
 	return func(yield func(content.RRset) bool) {
+		// A reader of a single name must not pay for more.
 		var stretch [ahead]*content.RRset
 		n, most, going := 0, 1, true
 		hand := func() bool {
@@ -218,6 +219,7 @@ func (s *Snapshot) EntriesFrom(n name.Name) iter.Seq[dns.Entry] {
 	}
 	from, ok := n.Rel(s.header.FQDN)
 	if !ok {
+		// Names in the zone are contiguous in canonical order, and n is after them.
 		return func(func(dns.Entry) bool) {}
 	}
 	return content.EntriesFrom(s.header, from, s.rrsetsFrom(from))

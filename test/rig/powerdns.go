@@ -53,6 +53,7 @@ func StartPowerDNS(ctx context.Context, c PowerDNSConfig) (*PowerDNS, error) {
 }
 
 func (p *PowerDNS) writeConfig(ctx context.Context, programs map[string]string, c PowerDNSConfig) error {
+	// Without caches, changes are visible at once.
 	conf := fmt.Sprintf(`launch=gsqlite3
 gsqlite3-database=%[1]s/pdns.sqlite3
 gsqlite3-pragma-synchronous=0

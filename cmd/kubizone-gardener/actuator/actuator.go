@@ -167,6 +167,7 @@ func (a *actuator) patchStatus(ctx context.Context, dns *extensionsv1alpha1.DNSR
 
 func (a *actuator) writeRecord(ctx context.Context, dns *extensionsv1alpha1.DNSRecord, to target, want *v1alpha1.Record) (
 	record *v1alpha1.Record, written bool, err error) {
+	// Updates are guarded by resourceVersion.
 	err = retry.OnError(retry.DefaultRetry, func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) },
 		func() error {
 			record, written, err = a.tryWrite(ctx, dns, to, want)

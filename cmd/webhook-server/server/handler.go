@@ -95,6 +95,7 @@ func New(config Config) (http.Handler, error) {
 func (h *handler) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	seal, err := h.readSeal(request)
 	if err != nil {
+		// A request without a seal (the signature headers) takes no slot.
 		w.Header().Set("Connection", "close")
 		h.answerRefusal(w, request, err)
 		return

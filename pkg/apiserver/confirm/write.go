@@ -168,7 +168,7 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	if uid == "" || before != nil && now.Same(before) {
 		return
 	}
-	z.unnamed = newDueRecords()
+	z.unnamed = newDueRecords() // the cause may be another
 	for _, record := range z.open {
 		l.markDue(uid, z, record)
 	}

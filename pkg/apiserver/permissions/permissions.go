@@ -168,7 +168,7 @@ func (p *Checker) noteAnswer(required, optional []error, err error) {
 		p.asked, p.wrong = true, errors.Join(append(required, err)...)
 	}
 	if err != nil {
-		return
+		return // kube-apiserver's fault
 	}
 	p.lacks = nil
 	for _, one := range slices.Concat(required, optional) {
@@ -201,6 +201,7 @@ func (p *Checker) Ask(ctx context.Context) (required, optional []error, err erro
 			for _, verb := range one.verbs {
 				allowed, err := askPermission(ctx, need.Client, one, verb)
 				if err != nil {
+					// Other requests would time out too.
 					return nil, nil, fmt.Errorf("asking kube-apiserver what the identity of %s may do there: %w", need.Flag, err)
 				}
 				if !allowed {

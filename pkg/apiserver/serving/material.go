@@ -78,7 +78,7 @@ func (m *material) data() map[string][]byte {
 func (m *material) bundle() []byte {
 	var text bytes.Buffer
 	for _, cert := range m.trust {
-		pem.Encode(&text, &pem.Block{Type: certutil.CertificateBlockType, Bytes: cert.Raw})
+		pem.Encode(&text, &pem.Block{Type: certutil.CertificateBlockType, Bytes: cert.Raw}) // cannot fail
 	}
 	return text.Bytes()
 }

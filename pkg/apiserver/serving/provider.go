@@ -198,7 +198,7 @@ func (p *Provider) checkAll(ctx context.Context) error {
 		switch {
 		case err == nil:
 			further = append(further, one)
-		case !apierrors.IsNotFound(err):
+		case !apierrors.IsNotFound(err): // an older installation may lack it
 			wrong = errors.Join(wrong, err)
 		}
 	}

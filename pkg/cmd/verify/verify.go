@@ -188,6 +188,7 @@ func (r *run) compareAll(ctx context.Context) (*Result, error) {
 	}
 	rows, err := r.addDelivered(ctx, object)
 	if err != nil {
+		// No permission, or the server does not serve Deliveries.
 		terminal.Fprintf(r.remarks, "the Deliveries of the zone cannot be read: %v; --name-server names servers to ask\n", err)
 	}
 	if len(r.servers)+len(r.providers)+len(rows) == 0 {

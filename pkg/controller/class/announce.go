@@ -119,7 +119,7 @@ func (logged) Eventf(regarding, _ runtime.Object, kind, reason, _, note string, 
 	if !ok {
 		return
 	}
-	text, _, _ := strings.Cut(fmt.Sprintf(note, args...), ready.WhereCause)
+	text, _, _ := strings.Cut(fmt.Sprintf(note, args...), ready.WhereCause) // the cause is in this log
 	if kind == corev1.EventTypeWarning {
 		klog.Warningf("%s %s/%s: %s: %s", about.Kind, about.Namespace, about.Name, reason, text)
 		return

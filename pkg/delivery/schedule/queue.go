@@ -110,7 +110,7 @@ func (q *queue) dequeueJob() *job {
 		next := jobs[0]
 		jobs[0] = nil
 		if jobs = jobs[1:]; len(jobs) == 0 {
-			delete(q.ready, tenant)
+			delete(q.ready, tenant) // frees the memory of a burst
 		} else {
 			q.ready[tenant] = jobs
 			q.order = append(q.order, tenant)

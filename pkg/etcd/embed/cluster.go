@@ -152,7 +152,7 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	}
 	formed, err := etcdserver.GetClusterFromRemotePeers(log, peers, round)
 	if err != nil {
-		return nil, nil
+		return nil, nil // etcd tells only that no peer answered
 	}
 	return formed, nil
 }

@@ -257,8 +257,8 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.QuotaBackendBytes = cmp.Or(cfg.QuotaBytes, DefaultQuotaBytes)
-	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1
-	c.MaxTxnOps = 512 // for batches of the ledger (ledger.wideOps)
+	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // no other member can be behind
+	c.MaxTxnOps = 512                                            // for batches of the ledger (ledger.wideOps)
 	// The ledger's watches resume from the last progress, which must be more frequent than compaction.
 	c.WatchProgressNotifyInterval = time.Minute
 	c.EnableGRPCGateway = false

@@ -27,6 +27,7 @@ func Replace(ctx context.Context, dataDir, member, initialCluster string, report
 	if !running {
 		return fmt.Errorf("--data-dir %s: no etcd runs there; name the directory of a member that does", dataDir)
 	}
+	// The new member joins through this member, so this member must stay.
 	switch here, err := (&Dir{path: dataDir}).readMember(); {
 	case err != nil:
 		return err
@@ -100,7 +101,7 @@ func replacePlace(ctx context.Context, client *clientv3.Client, member string, u
 	if at >= 0 {
 		old := list.Members[at]
 		if old.Name == "" || old.IsLearner {
-			return old.ID, nil
+			return old.ID, nil // added by an earlier call
 		}
 		if _, err := client.MemberRemove(ctx, old.ID); err != nil {
 			return 0, fmt.Errorf("taking the old one out: %w", err)

@@ -54,7 +54,7 @@ func Cut(parent name.Name, child Header, childSets func(owner name.Rel, t rdata.
 		}
 		seen[host] = true
 		inChild, below := host.Rel(child.FQDN)
-		inParent, _ := host.Rel(parent)
+		inParent, _ := host.Rel(parent) // parent encloses the child
 		before := len(glue)
 		for _, t := range []rdata.Type{rdata.A, rdata.AAAA} {
 			if set, ok := lookup(inChild, t); below && ok && len(glue) < MaxGlue {

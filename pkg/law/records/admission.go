@@ -64,7 +64,7 @@ func (x *delta) admitRecord(plan *law.Plan) *law.Refusal {
 	if refusal := x.refuseOverLimit(); refusal != nil {
 		return refusal
 	}
-	if x.awaits = evicts && (x.conflicts || ns != z.Namespace); x.awaits {
+	if x.awaits = evicts && (x.conflicts || ns != z.Namespace); x.awaits { // the decision follows when the name is free
 		return nil
 	}
 	x.warnOfHiding(plan)

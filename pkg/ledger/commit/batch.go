@@ -49,6 +49,7 @@ func (b *batch) decideGroups(ctx context.Context, groups []*group) (rest []*grou
 		if groups = groups[done:]; len(cold) == 0 && !moved {
 			return groups, nil
 		}
+		// If the zone has changed since takeZone, all groups are decided again.
 		if !moved {
 			err = b.warmFacts(ctx, facts.Dedupe(cold))
 			b.com.mem.Mu.Lock()

@@ -300,6 +300,7 @@ func (jr *Journal) firstNeeded(ctx context.Context, zone, from string, oldest ui
 		return n > 0 && needs(tx.Steps[n-1].Serial), n == 0, nil
 	}
 	end := jr.Layout.Step(zone, oldest)
+	// Usually no step is needed, as the last step shows.
 	r, err := jr.Client.Get(ctx, jr.Layout.Step(zone, oldest-min(oldest, layout.MaxSteps)), clientv3.WithRange(end), clientv3.WithLimit(1),
 		clientv3.WithSort(clientv3.SortByKey, clientv3.SortDescend))
 	if err != nil {

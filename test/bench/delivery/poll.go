@@ -26,7 +26,7 @@ func pollServer(ctx context.Context, server netip.AddrPort, zone string, came *a
 	}
 	var reading sync.WaitGroup
 	var mu sync.Mutex
-	asked := map[string]time.Time{}
+	asked := map[string]time.Time{} // hosts with a pending query
 	reading.Go(func() {
 		packet := make([]byte, 4096)
 		for ctx.Err() == nil {

@@ -151,6 +151,7 @@ func (f fixture) fillStore(ctx context.Context, dir, kept string) error {
 		return err
 	}
 	printLine("%s: written in %s", f.nameOf(), time.Since(began).Round(time.Second))
+	// Wait for pending work, as in a store that has run for a while.
 	for until := time.Now().Add(10 * time.Minute); ; time.Sleep(time.Second) {
 		pending := int64(0)
 		for _, room := range []string{"outbox", "debts"} {

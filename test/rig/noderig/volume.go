@@ -177,7 +177,7 @@ func (p *pod) readToken(volume string, of *corev1.ServiceAccountTokenProjection)
 		request.Spec.Audiences = []string{of.Audience}
 	}
 	made, err := p.node.core.CoreV1().ServiceAccounts(p.object.Namespace).CreateToken(p.node.ctx, p.object.Spec.ServiceAccountName, request, metav1.CreateOptions{})
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) { // the pod is being deleted
 		return "", &missing{"ServiceAccount " + p.object.Spec.ServiceAccountName}
 	}
 	if err != nil {
