@@ -35,6 +35,7 @@ type Answer struct {
 	Answer, Authority, Additional []zonefile.RR
 }
 
+// Ask sends a question, up to three times if the answer is lost, until ctx ends.
 func Ask(ctx context.Context, q Question) (*Answer, error) {
 	message := transfer.NewQuestion(q.Name, uint16(q.Type))
 	message.RecursionDesired = q.Recursive

@@ -22,6 +22,7 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
+// turnRecords bounds the Records of a turn, so other zones and later changes come in between.
 const turnRecords = 1024
 
 func (l *leader) processZone(ctx context.Context, uid string) error {

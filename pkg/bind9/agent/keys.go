@@ -130,6 +130,7 @@ const (
 	keyTime, maxLeftKeys = 7 * 24 * time.Hour, 100
 )
 
+// SweepKeys removes old keys of removed zones at each tick until ctx ends, and at once.
 func (a *Agent) SweepKeys(ctx context.Context, ticks <-chan time.Time) {
 	for {
 		if err := a.removeOldKeys(ctx); err != nil && ctx.Err() == nil {

@@ -120,6 +120,7 @@ func AskAgentAt(ctx context.Context, address string, server *render.Server) (str
 	return health.ConfigHash, err
 }
 
+// AskMembersAt returns an error if BIND at an address has not loaded all zones of the catalogs.
 func AskMembersAt(ctx context.Context, address string, server *render.Server) error {
 	var members protocol.Members
 	if err := askJSON(ctx, address, "/server/members", server, &members); err != nil {

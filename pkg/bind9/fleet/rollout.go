@@ -14,6 +14,7 @@ import (
 // A pod with a volume claim, or with required spread over nodes, stops before the new pod starts. So that a change of
 // the cluster does not stop all servers at once, a server reserves the cluster's turn until its new pod is ready.
 
+// replacements records, in memory, the server of each cluster that has the turn to replace its pod.
 type replacements struct {
 	mu     sync.Mutex
 	server map[cache.ObjectName]string

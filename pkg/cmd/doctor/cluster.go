@@ -114,6 +114,7 @@ func (f *facts) judgeClocks(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d, none more than %s off", len(offsets), max(offsets[worst].Abs(), reference.Abs(), time.Second)))
 }
 
+// formatCheck is the server's check that fails while the server cannot read the format of the store.
 const formatCheck = "format"
 
 func isOfEtcd(check string) bool { return strings.HasPrefix(check, "etcd") || check == formatCheck }

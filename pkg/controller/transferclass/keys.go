@@ -24,6 +24,7 @@ type Keys struct {
 	byName map[string]map[string]*heldKeys
 }
 
+// heldKeys are the keys of a class; the class "" has the primary's own keys.
 type heldKeys struct {
 	rank      precedence.Rank
 	ofServers bool

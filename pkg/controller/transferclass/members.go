@@ -132,6 +132,7 @@ func (m *Members) Zones(class string) map[string]cache.ObjectName {
 	return zones
 }
 
+// Unconfirmed returns the UIDs of zones that a secondary of the class may lack.
 func (m *Members) Unconfirmed(class string) []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -24,6 +24,7 @@ import (
 	wire "kubi.zone/kubizone/pkg/transfer"
 )
 
+// Peers are the secondaries of a class, as primaries and the provider need them.
 type Peers struct {
 	Class       primary.ClassConfig
 	Secondaries []transfer.Secondary
@@ -156,6 +157,7 @@ func readBlock(of *v1alpha1.DNSClass, block *v1alpha1.TransferProvider, secret c
 	return peers, nil
 }
 
+// Key reads a TSIG key from a Secret in BIND's terms: name, algorithm, and secret in base64.
 func Key(ref v1alpha1.SecretReference, secret class.GetSecret) (tsig.Key, error) {
 	key, _, err := readKeys(ref, secret)
 	return key, err

@@ -47,6 +47,7 @@ type View struct {
 	Hash   func() string
 }
 
+// Claims relates a delivery to the others of its class and of its zone.
 type Claims struct {
 	// Awaited is true if another delivery waits for a name of this delivery. Given is true if another delivery has
 	// precedence for the name in the state, whose RRsets must stay.

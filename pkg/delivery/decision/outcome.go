@@ -402,6 +402,7 @@ const (
 	absentAttempts = 10
 )
 
+// IsAbsent reports whether the zone counts as removed, after its removal failed with e.
 func (m *Memory) IsAbsent(f *Facts, e *delivery.Error) bool {
 	since := m.State.Error
 	if e.Reason != delivery.ReasonZoneNotFound {

@@ -16,6 +16,7 @@ import (
 // changes since From (Unlisted). Otherwise From is 0, and a worker that loads the state writes the whole zone once. A
 // worker with all refused RRsets in memory retries few in an attempt: a change of the zone need not wait for all.
 
+// maxListed bounds the RRsets in an Intent, and so the size of a State.
 const maxListed = 256
 
 const maxPerAttempt = 64

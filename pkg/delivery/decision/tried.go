@@ -140,6 +140,8 @@ func (t Tried) splitZoneless(failures []delivery.Failure) *delivery.Error {
 	return zoneless
 }
 
+// halfWritten returns the RRsets of the intent, which may be nil, and of all changes; unlisted means that there are
+// more.
 func halfWritten(intent *delivery.Intent, plans ...delivery.Plan) (rrsets []delivery.RRsetKey, unlisted bool) {
 	if intent != nil {
 		rrsets = intent.RRsets

@@ -17,6 +17,7 @@ import (
 
 const stall = 5 * time.Minute
 
+// ErrConflict means that the state has changed since the load. The store is unchanged.
 var ErrConflict = errors.New("another worker or client changed the delivery")
 
 // Store is safe for concurrent use with different Keys.

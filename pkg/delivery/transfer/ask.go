@@ -35,6 +35,7 @@ func (s *Served) noteSignature(record mdns.RR) {
 	}
 }
 
+// AskKeys asks a secondary for the DNSKEY records, the serial and the signatures of both, until ctx ends.
 func AskKeys(ctx context.Context, connect Dial, server Secondary, zone name.Name) (Served, error) {
 	got := Served{Keys: map[string]bool{}}
 	keys, err := askRRset(ctx, connect, server.Addr, server.Key, zone, mdns.TypeDNSKEY)

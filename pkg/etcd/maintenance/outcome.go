@@ -118,6 +118,7 @@ func revisionIn(cmp clientv3.Cmp) int64 {
 	return c.GetModRevision()
 }
 
+// mayBeSentAgain reports whether the transaction writes only single keys, among them a key whose revision it compares.
 func (t *explainedTxn) mayBeSentAgain() bool {
 	if writes(t.orelse) || slices.ContainsFunc(t.then, func(op clientv3.Op) bool {
 		return !op.IsPut() && !op.IsDelete() || len(op.RangeBytes()) > 0

@@ -168,6 +168,7 @@ func (z *zone) noteNamed(n name.Rel, namespace string) {
 	z.named[n][namespace] = true
 }
 
+// reachesBelow reports whether the labels of a pattern after the last "*" are the name "reserved", or a name below it.
 func (z *zone) reachesBelow(text string, reserved name.Rel) bool {
 	labels := strings.Split(text, ".")
 	for len(labels) > 0 && strings.Contains(strings.Join(labels, "."), "*") {

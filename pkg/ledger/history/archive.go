@@ -309,6 +309,7 @@ func countStates(of []Was) (octets int) {
 	return octets
 }
 
+// readStates returns the states in values of before/ by step. A damaged state is missing.
 func readStates(ctx context.Context, values []*mvccpb.KeyValue) map[uint64][]BeforeStep {
 	out := map[uint64][]BeforeStep{}
 	for _, kv := range values {

@@ -75,6 +75,7 @@ func (q *Queue) Share(ctx context.Context, key *Key, zone name.Name) ([]content.
 	return q.handler.Share(ctx, key, zone)
 }
 
+// Opens returns the first second whose signatures are accepted. Earlier messages may be replays.
 func (q *Queue) Opens() time.Time { return q.answered.Opens() }
 
 // Enter copies the message's octets. It returns false if the queue is full; after true the caller must call Apply.
