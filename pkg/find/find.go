@@ -4,9 +4,11 @@
 package find
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -89,6 +91,38 @@ func (s *Search) At(ctx context.Context, fqdn string) ([]v1alpha1.Record, error)
 }
 
 // Lister is a List method of a client.
+// Enclosing returns the nearest zone of each view at or above a name, by view. Nil without the right to list zones.
+func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alpha1.Zone, err error) {
+	for at, more := fqdn, true; more; at, more = at.Parent() {
+		zones, err := s.ZonesAt(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		for i := range zones {
+			if !slices.ContainsFunc(nearest, func(z v1alpha1.Zone) bool { return z.Status.View == zones[i].Status.View }) {
+				nearest = append(nearest, zones[i])
+			}
+		}
+	}
+	slices.SortFunc(nearest, compareViews)
+	return nearest, nil
+}
+
+// ZonesAt returns the zones of a name, by view. Nil without the right to list zones.
+func (s *Search) ZonesAt(ctx context.Context, fqdn name.Name) (zones []v1alpha1.Zone, err error) {
+	of := *s // the right to list Records may differ
+	err = Each(ctx, &of, "zones", func(in string) Lister[*v1alpha1.ZoneList] { return s.API.Zones(in).List }, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN, fqdn.String()).String()},
+		func(z *v1alpha1.Zone) error { zones = append(zones, *z); return nil })
+	if apierrors.IsForbidden(err) {
+		return nil, nil
+	}
+	slices.SortFunc(zones, compareViews)
+	return zones, err
+}
+
+func compareViews(a, b v1alpha1.Zone) int { return cmp.Compare(a.Status.View, b.Status.View) }
+
 type Lister[L runtime.Object] = func(context.Context, metav1.ListOptions) (L, error)
 
 // Each calls do for the objects of all namespaces, or if forbidden, of the user's.

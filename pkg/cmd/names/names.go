@@ -152,7 +152,7 @@ func (q *question) askMay(ctx context.Context, of *find.Search, arguments []stri
 		if s.Claimed != "" {
 			text.Line("claimed: %s", s.Claimed)
 		}
-		if s.Contact != "" {
+		if s.Allowed && s.Contact != "" { // a refusal ends with it
 			text.Line("contact: %s", s.Contact)
 		}
 		for _, warning := range s.Warnings {

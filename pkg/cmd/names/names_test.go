@@ -41,6 +41,25 @@ func makeClient(answer *v1alpha1.NameReviewStatus, objects ...runtime.Object) *f
 		}
 		return true, out, nil
 	})
+	client.PrependReactor("list", "delegations", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		selector, out := action.(clienttesting.ListAction).GetListRestrictions().Fields, &v1alpha1.DelegationList{}
+		for _, o := range objects {
+			d, ok := o.(*v1alpha1.Delegation)
+			if ok && selector.Matches(fields.Set{v1alpha1.FieldDelegationZoneRefName: d.Spec.ZoneRef.Name}) {
+				out.Items = append(out.Items, *d)
+			}
+		}
+		return !selector.Empty(), out, nil
+	})
+	client.PrependReactor("list", "zones", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		selector, out := action.(clienttesting.ListAction).GetListRestrictions().Fields, &v1alpha1.ZoneList{}
+		for _, o := range objects {
+			if z, ok := o.(*v1alpha1.Zone); ok && selector.Matches(fields.Set{v1alpha1.FieldZoneFQDN: z.Status.FQDN}) {
+				out.Items = append(out.Items, *z)
+			}
+		}
+		return !selector.Empty(), out, nil
+	})
 	return client
 }
 
@@ -77,6 +96,8 @@ func TestMay_printsTheAnswer_S14_1(t *testing.T) {
 			"yes: zone example.org. gives www.apps.example.org to namespace team by the rule \"*.apps\"\nclaimed: Mine\n" +
 				"contact: dns@example.org\nwarning: S4.18: values meet\n", nil},
 		{v1alpha1.NameReviewStatus{Reason: "no zone (S14.2)"}, "no: no zone (S14.2)\n", ErrNo},
+		{v1alpha1.NameReviewStatus{Zone: "example.org.", Reason: "held; contact of the zone: dns@example.org", Contact: "dns@example.org",
+			Claimed: v1alpha1.NameClaimAnother}, "no: held; contact of the zone: dns@example.org\nclaimed: Another\n", ErrNo},
 	} {
 		api := makeClient(&test.answer).KubizoneV1alpha1()
 		by := &find.Search{API: api, Namespace: "team"}
@@ -179,6 +200,61 @@ func TestWho_findsRecords(t *testing.T) {
 	s := &find.Search{API: makeClient(nil).KubizoneV1alpha1()}
 	if _, err := findRecords(t.Context(), s, "a..b"); err == nil || errors.Is(err, ErrNo) {
 		t.Errorf("a name that is none: %v", err)
+	}
+}
+
+// The zone of a name, in each view, with the namespaces whose rules match the name, at its own name all.
+func TestWho_namesTheZone(t *testing.T) {
+	makeZone := func(name, fqdn, view string, rules ...v1alpha1.DelegationRule) *v1alpha1.Zone {
+		return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: name}, Spec: v1alpha1.ZoneSpec{Delegations: rules,
+			Contact: "dns@example.org"}, Status: v1alpha1.ZoneStatus{FQDN: fqdn, View: view}}
+	}
+	makeRule := func(namespace, pattern string) v1alpha1.DelegationRule {
+		return v1alpha1.DelegationRule{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: pattern}}}
+	}
+	several := makeRule("d", "*.apps")
+	several.Namespaces = []string{"e", "f", "g", "h", "i"}
+	objects := []runtime.Object{makeRecord("a", "www.example.org.", "A", "192.0.2.1"),
+		makeZone("zone", "example.org.", "", makeRule("a", "www"), several), makeZone("inner", "example.org.", "in", makeRule("", "*")),
+		makeZone("reverse", "2.0.192.in-addr.arpa.", "", makeRule("a", "7")),
+		makeZone("six", "8.b.d.0.1.0.0.2.ip6.arpa.", ""),
+		&v1alpha1.Delegation{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "rule"}, Spec: v1alpha1.DelegationSpec{
+			ZoneRef: v1alpha1.DelegatedZone{Name: "zone"}, Namespaces: []string{"b"},
+			Records: []v1alpha1.RecordDelegation{{Pattern: "w*"}}}}}
+	inner := "zone example.org. (view in) is dns/inner: its rules let every namespace write there; contact: dns@example.org"
+	for asked, want := range map[string]string{
+		"www.example.org": "zone example.org. is dns/zone: its rules let a, b write there; contact: dns@example.org " + inner,
+		"x.apps.example.org": "zone example.org. is dns/zone: its rules let d, e, f, g, h and 1 more namespaces write there; contact: " +
+			"dns@example.org " + inner,
+		"EXAMPLE.org.": "zone example.org. is dns/zone: its rules let a, b, d, e, f and 3 more namespaces write there; contact: " +
+			"dns@example.org " + inner,
+		"192.0.2.7":       "zone 2.0.192.in-addr.arpa. is dns/reverse: its rules let a write there; contact: dns@example.org",
+		"192.0.2.0/24":    "zone 2.0.192.in-addr.arpa. is dns/reverse: its rules let a write there; contact: dns@example.org",
+		"192.0.0.0/22":    "",
+		"2001:db8::1":     "zone 8.b.d.0.1.0.0.2.ip6.arpa. is dns/six: its rules let no namespace write there; contact: dns@example.org",
+		"www.example.net": "",
+		"hidden 2001:db8::/33": "zone 8.b.d.0.1.0.0.2.ip6.arpa. is dns/six: its rules let no namespace write there; contact: " +
+			"dns@example.org Its Delegations are not shown: that needs the right to list delegations in namespace dns.",
+	} {
+		client, s := makeClient(nil, objects...), &find.Search{Namespace: "b", Everywhere: true}
+		client.PrependReactor("list", "zones", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			restrictions := action.(clienttesting.ListAction).GetListRestrictions() // entries are not served here
+			return restrictions.Fields.Empty(), nil, apierrors.NewForbidden(v1alpha1.Resource("zones"), "", errors.New("no right"))
+		})
+		asked, hidden := strings.CutPrefix(asked, "hidden ")
+		if hidden {
+			refuseReview(client, "list", "delegations", "dns")
+		}
+		s.API = client.KubizoneV1alpha1()
+		found, err := findRecords(t.Context(), s, asked)
+		out, err := printAnswer(t, found, err)
+		_, got, _ := strings.Cut(out, "zone ")
+		if got = strings.Join(strings.Fields(got), " "); got != strings.TrimPrefix(want, "zone ") {
+			t.Errorf("%s: %q, want %q", asked, got, want)
+		}
+		if yes := !strings.HasPrefix(out, "No Record") || asked == "EXAMPLE.org."; errors.Is(err, ErrNo) == yes {
+			t.Errorf("%s: %v\n%s", asked, err, out)
+		}
 	}
 }
 

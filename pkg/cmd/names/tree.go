@@ -20,8 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/find"
 )
 
-const maxCounted = 5
-
 func newTree() *cobra.Command {
 	q := newQuestion()
 	return q.makeCommand(&cobra.Command{

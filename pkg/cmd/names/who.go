@@ -7,25 +7,33 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/find"
+	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/load"
 )
 
 func newWho() *cobra.Command {
 	q := newQuestion()
 	return q.makeCommand(&cobra.Command{
 		Use:   "who NAME|ADDRESS|PREFIX",
-		Short: "find the Records of a name, an address or a prefix",
+		Short: "find the Records and the zone of a name, an address or a prefix",
 		Long: `Find the Records that stand at a name, or else the nearest above it: of a wildcard, or a name that claims it (S4.8).
-Of an address or a prefix: the Records that have it, or an address in it. All namespaces are searched where you may list
-Records in all of them, else that of -n. The exit code is 1 where there is none.`,
+Of an address or a prefix: the Records that have it, or an address in it. Then the zone of the name, or of the address's PTR Records:
+its Zone, its contact, and the namespaces with a rule for the name, for a zone's own name with any rule. All namespaces are searched
+where you may list Records and zones in all of them, else that of -n. The exit code is 1 where there is no Record, and no zone of the
+name.`,
 		Example:           "  kubectl kubizone who www.example.org\n  kubectl kubizone who 192.0.2.7\n  kubectl kubizone who 192.0.2.0/24",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: q.complete(listRecords(fqdnOf)),
@@ -39,6 +47,8 @@ type foundRecords struct {
 	// Nearest is the name above whose Records are listed instead, or "".
 	Nearest string        `json:"nearest,omitempty"`
 	Records []foundRecord `json:"records"`
+	// Zones has the zone of the name in each view.
+	Zones []foundZone `json:"zones,omitempty"`
 	// Namespace is the only one searched, or "".
 	Namespace string `json:"namespace,omitempty"`
 }
@@ -55,19 +65,45 @@ type foundRecord struct {
 	Ready     string   `json:"ready"`
 }
 
+type foundZone struct {
+	FQDN    string `json:"fqdn"`
+	View    string `json:"view,omitempty"`
+	Object  string `json:"object"`
+	Contact string `json:"contact,omitempty"`
+	// Writers are the namespaces with a rule for Records at the name, for the zone's name with any rule. "*" is every
+	// namespace.
+	Writers []string `json:"writers"`
+	// HiddenDelegations is true if the user may not list the zone's Delegations.
+	HiddenDelegations bool `json:"hiddenDelegations,omitempty"`
+}
+
 func findRecords(ctx context.Context, s *find.Search, text string) (*answer, error) {
 	result := &foundRecords{Query: text, Records: []foundRecord{}}
 	var found []v1alpha1.Record
+	var fqdn name.Name
 	var err error
-	if prefix, ok := find.ParsePrefix(text); ok {
+	prefix, isPrefix := find.ParsePrefix(text)
+	if isPrefix {
+		fqdn = find.ReverseName(prefix)
 		found, err = s.Within(ctx, prefix)
-	} else if fqdn, parsing := find.ParseName(text); parsing != nil {
-		return nil, parsing
-	} else {
+	} else if fqdn, err = find.ParseName(text); err == nil {
 		found, result.Nearest, err = s.Nearest(ctx, fqdn)
 	}
 	if err != nil {
 		return nil, err
+	}
+	zones, err := s.Enclosing(ctx, fqdn)
+	if err != nil {
+		return nil, err
+	}
+	isNo := len(found) == 0
+	for i := range zones {
+		zone, err := describeZone(ctx, s, &zones[i], fqdn)
+		if err != nil {
+			return nil, err
+		}
+		result.Zones = append(result.Zones, zone)
+		isNo = isNo && (isPrefix || zone.FQDN != fqdn.String())
 	}
 	if !s.Everywhere {
 		result.Namespace = s.Namespace
@@ -83,10 +119,78 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 	}
 	where := s.Where()
 	print := func(page *output.Text) { result.printText(page, where) }
-	return &answer{kind: "Records", result: result, isNo: len(found) == 0, text: print}, nil
+	return &answer{kind: "Records", result: result, isNo: isNo, text: print}, nil
+}
+
+func describeZone(ctx context.Context, s *find.Search, z *v1alpha1.Zone, fqdn name.Name) (foundZone, error) {
+	out := foundZone{FQDN: z.Status.FQDN, View: z.Status.View, Object: z.Namespace + "/" + z.Name, Contact: z.Spec.Contact,
+		Writers: []string{}}
+	apex, _ := name.Parse(z.Status.FQDN)
+	addRule := func(records []v1alpha1.RecordDelegation, namespaces []string) {
+		if slices.ContainsFunc(records, func(r v1alpha1.RecordDelegation) bool {
+			p, err := pattern.Parse(r.Pattern)
+			return err == nil && (fqdn == apex || p.Match(fqdn, apex))
+		}) {
+			out.Writers = append(out.Writers, namespaces...)
+		}
+	}
+	for i := range z.Spec.Delegations {
+		rule := &z.Spec.Delegations[i]
+		namespaces := slices.Clone(rule.Namespaces)
+		if rule.Namespace != "" {
+			namespaces = append(namespaces, rule.Namespace)
+		}
+		if len(namespaces) == 0 {
+			namespaces = []string{everyNamespace}
+		}
+		addRule(rule.Records, namespaces)
+	}
+	err := load.EachItem(ctx, s.API.Delegations(z.Namespace).List, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(
+		v1alpha1.FieldDelegationZoneRefName, z.Name).String()}, func(d *v1alpha1.Delegation) error {
+		addRule(d.Spec.Records, d.Spec.Namespaces)
+		return nil
+	})
+	if out.HiddenDelegations = apierrors.IsForbidden(err); err != nil && !out.HiddenDelegations {
+		return out, fmt.Errorf("delegations: %w", err)
+	}
+	slices.Sort(out.Writers)
+	out.Writers = slices.Compact(out.Writers)
+	return out, nil
+}
+
+const (
+	everyNamespace = "*"
+	maxCounted     = 5
+)
+
+func (z *foundZone) printText(text *output.Text) {
+	title, writers := z.FQDN, "no namespace"
+	if z.View != "" {
+		title += " (view " + z.View + ")"
+	}
+	if len(z.Writers) > 0 {
+		writers = strings.Join(z.Writers[:min(len(z.Writers), maxCounted)], ", ")
+	}
+	if slices.Contains(z.Writers, everyNamespace) {
+		writers = "every namespace"
+	} else if more := len(z.Writers) - maxCounted; more > 0 {
+		writers += fmt.Sprintf(" and %d more namespaces", more)
+	}
+	text.Line("zone %s is %s: its rules let %s write there; contact: %s", title, z.Object, writers, cmp.Or(z.Contact, "(none)"))
+	if z.HiddenDelegations {
+		namespace, _, _ := strings.Cut(z.Object, "/")
+		text.Line("Its Delegations are not shown: that needs the right to list delegations in namespace %s.", namespace)
+	}
 }
 
 func (f *foundRecords) printText(text *output.Text, where string) {
+	f.printRecords(text, where)
+	for i := range f.Zones {
+		f.Zones[i].printText(text)
+	}
+}
+
+func (f *foundRecords) printRecords(text *output.Text, where string) {
 	if len(f.Records) == 0 {
 		text.Line("No Record of %s %s.", f.Query, where)
 		return
