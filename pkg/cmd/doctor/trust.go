@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,7 +53,7 @@ func (f *facts) listCertificates() (all []certificate) {
 		bundle("caBundle of "+registered.Name, registered.Spec.CABundle, renew)
 	}
 	for _, a := range f.answers {
-		leaf("serving of "+a.from, a.chain, renew)
+		leaf("certificate of "+a.from, a.chain, renew)
 	}
 	namespace, _, _ := f.serviceRef()
 	nexts := map[string]string{servingSecret: renew, etcdClientSecret: "renew it, and restart the servers", peerSecret: "kubectl delete " +
@@ -74,7 +75,7 @@ func (f *facts) listCertificates() (all []certificate) {
 			if one.Name == "serving" || one.Name == "serving-ca" {
 				next = renew
 			}
-			all = append(all, certificate{name: one.Name, end: one.NotAfter.Time, next: next})
+			all = append(all, certificate{name: "certificate " + one.Name, end: one.NotAfter.Time, next: next})
 		}
 	}
 	return all
@@ -106,7 +107,7 @@ func (f *facts) judgeCertificates(now time.Time) Finding {
 	}
 	switch {
 	case soon == nil:
-		return warn(check, "none could be read", "see servers")
+		return warn(check, "no certificate could be read", "see servers")
 	case now.Add(expirySoon).After(soon.end):
 		return warn(check, soon.name+" expires on "+soon.end.UTC().Format(time.DateOnly), "it should have been renewed; "+soon.next)
 	}
@@ -143,7 +144,7 @@ func (f *facts) judgeTrust(now time.Time) Finding {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(zones.Spec.CABundle) {
-		return fail(check, "caBundle is not PEM", "remove it from the manifest; the server writes it")
+		return fail(check, "caBundle is not PEM", "remove caBundle from the manifest; the server writes it")
 	}
 	chains := map[string][]*x509.Certificate{}
 	for _, a := range f.answers {
@@ -166,7 +167,8 @@ func (f *facts) judgeTrust(now time.Time) Finding {
 		options := x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: between, CurrentTime: now}
 		if _, err := chain[0].Verify(options); err != nil {
 			bundle, writer := describeBundle(zones)
-			return fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %v; %s", from, host, err, bundle),
+			reason, _, _ := strings.Cut(err.Error(), " (possibly because of ")
+			return fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %s; %s", from, host, reason, bundle),
 				mendBundle(writer, host))
 		}
 	}

@@ -161,6 +161,9 @@ func describeLink(l *why.Link) string {
 }
 
 func describeStep(l *why.Link) string {
+	if l.Step == "nothing" {
+		return "nothing to do: it ends by itself"
+	}
 	role := roleNames[l.Mends]
 	if role == "" || l.Step == "" {
 		return cmp.Or(role, l.Step)
@@ -170,6 +173,8 @@ func describeStep(l *why.Link) string {
 
 func printChain(text *output.Text, c *why.Chain) {
 	if c.First != nil {
+		first := slices.IndexFunc(c.Paths, func(p why.Path) bool { return p.State == c.State })
+		text.Line("%s:", c.Paths[first].Subject.Describe())
 		text.Table(nil, [][]string{rowOf(c.First, false)})
 		if step := describeStep(c.First); step != "" {
 			text.Paragraph("       "+step, "       ")
@@ -184,7 +189,9 @@ func printChain(text *output.Text, c *why.Chain) {
 		if i > 0 {
 			text.Line("")
 		}
-		text.Line("%s:", p.Subject.Describe())
+		if c.First == nil || len(c.Paths) > 1 {
+			text.Line("%s:", p.Subject.Describe())
+		}
 		rows := make([][]string, len(p.Links))
 		for n := range p.Links {
 			rows[n] = rowOf(&p.Links[n], text.IsWide())
