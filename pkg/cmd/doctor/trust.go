@@ -6,10 +6,10 @@ package doctor
 import (
 	"bytes"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -167,8 +167,10 @@ func (f *facts) judgeTrust(now time.Time) Finding {
 		options := x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: between, CurrentTime: now}
 		if _, err := chain[0].Verify(options); err != nil {
 			bundle, writer := describeBundle(zones)
-			reason, _, _ := strings.Cut(err.Error(), " (possibly because of ")
-			return fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %s; %s", from, host, reason, bundle),
+			if unknown, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+				err = x509.UnknownAuthorityError{Cert: unknown.Cert} // without the hint of another error
+			}
+			return fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %v; %s", from, host, err, bundle),
 				mendBundle(writer, host))
 		}
 	}
