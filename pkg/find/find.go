@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -95,6 +96,9 @@ func (s *Search) At(ctx context.Context, fqdn string) ([]v1alpha1.Record, error)
 func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alpha1.Zone, err error) {
 	for at, more := fqdn, true; more; at, more = at.Parent() {
 		zones, err := s.ZonesAt(ctx, at)
+		if apierrors.IsForbidden(err) {
+			return nil, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -108,17 +112,30 @@ func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alp
 	return nearest, nil
 }
 
-// ZonesAt returns the zones of a name, by view. Nil without the right to list zones.
+// ZonesAt returns the zones of a name, by view.
 func (s *Search) ZonesAt(ctx context.Context, fqdn name.Name) (zones []v1alpha1.Zone, err error) {
 	of := *s // the right to list Records may differ
 	err = Each(ctx, &of, "zones", func(in string) Lister[*v1alpha1.ZoneList] { return s.API.Zones(in).List }, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN, fqdn.String()).String()},
 		func(z *v1alpha1.Zone) error { zones = append(zones, *z); return nil })
-	if apierrors.IsForbidden(err) {
-		return nil, nil
-	}
 	slices.SortFunc(zones, compareViews)
 	return zones, err
+}
+
+// ZoneAt returns the only zone of a name, nil for none, and an error for several.
+func (s *Search) ZoneAt(ctx context.Context, fqdn name.Name) (*v1alpha1.Zone, error) {
+	zones, err := s.ZonesAt(ctx, fqdn)
+	if err != nil || len(zones) == 0 {
+		return nil, err
+	}
+	if len(zones) == 1 {
+		return &zones[0], nil
+	}
+	var found []string
+	for i := range zones {
+		found = append(found, fmt.Sprintf("%s/%s (view %q)", zones[i].Namespace, zones[i].Name, zones[i].Status.View))
+	}
+	return nil, fmt.Errorf("%s is the name of several zones; write the object of one: %s", fqdn, strings.Join(found, ", "))
 }
 
 func compareViews(a, b v1alpha1.Zone) int { return cmp.Compare(a.Status.View, b.Status.View) }

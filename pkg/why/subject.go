@@ -192,7 +192,12 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 	group.SetLimit(atOnce)
 	for n, at := range names {
 		searches := [2]find.Search{*i.search, *i.search} // each learns what the user may list
-		group.Go(func() (err error) { zones[n], err = i.search.ZonesAt(ctx, at); return err })
+		group.Go(func() (err error) {
+			if zones[n], err = i.search.ZonesAt(ctx, at); apierrors.IsForbidden(err) {
+				return nil
+			}
+			return err
+		})
 		group.Go(func() (err error) { records[n], err = searches[0].At(ctx, at.String()); return err })
 		if n > 0 {
 			group.Go(func() (err error) { stars[n], err = searches[1].At(ctx, "*."+at.String()); return err })

@@ -93,7 +93,7 @@ func (q *question) connect() (*find.Search, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
-	return &find.Search{API: api.KubizoneV1alpha1(), Namespace: namespace, Everywhere: q.cluster.Namespace() == ""}, nil
+	return q.cluster.Search(api, namespace), nil
 }
 
 // NewCommands returns the sub-commands.
