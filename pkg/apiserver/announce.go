@@ -35,8 +35,7 @@ const (
 	refusedInterval                          = 10 * time.Second
 	actionHide, actionTake                   = "Hide", "Take"
 	maxNote                                  = 1024
-	// maxQueued bounds waiting Events, queuedRate writes in a second: admission uses the same client. The object's
-	// status has a dropped Event's message.
+	// maxQueued bounds waiting Events, queuedRate writes in a second: admission uses the same client.
 	maxQueued   = 1000
 	queuedRate  = 10
 	maxRefused  = 1000
@@ -67,8 +66,8 @@ type queuedEvent struct {
 	zone                       *v1alpha1.Zone
 }
 
-// eventQueue serves namespaces in turn. If full, a new Event replaces the last of the longest queue, or is dropped if
-// that queue has fewer than two Events more than its own.
+// eventQueue serves namespaces in turn. If full, a new Event replaces the last of the longest queue, unless its own
+// queue is as long or one Event shorter: then it is dropped.
 type eventQueue struct {
 	mu      sync.Mutex
 	waiting map[string][]queuedEvent // by namespace; no value is empty
@@ -155,7 +154,7 @@ func (a *announcer) announceRefused(key *v1alpha1.UpdateKey, rcode, message stri
 	a.announceKey(key, reasonRefused, actionUpdate, rcode+": "+message)
 }
 
-// announceNameTaken reports another key's TSIG name (S13.3).
+// announceNameTaken reports a TSIG name that another key has (S13.3).
 func (a *announcer) announceNameTaken(key *v1alpha1.UpdateKey, message string) {
 	a.announceKey(key, v1alpha1.ReasonKeyNameTaken, actionServe, message)
 }

@@ -28,8 +28,7 @@ import (
 const (
 	// requestTimeout excludes watches, zones/entries and zones/changes.
 	requestTimeout = time.Minute
-	// drainTimeout bounds shutdown's wait for open connections, mostly watches.
-	drainTimeout = 5 * time.Second
+	drainTimeout   = 5 * time.Second
 )
 
 // SetGates changes Kubernetes' defaults of feature gates. Call it before a flag of gates is parsed.

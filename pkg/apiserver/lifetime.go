@@ -19,7 +19,7 @@ import (
 )
 
 // refuseEarly answers 503 until the server is ready (A8): admission would answer 403, which clients do not retry, and
-// decisions would miss classes and namespace labels. A Service may still route to a restarted container.
+// decisions would miss classes and namespace labels.
 func (s *Server) refuseEarly(handler http.Handler, config *genericapiserver.Config) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		info, ok := request.RequestInfoFrom(r.Context())

@@ -24,7 +24,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview/feed/fromjournal"
 )
 
-// measureEvery is long, as each count reads all keys.
 const measureEvery = 15 * time.Second
 
 // Metrics are a server's metrics. Only budgets have namespace labels, at most ten.

@@ -38,7 +38,6 @@ func (n *namespaces) find(name string) *corev1.Namespace {
 	return found
 }
 
-// labelsOf returns a namespace's labels; if unknown, the label of its name.
 func (n *namespaces) labelsOf(name string) map[string]string {
 	if found := n.find(name); found != nil {
 		return found.Labels

@@ -40,8 +40,7 @@ type policyClient[L runtime.Object] interface {
 }
 
 // informWhereServed registers an informer without objects until kube-apiserver serves the kind. A later "not found", as
-// from an older kube-apiserver during a rollback, is an error: the informer keeps its objects, so policies stay in
-// force.
+// during a rollback, is an error: the informer keeps its objects, so policies stay in force.
 func informWhereServed[L runtime.Object](factory informers.SharedInformerFactory, pause time.Duration, kind runtime.Object, none L,
 	of func(kubernetes.Interface) policyClient[L]) {
 	factory.InformerFor(kind, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {

@@ -472,7 +472,7 @@ func (s *Server) WaitForAPI(ctx context.Context) error {
 	}
 }
 
-// Close closes storage and etcd clients. Call it after Run and RunLedger.
+// Close closes storage and etcd clients, after Run and RunLedger have returned.
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		if s.generic != nil {

@@ -24,7 +24,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/subrev"
 )
 
-// restOptions adds the ledger's storage decorator to upstream's options (A1).
 type restOptions struct {
 	generic.RESTOptionsGetter
 	decorator generic.StorageDecorator

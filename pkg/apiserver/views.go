@@ -149,7 +149,7 @@ func (v views) Left(ctx context.Context, object *v1alpha1.Zone, since serial.Ser
 		}
 	}
 	for _, row := range left.Rows {
-		if owner, err := row.Owner.In(fqdn); err == nil { // otherwise no server had the name
+		if owner, err := row.Owner.In(fqdn); err == nil {
 			entries[dns.Entry{Name: owner, Type: row.Type}] = true
 		}
 	}

@@ -59,8 +59,8 @@ func (c Clock) advance(from, most, step uint64) uint64 {
 }
 
 // serial returns the first serial of a restored zone; last is 0 for a zone without serial. A long advance could make
-// last, or today's serial, count as ahead again (RFC 1982), and the zone's next change would use it. So the advance
-// takes at most half of the way there; limited is true if it is therefore shorter than the age.
+// last, or today's serial, count as ahead again (RFC 1982). So the advance takes at most half of the way there; limited
+// is true if it is therefore shorter than the age.
 func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	today, _ := law.NextSerial(0, c.Now, nil, nil)
 	next, _ := law.NextSerial(last, c.Now, nil, nil)
@@ -73,7 +73,7 @@ func (c Clock) serial(last serial.Serial) (begins serial.Serial, limited bool) {
 	return begins, c.age(most) < c.age(1<<62)
 }
 
-// Revision returns the first revision of the restored store; last is the backup's last revision. The result exceeds the
+// Revision returns the first revision of the restored store; last is the backup's last. The result exceeds the
 // revisions of all restores, of any backup, in earlier spans of 65 s. Catalog serials wrap with revisions, so only
 // multiples of catalogSerials are added to exceed the level.
 func (c Clock) Revision(last int64) int64 {
@@ -84,8 +84,8 @@ func (c Clock) Revision(last int64) int64 {
 	return int64(to)
 }
 
-// level grows by more than catalogSerials from span to span, and by one per millisecond within a span, as advance does.
-// Otherwise the later of two restores of a backup could get the lower revision.
+// level grows by more than catalogSerials from span to span, and by one per millisecond within a span, as advance does:
+// the later of two restores of a backup never gets the lower revision.
 func (c Clock) level() uint64 {
 	const bits = 16 // of the milliseconds of a span
 	at := uint64(max(0, c.Now.Sub(levelsBegin).Milliseconds()))

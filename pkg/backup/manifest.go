@@ -21,7 +21,6 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A later version is rejected.
 const (
 	kind            = "KubizoneBackup"
 	manifestVersion = 1
@@ -60,7 +59,7 @@ func (m Manifest) sum() string {
 // String returns the numbers of zones and records.
 func (m *Manifest) String() string { return fmt.Sprintf("%d zones and %d records", m.Zones, m.Records) }
 
-// ManifestFile returns the path of a backup's manifest.
+// ManifestFile is the path of a backup's manifest.
 func ManifestFile(backup string) string { return backup + ".manifest.json" }
 
 func readManifest(backup string) (*Manifest, error) {

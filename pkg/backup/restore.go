@@ -64,7 +64,6 @@ func (r *Restore) Run(ctx context.Context) (*fsck.Report, error) {
 	r.Report(fmt.Sprintf("%s: %s at revision %d, taken %s", r.Backup, manifest, manifest.Revision,
 		manifest.Time.Format("2006-01-02 15:04:05 MST")))
 	_, before := os.Stat(r.DataDir)
-	// Space for two copies of the snapshot, and to start.
 	dir, err := embed.OpenDir(r.DataDir, embed.DefaultMinFreeBytes+uint64(2*manifest.Bytes))
 	if err != nil {
 		return nil, err
@@ -91,7 +90,7 @@ func (r *Restore) prepareInto(ctx context.Context, dir *embed.Dir, work string, 
 			err = fmt.Errorf("%s cannot be restored: %v; take another backup", r.Backup, fault)
 		}
 	}()
-	if err := os.RemoveAll(work); err != nil { // of an interrupted restore
+	if err := os.RemoveAll(work); err != nil {
 		return nil, err
 	}
 	scratch, err := embed.OpenDir(filepath.Join(work, "store"), 0)

@@ -39,7 +39,7 @@ type Candidate struct {
 	note     error // for an object whose Record stays
 }
 
-// MakeCandidates sorts by RRset, object and targets.
+// MakeCandidates returns the endpoints' candidates, sorted by RRset, object and targets.
 func (m Mapping) MakeCandidates(s Existing, endpoints []*contract.Endpoint) (all []*Candidate) {
 	sources := m.findSources(s, endpoints)
 	for _, e := range endpoints {
@@ -162,9 +162,9 @@ func reverseName(address netip.Addr) name.Name {
 	return fqdn
 }
 
-// KeepTargets drops values of other objects: external-dns joins the endpoints of all objects that want an RRset. texts
-// are all texts of the object; if they have none of the values, all are kept. With an Asker, Record becomes nil if the
-// texts lack the name, and Err errUnknown if they lack all values.
+// KeepTargets drops values of other objects (X5). texts are all texts of the object; if they have none of the values,
+// all are kept. With an Asker, Record becomes nil if the texts lack the name, and Err errUnknown if they lack all
+// values.
 func (c *Candidate) KeepTargets(texts []string) {
 	kept, named := map[string]bool{}, false
 	for _, text := range texts {
@@ -216,7 +216,7 @@ func (w Wanted) wants(key contract.Key, namespace string) bool {
 	})
 }
 
-// replaces reports whether the namespace wants a type that excludes key's, as CNAME excludes all others.
+// replaces reports whether the namespace wants a type that excludes key's: CNAME and any other type exclude each other.
 func (w Wanted) replaces(key contract.Key, namespace string) bool {
 	return slices.ContainsFunc(contract.Types, func(t rdata.Type) bool {
 		return (t == rdata.CNAME) != (key.Type == rdata.CNAME) && w.wants(contract.Key{Name: key.Name, Type: t}, namespace)
@@ -224,8 +224,8 @@ func (w Wanted) replaces(key contract.Key, namespace string) bool {
 }
 
 // AddHolders adds a candidate for the object of each existing Record whose RRset only other namespaces want:
-// external-dns names a single object for joined or equal endpoints. A DNSEndpoint gets a candidate without an endpoint
-// too: an invalid target makes external-dns drop all DNSEndpoints of a name.
+// external-dns names a single object for joined endpoints, and drops all DNSEndpoints of a name for an invalid target.
+// So a DNSEndpoint gets a candidate even without an endpoint.
 func (m Mapping) AddHolders(s Existing, wanted Wanted) {
 	for key, current := range s {
 		others := wanted[key]
@@ -287,8 +287,7 @@ type place struct {
 }
 
 var (
-	errHeld = errors.New("another object has this name and type, and keeps it: choose another name, or remove that object")
-	// Events of objects that keep their Record.
+	errHeld    = errors.New("another object has this name and type, and keeps it: choose another name, or remove that object")
 	errUnknown = errors.New("an object of another namespace wants this name, too, and none of the targets is in this object, so its " +
 		"Record stays as it is; run one external-dns for each namespace")
 	errShared = errors.New("an object of another namespace wants this name, too; the Record has the targets of this object alone, " +
@@ -330,7 +329,7 @@ func (s Existing) Choose(wanted Wanted, judged func(*Candidate) *Candidate) (ans
 			x.left = append(x.left, current)
 		}
 	}
-	// A Record stays until its replacement is admitted.
+	// A Record stays until its replacement is admitted (X4).
 	for _, current := range x.left {
 		fqdn, _ := name.Parse(current.Spec.DomainName) // valid as key of s
 		if x.open[place{fqdn, current.Namespace}] {
@@ -369,7 +368,7 @@ func (x *choice) chooseNew(formed []*Candidate) {
 }
 
 // chooseExisting keeps an existing Record unless its holder changes or withdraws it, or no zone has adopted it and
-// another namespace's candidate is admitted.
+// another namespace's candidate is admitted (X2).
 func (x *choice) chooseExisting(current *v1alpha1.Record, formed []*Candidate, withdrawn bool) {
 	elsewhere := func(c *Candidate) bool { return c.Admitted && c.Namespace != current.Namespace }
 	if !isAdopted(current) && slices.ContainsFunc(formed, elsewhere) {

@@ -8,8 +8,7 @@
 //	X1. A Record has all of an endpoint, or the endpoint is refused with field, rule and next step. Routing policies
 //	    and other providers' properties are never dropped silently.
 //	X2. An RRset has one Record, in the namespace of the endpoint's object. If several objects want an RRset, the
-//	    existing Record's object keeps it if a zone has adopted the Record; else the first admitted object gets it,
-//	    regardless of the order of lists.
+//	    object of an adopted Record keeps it; else the first admitted object gets it, in any order of lists.
 //	X3. Endpoints answered by Choose equal ReadEndpoint of their Records, so external-dns plans no needless change.
 //	X4. A refused or undecided candidate removes no Record.
 //	X5. Only its own object changes or removes a Record, although external-dns joins the endpoints of several objects.

@@ -127,7 +127,7 @@ func (m Mapping) ReadExisting(records []v1alpha1.Record) Existing {
 	return existing
 }
 
-// A tenant may create a Record before the zone, so an unadopted Record must not block other namespaces.
+// A tenant may create a Record before the zone: it must not block other namespaces.
 func isAdopted(r *v1alpha1.Record) bool { return r.Status.ZoneRef != nil }
 
 func compareRanks(a, b *v1alpha1.Record) int {
@@ -172,7 +172,7 @@ func (s Existing) Endpoints() []*contract.Endpoint {
 func readTexts(r *v1alpha1.Record) map[string]string {
 	var texts map[string]string
 	if json.Unmarshal([]byte(r.Annotations[v1alpha1.AnnotationExternalDNSTexts]), &texts) != nil {
-		return nil // external-dns writes it again
+		return nil
 	}
 	maps.DeleteFunc(texts, func(_, text string) bool { return !isHeritage(text) })
 	return texts
@@ -219,7 +219,7 @@ func SplitTexts(endpoints []*contract.Endpoint) (rest []*contract.Endpoint, text
 func ReadEndpoint(r *v1alpha1.Record) *contract.Endpoint {
 	e := &contract.Endpoint{DNSName: strings.TrimSuffix(r.Spec.DomainName, "."), RecordType: strings.ToUpper(r.Spec.Type),
 		Labels: map[string]string{contract.LabelResource: r.Annotations[v1alpha1.AnnotationExternalDNSResource]}}
-	t, _ := rdata.ParseType(r.Spec.Type) // validated by the server
+	t, _ := rdata.ParseType(r.Spec.Type)
 	for _, value := range valuesOf(r) {
 		e.Targets = append(e.Targets, contract.FormatTarget(t, value))
 	}

@@ -68,10 +68,15 @@ func DataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// Nearest returns the Records at a name, or at the nearest name above, and that name.
-func (s *Search) Nearest(ctx context.Context, fqdn name.Name) (found []v1alpha1.Record, nearest string, err error) {
+// Nearest returns the Records at a name, or else those at the nearest name above, top the last, and that name.
+func (s *Search) Nearest(ctx context.Context, fqdn, top name.Name) (found []v1alpha1.Record, nearest string, err error) {
 	candidates := []string{fqdn.String()}
-	for at, more := fqdn.Parent(); more && at != name.Root; at, more = at.Parent() {
+	for at := fqdn; at != top; {
+		up, more := at.Parent()
+		if !more || up == name.Root {
+			break
+		}
+		at = up
 		candidates = append(candidates, "*."+at.String(), at.String())
 	}
 	for i, candidate := range candidates {

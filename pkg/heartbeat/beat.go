@@ -50,7 +50,7 @@ func PodNamespace() string {
 func (b *Beat) Run(ctx context.Context, ready func() bool) {
 	tick := time.NewTicker(Interval)
 	defer tick.Stop()
-	soon := time.NewTicker(time.Second) // until the first renewal
+	soon := time.NewTicker(time.Second)
 	defer soon.Stop()
 	for {
 		if ready() {

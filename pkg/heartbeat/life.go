@@ -31,11 +31,10 @@ const (
 )
 
 const (
-	// Interval is the time between renewals of a Lease. A process has ended EndAfter after the last renewal seen by a
-	// watcher.
+	// Interval is between renewals. A process has ended EndAfter after the last renewal seen by a watcher.
 	Interval = 10 * time.Second
 	EndAfter = 30 * time.Second
-	// lookInterval is the time between lists of all Leases, lookTimeout bounds a list.
+	// lookInterval is between lists of all Leases, lookTimeout bounds a list.
 	lookInterval = 5 * time.Second
 	lookTimeout  = 5 * time.Second
 )
@@ -59,7 +58,7 @@ type Watcher struct {
 	mu       sync.Mutex
 	lives    map[string]Life // by process; nil before the first look
 	replicas []Replica
-	err      error // of the last look
+	err      error
 }
 
 // sight is the last change of a Lease seen by the watcher, or the first look.
@@ -145,7 +144,7 @@ func (w *Watcher) readLeases(ctx context.Context) {
 			next.Started = lease.Spec.AcquireTime.Time
 		}
 		if last, known := before[lease.Name]; known && last.Renewed.Equal(next.Renewed) {
-			if next = last; w.failed { // a replica could not renew either
+			if next = last; w.failed {
 				next.at = now
 			}
 		} else {

@@ -294,7 +294,8 @@ func (p *Past) Since(m Moment) ([]v1alpha1.HistoryStep, error) {
 		return nil, fmt.Errorf("%s is beyond the history of zone %s, which has no step; spec.historyRetention of the Zone sets how long "+
 			"it is kept", m, p.FQDN)
 	case oldest.Serial == 0:
-		return nil, fmt.Errorf("zone %s did not exist at %s: its first serial is %d", p.FQDN, m, steps[len(steps)-1].Serial)
+		return nil, fmt.Errorf("zone %s did not exist at %s: its first serial is %d; write that, or a later one", p.FQDN, m,
+			steps[len(steps)-1].Serial)
 	case m.Serial == oldest.Serial, m.Serial == 0 && !p.Cut && !m.Time.Before(p.WholeSince):
 		return steps, nil
 	}

@@ -128,14 +128,20 @@ func (l *Ledger) Waiting(namespace, zone string) int {
 
 func (l *Ledger) Parked() int { return l.com.Parked() }
 
+// Locked reports that a zone stays locked for 20 ms. A busy machine may need as long to end a write: to see that a zone
+// is free, use AwaitUnlocked.
 func (l *Ledger) Locked(namespace, zone string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
+	return l.AwaitUnlocked(ctx, namespace, zone) != nil
+}
+
+func (l *Ledger) AwaitUnlocked(ctx context.Context, namespace, zone string) error {
 	unlock, err := l.com.LockKey(ctx, l.mem.Layout.Zone(namespace, zone))
 	if err == nil {
 		unlock()
 	}
-	return err != nil
+	return err
 }
 
 func (l *Ledger) Facts(namespace, zone string) int {

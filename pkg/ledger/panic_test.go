@@ -97,8 +97,8 @@ func mustGoOn(t *testing.T, s *store.Server, name string) {
 	if _, err := s.CreateRecord(ctx, store.Record("team", name, name+".example.org.", "A", "192.0.2.1")); err != nil {
 		t.Errorf("the next write of the zone: %v", err)
 	}
-	if s.Ledger.Locked("infra", "z") {
-		t.Error("the zone stays locked")
+	if err := s.Ledger.AwaitUnlocked(ctx, "infra", "z"); err != nil {
+		t.Errorf("the zone stays locked: %v", err)
 	}
 }
 

@@ -584,7 +584,7 @@ func TestSet_paysWithoutLocks_S10_4(t *testing.T) {
 	}
 	g.holdAt("before-commit")
 	<-g.reached
-	if !s.Ledger.Locked("platform", "top") || s.Ledger.Locked("team", "dev") {
+	if !s.Ledger.Locked("platform", "top") || s.Ledger.AwaitUnlocked(withDeadline(t), "team", "dev") != nil {
 		t.Error("the parent is paid without its lock, or under the child's")
 	}
 	g.holdAt("")

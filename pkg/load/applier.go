@@ -128,7 +128,7 @@ func (l *Loader) recordAfter(o *unstructured.Unstructured, before *v1alpha1.Reco
 	return record, as, err
 }
 
-// AsWritten omits status and creation time of an object, given as a pointer.
+// AsWritten returns an object, given as a pointer, without status and creation time.
 func AsWritten(object any) (map[string]any, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

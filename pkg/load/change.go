@@ -55,7 +55,7 @@ func (c Change) String() string {
 	return line
 }
 
-// ChangesOfRecord lists the changes of a Record, which is nil before creation and after deletion.
+// ChangesOfRecord lists the changes from before to after. A nil Record does not exist.
 func ChangesOfRecord(before, after *v1alpha1.Record, zone types.NamespacedName) (changes []Change) {
 	add := func(op string, r *v1alpha1.Record, text string, values int) {
 		c := Change{Op: op, Text: text, Namespace: r.Namespace, FQDN: cmp.Or(r.Status.FQDN, r.Spec.DomainName), Type: r.Spec.Type,

@@ -36,7 +36,7 @@ func (c *Confined) ReadFile(given, path string) ([]byte, error) {
 	return c.ReadAll(path, file)
 }
 
-// ReadAll reads in. name is the source in errors.
+// ReadAll returns the text of a reader. name is its source in errors.
 func (c *Confined) ReadAll(name string, in io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(in, maxText-c.octets+1))
 	if err != nil {

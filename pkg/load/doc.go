@@ -16,8 +16,7 @@
 //	L6. A source may be a pipe. A slow pipe is reported, and ctx ends the wait.
 //	L7. Records are removed only with Prune, only if every field of the spec belongs to this field manager, and only
 //	    if all files of the run were read completely.
-//	L8. A dry run asks the server about each write. A write that depends on another object of the run names that
-//	    object.
+//	L8. A dry run asks the server about each write. A write that depends on another object of the run names it.
 //	L9. A Warning that another write of the run resolves is not shown.
 //	L10. Confined follows no link out of the given or the working directory, and reads 256 MiB at most.
 //

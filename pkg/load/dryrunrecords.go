@@ -62,7 +62,7 @@ func (l *Loader) dryRunRecords(ctx context.Context, what string, manifests []*ma
 		if by := r.Status.ZoneRef; by != nil && len(r.Finalizers) == 0 {
 			w.zone = types.NamespacedName{Namespace: by.Namespace, Name: by.Name}
 			removals = append(removals, w)
-		} else { // in no zone, or with a finalizer
+		} else {
 			l.showRecord(nil, r, nil, w.zone, "")
 			result.Removed++
 		}

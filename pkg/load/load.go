@@ -38,7 +38,6 @@ import (
 const FieldManager = "kubizone-load"
 
 const (
-	// maxWorkers writes suffice for the server to batch those of a zone.
 	maxWorkers = 64
 
 	defaultInterval = 2 * time.Second
@@ -111,7 +110,6 @@ func (r *Result) Add(more Result) {
 	r.Held += more.Held
 }
 
-// reportFailed counts a failed source, or returns an error that ends the whole run.
 func (l *Loader) reportFailed(ctx context.Context, result *Result, path string, err error) error {
 	switch {
 	case err == nil:
@@ -219,7 +217,7 @@ func groupBy[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
 	return groups
 }
 
-// refusalReason returns the server's message if err rejects the object (L1, L2).
+// refusalReason returns the server's message if err rejects the object.
 func refusalReason(err error) (reason string, ok bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -415,7 +413,7 @@ func EachItem[L, T runtime.Object](ctx context.Context, list func(context.Contex
 	return pages.EachListItem(ctx, options, func(o runtime.Object) error { return do(o.(T)) })
 }
 
-// OpenEntries returns the content of a zone as a master file with absolute names. The caller closes it.
+// OpenEntries returns a zone as a master file with absolute names. The caller closes it.
 func OpenEntries(ctx context.Context, client versioned.Interface, zone types.NamespacedName) (io.ReadCloser, error) {
 	text, err := client.KubizoneV1alpha1().RESTClient().Get().Namespace(zone.Namespace).Resource("zones").Name(zone.Name).
 		SubResource("entries").Param("format", v1alpha1.FormatText).Stream(ctx)

@@ -239,7 +239,7 @@ func (p *plan) groupRRsets(path string, all []zonefile.RR, soa int) {
 		case i == soa:
 			continue
 		case row.Type == rdata.SOA && soa >= 0 && row.Data == all[soa].Data && row.Name == p.fqdn:
-			continue // a transfer in a file ends with its first SOA (RFC 5936 §2.2)
+			continue // a transfer ends with its first SOA (RFC 5936 §2.2)
 		case row.Type == rdata.SOA:
 			at.Reason, at.Fix = "a second SOA: a zone has one", "put the other zone into a file of its own"
 			p.refuse(at)

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxAlike bounds the lines shown of a reason in a file, maxKinds the reasons: in a file of a wrong format every
-	// line is wrong.
+	// maxAlike bounds the lines shown of a reason in a file, maxKinds the reasons: a wrong format makes every line
+	// wrong.
 	maxAlike = 5
 	maxKinds = 20
 )

@@ -21,7 +21,7 @@ import (
 func New(cfg Config) (*Loader, error) {
 	received := &warnings{}
 	client := rest.CopyConfig(cfg.Client)
-	client.QPS = -1 // the bound is maxWorkers
+	client.QPS = -1
 	client.WarningHandlerWithContext = received
 	binary := rest.CopyConfig(client)
 	// JSON costs a tenth more time per Record.

@@ -50,14 +50,13 @@ const (
 	mostSpare  = 256 << 20
 )
 
-// The runtime collects after two minutes without a collection. quietTime is shorter.
+// After quietTime without a collection, spare memory goes back to the system. The runtime's own is two minutes.
 const quietTime = 100 * time.Second
 
 // SpareHeap delays each garbage collection until the garbage reaches a sixteenth of the memory or GOMEMLIMIT, between
 // leastSpare and mostSpare, or the live heap's size if larger. A write leaves some 100 KiB of garbage, and a collection
-// scans the history of watch caches: a server with few zones would spend a fifth of its CPU time. After quietTime
-// without a collection, spare memory goes back to the system. Call SpareHeap once, after the start, whose garbage would
-// lie between objects that stay. GOGC overrides.
+// scans the history of watch caches: a server with few zones would spend a fifth of its CPU time. Call SpareHeap once,
+// after the start, whose garbage would lie between objects that stay. GOGC overrides.
 func SpareHeap() {
 	if os.Getenv("GOGC") != "" {
 		return

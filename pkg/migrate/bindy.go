@@ -139,10 +139,9 @@ func (k kindOfBindy) readRecord(o *unstructured.Unstructured) (place placeOfBind
 }
 
 type zoneOfBindy struct {
-	was  *unstructured.Unstructured
-	fqdn name.Name
-	spec v1alpha1.ZoneSpec
-	// selectors of recordsFrom apply in the DNSZone's namespace.
+	was       *unstructured.Unstructured
+	fqdn      name.Name
+	spec      v1alpha1.ZoneSpec
 	selectors []labels.Selector
 	refused   bool
 	uses      map[string]map[string][]string
@@ -353,8 +352,7 @@ func (c *conversion) convertBindyRecord(o *unstructured.Unstructured, zones *zon
 		DomainName: owner.String(),
 		ZoneRef:    &v1alpha1.ZoneReference{Name: z.was.GetName()},
 		Type:       kind.rrType,
-		// bindy ignores the zone's TTL.
-		TTL: ptr.To(ptr.Deref(place.TTL, bindyRecordTTL)),
+		TTL:        ptr.To(ptr.Deref(place.TTL, bindyRecordTTL)),
 	}
 	if zoneNamespace != namespace {
 		record.ZoneRef.Namespace = zoneNamespace
@@ -453,7 +451,7 @@ func (zones *zonesOfBindy) enclosing(fqdn name.Name) *zoneOfBindy {
 	}
 }
 
-// addRules adds rules for other namespaces and child zones. The own namespace's stays first.
+// The own namespace's rule stays first.
 func (c *conversion) addRules(z *zoneOfBindy, zones *zonesOfBindy) {
 	own := z.was.GetNamespace()
 	rules := map[string]*v1alpha1.DelegationRule{own: &z.spec.Delegations[0]}

@@ -20,7 +20,7 @@ import (
 	"kubi.zone/kubizone/pkg/dns/name"
 )
 
-// Finding is a custom resource, or a part, that is not converted.
+// Finding is a custom resource, or a part, not converted.
 type Finding struct {
 	Of *unstructured.Unstructured
 	// Refused is true if the object, or the list item in Reason, is not converted; otherwise the rest is.

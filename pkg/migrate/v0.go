@@ -25,9 +25,8 @@ const (
 	parentLabel = v1alpha1.GroupName + "/parent-zone"
 )
 
-// convertV0 converts an object of v0.1 to v0.4. The status stays, for ServedBefore. Owners and finalizers are dropped
-// (M2): the garbage collector would delete an object with an owner of another uid, and no controller would remove the
-// finalizers.
+// convertV0 keeps the status, for ServedBefore. Owners and finalizers are dropped (M2): the garbage collector would
+// delete an object with an owner of another uid, and no controller would remove the finalizers.
 func (c *conversion) convertV0(o *unstructured.Unstructured) {
 	kind := o.GroupVersionKind()
 	switch {

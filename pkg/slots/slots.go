@@ -54,7 +54,7 @@ func (s *Slots) WithSpare(spare int) *Slots {
 	return s
 }
 
-// Take returns a slot, or freed, a channel closed when the next slot is given back. If all are taken, it cuts the
+// Take returns a slot, or freed, a channel closed when the next slot is given back. If all are taken, Take cuts the
 // oldest (L2).
 func (s *Slots) Take(client Client, cut func()) (slot *Slot, freed <-chan struct{}) {
 	s.mu.Lock()

@@ -197,7 +197,7 @@ func subtract(all, without []string) (rest []string) {
 	return rest
 }
 
-// The nearest is first.
+// judgeParents begins with the nearest zone above.
 func (j *judgement) judgeParents() {
 	for n := range j.Zone.Parents {
 		p := &j.Zone.Parents[n]

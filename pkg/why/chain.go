@@ -96,7 +96,7 @@ type Link struct {
 }
 
 const (
-	// in runes
+	// In runes.
 	maxText = 400
 	maxData = 120
 	// maxPaths and maxLinks bound a chain.

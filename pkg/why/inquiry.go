@@ -25,8 +25,7 @@ type Clients struct {
 	// Ask asks a name server, as verify.Ask does. Nil asks none. Tenants choose addresses of NS names and of a
 	// Bind9Cluster's external instances, so a process that answers others must bound the addresses.
 	Ask func(context.Context, verify.Question) (*verify.Answer, error)
-	// Public bounds the questions to public addresses, except to the resolver and servers listed in a readable
-	// DNSClass.
+	// Public restricts questions to public addresses, except to the resolver and servers listed in a readable DNSClass.
 	Public bool
 	// History reads last changes. Nil notes none.
 	History *history.Reader

@@ -183,7 +183,6 @@ func (q *questions) enclosing(ctx context.Context, at name.Name) (name.Name, err
 	return name.Name{}, fmt.Errorf("resolver %s answers %s, without the zone of %s", q.inquiry.Resolver, answer.RCode, at)
 }
 
-// findZone finds the name of an unreadable Zone.
 func (q *questions) findZone(ctx context.Context, z *ZoneFacts, all []*Facts) {
 	if !z.FQDN.IsZero() || q.inquiry.Resolver == "" {
 		return
@@ -331,7 +330,7 @@ func (q *questions) askParents(ctx context.Context, z *ZoneFacts) {
 	}
 }
 
-// hasSerialOf reports whether a resolver's answer has the serial of this zone; another zone may have the name.
+// hasSerialOf tells this zone from another of its name, by the serial in a resolver's answer.
 func (z *ZoneFacts) hasSerialOf(answer *verify.Answer) bool {
 	at, found := serialIn(answer, z.FQDN)
 	return found && (at == serial.Serial(z.Object.Status.SettledSerial) || at == serial.Serial(z.Object.Status.Serial))

@@ -26,7 +26,6 @@ import (
 	"kubi.zone/kubizone/pkg/transfer"
 )
 
-// maxParents bounds the zones followed above a zone.
 const maxParents = 10
 
 // zoneOf returns the facts of a Zone. A nil object is read later.

@@ -191,7 +191,7 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for n, at := range names {
-		searches := [2]find.Search{*i.search, *i.search} // each learns what the user may list
+		searches := [2]find.Search{*i.search, *i.search}
 		group.Go(func() (err error) {
 			if zones[n], err = i.search.ZonesAt(ctx, at); apierrors.IsForbidden(err) {
 				return nil
@@ -206,7 +206,7 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 	if err := group.Wait(); err != nil {
 		return above, err
 	}
-	closed := false // the closest encloser is known
+	closed := false
 	for n, at := range names {
 		if len(zones[n]) > 0 {
 			above.zone = &zones[n][0]

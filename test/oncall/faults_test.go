@@ -33,8 +33,8 @@ import (
 	"kubi.zone/kubizone/test/rig/kuberig"
 )
 
-// nameTimeout is the time within which each place names a cause.
-const nameTimeout = time.Minute
+// nameTimeout ends the wait for causes and alerts. They take a minute at most; a machine with other work needs longer.
+const nameTimeout = 3 * time.Minute
 
 // fault breaks an installation.
 type fault struct {
@@ -48,8 +48,8 @@ type fault struct {
 	alerts []string
 }
 
-// TestFaults_areNamedInFivePlaces: each place names each of the sixteen faults within a minute, and no place names a
-// fault before and after. Faults of single zones come together.
+// TestFaults_areNamedInFivePlaces: each place names each of the sixteen faults, and no place names a fault before and
+// after. The log has the seconds. Faults of single zones come together.
 func TestFaults_areNamedInFivePlaces(t *testing.T) {
 	w := startWorld(t)
 	for _, zone := range zones {

@@ -56,7 +56,7 @@ type ClusterDNSSEC struct {
 	Policies []DNSSECPolicy `json:"policies,omitempty" protobuf:"bytes,2,rep,name=policies"`
 }
 
-// DNSSECPolicy configures the keys of zones: a key-signing key (KSK) and a zone-signing key (ZSK).
+// DNSSECPolicy configures a key-signing key (KSK) and a zone-signing key (ZSK) for zones.
 type DNSSECPolicy struct {
 	// name in spec.dnssec.policy of Zones: a DNS label, except BIND's own "default", "insecure" and "none".
 	// +k8s:validation:minLength=1
@@ -96,7 +96,7 @@ type DNSSECTiming struct {
 	// dnskeyTTL is the TTL of DNSKEY records. Absent: 1h.
 	// +optional
 	DNSKEYTTL *metav1.Duration `json:"dnskeyTTL,omitempty" protobuf:"bytes,1,opt,name=dnskeyTTL"`
-	// maxZoneTTL is the longest TTL in the zones, for which resolvers cache former answers. Absent: 24h.
+	// maxZoneTTL is the longest TTL in the zones, so the longest caching of former answers. Absent: 24h.
 	// +optional
 	MaxZoneTTL *metav1.Duration `json:"maxZoneTTL,omitempty" protobuf:"bytes,2,opt,name=maxZoneTTL"`
 	// parentDSTTL is the TTL of DS records in parent zones. Absent: 24h.
@@ -143,7 +143,7 @@ type RoleSettings struct {
 
 // Bind9ClusterStatus is the observed state of a cluster.
 type Bind9ClusterStatus struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 	// primaries counts the primaries.

@@ -3,7 +3,7 @@
 
 package v1alpha1
 
-// Condition types of all three kinds (S11.8). The fleet controller writes them, except Delivering.
+// Condition types of all three kinds (S11.8), by the fleet controller, except Delivering.
 const (
 	// ConditionReady: True when every requested server answers queries.
 	ConditionReady = "Ready"
@@ -14,8 +14,8 @@ const (
 	ConditionDegraded = "Degraded"
 	// ConditionConfigValid: False while BIND's check rejects the configuration, which is then not applied.
 	ConditionConfigValid = "ConfigValid"
-	// ConditionDelivering of a Bind9Cluster used as a class (S11.30): False while the cluster cannot deliver zones. The
-	// delivery controller writes it, and removes it when no zone names the cluster.
+	// ConditionDelivering of a Bind9Cluster used as a class (S11.30): False while it cannot deliver zones. The delivery
+	// controller writes it, and removes it when no zone names the cluster.
 	ConditionDelivering = "Delivering"
 )
 
@@ -25,6 +25,6 @@ const (
 	// LabelRole is primary or secondary.
 	LabelRole     = "bind9.kubi.zone/role"
 	LabelInstance = "bind9.kubi.zone/instance"
-	// LabelManagedBy is the kind that created the object: ClusterBind9Provider, Bind9Cluster or Bind9Instance.
+	// LabelManagedBy is the creator's kind: ClusterBind9Provider, Bind9Cluster or Bind9Instance.
 	LabelManagedBy = "bind9.kubi.zone/managed-by"
 )

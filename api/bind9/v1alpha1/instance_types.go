@@ -46,7 +46,7 @@ type Bind9InstanceSpec struct {
 	// +optional
 	Resources *Resources `json:"resources,omitempty" protobuf:"bytes,6,opt,name=resources"`
 	// external describes a server run elsewhere, for which the fleet creates nothing. zoneNamespaces is the only other
-	// setting allowed. Authors need permission to create bind9instances/external.
+	// setting allowed. Needs permission to create bind9instances/external.
 	// +optional
 	External *ExternalServer `json:"external,omitempty" protobuf:"bytes,7,opt,name=external"`
 }
@@ -86,14 +86,14 @@ type ExternalServer struct {
 	// allowPlainHTTP allows http in agentURL. Hosts on the way can read the token.
 	// +optional
 	AllowPlainHTTP bool `json:"allowPlainHTTP,omitempty" protobuf:"varint,3,opt,name=allowPlainHTTP"`
-	// caBundle are PEM certificates of authorities for the agent's certificate. Absent: the system's.
+	// caBundle has PEM certificates of authorities for the agent's certificate. Absent: the system's.
 	// +optional
 	CABundle []byte `json:"caBundle,omitempty" protobuf:"bytes,4,opt,name=caBundle"`
 	// tokenSecretRef names the agent's bearer token, in a Secret of this namespace.
 	// +optional
 	TokenSecretRef *SecretKeyReference `json:"tokenSecretRef,omitempty" protobuf:"bytes,5,opt,name=tokenSecretRef"`
-	// tsigSecretName is a Secret of this namespace with the server's key for transfers and updates, with data as for
-	// tsigSecretRef of a DNSClass.
+	// tsigSecretName is a Secret of this namespace with the server's key for transfers and updates, as in tsigSecretRef
+	// of a DNSClass.
 	// +optional
 	// +k8s:validation:maxLength=253
 	TSIGSecretName string `json:"tsigSecretName,omitempty" protobuf:"bytes,6,opt,name=tsigSecretName"`
@@ -113,7 +113,7 @@ type SecretKeyReference struct {
 
 // Bind9InstanceStatus is the observed state of a server.
 type Bind9InstanceStatus struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 	// addresses for queries, from the Service: "192.0.2.1:53".
@@ -133,7 +133,7 @@ type Bind9InstanceStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,5,rep,name=conditions"`
-	// tsigKey has the dates of the server's own TSIG key; those of a cluster's key are in the cluster's status.
+	// tsigKey has the dates of the server's own TSIG key. Those of a cluster's key are in the cluster's status.
 	// +optional
 	TSIGKey *KeyRotation `json:"tsigKey,omitempty" protobuf:"bytes,6,opt,name=tsigKey"`
 }

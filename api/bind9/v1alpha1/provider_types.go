@@ -45,7 +45,7 @@ const DefaultProviderNamespace = "dns-system"
 
 // ClusterBind9ProviderStatus is the observed state of a provider's clusters.
 type ClusterBind9ProviderStatus struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 	// clusters are the Bind9Clusters, by namespace. If there is no room for all, ready clusters are left out first.

@@ -11,9 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Quantity is an amount of a resource as written: "1Gi", "500m", or a number. It is a string, because Kubernetes
-// computes its own Quantity while decoding, before validation: an exponent of ten digits would keep the API server busy
-// for hours.
+// Quantity is an amount of a resource as written: "1Gi", "500m", or a number. It is a string: decoding Kubernetes' own
+// Quantity computes it before validation, for hours with an exponent of ten digits.
 type Quantity string
 
 // quantityForm bounds the computation.

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ServerSettings configure servers. A block set in a Bind9Instance replaces the block of its Bind9Cluster.
+// ServerSettings configure servers. A block in a Bind9Instance replaces its Bind9Cluster's.
 type ServerSettings struct {
 	// version is the release series of BIND: 9.18 or 9.20. Absent: 9.20.
 	// +optional
@@ -146,8 +146,8 @@ type TSIGKey struct {
 	// +optional
 	// +default=ref(KeyHMACSHA256)
 	Algorithm KeyAlgorithm `json:"algorithm,omitempty" protobuf:"bytes,1,opt,name=algorithm,casttype=KeyAlgorithm"`
-	// rotateAfter is the age at which a new key is created, whole minutes from 1h to 8760h. The new key is used once
-	// every server and the hidden primary accept it; the former key is accepted for a while longer. Absent: never.
+	// rotateAfter is the age at which a new key is created, whole minutes from 1h to 8760h. It is used once every
+	// server and the hidden primary accept it; the former key is accepted for a while longer. Absent: never.
 	// +optional
 	RotateAfter *metav1.Duration `json:"rotateAfter,omitempty" protobuf:"bytes,2,opt,name=rotateAfter"`
 }

@@ -13,18 +13,18 @@ import (
 const (
 	// MaxChangeSetItems is the maximum number of items.
 	MaxChangeSetItems = 100
-	// MaxChangeSetOctets bounds all items together, in octets of JSON.
+	// MaxChangeSetOctets bounds all items together, as JSON.
 	MaxChangeSetOctets = 256 << 10
 )
 
-// CauseWritesTooFast is the cause of a 429 for a namespace's write rate. Its message is constant, so clients can keep
-// the message in a status.
+// CauseWritesTooFast is the cause of a 429 for a namespace's write rate. Its message is constant, for clients that keep
+// it in a status.
 const CauseWritesTooFast metav1.CauseType = "NamespaceWritesTooFast"
 
-// StatusReasonChangeSetEnded is the reason for an item not written because its ChangeSet was not.
+// StatusReasonChangeSetEnded is for an item not written because its ChangeSet was not.
 const StatusReasonChangeSetEnded metav1.StatusReason = "ChangeSetEnded"
 
-// StatusReasonPrerequisiteFailed is the reason (412) for a ChangeSet with an unmet prerequisite.
+// StatusReasonPrerequisiteFailed (412) is for a ChangeSet with an unmet prerequisite.
 const StatusReasonPrerequisiteFailed metav1.StatusReason = "PrerequisiteFailed"
 
 // Values of status.items[].operation.
@@ -40,8 +40,7 @@ const (
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // ChangeSet changes Records of one namespace and zone: all in one transaction, with one new serial of the zone, or
-// none. The ChangeSet itself is not stored. Each item is authorized, admitted and counted like an apply or delete of
-// its Record.
+// none. It is not stored. Each item is authorized, admitted and counted like a single write of its Record.
 type ChangeSet struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata needs no name and is not stored.
@@ -63,7 +62,7 @@ type ChangeSetSpec struct {
 	// +k8s:validation:minItems=1
 	// +k8s:validation:maxItems=100
 	Items []ChangeSetItem `json:"items" protobuf:"bytes,1,rep,name=items"`
-	// fieldManager is the field manager of applied items. Absent: the request's.
+	// fieldManager of applied items. Absent: the request's.
 	// +optional
 	// +k8s:validation:maxLength=128
 	FieldManager string `json:"fieldManager,omitempty" protobuf:"bytes,2,opt,name=fieldManager"`
@@ -87,17 +86,17 @@ type ChangeSetPrerequisite struct {
 	// type of the RRset. Absent: any RRset at the name.
 	// +optional
 	Type string `json:"type,omitempty" protobuf:"bytes,2,opt,name=type"`
-	// exists requires the RRset, or any at the name, to exist (true) or not (false).
+	// exists requires that the RRset, or any at the name, exists (true) or not (false).
 	// +optional
 	Exists *bool `json:"exists,omitempty" protobuf:"varint,3,opt,name=exists"`
-	// values are the complete values of the RRset, in any order, as in a Record. The TTL does not count.
+	// values are all values of the RRset, in any order, as in a Record. The TTL does not count.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=100
 	Values []string `json:"values,omitempty" protobuf:"bytes,4,rep,name=values"`
 }
 
-// ChangeSetItem is a change, in exactly one of its fields.
+// ChangeSetItem is a change, in exactly one field.
 type ChangeSetItem struct {
 	// apply is a Record for server-side apply: apiVersion, kind, metadata.name and the manager's fields. Refused if
 	// metadata.uid or metadata.resourceVersion is set and not the Record's.
@@ -130,7 +129,7 @@ type ChangeSetStatus struct {
 	// zoneRef names the zone.
 	// +optional
 	ZoneRef *AdoptingZone `json:"zoneRef,omitempty" protobuf:"bytes,1,opt,name=zoneRef"`
-	// serial of the zone with the changes; the previous serial if they do not change its content.
+	// serial of the zone after the changes, the previous serial if its content stays.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,2,opt,name=serial"`
 	// items in the order of spec.items.

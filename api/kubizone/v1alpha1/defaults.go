@@ -5,7 +5,7 @@ package v1alpha1
 
 import "time"
 
-// Defaults in seconds (S6.6), named by the `+default` markers. The ttl has none, because a class may set a default.
+// Defaults in seconds (S6.6), named by the `+default` markers. A class may set a default ttl.
 const (
 	DefaultTTL                   int32 = 360
 	DefaultRefresh               int32 = 86400
@@ -17,11 +17,10 @@ const (
 // DefaultWithdrawalGracePeriod is the withdrawalGracePeriod of a Zone (S3.6).
 const DefaultWithdrawalGracePeriod = 24 * time.Hour
 
-// DefaultMaxDeletePercent is the default of spec.limits.maxDeletePercent (S7.5). Its other constants are in
-// pkg/law/deletions.go.
+// DefaultMaxDeletePercent is the default of spec.limits.maxDeletePercent (S7.5). See pkg/law/deletions.go.
 const DefaultMaxDeletePercent = 30
 
-// MaxDeletePercentOf returns the maxDeletePercent of limits, or the default if nil or unset.
+// MaxDeletePercentOf returns the default if limits are nil or have none.
 func MaxDeletePercentOf(limits *ZoneLimits) int64 {
 	if limits == nil || limits.MaxDeletePercent == nil {
 		return DefaultMaxDeletePercent
@@ -39,5 +38,5 @@ type RRClass string
 // ClassIN is the only supported DNS class (S5.5).
 const ClassIN RRClass = "IN"
 
-// DefaultWebhookTimeout of a request, in seconds.
+// DefaultWebhookTimeout is in seconds.
 const DefaultWebhookTimeout int32 = 30

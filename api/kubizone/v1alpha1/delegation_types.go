@@ -11,8 +11,8 @@ import (
 // +genclient:noStatus
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Delegation is a rule for a Zone of its namespace, as a separate object, for up to 16 namespaces. All Delegations of a
-// Zone apply together with its spec.delegations.
+// Delegation is a rule for a Zone of its namespace, for up to 16 namespaces. All Delegations of a Zone apply together
+// with its spec.delegations.
 type Delegation struct {
 	metav1.TypeMeta `json:",inline"`
 	// Standard object's metadata.
@@ -53,7 +53,7 @@ type DelegationSpec struct {
 	// +k8s:validation:items:minLength=1
 	Zones []string `json:"zones,omitempty" protobuf:"bytes,4,rep,name=zones"`
 
-	// ds adds the DS records in status.dnssec.ds of the allowed child zones. If false, DS records need Records.
+	// ds adds the allowed child zones' DS records, from status.dnssec.ds. If false, DS records need Records.
 	// +optional
 	DS bool `json:"ds,omitempty" protobuf:"varint,5,opt,name=ds"`
 }
@@ -69,17 +69,16 @@ type DelegatedZone struct {
 
 // DelegationStatus is the observed state of a Delegation.
 type DelegationStatus struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
-	// zoneRef names the Zone in which the rule is in force. Absent: none.
+	// zoneRef names the Zone with the rule in force. Absent: none.
 	// +optional
 	ZoneRef *AdoptingZone `json:"zoneRef,omitempty" protobuf:"bytes,2,opt,name=zoneRef"`
-	// records is the number of Records of the rule's namespaces in that Zone, by any rule. Lags by at most about ten
-	// seconds.
+	// records counts the namespaces' Records in that Zone, by any rule. Lags by at most about ten seconds.
 	// +optional
 	Records int64 `json:"records,omitempty" protobuf:"varint,3,opt,name=records"`
-	// conditions: Accepted is True while the rule is in force; Ready has the same value.
+	// conditions: Accepted is True while the rule is in force, and Ready with it.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -55,13 +55,13 @@ type DeliveryStatus struct {
 	// lastSyncTime is the time of the confirmation.
 	// +optional
 	LastSyncTime *metav1.Time `json:"lastSyncTime,omitempty" protobuf:"bytes,3,opt,name=lastSyncTime"`
-	// lastDriftCheckTime is the time of the last comparison with the provider.
+	// lastDriftCheckTime is the last comparison with the provider.
 	// +optional
 	LastDriftCheckTime *metav1.Time `json:"lastDriftCheckTime,omitempty" protobuf:"bytes,4,opt,name=lastDriftCheckTime"`
 	// intent is the write in progress, stored before the first call. Absent: none.
 	// +optional
 	Intent *DeliveryIntent `json:"intent,omitempty" protobuf:"bytes,5,opt,name=intent"`
-	// servers has a row for each server of the class, if any.
+	// servers has a row for each server of the class.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -75,26 +75,26 @@ type DeliveryStatus struct {
 	// skippedRecords counts the RRsets that the provider does not support.
 	// +optional
 	SkippedRecords int32 `json:"skippedRecords,omitempty" protobuf:"varint,9,opt,name=skippedRecords"`
-	// conditions: Ready; Drifted is True while the provider's records differ from those confirmed, Unknown while they
-	// cannot be compared.
+	// conditions: Ready; Drifted is True while the provider's records differ from those confirmed, Unknown without a
+	// comparison.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,10,rep,name=conditions"`
-	// fqdn is the zone's name at the provider. Absent: nothing was ever written there.
+	// fqdn is the zone's name at the provider. Absent before the first write.
 	// +optional
 	FQDN string `json:"fqdn,omitempty" protobuf:"bytes,11,opt,name=fqdn"`
 	// target identifies the target that confirmed serial. If the class has another target now, serial and hash do not
 	// count.
 	// +optional
 	Target string `json:"target,omitempty" protobuf:"bytes,12,opt,name=target"`
-	// holder is the worker that confirmed serial. Only this worker may deliver the next serial without an intent.
+	// holder is the worker that confirmed serial. Only it may deliver the next serial without an intent.
 	// +optional
 	Holder string `json:"holder,omitempty" protobuf:"bytes,13,opt,name=holder"`
-	// drift lists RRsets, as "name type", found missing or different by the last comparison and not repaired. At most
-	// 256.
+	// drift lists RRsets, as "name type", that the last comparison found missing or different and did not repair. At
+	// most 256.
 	// +optional
 	// +listType=atomic
 	Drift []string `json:"drift,omitempty" protobuf:"bytes,15,rep,name=drift"`
@@ -105,11 +105,11 @@ type DeliveryStatus struct {
 	// +optional
 	// +listType=atomic
 	Refused []DeliveryRefusal `json:"refused,omitempty" protobuf:"bytes,17,rep,name=refused"`
-	// failedWhole is true if error concerns the whole zone, not single RRsets.
+	// failedWhole is true if error concerns the whole zone.
 	// +optional
 	FailedWhole bool `json:"failedWhole,omitempty" protobuf:"varint,18,opt,name=failedWhole"`
-	// refusedDigests has the first eight octets of the SHA-256 of "name type" of each RRset refused beyond refused,
-	// ascending, at most 8192.
+	// refusedDigests has the first eight octets of the SHA-256 of "name type" of each further refused RRset, ascending,
+	// at most 8192.
 	// +optional
 	RefusedDigests []byte `json:"refusedDigests,omitempty" protobuf:"bytes,19,opt,name=refusedDigests"`
 }
@@ -128,7 +128,7 @@ type DeliveryRefusal struct {
 	Message string `json:"message,omitempty" protobuf:"bytes,4,opt,name=message"`
 }
 
-// DeliveryIntent is a write in progress. Calls of its holder may still arrive at the provider.
+// DeliveryIntent is a write in progress. Its holder's calls may still arrive at the provider.
 type DeliveryIntent struct {
 	// serial is the serial being delivered.
 	Serial int64 `json:"serial" protobuf:"varint,1,opt,name=serial"`
@@ -141,12 +141,12 @@ type DeliveryIntent struct {
 	// +optional
 	// +listType=atomic
 	RRsets []string `json:"rrsets,omitempty" protobuf:"bytes,4,rep,name=rrsets"`
-	// from is the earliest serial whose records the provider may still have. Absent with a confirmed serial: rrsets
-	// has no room for all refused RRsets.
+	// from is the earliest serial whose records the provider may still have. Absent with a confirmed serial: rrsets has
+	// no room for all refused RRsets.
 	// +optional
 	From int64 `json:"from,omitempty" protobuf:"varint,5,opt,name=from"`
-	// unlisted is true if more RRsets than listed are being written: the provider may have partial writes of any change
-	// since from.
+	// unlisted is true if further RRsets are being written: the provider may have partial writes of any change since
+	// from.
 	// +optional
 	Unlisted bool `json:"unlisted,omitempty" protobuf:"varint,6,opt,name=unlisted"`
 }
@@ -155,8 +155,8 @@ type DeliveryIntent struct {
 type DeliveryServer struct {
 	// name of the server in the class.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// serial is the last serial confirmed by the server, 0 for none. For a server with signs or signer, message has the
-	// serial in its answers.
+	// serial is the last serial confirmed by the server, 0 for none. With signs or signer, message has the serial in
+	// its answers.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,2,opt,name=serial"`
 	// state compares the server with the zone.
@@ -171,12 +171,12 @@ type DeliveryServer struct {
 	// content is Differs or NotCompared. Absent: equal to the zone at the last comparison, or not compared yet.
 	// +optional
 	Content ServerContent `json:"content,omitempty" protobuf:"bytes,6,opt,name=content,casttype=ServerContent"`
-	// differsSince is the zone's serial at which content Differs was found first.
+	// differsSince is the zone's serial when content was first found Differs.
 	// +optional
 	DiffersSince int64 `json:"differsSince,omitempty" protobuf:"varint,7,opt,name=differsSince"`
 }
 
-// ServerContent compares the data of a server with the zone's at its serial.
+// ServerContent compares a server's data with the zone's at the server's serial.
 // +enum
 type ServerContent string
 
@@ -198,20 +198,20 @@ const (
 	ServerBehind ServerState = "Behind"
 	// ServerAhead: the server has a serial ahead of the zone's (S6.11).
 	ServerAhead ServerState = "Ahead"
-	// ServerFailed: the server does not answer, does not have the zone, or has other data.
+	// ServerFailed: the server does not answer, lacks the zone, or has other data.
 	ServerFailed ServerState = "Failed"
 )
 
 // DeliveryError is the last failure of a delivery.
 type DeliveryError struct {
-	// code is the provider's error code: an RCODE or an HTTP status.
+	// code is the provider's: an RCODE or an HTTP status.
 	// +optional
 	Code string `json:"code,omitempty" protobuf:"bytes,1,opt,name=code"`
 	// message has the fault and the next step.
 	Message string `json:"message" protobuf:"bytes,2,opt,name=message"`
-	// timestamp is the time of the first failure in the unbroken series with this reason.
+	// timestamp is the first failure in the unbroken series with this reason.
 	Timestamp metav1.Time `json:"timestamp" protobuf:"bytes,3,opt,name=timestamp"`
-	// reason is the reason of the condition Ready at the failure.
+	// reason is that of the condition Ready at the failure.
 	// +optional
 	Reason string `json:"reason,omitempty" protobuf:"bytes,4,opt,name=reason"`
 }

@@ -29,22 +29,19 @@ type DNSClass struct {
 
 // DNSClassSpec is the desired state of a class.
 type DNSClassSpec struct {
-	// defaultTTL is the ttl of new Zones without a ttl, in seconds, 0 to 2147483647. Existing Zones keep theirs.
-	// Absent: the default of Zones.
+	// defaultTTL is the ttl of new Zones without a ttl, in seconds, 0 to 2147483647. Absent: the default of Zones.
 	// +optional
 	// +k8s:validation:minimum=0
 	// +k8s:validation:maximum=2147483647
 	DefaultTTL *int32 `json:"defaultTTL,omitempty" protobuf:"varint,1,opt,name=defaultTTL"`
 
-	// nameServers are set in new Zones without any. Existing Zones keep theirs. Only names relative to the zone may
-	// have addresses.
+	// nameServers are those of new Zones without any. Only names relative to the zone may have addresses.
 	// +optional
 	// +listType=atomic
 	// +k8s:validation:maxItems=100
 	NameServers []NameServer `json:"nameServers,omitempty" protobuf:"bytes,9,rep,name=nameServers"`
 
-	// namespaces selects the namespaces whose zones the class may deliver. Absent: all for a default class, none for
-	// others.
+	// namespaces are those whose zones the class may deliver. Absent: all for a default class, none for others.
 	// +optional
 	Namespaces *NamespaceSelection `json:"namespaces,omitempty" protobuf:"bytes,2,opt,name=namespaces"`
 
@@ -55,8 +52,8 @@ type DNSClassSpec struct {
 	// +k8s:validation:maxItems=100
 	Views []string `json:"views,omitempty" protobuf:"bytes,12,rep,name=views"`
 
-	// allowLocalAddresses allows connections to loopback, link-local and metadata addresses, otherwise refused even
-	// after name resolution.
+	// allowLocalAddresses allows connections to loopback, link-local and metadata addresses, also by name. Otherwise
+	// refused.
 	// +optional
 	AllowLocalAddresses bool `json:"allowLocalAddresses,omitempty" protobuf:"varint,3,opt,name=allowLocalAddresses"`
 
@@ -77,8 +74,7 @@ type DNSClassSpec struct {
 	// +optional
 	DriftInterval *metav1.Duration `json:"driftInterval,omitempty" protobuf:"bytes,13,opt,name=driftInterval"`
 
-	// transfer serves zones to secondaries from the hidden primary by AXFR, IXFR, NOTIFY and a catalog zone (RFC
-	// 9432).
+	// transfer serves zones to secondaries from the hidden primary by AXFR, IXFR, NOTIFY and a catalog zone (RFC 9432).
 	// +optional
 	Transfer *TransferProvider `json:"transfer,omitempty" protobuf:"bytes,6,opt,name=transfer"`
 
@@ -95,11 +91,11 @@ type DNSClassSpec struct {
 	Bind9 *Bind9Provider `json:"bind9,omitempty" protobuf:"bytes,15,opt,name=bind9"`
 
 	// allowRetain allows deletionPolicy Retain for Zones of the class: their data stays at the provider, even under a
-	// later zone of the name. If false, a new Zone with Retain is refused, an existing zone withdrawn as with Delete.
+	// later zone of the name. If false, new Zones with Retain are refused, and existing zones withdrawn as with Delete.
 	// +optional
 	AllowRetain bool `json:"allowRetain,omitempty" protobuf:"varint,11,opt,name=allowRetain"`
 
-	// deletionProtection refuses deletion of the class, which would withdraw all its zones from its servers.
+	// deletionProtection refuses deletion of the class, which would withdraw all its zones.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty" protobuf:"varint,14,opt,name=deletionProtection"`
 }
@@ -173,7 +169,7 @@ type Secondary struct {
 	// address is the server's IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53".
 	// +k8s:validation:minLength=1
 	Address string `json:"address" protobuf:"bytes,1,opt,name=address"`
-	// tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.
+	// tsigSecretRef names the Secret with the server's own TSIG key. Absent: the class's key.
 	// +optional
 	TSIGSecretRef *SecretReference `json:"tsigSecretRef,omitempty" protobuf:"bytes,2,opt,name=tsigSecretRef"`
 	// catalog is the use of the catalog zone. Defaults to Follow.
@@ -181,13 +177,13 @@ type Secondary struct {
 	// +default=ref(CatalogFollow)
 	Catalog CatalogUse `json:"catalog,omitempty" protobuf:"bytes,3,opt,name=catalog,casttype=CatalogUse"`
 	// signs marks a server that signs transferred zones (DNSSEC) under its own serials, which never raise the zone's.
-	// The server has a serial when its data, without DNSSEC records, equals the data of that serial. To compare them,
-	// the server must allow the controller transfers, by its TSIG key, or without a key by address.
+	// It has a serial when its data, without DNSSEC records, equals the data of that serial. For the comparison it must
+	// allow the controller transfers, by its TSIG key, or without a key by address.
 	// +optional
 	Signs bool `json:"signs,omitempty" protobuf:"varint,4,opt,name=signs"`
-	// signer is the address, in the same spelling, of a secondary with signs, from which the server transfers its
-	// zones. The server has a serial when its answers have a serial under which the signer has that data. It gets
-	// NOTIFY for the catalog zone alone. Absent: the server transfers from Kubizone.
+	// signer is the address, spelled alike, of a secondary with signs, from which the server transfers. The server has
+	// a serial when its answers have a serial under which the signer has that data. It gets NOTIFY for the catalog zone
+	// alone. Absent: the server transfers from Kubizone.
 	// +optional
 	Signer string `json:"signer,omitempty" protobuf:"bytes,5,opt,name=signer"`
 }
@@ -221,8 +217,7 @@ type Bind9Provider struct {
 	// +optional
 	CatalogZone string `json:"catalogZone,omitempty" protobuf:"bytes,3,opt,name=catalogZone"`
 
-	// mode selects how servers get zones. Immutable: a zone must leave a server by the mode that added it. Defaults to
-	// Catalog.
+	// mode selects how servers get zones. Immutable. Defaults to Catalog.
 	// +optional
 	// +default=ref(Bind9ModeCatalog)
 	Mode Bind9Mode `json:"mode,omitempty" protobuf:"bytes,4,opt,name=mode,casttype=Bind9Mode"`
@@ -244,7 +239,7 @@ const (
 	Bind9ModeCatalog Bind9Mode = "Catalog"
 	// Bind9ModeTransfer: each server's agent configures each zone as a secondary of the hidden primary.
 	Bind9ModeTransfer Bind9Mode = "Transfer"
-	// Bind9ModeUpdate: the agent of each Primary creates the zone, and dynamic updates (RFC 2136) write its records.
+	// Bind9ModeUpdate: each Primary's agent creates the zone, and dynamic updates (RFC 2136) write its records.
 	// Secondaries transfer from Primaries.
 	Bind9ModeUpdate Bind9Mode = "Update"
 )
@@ -265,8 +260,7 @@ type Bind9ClusterReference struct {
 type Bind9InstanceSelection struct {
 	// selector selects Bind9Instances by label. Empty selects all of the namespaces.
 	Selector metav1.LabelSelector `json:"selector" protobuf:"bytes,1,opt,name=selector"`
-	// namespaces of the instances. Others are never selected: servers get all zones of the class, and authors of an
-	// instance choose its labels.
+	// namespaces of the instances. Others are never selected: authors of an instance choose its labels.
 	// +listType=set
 	// +k8s:validation:minItems=1
 	// +k8s:validation:maxItems=64
@@ -278,12 +272,12 @@ type RFC2136Provider struct {
 	// server is the host name or IP address for updates, over TCP, with or without a port (53).
 	// +k8s:validation:minLength=1
 	Server string `json:"server" protobuf:"bytes,1,opt,name=server"`
-	// transferServer is the server for zone transfers, for comparisons. Absent: server.
+	// transferServer is for zone transfers, for comparisons. Absent: server.
 	// +optional
 	TransferServer string `json:"transferServer,omitempty" protobuf:"bytes,2,opt,name=transferServer"`
-	// tsigSecretRef names the Secret with the TSIG key, with data as for transfer.tsigSecretRef.
+	// tsigSecretRef names the Secret with the TSIG key, as in transfer.tsigSecretRef.
 	TSIGSecretRef SecretReference `json:"tsigSecretRef" protobuf:"bytes,3,opt,name=tsigSecretRef"`
-	// foreignRecords is the treatment of foreign records with a name and type of the zone. All others stay. Defaults to
+	// foreignRecords is the treatment of foreign records with a name and type of the zone. Others stay. Defaults to
 	// Keep.
 	// +optional
 	// +default=ref(ForeignRecordsKeep)
@@ -322,20 +316,19 @@ type WebhookProvider struct {
 	// bearerTokenFrom names a token for the Authorization header; https only.
 	// +optional
 	BearerTokenFrom *SecretKeyReference `json:"bearerTokenFrom,omitempty" protobuf:"bytes,5,opt,name=bearerTokenFrom"`
-	// apexNS decides about delivery of the apex NS RRset. Defaults to Deliver.
+	// apexNS decides about the apex NS RRset. Defaults to Deliver.
 	// +optional
 	// +default=ref(ApexNSDeliver)
 	ApexNS ApexNS `json:"apexNS,omitempty" protobuf:"bytes,6,opt,name=apexNS,casttype=ApexNS"`
 }
 
-// ApexNS decides about delivery of the apex NS RRset.
+// ApexNS decides about the apex NS RRset.
 // +enum
 type ApexNS string
 
 const (
 	ApexNSDeliver ApexNS = "Deliver"
-	// ApexNSSkip never sends, removes or compares the RRset, for providers with their own apex NS, or without support
-	// for NS.
+	// ApexNSSkip never sends, removes or compares the RRset, for providers with their own apex NS, or without NS.
 	ApexNSSkip ApexNS = "Skip"
 )
 
@@ -365,7 +358,7 @@ const (
 
 // WebhookTLS configures TLS authentication.
 type WebhookTLS struct {
-	// caBundle are PEM certificates of authorities for the server's certificate. Absent: the system's.
+	// caBundle has PEM certificates of authorities for the server's certificate. Absent: the system's.
 	// +optional
 	CABundle []byte `json:"caBundle,omitempty" protobuf:"bytes,1,opt,name=caBundle"`
 	// clientSecretRef names a Secret of type kubernetes.io/tls for the client.
@@ -375,10 +368,10 @@ type WebhookTLS struct {
 
 // DNSClassStatus is the observed state of a class.
 type DNSClassStatus struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
-	// lastHealthCheck is the time of the provider's last health check.
+	// lastHealthCheck is the provider's last health check.
 	// +optional
 	LastHealthCheck *metav1.Time `json:"lastHealthCheck,omitempty" protobuf:"bytes,2,opt,name=lastHealthCheck"`
 	// health is the result of this check, without effect on delivery.
@@ -391,13 +384,12 @@ type DNSClassStatus struct {
 	// +patchStrategy=merge
 	// +patchMergeKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type" protobuf:"bytes,4,rep,name=conditions"`
-	// keyNames are the names of TSIG keys in use by transfer, also while the class is paused or its Secrets are
-	// missing. Another class with a different key of the same name is not served, even if older.
+	// keyNames are the TSIG key names in use by transfer, even if the class is paused or its Secrets are missing.
+	// Another class with a different key of the same name is not served, even if older.
 	// +optional
 	// +listType=atomic
 	KeyNames []string `json:"keyNames,omitempty" protobuf:"bytes,5,rep,name=keyNames"`
-	// target identifies the place to which the class delivers, without its address. A Delivery with another target
-	// confirms nothing.
+	// target identifies where the class delivers, without the address. A Delivery with another target confirms nothing.
 	// +optional
 	Target string `json:"target,omitempty" protobuf:"bytes,6,opt,name=target"`
 }

@@ -24,7 +24,7 @@ const (
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ZoneEntries is the content of a zone at one serial: SOA first, then all entries in canonical order (RFC 4034 §6.1).
+// ZoneEntries is a zone's content at one serial: SOA first, then all entries in canonical order (RFC 4034 §6.1).
 type ZoneEntries struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata of the Zone (name, namespace, uid), and `continue` if the limit cut the answer.
@@ -170,7 +170,7 @@ type ZoneChanges struct {
 	// +optional
 	// +listType=atomic
 	Steps []ZoneStep `json:"steps,omitempty" protobuf:"bytes,7,rep,name=steps"`
-	// wholeSince is the time from which on no step of history is missing or condensed.
+	// wholeSince is the time since which no step of history is missing or condensed.
 	// +optional
 	WholeSince *metav1.Time `json:"wholeSince,omitempty" protobuf:"bytes,8,opt,name=wholeSince"`
 	// history are the changes with their users, newest first, in form `history`.
@@ -202,14 +202,14 @@ type ZoneChange struct {
 	// record is the Record written, with `sources=true`.
 	// +optional
 	Record *RecordReference `json:"record,omitempty" protobuf:"bytes,7,opt,name=record"`
-	// traceparent is the span of the write (W3C Trace Context), if it was sampled, with `sources=true`.
+	// traceparent is the span of the write (W3C Trace Context), if sampled, with `sources=true`.
 	// +optional
 	Traceparent string `json:"traceparent,omitempty" protobuf:"bytes,15,opt,name=traceparent"`
 }
 
-// ZoneStep is the difference of the definition between a serial and the next.
+// ZoneStep is a change of the definition between a serial and the next.
 type ZoneStep struct {
-	// contentGeneration after the step, one more than before.
+	// contentGeneration after the step.
 	ContentGeneration int64 `json:"contentGeneration" protobuf:"varint,1,opt,name=contentGeneration"`
 	// serial after the step.
 	Serial int64 `json:"serial" protobuf:"varint,2,opt,name=serial"`
@@ -267,7 +267,7 @@ type TTLChange struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ZoneEntriesOptions are the query parameters of `GET zones/{name}/entries`.
+// ZoneEntriesOptions are query parameters of `GET zones/{name}/entries`.
 type ZoneEntriesOptions struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -293,15 +293,15 @@ type ZoneEntriesOptions struct {
 	// +optional
 	Format string `json:"format,omitempty" protobuf:"bytes,7,opt,name=format"`
 	// search selects entries by a part of the owner name, by RR type, or, given an address or a prefix, A and AAAA
-	// entries within it. An answer examines at most 250000 entries, and has metadata.continue if there are more, with
-	// or without entries.
+	// entries within it. An answer examines at most 250000 entries; if there are more it has metadata.continue, even
+	// without entries.
 	// +optional
 	Search string `json:"search,omitempty" protobuf:"bytes,8,opt,name=search"`
 }
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// ZoneChangesOptions are the query parameters of `GET zones/{name}/changes`.
+// ZoneChangesOptions are query parameters of `GET zones/{name}/changes`.
 type ZoneChangesOptions struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -311,7 +311,7 @@ type ZoneChangesOptions struct {
 	// until is the serial after the last change. 0: the current serial. Not with watch.
 	// +optional
 	Until int64 `json:"until,omitempty" protobuf:"varint,2,opt,name=until"`
-	// sources adds user, Record and traceparent to each change, in the form `definition` the traceparent alone. Needs
+	// sources adds user, Record and traceparent to each change, in form `definition` the traceparent alone. Needs
 	// permission to list Records in all namespaces.
 	// +optional
 	Sources bool `json:"sources,omitempty" protobuf:"varint,3,opt,name=sources"`
@@ -336,8 +336,8 @@ type ZoneChangesOptions struct {
 	// sinceTime leaves out steps before a time (RFC 3339), in form `history`.
 	// +optional
 	SinceTime string `json:"sinceTime,omitempty" protobuf:"bytes,9,opt,name=sinceTime"`
-	// fqdn is the DNS name of a deleted Zone, in form `history` of the name `-`: the last of the namespace, or else of
-	// all namespaces, if the user may get zones/changes in all.
+	// fqdn is the DNS name of a deleted Zone, in form `history` of the name `-`: the last of the namespace, or of all
+	// namespaces if the user may get zones/changes in all.
 	// +optional
 	FQDN string `json:"fqdn,omitempty" protobuf:"bytes,10,opt,name=fqdn"`
 }

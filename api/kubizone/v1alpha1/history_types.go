@@ -23,7 +23,7 @@ const AllRecords = "-"
 // AnyZone is the name under which `zones/changes` answers for a deleted Zone by its DNS name. No Zone has it.
 const AnyZone = "-"
 
-// Way is the way in which a change came.
+// Way is how a change came.
 type Way string
 
 // Ways of changes.
@@ -32,7 +32,7 @@ const (
 	WayUpdateKey   Way = "UpdateKey"
 	WayChallenge   Way = "Challenge"
 	WayExternalDNS Way = "ExternalDNS"
-	// WayCascade: by a change of rules or zones, which cause tells.
+	// WayCascade: by a change of rules or zones, named in cause.
 	WayCascade Way = "Cascade"
 )
 
@@ -57,7 +57,7 @@ type HistoryStep struct {
 	From int64 `json:"from,omitempty" protobuf:"varint,3,opt,name=from"`
 	// serial after the change.
 	Serial int64 `json:"serial" protobuf:"varint,4,opt,name=serial"`
-	// contentGeneration after the change, one more than before.
+	// contentGeneration after the change.
 	ContentGeneration int64 `json:"contentGeneration" protobuf:"varint,5,opt,name=contentGeneration"`
 	// time of the commit.
 	// +optional
@@ -65,8 +65,8 @@ type HistoryStep struct {
 
 	// way in which the change came.
 	Way Way `json:"way" protobuf:"bytes,7,opt,name=way,casttype=Way"`
-	// anotherNamespace is true if the change is of another namespace than the reader may know: user, manager, audit ID,
-	// cause and records are absent.
+	// anotherNamespace is true if the reader may not know the namespace of the change: user, manager, audit ID, cause
+	// and records are absent.
 	// +optional
 	AnotherNamespace bool `json:"anotherNamespace,omitempty" protobuf:"varint,8,opt,name=anotherNamespace"`
 	// by is the user.
@@ -82,7 +82,7 @@ type HistoryStep struct {
 	// +optional
 	Cause string `json:"cause,omitempty" protobuf:"bytes,12,opt,name=cause"`
 
-	// records are the Records written, several for a change set. None for a change of the zone itself.
+	// records are the Records written, several for a change set, none for a change of the zone itself.
 	// +optional
 	// +listType=atomic
 	Records []HistoryRecord `json:"records,omitempty" protobuf:"bytes,13,rep,name=records"`
@@ -108,7 +108,7 @@ type HistoryStep struct {
 	// condensed is true if values, headers and states are no longer kept.
 	// +optional
 	Condensed bool `json:"condensed,omitempty" protobuf:"varint,19,opt,name=condensed"`
-	// zone is the removed Zone, if the change is its removal.
+	// zone is the Zone that the change removed.
 	// +optional
 	Zone *HistoryZone `json:"zone,omitempty" protobuf:"bytes,20,opt,name=zone"`
 }
@@ -185,13 +185,13 @@ type HistoryDelegation struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// RecordChanges are the changes that a namespace's Records made in zones, also deleted ones, newest first.
+// RecordChanges are the changes that a namespace's Records, also deleted ones, made in zones, newest first.
 type RecordChanges struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata has namespace and name of the Record, and `continue` if there is more.
 	// +optional
 	Metadata ZoneViewMeta `json:"metadata,omitempty,omitzero" protobuf:"bytes,1,opt,name=metadata"`
-	// wholeSince is the time from which on no change is missing or condensed: none by the namespace itself in the zones
+	// wholeSince is the time since which no change is missing or condensed: none by the namespace itself in the zones
 	// of its Records and of these changes.
 	// +optional
 	WholeSince *metav1.Time `json:"wholeSince,omitempty" protobuf:"bytes,2,opt,name=wholeSince"`
@@ -203,7 +203,7 @@ type RecordChanges struct {
 
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// RecordChangesOptions are the query parameters of `GET records/{name}/changes`. The name `-` is all Records of the
+// RecordChangesOptions are query parameters of `GET records/{name}/changes`. The name `-` is all Records of the
 // namespace.
 type RecordChangesOptions struct {
 	metav1.TypeMeta `json:",inline"`

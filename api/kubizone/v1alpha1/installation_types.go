@@ -15,8 +15,8 @@ const InstallationName = "kubizone"
 // +genclient:onlyVerbs=get
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
-// Installation is the state of Kubizone's processes, etcd, certificates and backups, for the platform. The server that
-// answers computes it, and stores nothing.
+// Installation is the state of Kubizone's processes, etcd, certificates and backups, for the platform. The answering
+// server computes it, and stores nothing.
 type Installation struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata has the name kubizone.
@@ -38,10 +38,10 @@ const (
 
 // InstallationStatus is the state of an installation.
 type InstallationStatus struct {
-	// version of the server that answers.
+	// version of the answering server.
 	// +optional
 	Version string `json:"version,omitempty" protobuf:"bytes,1,opt,name=version"`
-	// processes are the server that answers, each working replica of the other processes, and the last replica of each
+	// processes are the answering server, each working replica of the other processes, and the last replica of each
 	// process that ended.
 	// +optional
 	// +listType=atomic
@@ -49,18 +49,18 @@ type InstallationStatus struct {
 	// etcd is the state at the server's last check.
 	// +optional
 	Etcd *InstallationEtcd `json:"etcd,omitempty" protobuf:"bytes,3,opt,name=etcd"`
-	// certificates of the server that answers.
+	// certificates of the answering server.
 	// +optional
 	// +listType=atomic
 	Certificates []InstallationCertificate `json:"certificates,omitempty" protobuf:"bytes,4,rep,name=certificates"`
-	// lastBackup is the time of the last backup by kubizone backup. Absent: none is known.
+	// lastBackup is the time of the last backup by kubizone backup. Absent if unknown.
 	// +optional
 	LastBackup *metav1.Time `json:"lastBackup,omitempty" protobuf:"bytes,5,opt,name=lastBackup"`
 	// unknown are the parts that the server does not know.
 	// +optional
 	// +listType=atomic
 	Unknown []InstallationUnknown `json:"unknown,omitempty" protobuf:"bytes,6,rep,name=unknown"`
-	// namespacesGone are deleted namespaces that left Zones, Delegations or Records, which are still served (S8.5).
+	// namespacesGone are deleted namespaces that left Zones, Delegations or Records, still served (S8.5).
 	// +optional
 	// +listType=atomic
 	NamespacesGone []string `json:"namespacesGone,omitempty" protobuf:"bytes,7,rep,name=namespacesGone"`
@@ -77,10 +77,10 @@ type InstallationProcess struct {
 	// replica is the identity in the Lease, beginning with the host name.
 	// +optional
 	Replica string `json:"replica,omitempty" protobuf:"bytes,2,opt,name=replica"`
-	// started is the time of the replica's first renewal.
+	// started is the replica's first renewal.
 	// +optional
 	Started *metav1.Time `json:"started,omitempty" protobuf:"bytes,3,opt,name=started"`
-	// renewed is the time of the last renewal, by the clock of the replica.
+	// renewed is the last renewal, by the replica's clock.
 	// +optional
 	Renewed *metav1.Time `json:"renewed,omitempty" protobuf:"bytes,4,opt,name=renewed"`
 	// ended is true if no replica of the process works.
@@ -92,7 +92,7 @@ type InstallationProcess struct {
 type InstallationEtcd struct {
 	// checked is the time of the check, at most 15 seconds ago while etcd answers.
 	Checked metav1.Time `json:"checked" protobuf:"bytes,1,opt,name=checked"`
-	// members are those that the server knows by its flags.
+	// members are those in the server's flags.
 	// +optional
 	// +listType=atomic
 	Members []InstallationEtcdMember `json:"members,omitempty" protobuf:"bytes,2,rep,name=members"`
@@ -106,7 +106,7 @@ type InstallationEtcd struct {
 type InstallationEtcdMember struct {
 	// endpoint is the member's client URL.
 	Endpoint string `json:"endpoint" protobuf:"bytes,1,opt,name=endpoint"`
-	// leader is true at the member that leads.
+	// leader is true at the leader.
 	// +optional
 	Leader bool `json:"leader,omitempty" protobuf:"varint,2,opt,name=leader"`
 	// version of etcd.
@@ -115,22 +115,22 @@ type InstallationEtcdMember struct {
 	// sizeBytes is the size of the database on disk.
 	// +optional
 	SizeBytes int64 `json:"sizeBytes,omitempty" protobuf:"varint,4,opt,name=sizeBytes"`
-	// inUseBytes is the part that holds data.
+	// inUseBytes is the part with data.
 	// +optional
 	InUseBytes int64 `json:"inUseBytes,omitempty" protobuf:"varint,5,opt,name=inUseBytes"`
 	// quotaBytes is the size above which the member takes no writes. 0: not reported (before etcd 3.6).
 	// +optional
 	QuotaBytes int64 `json:"quotaBytes,omitempty" protobuf:"varint,6,opt,name=quotaBytes"`
-	// error of the member that did not answer the check.
+	// error of a member that did not answer the check.
 	// +optional
 	Error string `json:"error,omitempty" protobuf:"bytes,7,opt,name=error"`
 }
 
 // InstallationCertificate is a certificate of the server.
 type InstallationCertificate struct {
-	// name tells the use: serving, serving-ca, etcd-client or etcd-ca.
+	// name is the use: serving, serving-ca, etcd-client, etcd-ca or etcd-peer.
 	Name string `json:"name" protobuf:"bytes,1,opt,name=name"`
-	// notAfter is the end of the certificate, in a file of several the first end.
+	// notAfter is the end of the certificate, the first in a file of several.
 	NotAfter metav1.Time `json:"notAfter" protobuf:"bytes,2,opt,name=notAfter"`
 }
 

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// MaxNameReviewRules limits the rules in the answer to a NameReview without a name.
+// MaxNameReviewRules limits the rules in the answer without a name.
 const MaxNameReviewRules = 500
 
 // +genclient
@@ -60,8 +60,7 @@ const (
 	NameClaimUnclaimed NameClaim = "Unclaimed"
 )
 
-// NameReviewStatus is the answer. If no rule gives the namespace the name, the answer is that for a name without a
-// zone.
+// NameReviewStatus is the answer. If no rule gives the namespace the name, it is that for a name without a zone.
 type NameReviewStatus struct {
 	// zone is the name of the Record's zone. Absent: none.
 	// +optional
@@ -75,7 +74,7 @@ type NameReviewStatus struct {
 	// +optional
 	Reason string `json:"reason,omitempty" protobuf:"bytes,4,opt,name=reason"`
 	// claimed is the holder of the name, or of a name above or below that comes with it. Absent: no rule gives the
-	// namespace the name the Record would claim.
+	// namespace the name that the Record would claim.
 	// +optional
 	Claimed NameClaim `json:"claimed,omitempty" protobuf:"bytes,5,opt,name=claimed,casttype=NameClaim"`
 	// contact is spec.contact of the Zone.
@@ -85,7 +84,7 @@ type NameReviewStatus struct {
 	// +optional
 	// +listType=atomic
 	Warnings []string `json:"warnings,omitempty" protobuf:"bytes,7,rep,name=warnings"`
-	// rules that give the namespace names, if spec.name is absent. At most 500.
+	// rules that give the namespace names, without spec.name. At most 500.
 	// +optional
 	// +listType=atomic
 	Rules []NameReviewRule `json:"rules,omitempty" protobuf:"bytes,8,rep,name=rules"`
@@ -112,7 +111,7 @@ type NameReviewRule struct {
 	// contact of the zone.
 	// +optional
 	Contact string `json:"contact,omitempty" protobuf:"bytes,5,opt,name=contact"`
-	// elsewhere is true if the patterns give no name, because delegated zones have all matching names.
+	// elsewhere is true if the patterns give no name: delegated zones have all matching names.
 	// +optional
 	Elsewhere bool `json:"elsewhere,omitempty" protobuf:"varint,6,opt,name=elsewhere"`
 }

@@ -100,7 +100,7 @@ type ZoneReference struct {
 
 // RecordStatus is the observed state of a Record.
 type RecordStatus struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 

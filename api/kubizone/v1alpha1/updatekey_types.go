@@ -86,10 +86,10 @@ const (
 
 // UpdateKeyStatus is the state of an UpdateKey, written by a primary.
 type UpdateKeyStatus struct {
-	// observedGeneration is the generation described by the condition.
+	// observedGeneration is the generation of the condition.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
-	// keyName is the name of the TSIG key at first use. A Secret with another name is not accepted.
+	// keyName is the TSIG key's name at first use. A Secret with another name is not accepted.
 	// +optional
 	KeyName string `json:"keyName,omitempty" protobuf:"bytes,2,opt,name=keyName"`
 	// lastUpdate is the last update with changes. Lags by about ten seconds.
@@ -170,8 +170,8 @@ type UpdateRequestSpec struct {
 	// +optional
 	// +listType=atomic
 	Updates []UpdateRequestRecord `json:"updates,omitempty" protobuf:"bytes,4,rep,name=updates"`
-	// id identifies the signed octets: a repeated message has the same id. Records written by the message have the
-	// annotation kubi.zone/update-id.
+	// id identifies the signed octets: a repeated message has the same id. Records that it wrote have the annotation
+	// kubi.zone/update-id.
 	// +optional
 	// +k8s:validation:maxLength=64
 	ID string `json:"id,omitempty" protobuf:"bytes,5,opt,name=id"`
@@ -197,10 +197,10 @@ type UpdateRequestRecord struct {
 type UpdateRequestStatus struct {
 	// rcode of the answer, such as NOERROR or REFUSED.
 	RCode string `json:"rcode" protobuf:"bytes,1,opt,name=rcode"`
-	// message is the reason for another rcode than NOERROR.
+	// message is the reason for an rcode other than NOERROR.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,2,opt,name=message"`
-	// serial of the zone with the update. Absent if nothing changed.
+	// serial of the zone with the update. Absent without a change.
 	// +optional
 	Serial int64 `json:"serial,omitempty" protobuf:"varint,3,opt,name=serial"`
 	// share has the records made by updates in the zone, of names the key may write, for updatekeys/share.

@@ -123,7 +123,7 @@ type ZoneSpec struct {
 	// +listMapKey=name
 	DNSClassRefs []DNSClassReference `json:"dnsClassRefs,omitempty" protobuf:"bytes,14,rep,name=dnsClassRefs"`
 
-	// limits bound additions by other namespaces, and deletions by the zone's own.
+	// limits bound other namespaces' additions, and deletions by the zone's own.
 	// +optional
 	Limits *ZoneLimits `json:"limits,omitempty" protobuf:"bytes,15,opt,name=limits"`
 
@@ -136,10 +136,9 @@ type ZoneSpec struct {
 	// +default=ref(DeletionPolicyDelete)
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty" protobuf:"bytes,17,opt,name=deletionPolicy,casttype=DeletionPolicy"`
 
-	// withdrawalGracePeriod is the time for which Records and child zones remain after rules stop allowing them, 0s to
-	// 720h. Then Records are released, and child zones are pending until delegated again. Only time with a running
-	// server counts. A new value applies to later withdrawals. The annotation kubi.zone/release-now ends it early.
-	// Defaults to 24h.
+	// withdrawalGracePeriod is how long Records and child zones remain after rules stop allowing them, 0s to 720h. Then
+	// Records are released, and child zones are pending until delegated again. Only time with a running server counts.
+	// A new value applies to later withdrawals. The annotation kubi.zone/release-now ends it early. Defaults to 24h.
 	// +optional
 	// +default="24h"
 	WithdrawalGracePeriod *metav1.Duration `json:"withdrawalGracePeriod,omitempty" protobuf:"bytes,18,opt,name=withdrawalGracePeriod"`
@@ -148,10 +147,9 @@ type ZoneSpec struct {
 	// +optional
 	DNSSEC *ZoneDNSSEC `json:"dnssec,omitempty" protobuf:"bytes,19,opt,name=dnssec"`
 
-	// historyRetention is the time for which the server keeps changes of the zone, with their users and the Records
-	// before them, 0s to 2160h. A shorter time deletes older changes for good, those of tenants too. Above its share of
-	// etcd a namespace's oldest changes are condensed. 0s keeps none. Defaults to the server's
-	// --history-retention, 168h.
+	// historyRetention is how long the server keeps changes of the zone, with their users and the Records before them,
+	// 0s to 2160h. A shorter time deletes older changes for good, also tenants'. Above its share of etcd a namespace's
+	// oldest changes are condensed. 0s keeps none. Defaults to the server's --history-retention, 168h.
 	// +optional
 	HistoryRetention *metav1.Duration `json:"historyRetention,omitempty" protobuf:"bytes,20,opt,name=historyRetention"`
 }
@@ -205,7 +203,7 @@ type DelegationRule struct {
 	// +k8s:validation:items:pattern="^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 	Namespaces []string `json:"namespaces,omitempty" protobuf:"bytes,4,rep,name=namespaces"`
 
-	// ds adds the DS records in status.dnssec.ds of the allowed child zones. If false, DS records need Records.
+	// ds adds the allowed child zones' DS records, from status.dnssec.ds. If false, DS records need Records.
 	// +optional
 	DS bool `json:"ds,omitempty" protobuf:"varint,5,opt,name=ds"`
 }
@@ -226,7 +224,7 @@ type RecordDelegation struct {
 	// +k8s:validation:items:pattern="^[A-Za-z][0-9A-Za-z-]*$"
 	Types []string `json:"types,omitempty" protobuf:"bytes,2,rep,name=types"`
 
-	// shared allows the rule's namespaces Records at the same name, and below each other's names. Otherwise, a name,
+	// shared allows the rule's namespaces Records at the same name, and below each other's names. Otherwise a name,
 	// with all below, belongs to the namespace with Records there.
 	// +optional
 	Shared bool `json:"shared,omitempty" protobuf:"varint,3,opt,name=shared"`
@@ -267,8 +265,8 @@ const (
 
 // ZoneLimits are limits of a zone.
 type ZoneLimits struct {
-	// recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1. Absent:
-	// no limit. Lowering it removes nothing.
+	// recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1. A lower
+	// value removes nothing. Absent: no limit.
 	// +optional
 	// +k8s:validation:minimum=1
 	// +k8s:validation:maximum=2147483647
@@ -285,7 +283,7 @@ type ZoneLimits struct {
 
 // ZoneStatus is the observed state of a zone.
 type ZoneStatus struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" protobuf:"varint,1,opt,name=observedGeneration"`
 
@@ -315,7 +313,7 @@ type ZoneStatus struct {
 	// +optional
 	ContentState string `json:"contentState,omitempty" protobuf:"bytes,7,opt,name=contentState"`
 
-	// contentGeneration counts changes of the content, each with its own serial, and never wraps.
+	// contentGeneration counts the changes of the content, and never wraps.
 	// +optional
 	ContentGeneration int64 `json:"contentGeneration,omitempty" protobuf:"varint,8,opt,name=contentGeneration"`
 
@@ -354,10 +352,10 @@ type ZoneStatus struct {
 
 // ZoneDeletions are counters of RRsets.
 type ZoneDeletions struct {
-	// own is the number of RRsets added minus those removed by the zone's own namespace. May be negative.
+	// own is the number of RRsets added, less those removed, by the zone's own namespace. May be negative.
 	Own int64 `json:"own" protobuf:"varint,1,opt,name=own"`
 
-	// periodStart is the start of the current ten-minute period, in seconds since 1970.
+	// periodStart begins the current ten-minute period, in seconds since 1970.
 	PeriodStart int64 `json:"periodStart" protobuf:"varint,2,opt,name=periodStart"`
 
 	// least are the stocks at the minimum of own in the current period and in each of the two before.
@@ -382,14 +380,14 @@ type ZoneStock struct {
 
 // ZoneDNSSECStatus is the progress of signing.
 type ZoneDNSSECStatus struct {
-	// fqdn is the name of the signed zone. Writes with a name other than the zone's are refused.
+	// fqdn is the name of the signed zone. Writes with another name than the zone's are refused.
 	FQDN string `json:"fqdn" protobuf:"bytes,1,opt,name=fqdn"`
 
 	// phase is Signing, Moving, then Signed; after removal of spec.dnssec Withdrawing, Expiring, then Returning.
 	// +optional
 	Phase DNSSECPhase `json:"phase,omitempty" protobuf:"bytes,2,opt,name=phase,casttype=DNSSECPhase"`
 
-	// message describes the condition for leaving the phase.
+	// message is the condition for leaving the phase.
 	// +optional
 	Message string `json:"message,omitempty" protobuf:"bytes,3,opt,name=message"`
 
@@ -405,7 +403,7 @@ type ZoneDNSSECStatus struct {
 	// +optional
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty" protobuf:"bytes,6,opt,name=lastTransitionTime"`
 
-	// ds are the DS records for the parent zone. A parent with ds: true in its rule adds them; otherwise, enter them by
+	// ds are the DS records for the parent zone. A parent with ds: true in its rule adds them; otherwise enter them by
 	// hand.
 	// +optional
 	// +listType=atomic

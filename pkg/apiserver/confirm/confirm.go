@@ -31,14 +31,11 @@ const (
 	wrongRate = 1000
 	otherRate = 500
 	burst     = 1000
-	// zoneRate bounds the Zones a second that get or lose NoController.
+	// zoneRate is of Zones that get or lose NoController, in a second.
 	zoneRate, zoneBurst = 10, 20
-	// frozenInterval is the time between checks for frozen zones, retryInterval the pause after a lost election or
-	// watch.
-	frozenInterval = time.Second
-	// loudAfter successive failures are logged as an error.
-	loudAfter     = 5
-	retryInterval = time.Second
+	frozenInterval      = time.Second
+	loudAfter           = 5
+	retryInterval       = time.Second
 )
 
 // New returns a Confirmer, and registers its metrics.

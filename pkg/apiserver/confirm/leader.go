@@ -28,8 +28,8 @@ const pageRecords = 128
 
 const (
 	// causeRecords bounds the Records that get the cause of their Pending at once; another page follows each
-	// causeInterval. With Stalled two minutes later (S7.4) these are less than 60 transactions, for any number of
-	// Records. A page waits causeDelay to become full.
+	// causeInterval. With Stalled (S7.4) these are less than 60 transactions, for any number of Records. A page waits
+	// causeDelay to become full.
 	causeRecords  = 26 * pageRecords
 	causeInterval = 10 * time.Minute
 	causeDelay    = 2 * time.Second
@@ -56,9 +56,8 @@ type Config struct {
 	// WatchRecords watches all Records after the resourceVersion since. If since is "", the present Records come first,
 	// then a bookmark with metav1.InitialEventsAnnotationKey. Events contain copies.
 	WatchRecords func(ctx context.Context, since string) (watch.Interface, error)
-	// Frozen lists the zones whose content does not match their hash.
-	Frozen   func() []cache.ObjectName
-	Registry metrics.KubeRegistry
+	Frozen       func() []cache.ObjectName
+	Registry     metrics.KubeRegistry
 	// Leases returns a Watcher of processes, which calls changed; nil outside a pod.
 	Leases func(changed func()) *heartbeat.Watcher
 	// Announce writes an Event of a Zone that waits for a person.
@@ -69,7 +68,7 @@ type source interface {
 	NewInformer(cache.Indexers) cache.SharedIndexInformer
 }
 
-// IndexOf returns a function for Config.NewIndex. namespaces is nil standalone.
+// IndexOf returns a Config.NewIndex. namespaces is nil standalone.
 func IndexOf(zones, deliveries, classes, clusters source, namespaces coreinformers.NamespaceInformer) func() *ready.Index {
 	return func() *ready.Index {
 		return &ready.Index{Zones: zones.NewInformer(cache.Indexers{}), Deliveries: deliveries.NewInformer(cache.Indexers{}),
@@ -86,7 +85,6 @@ type Confirmer struct {
 
 // Metrics are the metrics of a Confirmer.
 type Metrics struct {
-	// open counts adopted Records not Ready, at the elected server.
 	open    *metrics.Gauge
 	tally   *tally
 	written *metrics.Counter
@@ -100,7 +98,7 @@ type leader struct {
 	stalls ready.Stalls
 	// wrong and others have wrongRate and otherRate.
 	wrong, others *rate.Limiter
-	// causes limits Records with a cause for the platform to end.
+	// causes is for causes that the platform ends.
 	causes, zoneWrites *rate.Limiter
 	tracker
 	changes changes
@@ -145,7 +143,7 @@ type tracker struct {
 	mu sync.Mutex
 	// zones is by UID; "" has the Records in no zone.
 	zones map[string]*zone
-	// in has the zone's UID of each open Record.
+	// in maps an open Record to the UID of its zone.
 	in map[law.Ref]string
 }
 
@@ -160,8 +158,7 @@ type zone struct {
 	open map[law.Ref]*v1alpha1.Record
 	// due has Records to judge and write, unnamed the Pending Records that lack the known cause.
 	due, unnamed dueRecords
-	// unnamedSince is when the next page of unnamed began to wait. causes limits Records with a cause for the zone's
-	// owner to end.
+	// unnamedSince is when the next page of unnamed began to wait. causes is for causes that the zone's owner ends.
 	unnamedSince time.Time
 	causes       *rate.Limiter
 	// scans is true while all Ready Records must be judged, from cursor on.

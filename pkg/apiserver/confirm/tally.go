@@ -61,7 +61,7 @@ func (t *tally) reset() {
 
 func waitingOf(record *v1alpha1.Record, open bool) (w waiting) {
 	if record.Status.ZoneRef != nil && open {
-		w.ready = v1alpha1.ReasonPending // not judged in this generation
+		w.ready = v1alpha1.ReasonPending
 		if of := ready.ReadyOf(record.Status.Conditions); of != nil && of.Status != metav1.ConditionTrue {
 			w.ready = of.Reason
 		}

@@ -79,7 +79,6 @@ func (l *leader) resetTracker() {
 	}
 }
 
-// change is an event of a Record, or a reset before all Records.
 type change struct {
 	record         *v1alpha1.Record
 	deleted, reset bool
@@ -228,7 +227,6 @@ func (l *leader) judgeRecord(uid string, z *zone, record *v1alpha1.Record) (v ve
 		}
 	}
 	if uid == "" {
-		// Ready of a Record in no zone is decided with the content.
 		v.stalled = l.stalls.Judge(&record.ObjectMeta, conditions, ready.FirstFalse(conditions, v1alpha1.ConditionAdopted), again)
 		return v, !ready.SameStall(conditions, v.stalled)
 	}

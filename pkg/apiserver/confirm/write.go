@@ -22,10 +22,8 @@ import (
 	"kubi.zone/kubizone/pkg/ready"
 )
 
-// turnRecords leaves turns to other zones and later changes.
 const turnRecords = 1024
 
-// processZone judges a zone, writes some due Records, and enqueues the zone for the rest.
 func (l *leader) processZone(ctx context.Context, uid string) error {
 	var now *ready.Progress
 	if uid != "" {
@@ -50,7 +48,7 @@ func (l *leader) processZone(ctx context.Context, uid string) error {
 	scans, cursor := z.scans, z.cursor
 	l.mu.Unlock()
 
-	left := false // by the rate
+	left := false // the rate allowed no more
 	if scans {
 		var err error
 		if left, err = l.scanPage(ctx, uid, z, cursor); err != nil {
@@ -151,7 +149,7 @@ func (l *leader) dropZone(uid string) {
 	}
 }
 
-// setProgress stores now, and marks Records as due if their status changes. The caller holds mu.
+// setProgress replaces the zone's Progress, and marks Records as due if their status changes. The caller holds mu.
 func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	before := z.progress
 	if z.progress = now; now != nil {
@@ -170,13 +168,13 @@ func (l *leader) setProgress(uid string, z *zone, now *ready.Progress) {
 	if uid == "" || before != nil && now.Same(before) {
 		return
 	}
-	z.unnamed = newDueRecords() // the cause may be another
+	z.unnamed = newDueRecords()
 	for _, record := range z.open {
 		l.markDue(uid, z, record)
 	}
 }
 
-// choosePages removes and returns pages of about most Records together, at least a page. Namespaces take turns, each
+// choosePages removes and returns whole pages until they have the number most of Records. Namespaces take turns, each
 // with its latest changes first. The caller holds mu.
 func (z *zone) choosePages(of *dueRecords, most int) (chosen [][]law.Ref) {
 	by := map[string][]dueRecord{}
@@ -233,7 +231,7 @@ func (l *leader) putBack(to *dueRecords, pages [][]law.Ref) {
 }
 
 // writePage writes the page's Records whose status differs. If the rate allows only some, left is true and the others
-// are back in of.
+// are put back.
 func (l *leader) writePage(ctx context.Context, uid string, z *zone, of *dueRecords, page []law.Ref) (left bool, err error) {
 	names := make([]string, len(page))
 	for i, ref := range page {

@@ -6,8 +6,7 @@
 //
 // Guarantees:
 //
-//  1. An answer for a namespace has only steps made by its Records (S1.8). No answer has steps from before its
-//     namespace's creation.
+//  1. An answer for a namespace has only steps made by its Records (S1.8), none from before the namespace's creation.
 //  2. An answer reads a bounded number of zones and segments.
 //  3. A Sender delays no write, and its memory is bounded. It counts lost steps.
 //

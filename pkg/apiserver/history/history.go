@@ -154,7 +154,6 @@ func (h Reader) OfRecords(ctx context.Context, of zone.OfRecords, ask zone.Histo
 		}}, bounded))
 }
 
-// encloses is true for a zero name.
 func encloses(x *stored.Header, at name.Name) bool {
 	if at.IsZero() {
 		return true

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// maxQueued bounds the octets of unsent lines, maxSent the lines of a request.
+	// maxQueued is in octets, maxSent in lines.
 	maxQueued   = 8 << 20
 	maxSent     = 1000
 	sendTimeout = 10 * time.Second

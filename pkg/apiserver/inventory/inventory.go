@@ -19,7 +19,6 @@ import (
 	"kubi.zone/kubizone/pkg/version"
 )
 
-// processSelf names this process in an Installation.
 const processSelf = "apiserver"
 
 // Reader reads the Installation from the server's memory, and its Certificates. Began, EtcdState and Gone are required.

@@ -18,8 +18,7 @@ import (
 )
 
 // A request holds a seat of priority and fairness while its body arrives and the response is sent, without limit: even
-// the 504 of a timeout waits for the blocked write. A few hundred stalled requests of a tenant took all seats, and
-// other users got 429.
+// the 504 of a timeout waits for the blocked write. So a few hundred stalled requests took all seats.
 
 // clientTimeout bounds a stall, at a third of other requests' wait for a seat.
 const clientTimeout = 5 * time.Second
@@ -139,7 +138,6 @@ func (w *pacedWriter) WriteHeader(code int) {
 	w.ResponseWriter.WriteHeader(code)
 }
 
-// Write sets a deadline for each part.
 func (w *pacedWriter) Write(piece []byte) (written int, err error) {
 	w.beginAnswer()
 	for err == nil && written < len(piece) {

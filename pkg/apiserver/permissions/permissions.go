@@ -23,7 +23,6 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Pauses while a permission is missing, and afterwards.
 const (
 	askPause   = 5 * time.Second
 	checkPause = time.Minute
@@ -35,7 +34,8 @@ type Rule struct {
 	namespace, name              string
 	verbs                        []string
 	purpose                      string
-	optional                     bool
+	// optional rules do not hold back readiness.
+	optional bool
 }
 
 func (r Rule) String() string {

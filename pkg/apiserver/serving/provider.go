@@ -83,7 +83,7 @@ type Provider struct {
 
 	// pass serializes RunOnce and Run: upstream calls both.
 	pass sync.Mutex
-	// trusted is when this process first saw an authority in caBundle. Guarded by pass.
+	// trusted has the time since which this process has seen an authority in caBundle. Guarded by pass.
 	trusted map[identity]time.Time
 	// last is the Secret's last content. Guarded by pass.
 	last *material
@@ -198,7 +198,7 @@ func (p *Provider) checkAll(ctx context.Context) error {
 		switch {
 		case err == nil:
 			further = append(further, one)
-		case !apierrors.IsNotFound(err): // an older installation may lack it
+		case !apierrors.IsNotFound(err):
 			wrong = errors.Join(wrong, err)
 		}
 	}

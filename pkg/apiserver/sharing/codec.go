@@ -23,8 +23,7 @@ const (
 )
 
 // Codec decodes the events of a resource's watch, whose cache keeps objects for over a minute. Each write of a Record
-// also writes its Zone's status: a Zone of 64 KiB took 110 KiB of memory for a patch of 30 octets. So equal large
-// fields of an object's successive versions share memory.
+// also writes its Zone's status, so equal large fields of an object's successive versions share memory.
 type Codec struct {
 	runtime.Codec
 	last *lru.Cache // from types.UID to pieces

@@ -40,8 +40,9 @@ func (c *children) applyAll(ctx context.Context, namespace string, objects []ren
 	return first
 }
 
-// applyObject skips an unchanged object. serving returns an error while our pod cannot replace the pods behind a
-// foreign Service.
+// applyObject writes o by server-side apply, unless neither the object nor o has changed since the last apply. A
+// foreign object of the name is an error, unless it has the annotation TakeOver. A foreign Service also waits for
+// serving, which returns an error until our pod can replace the pods behind the Service.
 func (c *children) applyObject(ctx context.Context, namespace string, o render.Object, serving func() error) error {
 	text, err := json.Marshal(o.Config)
 	if err != nil {

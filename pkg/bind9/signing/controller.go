@@ -275,8 +275,8 @@ func (w *work) writeProblem(ctx context.Context, problem error) error {
 // wait for a day.
 const serialMargin = 100
 
-// raiseSerial requests a serial of the zone past the servers' serials, as for any secondary ahead (S6.11). It fails if
-// the Zone has changed since the read.
+// raiseSerial patches the Zone's status: a serial beyond those of its servers, from which the zone goes on (S6.11), and
+// Ready=False. A Zone that has changed since the read, or is gone, is left to the next reconcile, without an error.
 func (w *work) raiseSerial(ctx context.Context) error {
 	past := w.behind + serialMargin
 	if past == 0 {

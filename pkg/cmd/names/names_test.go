@@ -203,8 +203,38 @@ func TestWho_findsRecords(t *testing.T) {
 	}
 }
 
+// A name's zone is told, also without a Record, and no Record above the zone.
+func TestWho_findsTheZone(t *testing.T) {
+	makeZone := func(namespace, fqdn string) *v1alpha1.Zone {
+		return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "z"}, Status: v1alpha1.ZoneStatus{FQDN: fqdn}}
+	}
+	objects := []runtime.Object{makeZone("dns", "example.org."), makeZone("team", "dev.example.org."),
+		makeRecord("dns", "example.org.", "MX", "10 mail"), makeRecord("team", "www.dev.example.org.", "A", "192.0.2.1")}
+	for asked, want := range map[string]string{
+		"dev.example.org":     "Zone dev.example.org. (view default) of team/z: no namespace may write there by its rules; contact: (none) No Record of dev.example.org",
+		"x.dev.example.org":   "Zone dev.example.org. (view default) of team/z: no namespace may write there by its rules; contact: (none) No Record of x.dev.example.org",
+		"www.dev.example.org": "Zone dev.example.org. (view default) of team/z: no namespace may write there by its rules; contact: (none) NAMESPACE RECORD NAME TYPE DATA ZONE team ",
+		"absent.example.org":  "Zone example.org. (view default) of dns/z: no namespace may write there by its rules; contact: (none) No Record at absent.example.org; the nearest above are at",
+	} {
+		s := &find.Search{API: makeClient(nil, objects...).KubizoneV1alpha1(), Everywhere: true}
+		found, err := findRecords(t.Context(), s, asked)
+		out, err := printAnswer(t, found, err)
+		if got := strings.Join(strings.Fields(out), " "); !strings.HasPrefix(got, want) || err != nil {
+			t.Errorf("%s: %s, %v, want %s", asked, got, err, want)
+		}
+	}
+	client := makeClient(nil, objects...)
+	refuseReview(client, "list", "zones", "")
+	refuseReview(client, "list", "zones", "team")
+	s := &find.Search{API: client.KubizoneV1alpha1(), Namespace: "team", Everywhere: true}
+	found, err := findRecords(t.Context(), s, "www.dev.example.org")
+	if out, err := printAnswer(t, found, err); err != nil || strings.Contains(out, "Zone dev") || !s.Everywhere {
+		t.Errorf("without the right to list zones: %s, %v", out, err)
+	}
+}
+
 // The zone of a name, in each view, with the namespaces whose rules match the name, at its own name all.
-func TestWho_namesTheZone(t *testing.T) {
+func TestWho_namesTheWriters(t *testing.T) {
 	makeZone := func(name, fqdn, view string, rules ...v1alpha1.DelegationRule) *v1alpha1.Zone {
 		return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: name}, Spec: v1alpha1.ZoneSpec{Delegations: rules,
 			Contact: "dns@example.org"}, Status: v1alpha1.ZoneStatus{FQDN: fqdn, View: view}}
@@ -221,19 +251,19 @@ func TestWho_namesTheZone(t *testing.T) {
 		&v1alpha1.Delegation{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "rule"}, Spec: v1alpha1.DelegationSpec{
 			ZoneRef: v1alpha1.DelegatedZone{Name: "zone"}, Namespaces: []string{"b"},
 			Records: []v1alpha1.RecordDelegation{{Pattern: "w*"}}}}}
-	inner := "zone example.org. (view in) is dns/inner: its rules let every namespace write there; contact: dns@example.org"
+	inner := "Zone example.org. (view in) of dns/inner: every namespace may write there by its rules; contact: dns@example.org"
 	for asked, want := range map[string]string{
-		"www.example.org": "zone example.org. is dns/zone: its rules let a, b write there; contact: dns@example.org " + inner,
-		"x.apps.example.org": "zone example.org. is dns/zone: its rules let d, e, f, g, h and 1 more namespaces write there; contact: " +
+		"www.example.org": "Zone example.org. (view default) of dns/zone: a, b may write there by its rules; contact: dns@example.org " + inner,
+		"x.apps.example.org": "Zone example.org. (view default) of dns/zone: d, e, f, g, h and 1 more namespaces may write there by its rules; contact: " +
 			"dns@example.org " + inner,
-		"EXAMPLE.org.": "zone example.org. is dns/zone: its rules let a, b, d, e, f and 3 more namespaces write there; contact: " +
+		"EXAMPLE.org.": "Zone example.org. (view default) of dns/zone: a, b, d, e, f and 3 more namespaces may write there by its rules; contact: " +
 			"dns@example.org " + inner,
-		"192.0.2.7":       "zone 2.0.192.in-addr.arpa. is dns/reverse: its rules let a write there; contact: dns@example.org",
-		"192.0.2.0/24":    "zone 2.0.192.in-addr.arpa. is dns/reverse: its rules let a write there; contact: dns@example.org",
+		"192.0.2.7":       "Zone 2.0.192.in-addr.arpa. (view default) of dns/reverse: a may write there by its rules; contact: dns@example.org",
+		"192.0.2.0/24":    "Zone 2.0.192.in-addr.arpa. (view default) of dns/reverse: a may write there by its rules; contact: dns@example.org",
 		"192.0.0.0/22":    "",
-		"2001:db8::1":     "zone 8.b.d.0.1.0.0.2.ip6.arpa. is dns/six: its rules let no namespace write there; contact: dns@example.org",
+		"2001:db8::1":     "Zone 8.b.d.0.1.0.0.2.ip6.arpa. (view default) of dns/six: no namespace may write there by its rules; contact: dns@example.org",
 		"www.example.net": "",
-		"hidden 2001:db8::/33": "zone 8.b.d.0.1.0.0.2.ip6.arpa. is dns/six: its rules let no namespace write there; contact: " +
+		"hidden 2001:db8::/33": "Zone 8.b.d.0.1.0.0.2.ip6.arpa. (view default) of dns/six: no namespace may write there by its rules; contact: " +
 			"dns@example.org Its Delegations are not shown: that needs the right to list delegations in namespace dns.",
 	} {
 		client, s := makeClient(nil, objects...), &find.Search{Namespace: "b", Everywhere: true}
@@ -248,11 +278,12 @@ func TestWho_namesTheZone(t *testing.T) {
 		s.API = client.KubizoneV1alpha1()
 		found, err := findRecords(t.Context(), s, asked)
 		out, err := printAnswer(t, found, err)
-		_, got, _ := strings.Cut(out, "zone ")
-		if got = strings.Join(strings.Fields(got), " "); got != strings.TrimPrefix(want, "zone ") {
+		zones, _, _ := strings.Cut(out, "No Record")
+		zones, _, _ = strings.Cut(zones, "NAMESPACE")
+		if got := strings.Join(strings.Fields(zones), " "); got != want {
 			t.Errorf("%s: %q, want %q", asked, got, want)
 		}
-		if yes := !strings.HasPrefix(out, "No Record") || asked == "EXAMPLE.org."; errors.Is(err, ErrNo) == yes {
+		if isNo := strings.Contains(out, "No Record of") && (want == "" || strings.Contains(asked, "2")); errors.Is(err, ErrNo) != isNo {
 			t.Errorf("%s: %v\n%s", asked, err, out)
 		}
 	}

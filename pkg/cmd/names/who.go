@@ -28,12 +28,12 @@ func newWho() *cobra.Command {
 	q := newQuestion()
 	return q.makeCommand(&cobra.Command{
 		Use:   "who NAME|ADDRESS|PREFIX",
-		Short: "find the Records and the zone of a name, an address or a prefix",
-		Long: `Find the Records that stand at a name, or else the nearest above it: of a wildcard, or a name that claims it (S4.8).
-Of an address or a prefix: the Records that have it, or an address in it. Then the zone of the name, or of the address's PTR Records:
-its Zone, its contact, and the namespaces with a rule for the name, for a zone's own name with any rule. All namespaces are searched
-where you may list Records and zones in all of them, else that of -n. The exit code is 1 where there is no Record, and no zone of the
-name.`,
+		Short: "find the zone and the Records of a name, an address or a prefix",
+		Long: `Find the zone of a name, and the Records at the name, or else the nearest above it in the zone: of a wildcard, or a
+name that claims it (S4.8). Of an address or a prefix: the Records that have it, or an address in it, and the zone of its PTR
+Records. With a zone stand its contact and the namespaces with a rule for the name, for the zone's own name with any rule. All
+namespaces are searched where you may list Records in all of them, else that of -n. The exit code is 1 without a Record, and
+without the zone of a name.`,
 		Example:           "  kubectl kubizone who www.example.org\n  kubectl kubizone who 192.0.2.7\n  kubectl kubizone who 192.0.2.0/24",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: q.complete(listRecords(fqdnOf)),
@@ -45,10 +45,10 @@ name.`,
 type foundRecords struct {
 	Query string `json:"query"`
 	// Nearest is the name above whose Records are listed instead, or "".
-	Nearest string        `json:"nearest,omitempty"`
-	Records []foundRecord `json:"records"`
+	Nearest string `json:"nearest,omitempty"`
 	// Zones has the zone of the name in each view.
-	Zones []foundZone `json:"zones,omitempty"`
+	Zones   []foundZone   `json:"zones,omitempty"`
+	Records []foundRecord `json:"records"`
 	// Namespace is the only one searched, or "".
 	Namespace string `json:"namespace,omitempty"`
 }
@@ -66,10 +66,11 @@ type foundRecord struct {
 }
 
 type foundZone struct {
-	FQDN    string `json:"fqdn"`
-	View    string `json:"view,omitempty"`
-	Object  string `json:"object"`
-	Contact string `json:"contact,omitempty"`
+	Namespace string `json:"namespace"`
+	Zone      string `json:"zone"`
+	Name      string `json:"name"`
+	View      string `json:"view,omitempty"`
+	Contact   string `json:"contact,omitempty"`
 	// Writers are the namespaces with a rule for Records at the name, for the zone's name with any rule. "*" is every
 	// namespace.
 	Writers []string `json:"writers"`
@@ -79,31 +80,39 @@ type foundZone struct {
 
 func findRecords(ctx context.Context, s *find.Search, text string) (*answer, error) {
 	result := &foundRecords{Query: text, Records: []foundRecord{}}
-	var found []v1alpha1.Record
 	var fqdn name.Name
 	var err error
 	prefix, isPrefix := find.ParsePrefix(text)
 	if isPrefix {
 		fqdn = find.ReverseName(prefix)
-		found, err = s.Within(ctx, prefix)
-	} else if fqdn, err = find.ParseName(text); err == nil {
-		found, result.Nearest, err = s.Nearest(ctx, fqdn)
-	}
-	if err != nil {
+	} else if fqdn, err = find.ParseName(text); err != nil {
 		return nil, err
 	}
 	zones, err := s.Enclosing(ctx, fqdn)
 	if err != nil {
 		return nil, err
 	}
-	isNo := len(found) == 0
+	top := fqdn
 	for i := range zones {
-		zone, err := describeZone(ctx, s, &zones[i], fqdn)
+		zone, apex, err := describeZone(ctx, s, &zones[i], fqdn)
 		if err != nil {
 			return nil, err
 		}
-		result.Zones = append(result.Zones, zone)
-		isNo = isNo && (isPrefix || zone.FQDN != fqdn.String())
+		if result.Zones = append(result.Zones, zone); apex.Encloses(top) {
+			top = apex
+		}
+	}
+	if len(zones) == 0 {
+		top = name.Root
+	}
+	var found []v1alpha1.Record
+	if isPrefix {
+		found, err = s.Within(ctx, prefix)
+	} else {
+		found, result.Nearest, err = s.Nearest(ctx, fqdn, top)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if !s.Everywhere {
 		result.Namespace = s.Namespace
@@ -119,13 +128,13 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 	}
 	where := s.Where()
 	print := func(page *output.Text) { result.printText(page, where) }
-	return &answer{kind: "Records", result: result, isNo: isNo, text: print}, nil
+	return &answer{kind: "Records", result: result, isNo: len(found) == 0 && (isPrefix || len(zones) == 0), text: print}, nil
 }
 
-func describeZone(ctx context.Context, s *find.Search, z *v1alpha1.Zone, fqdn name.Name) (foundZone, error) {
-	out := foundZone{FQDN: z.Status.FQDN, View: z.Status.View, Object: z.Namespace + "/" + z.Name, Contact: z.Spec.Contact,
+func describeZone(ctx context.Context, s *find.Search, z *v1alpha1.Zone, fqdn name.Name) (out foundZone, apex name.Name, err error) {
+	out = foundZone{Namespace: z.Namespace, Zone: z.Name, Name: z.Status.FQDN, View: z.Status.View, Contact: z.Spec.Contact,
 		Writers: []string{}}
-	apex, _ := name.Parse(z.Status.FQDN)
+	apex, _ = name.Parse(z.Status.FQDN)
 	addRule := func(records []v1alpha1.RecordDelegation, namespaces []string) {
 		if slices.ContainsFunc(records, func(r v1alpha1.RecordDelegation) bool {
 			p, err := pattern.Parse(r.Pattern)
@@ -145,17 +154,17 @@ func describeZone(ctx context.Context, s *find.Search, z *v1alpha1.Zone, fqdn na
 		}
 		addRule(rule.Records, namespaces)
 	}
-	err := load.EachItem(ctx, s.API.Delegations(z.Namespace).List, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(
+	err = load.EachItem(ctx, s.API.Delegations(z.Namespace).List, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(
 		v1alpha1.FieldDelegationZoneRefName, z.Name).String()}, func(d *v1alpha1.Delegation) error {
 		addRule(d.Spec.Records, d.Spec.Namespaces)
 		return nil
 	})
 	if out.HiddenDelegations = apierrors.IsForbidden(err); err != nil && !out.HiddenDelegations {
-		return out, fmt.Errorf("delegations: %w", err)
+		return out, apex, fmt.Errorf("delegations: %w", err)
 	}
 	slices.Sort(out.Writers)
 	out.Writers = slices.Compact(out.Writers)
-	return out, nil
+	return out, apex, nil
 }
 
 const (
@@ -164,10 +173,7 @@ const (
 )
 
 func (z *foundZone) printText(text *output.Text) {
-	title, writers := z.FQDN, "no namespace"
-	if z.View != "" {
-		title += " (view " + z.View + ")"
-	}
+	writers := "no namespace"
 	if len(z.Writers) > 0 {
 		writers = strings.Join(z.Writers[:min(len(z.Writers), maxCounted)], ", ")
 	}
@@ -176,18 +182,18 @@ func (z *foundZone) printText(text *output.Text) {
 	} else if more := len(z.Writers) - maxCounted; more > 0 {
 		writers += fmt.Sprintf(" and %d more namespaces", more)
 	}
-	text.Line("zone %s is %s: its rules let %s write there; contact: %s", title, z.Object, writers, cmp.Or(z.Contact, "(none)"))
+	text.Line("Zone %s (view %s) of %s/%s: %s may write there by its rules; contact: %s", z.Name, cmp.Or(z.View, "default"), z.Namespace,
+		z.Zone, writers, cmp.Or(z.Contact, "(none)"))
 	if z.HiddenDelegations {
-		namespace, _, _ := strings.Cut(z.Object, "/")
-		text.Line("Its Delegations are not shown: that needs the right to list delegations in namespace %s.", namespace)
+		text.Line("Its Delegations are not shown: that needs the right to list delegations in namespace %s.", z.Namespace)
 	}
 }
 
 func (f *foundRecords) printText(text *output.Text, where string) {
-	f.printRecords(text, where)
 	for i := range f.Zones {
 		f.Zones[i].printText(text)
 	}
+	f.printRecords(text, where)
 }
 
 func (f *foundRecords) printRecords(text *output.Text, where string) {

@@ -232,8 +232,9 @@ func (w *work) mayReplace(is delivery.RRset, change delivery.Change) bool {
 	return slices.ContainsFunc(w.listVersions(change), func(version delivery.RRset) bool { return sameData(is, version) })
 }
 
-// subtractWritten returns the server's RRset without our records. A refused or half-written RRset is ours or foreign as
-// a whole; to any other, clients may have added records, and only ours are removed.
+// subtractWritten returns the server's RRset without our records: empty if the RRset is a version that we sent, or if
+// we replaced it and no version is known; whole if our write is unconfirmed. Else clients may have added records, and
+// only ours go.
 func (w *work) subtractWritten(is delivery.RRset, change delivery.Change) delivery.RRset {
 	nothing := delivery.RRset{Name: is.Name, Type: is.Type}
 	versions := w.listVersions(change)

@@ -31,7 +31,7 @@ const clusterToken = "kubizone"
 
 const peerDialTimeout = 2 * time.Second
 
-// catchUpEntries log entries stay in memory for slower members. A member further behind receives the whole store.
+// catchUpEntries log entries are kept for slower members. A member further behind gets the whole store.
 const catchUpEntries = 1000
 
 // A sole member has no memberFile.
@@ -41,8 +41,8 @@ const memberFile = "member"
 type Cluster struct {
 	// MemberName is this member's name in InitialCluster.
 	MemberName string
-	// InitialCluster has all members with peer URLs, as NAME=https://HOST:PORT, separated by commas. After the first
-	// start the stored list counts.
+	// InitialCluster has all members with peer URLs, as NAME=https://HOST:PORT, separated by commas. It counts at the
+	// first start only.
 	InitialCluster string
 	// ListenPeer is for peers, as https://IP:PORT.
 	ListenPeer string
@@ -132,7 +132,7 @@ func (c *Cluster) joinCluster(to *etcd.Config, dir *Dir, log *zap.Logger) error 
 	}
 	formed, err := c.findCluster(members, log)
 	if err != nil || formed == nil {
-		return err // no member has begun: all begin together
+		return err
 	}
 	return c.joinFormed(to, dir, members, formed)
 }
@@ -152,7 +152,7 @@ func (c *Cluster) findCluster(members types.URLsMap, log *zap.Logger) (*membersh
 	}
 	formed, err := etcdserver.GetClusterFromRemotePeers(log, peers, round)
 	if err != nil {
-		return nil, nil // etcd only reports that no peer answered
+		return nil, nil
 	}
 	return formed, nil
 }
@@ -174,7 +174,7 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 		return &LostMemberError{Dir: dir.Path(), Member: c.MemberName, Known: true}
 	}
 	if place.ID == initial.MemberByName(c.MemberName).ID {
-		return nil // an initial member, started late
+		return nil
 	}
 	all := types.URLsMap{}
 	for _, m := range formed.Members() {
@@ -183,7 +183,7 @@ func (c *Cluster) joinFormed(to *etcd.Config, dir *Dir, members types.URLsMap, f
 		case m.ID == place.ID:
 			member = c.MemberName
 		case member == "":
-			member = m.ID.String() // not started yet either
+			member = m.ID.String()
 		}
 		if all[member], err = types.NewURLs(m.PeerURLs); err != nil {
 			return fmt.Errorf("member %s of the cluster: %w", member, err)
@@ -222,7 +222,7 @@ func (d *Dir) readMember() (name string, err error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// SetMember stores the name of the directory's member, "" for a sole member.
+// SetMember stores the member's name, "" for a sole member.
 func (d *Dir) SetMember(name string) error {
 	path := filepath.Join(d.path, memberFile)
 	if name == "" {

@@ -19,8 +19,8 @@ import (
 // Format is the layout's version. It changes only if older binaries cannot use the new layout.
 const Format = 1
 
-// DefaultMinFreeBytes is the free space needed to start: etcd preallocates two write-ahead segments of 64 MiB, and ends
-// the process if that fails.
+// DefaultMinFreeBytes is the free space to start: etcd preallocates two write-ahead segments of 64 MiB, and ends the
+// process if that fails.
 const DefaultMinFreeBytes = 144 << 20
 
 const (
@@ -83,7 +83,7 @@ func acquireLock(path string) (*os.File, error) {
 		pid, _ := strconv.Atoi(strings.TrimSpace(string(holder)))
 		return nil, &InUseError{Dir: path, PID: pid}
 	}
-	// The process ID is only for E1's error: the kernel's lock ends with the process.
+	// For E1's error only: the kernel's lock ends with the process.
 	err = lock.Truncate(0)
 	if err == nil {
 		_, err = lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)

@@ -32,7 +32,7 @@ const maxSocketPath = 100
 
 const (
 	socketFile = "etcd.sock"
-	// window bounds the octets in flight to the member; pkg/apiserver bounds the other direction.
+	// pkg/apiserver bounds the other direction.
 	window = 4 << 20
 )
 
@@ -66,11 +66,11 @@ type Member struct {
 	ephemeral string
 	failure   *failure
 	stop      sync.Once
-	// stopping mutes the log: etcd reports its closed listeners.
+	// stopping mutes etcd's reports of closed listeners.
 	stopping atomic.Bool
 }
 
-// Start returns when etcd accepts writes, or with ctx's error. A cluster needs a majority.
+// Start returns when etcd accepts writes, for which a cluster needs a majority, or with ctx's error.
 //
 // The error is *LostMemberError, or names the flag or directory and the next step.
 func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
@@ -81,7 +81,7 @@ func Start(ctx context.Context, cfg Config) (_ *Member, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
-	// E3 needs the mode, and the directory may exist.
+	// E3 needs the mode, which an existing directory may lack.
 	if err := os.Chmod(dir, 0o700); err != nil {
 		return nil, unwritable(cfg.Dir.Path(), err)
 	}
@@ -257,9 +257,9 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	c.AdvertisePeerUrls = []url.URL{{Scheme: "http", Host: strings.TrimPrefix(solePeer, "http://")}}
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
 	c.QuotaBackendBytes = cmp.Or(cfg.QuotaBytes, DefaultQuotaBytes)
-	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1 // no other member can be behind
-	c.MaxTxnOps = 512                                            // for batches of the ledger (ledger.wideOps)
-	// The ledger's watches resume from etcd's last progress, which must be more frequent than compaction.
+	c.SnapshotCount, c.SnapshotCatchUpEntries = snapshotEvery, 1
+	c.MaxTxnOps = 512 // for batches of the ledger (ledger.wideOps)
+	// The ledger's watches resume from the last progress, which must be more frequent than compaction.
 	c.WatchProgressNotifyInterval = time.Minute
 	c.EnableGRPCGateway = false
 	c.GRPCAdditionalServerOptions = []grpc.ServerOption{grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window)}
@@ -272,8 +272,7 @@ func (m *Member) etcdConfig(cfg Config, dir string) *etcd.Config {
 	return c
 }
 
-// noEntryYet is part of etcd's error when it cannot store its version before the first entry. etcd retries every four
-// seconds.
+// noEntryYet is in etcd's error when it cannot store its version before the first entry, retried every four seconds.
 const noEntryYet = "cannot detect storage schema version: missing term information"
 
 func (m *Member) newLogger(cfg Config) *zap.Logger {

@@ -72,7 +72,7 @@ func giveVote(ctx context.Context, client *clientv3.Client, member string, id ui
 		case err == nil:
 			return nil
 		case errors.Is(err, rpctypes.ErrMemberNotLearner):
-			return nil // promoted already
+			return nil
 		case !errors.Is(err, rpctypes.ErrMemberLearnerNotReady):
 			return fmt.Errorf("member %s: giving it a vote: %w", member, err)
 		}
@@ -100,7 +100,7 @@ func replacePlace(ctx context.Context, client *clientv3.Client, member string, u
 	if at >= 0 {
 		old := list.Members[at]
 		if old.Name == "" || old.IsLearner {
-			return old.ID, nil // added by an earlier call
+			return old.ID, nil
 		}
 		if _, err := client.MemberRemove(ctx, old.ID); err != nil {
 			return 0, fmt.Errorf("taking the old one out: %w", err)

@@ -46,7 +46,7 @@ func ReadSnapshot(path string, each func(Change)) error {
 	})
 }
 
-// CheckSnapshot checks every page: later etcd would panic at a damaged page.
+// CheckSnapshot checks every page: etcd would panic later at a damaged page.
 func CheckSnapshot(path string) error {
 	file, err := os.Stat(path)
 	if err != nil {
@@ -56,7 +56,7 @@ func CheckSnapshot(path string) error {
 		if tx.Size() > file.Size() {
 			return fmt.Errorf("it has %d octets, and its pages %d", file.Size(), tx.Size())
 		}
-		// Before Check, on whose goroutine an invalid address ends the process.
+		// Read all before Check, on whose goroutine an invalid address ends the process.
 		sum := crc32.NewIEEE()
 		err := tx.ForEach(func(_ []byte, bucket *bbolt.Bucket) error {
 			return bucket.ForEach(func(key, value []byte) error {

@@ -11,8 +11,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// lastBackup is the key of the last backup's time, in RFC 3339. It is written when all files are complete, so a backup
-// has the time of the previous backup.
+// lastBackup is the key of the last backup's time, in RFC 3339, written when all files are complete. So a backup has
+// the time of the previous backup.
 func lastBackup(prefix string) string { return prefix + "/maintenance/last-backup" }
 
 // NoteBackup writes the time of a complete backup.
@@ -40,7 +40,6 @@ func (k *Keeper) measureBackup(ctx context.Context) error {
 	return nil
 }
 
-// setBackup sets the time of the last backup; zero for none.
 func (k *Keeper) setBackup(at time.Time) {
 	seconds := 0.0
 	if !at.IsZero() {

@@ -25,7 +25,6 @@ const unanswered = 4 * time.Second
 
 var errUnanswered = errors.New("no answer within " + unanswered.String())
 
-// lost reports whether a transaction's outcome is unknown (M5).
 func lost(err error) bool {
 	for _, known := range []error{
 		rpctypes.ErrTimeout, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost,
@@ -39,8 +38,7 @@ func lost(err error) bool {
 	return status.Code(err) == codes.Unavailable
 }
 
-// failure returns a failed write's error, without Retry-After: Kubernetes clients would repeat the write up to ten
-// times before they show an error.
+// Without Retry-After: Kubernetes clients would repeat the write up to ten times before they show an error.
 func failure(code int32, reason metav1.StatusReason, message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
 }

@@ -36,11 +36,11 @@ const (
 	minReclaim = 64 << 20
 	// againAfter is the least time between a member's defragmentations, in seconds: etcd reuses free space.
 	againAfter = 6 * 3600
-	// usualQuota is etcd's default, assumed before 3.6, which reports none.
+	// usualQuota is etcd's default, assumed for members before 3.6, which report none.
 	usualQuota = 2 << 30
-	// keepHistory stays after compactHistory, so that interrupted watches resume.
+	// keepHistory lets interrupted watches resume.
 	keepHistory = time.Minute
-	// lockSeconds is how long a dead server blocks defragmentations by others.
+	// lockSeconds is how long a dead server blocks others.
 	lockSeconds = 240
 	turnSeconds = 15
 )
@@ -119,8 +119,8 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Checks returns health checks with the results of the last checkMembers, for /healthz only: a failing /readyz would
-// remove the server from its Service, and end reads too (M2).
+// Checks returns the results of the last checkMembers, for /healthz only: a failing /readyz would remove the server
+// from its Service, and end reads too (M2).
 func (k *Keeper) Checks() []healthz.HealthChecker {
 	check := func(name string, state *error) healthz.HealthChecker {
 		return healthz.NamedCheck(name, func(*http.Request) error {
@@ -135,7 +135,7 @@ func (k *Keeper) Checks() []healthz.HealthChecker {
 // Quota returns the size above which etcd rejects writes; 0 if unknown.
 func (k *Keeper) Quota() int64 { return k.quota.Load() }
 
-// setCorrupt records the alarm CORRUPT: members differ, and etcd answers no request.
+// The alarm CORRUPT means that members differ; etcd then answers no request.
 func (k *Keeper) setCorrupt(ctx context.Context, members []member) {
 	var damaged []string
 	for _, m := range members {
@@ -183,8 +183,8 @@ func (m member) quota() int64 { return cmp.Or(m.DbSizeQuota, usualQuota) }
 // fits reports whether a twentieth of the quota is free, so that the alarm does not flap.
 func (m member) fits() bool { return m.DbSizeQuota > 0 && m.DbSize <= m.DbSizeQuota/20*19 }
 
-// checkMembers updates metrics and health, compacts history if needed, and does at most one defragmentation. If etcd is
-// full, it frees space instead.
+// checkMembers updates metrics and health, compacts history if needed, and does at most one defragmentation, or frees
+// space if etcd is full.
 func (k *Keeper) checkMembers(ctx context.Context) (full bool, err error) {
 	members, err := k.listMembers(ctx)
 	if err != nil {
@@ -251,7 +251,7 @@ func (k *Keeper) compactHistory(ctx context.Context, m member) error {
 	if _, err := k.client.Compact(limited, upTo); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
-	k.compacted = m.DbSizeInUse // less at the next check, if space was freed
+	k.compacted = m.DbSizeInUse
 	klog.FromContext(ctx).V(2).Info("Compacted etcd", "revision", upTo, "inUse", m.DbSizeInUse, "quota", quota)
 	return nil
 }
@@ -395,7 +395,7 @@ func (k *Keeper) handOver(ctx context.Context, m member) error {
 	if err != nil {
 		return fmt.Errorf("etcd %s leads, and no other member took over before its defragmentation: %w", m.endpoint, err)
 	}
-	return nil // no other member
+	return nil
 }
 
 func (k *Keeper) defragmentMember(ctx context.Context, m member) error {

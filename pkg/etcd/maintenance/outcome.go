@@ -28,9 +28,8 @@ const (
 	// An unanswered write is sent again after resendAfter, and once more after twice that: a slow etcd gets at most two
 	// more copies.
 	resendAfter = time.Second
-	// A planned change of leader takes tens of milliseconds.
 	repeatPause = 50 * time.Millisecond
-	// Every etcd accepts maxProbes operations in a transaction.
+	// Every etcd accepts so many operations in a transaction.
 	maxProbes = 100
 )
 
@@ -77,7 +76,7 @@ func (t *explainedTxn) sendRead(ctx context.Context, cmps []clientv3.Cmp, then, 
 
 func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, error) {
 	again := t.mayBeSentAgain()
-	var doubt error // error of the first lost try
+	var doubt error
 	for timeout := resendAfter; ; {
 		trying, end := ctx, context.CancelFunc(func() {})
 		if again {
@@ -110,7 +109,7 @@ func (t *explainedTxn) sendWrite(ctx context.Context) (*clientv3.TxnResponse, er
 	}
 }
 
-// revisionIn returns a compare's revision, or 0 for another kind or an absent key.
+// revisionIn returns a compare's revision, 0 for another kind or an absent key.
 func revisionIn(cmp clientv3.Cmp) int64 {
 	c := cmp.GetCompare()
 	if c.Target != etcdserverpb.Compare_MOD || c.Result != etcdserverpb.Compare_EQUAL || len(c.RangeEnd) > 0 {
@@ -119,7 +118,6 @@ func revisionIn(cmp clientv3.Cmp) int64 {
 	return c.GetModRevision()
 }
 
-// mayBeSentAgain reports whether the transaction writes only single keys, among them a key whose revision it compares.
 func (t *explainedTxn) mayBeSentAgain() bool {
 	if writes(t.orelse) || slices.ContainsFunc(t.then, func(op clientv3.Op) bool {
 		return !op.IsPut() && !op.IsDelete() || len(op.RangeBytes()) > 0

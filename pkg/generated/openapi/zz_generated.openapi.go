@@ -5364,7 +5364,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9ClusterStatus(ref common.ReferenceC
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation described by the status.",
+							Description: "observedGeneration is the generation of this status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -5624,7 +5624,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceSpec(ref common.ReferenceCa
 					},
 					"external": {
 						SchemaProps: spec.SchemaProps{
-							Description: "external describes a server run elsewhere, for which the fleet creates nothing. zoneNamespaces is the only other setting allowed. Authors need permission to create bind9instances/external.",
+							Description: "external describes a server run elsewhere, for which the fleet creates nothing. zoneNamespaces is the only other setting allowed. Needs permission to create bind9instances/external.",
 							Ref:         ref(v1alpha1.ExternalServer{}.OpenAPIModelName()),
 						},
 					},
@@ -5646,7 +5646,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation described by the status.",
+							Description: "observedGeneration is the generation of this status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -5709,7 +5709,7 @@ func schema_kubizone_api_bind9_v1alpha1_Bind9InstanceStatus(ref common.Reference
 					},
 					"tsigKey": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigKey has the dates of the server's own TSIG key; those of a cluster's key are in the cluster's status.",
+							Description: "tsigKey has the dates of the server's own TSIG key. Those of a cluster's key are in the cluster's status.",
 							Ref:         ref(v1alpha1.KeyRotation{}.OpenAPIModelName()),
 						},
 					},
@@ -5954,7 +5954,7 @@ func schema_kubizone_api_bind9_v1alpha1_ClusterBind9ProviderStatus(ref common.Re
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation described by the status.",
+							Description: "observedGeneration is the generation of this status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -6217,7 +6217,7 @@ func schema_kubizone_api_bind9_v1alpha1_DNSSECPolicy(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DNSSECPolicy configures the keys of zones: a key-signing key (KSK) and a zone-signing key (ZSK).",
+				Description: "DNSSECPolicy configures a key-signing key (KSK) and a zone-signing key (ZSK) for zones.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"name": {
@@ -6288,7 +6288,7 @@ func schema_kubizone_api_bind9_v1alpha1_DNSSECTiming(ref common.ReferenceCallbac
 					},
 					"maxZoneTTL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "maxZoneTTL is the longest TTL in the zones, for which resolvers cache former answers. Absent: 24h.",
+							Description: "maxZoneTTL is the longest TTL in the zones, so the longest caching of former answers. Absent: 24h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
@@ -6377,7 +6377,7 @@ func schema_kubizone_api_bind9_v1alpha1_ExternalServer(ref common.ReferenceCallb
 					},
 					"caBundle": {
 						SchemaProps: spec.SchemaProps{
-							Description: "caBundle are PEM certificates of authorities for the agent's certificate. Absent: the system's.",
+							Description: "caBundle has PEM certificates of authorities for the agent's certificate. Absent: the system's.",
 							Type:        []string{"string"},
 							Format:      "byte",
 						},
@@ -6390,7 +6390,7 @@ func schema_kubizone_api_bind9_v1alpha1_ExternalServer(ref common.ReferenceCallb
 					},
 					"tsigSecretName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigSecretName is a Secret of this namespace with the server's key for transfers and updates, with data as for tsigSecretRef of a DNSClass.",
+							Description: "tsigSecretName is a Secret of this namespace with the server's key for transfers and updates, as in tsigSecretRef of a DNSClass.",
 							MaxLength:   ptr.To[int64](253),
 							Type:        []string{"string"},
 							Format:      "",
@@ -6863,7 +6863,7 @@ func schema_kubizone_api_bind9_v1alpha1_ServerSettings(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ServerSettings configure servers. A block set in a Bind9Instance replaces the block of its Bind9Cluster.",
+				Description: "ServerSettings configure servers. A block in a Bind9Instance replaces its Bind9Cluster's.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"version": {
@@ -7058,7 +7058,7 @@ func schema_kubizone_api_bind9_v1alpha1_TSIGKey(ref common.ReferenceCallback) co
 					},
 					"rotateAfter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "rotateAfter is the age at which a new key is created, whole minutes from 1h to 8760h. The new key is used once every server and the hidden primary accept it; the former key is accepted for a while longer. Absent: never.",
+							Description: "rotateAfter is the age at which a new key is created, whole minutes from 1h to 8760h. It is used once every server and the hidden primary accept it; the former key is accepted for a while longer. Absent: never.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
@@ -7217,7 +7217,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9InstanceSelection(ref common.Ref
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaces of the instances. Others are never selected: servers get all zones of the class, and authors of an instance choose its labels.",
+							Description: "namespaces of the instances. Others are never selected: authors of an instance choose its labels.",
 							MinItems:    ptr.To[int64](1),
 							MaxItems:    ptr.To[int64](64),
 							Type:        []string{"array"},
@@ -7281,7 +7281,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Bind9Provider(ref common.ReferenceCal
 					},
 					"mode": {
 						SchemaProps: spec.SchemaProps{
-							Description: "mode selects how servers get zones. Immutable: a zone must leave a server by the mode that added it. Defaults to Catalog.\n\nPossible enum values:\n - `\"Catalog\"` : servers follow the catalog zone.\n - `\"Transfer\"` : each server's agent configures each zone as a secondary of the hidden primary.\n - `\"Update\"` : the agent of each Primary creates the zone, and dynamic updates (RFC 2136) write its records. Secondaries transfer from Primaries.",
+							Description: "mode selects how servers get zones. Immutable. Defaults to Catalog.\n\nPossible enum values:\n - `\"Catalog\"` : servers follow the catalog zone.\n - `\"Transfer\"` : each server's agent configures each zone as a secondary of the hidden primary.\n - `\"Update\"` : each Primary's agent creates the zone, and dynamic updates (RFC 2136) write its records. Secondaries transfer from Primaries.",
 							Default:     kubizonev1alpha1.Bind9ModeCatalog,
 							Type:        []string{"string"},
 							Format:      "",
@@ -7320,7 +7320,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSet(ref common.ReferenceCallbac
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChangeSet changes Records of one namespace and zone: all in one transaction, with one new serial of the zone, or none. The ChangeSet itself is not stored. Each item is authorized, admitted and counted like an apply or delete of its Record.",
+				Description: "ChangeSet changes Records of one namespace and zone: all in one transaction, with one new serial of the zone, or none. It is not stored. Each item is authorized, admitted and counted like a single write of its Record.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -7408,7 +7408,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetItem(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ChangeSetItem is a change, in exactly one of its fields.",
+				Description: "ChangeSetItem is a change, in exactly one field.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"apply": {
@@ -7513,7 +7513,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetPrerequisite(ref common.Refe
 					},
 					"exists": {
 						SchemaProps: spec.SchemaProps{
-							Description: "exists requires the RRset, or any at the name, to exist (true) or not (false).",
+							Description: "exists requires that the RRset, or any at the name, exists (true) or not (false).",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7525,7 +7525,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetPrerequisite(ref common.Refe
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "values are the complete values of the RRset, in any order, as in a Record. The TTL does not count.",
+							Description: "values are all values of the RRset, in any order, as in a Record. The TTL does not count.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -7574,7 +7574,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetSpec(ref common.ReferenceCal
 					},
 					"fieldManager": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fieldManager is the field manager of applied items. Absent: the request's.",
+							Description: "fieldManager of applied items. Absent: the request's.",
 							MaxLength:   ptr.To[int64](128),
 							Type:        []string{"string"},
 							Format:      "",
@@ -7630,7 +7630,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ChangeSetStatus(ref common.ReferenceC
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial of the zone with the changes; the previous serial if they do not change its content.",
+							Description: "serial of the zone after the changes, the previous serial if its content stays.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -7843,7 +7843,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"defaultTTL": {
 						SchemaProps: spec.SchemaProps{
-							Description: "defaultTTL is the ttl of new Zones without a ttl, in seconds, 0 to 2147483647. Existing Zones keep theirs. Absent: the default of Zones.",
+							Description: "defaultTTL is the ttl of new Zones without a ttl, in seconds, 0 to 2147483647. Absent: the default of Zones.",
 							Minimum:     ptr.To[float64](0),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -7857,7 +7857,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "nameServers are set in new Zones without any. Existing Zones keep theirs. Only names relative to the zone may have addresses.",
+							Description: "nameServers are those of new Zones without any. Only names relative to the zone may have addresses.",
 							MaxItems:    ptr.To[int64](100),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -7871,7 +7871,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 					},
 					"namespaces": {
 						SchemaProps: spec.SchemaProps{
-							Description: "namespaces selects the namespaces whose zones the class may deliver. Absent: all for a default class, none for others.",
+							Description: "namespaces are those whose zones the class may deliver. Absent: all for a default class, none for others.",
 							Ref:         ref(kubizonev1alpha1.NamespaceSelection{}.OpenAPIModelName()),
 						},
 					},
@@ -7897,7 +7897,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 					},
 					"allowLocalAddresses": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowLocalAddresses allows connections to loopback, link-local and metadata addresses, otherwise refused even after name resolution.",
+							Description: "allowLocalAddresses allows connections to loopback, link-local and metadata addresses, also by name. Otherwise refused.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7950,14 +7950,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassSpec(ref common.ReferenceCall
 					},
 					"allowRetain": {
 						SchemaProps: spec.SchemaProps{
-							Description: "allowRetain allows deletionPolicy Retain for Zones of the class: their data stays at the provider, even under a later zone of the name. If false, a new Zone with Retain is refused, an existing zone withdrawn as with Delete.",
+							Description: "allowRetain allows deletionPolicy Retain for Zones of the class: their data stays at the provider, even under a later zone of the name. If false, new Zones with Retain are refused, and existing zones withdrawn as with Delete.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"deletionProtection": {
 						SchemaProps: spec.SchemaProps{
-							Description: "deletionProtection refuses deletion of the class, which would withdraw all its zones from its servers.",
+							Description: "deletionProtection refuses deletion of the class, which would withdraw all its zones.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -7979,14 +7979,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCa
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation described by the status.",
+							Description: "observedGeneration is the generation of this status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"lastHealthCheck": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastHealthCheck is the time of the provider's last health check.",
+							Description: "lastHealthCheck is the provider's last health check.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -8026,7 +8026,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "keyNames are the names of TSIG keys in use by transfer, also while the class is paused or its Secrets are missing. Another class with a different key of the same name is not served, even if older.",
+							Description: "keyNames are the TSIG key names in use by transfer, even if the class is paused or its Secrets are missing. Another class with a different key of the same name is not served, even if older.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8040,7 +8040,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DNSClassStatus(ref common.ReferenceCa
 					},
 					"target": {
 						SchemaProps: spec.SchemaProps{
-							Description: "target identifies the place to which the class delivers, without its address. A Delivery with another target confirms nothing.",
+							Description: "target identifies where the class delivers, without the address. A Delivery with another target confirms nothing.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8082,7 +8082,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Delegation(ref common.ReferenceCallba
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Delegation is a rule for a Zone of its namespace, as a separate object, for up to 16 namespaces. All Delegations of a Zone apply together with its spec.delegations.",
+				Description: "Delegation is a rule for a Zone of its namespace, for up to 16 namespaces. All Delegations of a Zone apply together with its spec.delegations.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -8283,7 +8283,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationRule(ref common.ReferenceCa
 					},
 					"ds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ds adds the DS records in status.dnssec.ds of the allowed child zones. If false, DS records need Records.",
+							Description: "ds adds the allowed child zones' DS records, from status.dnssec.ds. If false, DS records need Records.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -8451,7 +8451,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationSpec(ref common.ReferenceCa
 					},
 					"ds": {
 						SchemaProps: spec.SchemaProps{
-							Description: "ds adds the DS records in status.dnssec.ds of the allowed child zones. If false, DS records need Records.",
+							Description: "ds adds the allowed child zones' DS records, from status.dnssec.ds. If false, DS records need Records.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -8474,20 +8474,20 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationStatus(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation described by the status.",
+							Description: "observedGeneration is the generation of this status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"zoneRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zoneRef names the Zone in which the rule is in force. Absent: none.",
+							Description: "zoneRef names the Zone with the rule in force. Absent: none.",
 							Ref:         ref(kubizonev1alpha1.AdoptingZone{}.OpenAPIModelName()),
 						},
 					},
 					"records": {
 						SchemaProps: spec.SchemaProps{
-							Description: "records is the number of Records of the rule's namespaces in that Zone, by any rule. Lags by at most about ten seconds.",
+							Description: "records counts the namespaces' Records in that Zone, by any rule. Lags by at most about ten seconds.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -8504,7 +8504,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DelegationStatus(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Accepted is True while the rule is in force; Ready has the same value.",
+							Description: "conditions: Accepted is True while the rule is in force, and Ready with it.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -8621,7 +8621,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"code": {
 						SchemaProps: spec.SchemaProps{
-							Description: "code is the provider's error code: an RCODE or an HTTP status.",
+							Description: "code is the provider's: an RCODE or an HTTP status.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8636,13 +8636,13 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryError(ref common.ReferenceCal
 					},
 					"timestamp": {
 						SchemaProps: spec.SchemaProps{
-							Description: "timestamp is the time of the first failure in the unbroken series with this reason.",
+							Description: "timestamp is the first failure in the unbroken series with this reason.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"reason": {
 						SchemaProps: spec.SchemaProps{
-							Description: "reason is the reason of the condition Ready at the failure.",
+							Description: "reason is that of the condition Ready at the failure.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -8660,7 +8660,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCa
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "DeliveryIntent is a write in progress. Calls of its holder may still arrive at the provider.",
+				Description: "DeliveryIntent is a write in progress. Its holder's calls may still arrive at the provider.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"serial": {
@@ -8712,7 +8712,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryIntent(ref common.ReferenceCa
 					},
 					"unlisted": {
 						SchemaProps: spec.SchemaProps{
-							Description: "unlisted is true if more RRsets than listed are being written: the provider may have partial writes of any change since from.",
+							Description: "unlisted is true if further RRsets are being written: the provider may have partial writes of any change since from.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -8837,14 +8837,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCa
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial is the last serial confirmed by the server, 0 for none. For a server with signs or signer, message has the serial in its answers.",
+							Description: "serial is the last serial confirmed by the server, 0 for none. With signs or signer, message has the serial in its answers.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"state": {
 						SchemaProps: spec.SchemaProps{
-							Description: "state compares the server with the zone.\n\nPossible enum values:\n - `\"Ahead\"` : the server has a serial ahead of the zone's (S6.11).\n - `\"Behind\"` : the server has an earlier serial, or none yet.\n - `\"Current\"` : the server has the settled serial.\n - `\"Failed\"` : the server does not answer, does not have the zone, or has other data.",
+							Description: "state compares the server with the zone.\n\nPossible enum values:\n - `\"Ahead\"` : the server has a serial ahead of the zone's (S6.11).\n - `\"Behind\"` : the server has an earlier serial, or none yet.\n - `\"Current\"` : the server has the settled serial.\n - `\"Failed\"` : the server does not answer, lacks the zone, or has other data.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Ahead", "Behind", "Current", "Failed"},
@@ -8873,7 +8873,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryServer(ref common.ReferenceCa
 					},
 					"differsSince": {
 						SchemaProps: spec.SchemaProps{
-							Description: "differsSince is the zone's serial at which content Differs was found first.",
+							Description: "differsSince is the zone's serial when content was first found Differs.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -8946,7 +8946,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					},
 					"lastDriftCheckTime": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastDriftCheckTime is the time of the last comparison with the provider.",
+							Description: "lastDriftCheckTime is the last comparison with the provider.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -8966,7 +8966,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "servers has a row for each server of the class, if any.",
+							Description: "servers has a row for each server of the class.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9009,7 +9009,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "conditions: Ready; Drifted is True while the provider's records differ from those confirmed, Unknown while they cannot be compared.",
+							Description: "conditions: Ready; Drifted is True while the provider's records differ from those confirmed, Unknown without a comparison.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9022,7 +9022,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					},
 					"fqdn": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fqdn is the zone's name at the provider. Absent: nothing was ever written there.",
+							Description: "fqdn is the zone's name at the provider. Absent before the first write.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9036,7 +9036,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					},
 					"holder": {
 						SchemaProps: spec.SchemaProps{
-							Description: "holder is the worker that confirmed serial. Only this worker may deliver the next serial without an intent.",
+							Description: "holder is the worker that confirmed serial. Only it may deliver the next serial without an intent.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9048,7 +9048,7 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "drift lists RRsets, as \"name type\", found missing or different by the last comparison and not repaired. At most 256.",
+							Description: "drift lists RRsets, as \"name type\", that the last comparison found missing or different and did not repair. At most 256.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9087,14 +9087,14 @@ func schema_kubizone_api_kubizone_v1alpha1_DeliveryStatus(ref common.ReferenceCa
 					},
 					"failedWhole": {
 						SchemaProps: spec.SchemaProps{
-							Description: "failedWhole is true if error concerns the whole zone, not single RRsets.",
+							Description: "failedWhole is true if error concerns the whole zone.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"refusedDigests": {
 						SchemaProps: spec.SchemaProps{
-							Description: "refusedDigests has the first eight octets of the SHA-256 of \"name type\" of each RRset refused beyond refused, ascending, at most 8192.",
+							Description: "refusedDigests has the first eight octets of the SHA-256 of \"name type\" of each further refused RRset, ascending, at most 8192.",
 							Type:        []string{"string"},
 							Format:      "byte",
 						},
@@ -9412,7 +9412,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HistoryStep(ref common.ReferenceCallb
 					},
 					"contentGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentGeneration after the change, one more than before.",
+							Description: "contentGeneration after the change.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -9434,7 +9434,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HistoryStep(ref common.ReferenceCallb
 					},
 					"anotherNamespace": {
 						SchemaProps: spec.SchemaProps{
-							Description: "anotherNamespace is true if the change is of another namespace than the reader may know: user, manager, audit ID, cause and records are absent.",
+							Description: "anotherNamespace is true if the reader may not know the namespace of the change: user, manager, audit ID, cause and records are absent.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -9474,7 +9474,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HistoryStep(ref common.ReferenceCallb
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "records are the Records written, several for a change set. None for a change of the zone itself.",
+							Description: "records are the Records written, several for a change set, none for a change of the zone itself.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9560,7 +9560,7 @@ func schema_kubizone_api_kubizone_v1alpha1_HistoryStep(ref common.ReferenceCallb
 					},
 					"zone": {
 						SchemaProps: spec.SchemaProps{
-							Description: "zone is the removed Zone, if the change is its removal.",
+							Description: "zone is the Zone that the change removed.",
 							Ref:         ref(kubizonev1alpha1.HistoryZone{}.OpenAPIModelName()),
 						},
 					},
@@ -9648,7 +9648,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Installation(ref common.ReferenceCall
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "Installation is the state of Kubizone's processes, etcd, certificates and backups, for the platform. The server that answers computes it, and stores nothing.",
+				Description: "Installation is the state of Kubizone's processes, etcd, certificates and backups, for the platform. The answering server computes it, and stores nothing.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -9696,7 +9696,7 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationCertificate(ref common.Re
 				Properties: map[string]spec.Schema{
 					"name": {
 						SchemaProps: spec.SchemaProps{
-							Description: "name tells the use: serving, serving-ca, etcd-client or etcd-ca.",
+							Description: "name is the use: serving, serving-ca, etcd-client, etcd-ca or etcd-peer.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -9704,7 +9704,7 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationCertificate(ref common.Re
 					},
 					"notAfter": {
 						SchemaProps: spec.SchemaProps{
-							Description: "notAfter is the end of the certificate, in a file of several the first end.",
+							Description: "notAfter is the end of the certificate, the first in a file of several.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -9737,7 +9737,7 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationEtcd(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "members are those that the server knows by its flags.",
+							Description: "members are those in the server's flags.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9793,7 +9793,7 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationEtcdMember(ref common.Ref
 					},
 					"leader": {
 						SchemaProps: spec.SchemaProps{
-							Description: "leader is true at the member that leads.",
+							Description: "leader is true at the leader.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -9814,7 +9814,7 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationEtcdMember(ref common.Ref
 					},
 					"inUseBytes": {
 						SchemaProps: spec.SchemaProps{
-							Description: "inUseBytes is the part that holds data.",
+							Description: "inUseBytes is the part with data.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -9828,7 +9828,7 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationEtcdMember(ref common.Ref
 					},
 					"error": {
 						SchemaProps: spec.SchemaProps{
-							Description: "error of the member that did not answer the check.",
+							Description: "error of a member that did not answer the check.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9864,13 +9864,13 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationProcess(ref common.Refere
 					},
 					"started": {
 						SchemaProps: spec.SchemaProps{
-							Description: "started is the time of the replica's first renewal.",
+							Description: "started is the replica's first renewal.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
 					"renewed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "renewed is the time of the last renewal, by the clock of the replica.",
+							Description: "renewed is the last renewal, by the replica's clock.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -9899,7 +9899,7 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationStatus(ref common.Referen
 				Properties: map[string]spec.Schema{
 					"version": {
 						SchemaProps: spec.SchemaProps{
-							Description: "version of the server that answers.",
+							Description: "version of the answering server.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -9911,7 +9911,7 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationStatus(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "processes are the server that answers, each working replica of the other processes, and the last replica of each process that ended.",
+							Description: "processes are the answering server, each working replica of the other processes, and the last replica of each process that ended.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9935,7 +9935,7 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationStatus(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "certificates of the server that answers.",
+							Description: "certificates of the answering server.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -9948,7 +9948,7 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationStatus(ref common.Referen
 					},
 					"lastBackup": {
 						SchemaProps: spec.SchemaProps{
-							Description: "lastBackup is the time of the last backup by kubizone backup. Absent: none is known.",
+							Description: "lastBackup is the time of the last backup by kubizone backup. Absent if unknown.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -9977,7 +9977,7 @@ func schema_kubizone_api_kubizone_v1alpha1_InstallationStatus(ref common.Referen
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "namespacesGone are deleted namespaces that left Zones, Delegations or Records, which are still served (S8.5).",
+							Description: "namespacesGone are deleted namespaces that left Zones, Delegations or Records, still served (S8.5).",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10164,7 +10164,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewRule(ref common.ReferenceCa
 					},
 					"elsewhere": {
 						SchemaProps: spec.SchemaProps{
-							Description: "elsewhere is true if the patterns give no name, because delegated zones have all matching names.",
+							Description: "elsewhere is true if the patterns give no name: delegated zones have all matching names.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -10219,7 +10219,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.Reference
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "NameReviewStatus is the answer. If no rule gives the namespace the name, the answer is that for a name without a zone.",
+				Description: "NameReviewStatus is the answer. If no rule gives the namespace the name, it is that for a name without a zone.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"zone": {
@@ -10253,7 +10253,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.Reference
 					},
 					"claimed": {
 						SchemaProps: spec.SchemaProps{
-							Description: "claimed is the holder of the name, or of a name above or below that comes with it. Absent: no rule gives the namespace the name the Record would claim.\n\nPossible enum values:\n - `\"Another\"` : another namespace, not disclosed.\n - `\"Mine\"` : the namespace of the NameReview.\n - `\"Unclaimed\"` : no namespace.",
+							Description: "claimed is the holder of the name, or of a name above or below that comes with it. Absent: no rule gives the namespace the name that the Record would claim.\n\nPossible enum values:\n - `\"Another\"` : another namespace, not disclosed.\n - `\"Mine\"` : the namespace of the NameReview.\n - `\"Unclaimed\"` : no namespace.",
 							Type:        []string{"string"},
 							Format:      "",
 							Enum:        []interface{}{"Another", "Mine", "Unclaimed"},
@@ -10292,7 +10292,7 @@ func schema_kubizone_api_kubizone_v1alpha1_NameReviewStatus(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "rules that give the namespace names, if spec.name is absent. At most 500.",
+							Description: "rules that give the namespace names, without spec.name. At most 500.",
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
 								Schema: &spec.Schema{
@@ -10434,21 +10434,21 @@ func schema_kubizone_api_kubizone_v1alpha1_RFC2136Provider(ref common.ReferenceC
 					},
 					"transferServer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "transferServer is the server for zone transfers, for comparisons. Absent: server.",
+							Description: "transferServer is for zone transfers, for comparisons. Absent: server.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"tsigSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigSecretRef names the Secret with the TSIG key, with data as for transfer.tsigSecretRef.",
+							Description: "tsigSecretRef names the Secret with the TSIG key, as in transfer.tsigSecretRef.",
 							Default:     map[string]interface{}{},
 							Ref:         ref(kubizonev1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
 					},
 					"foreignRecords": {
 						SchemaProps: spec.SchemaProps{
-							Description: "foreignRecords is the treatment of foreign records with a name and type of the zone. All others stay. Defaults to Keep.\n\nPossible enum values:\n - `\"Keep\"` keeps them; the zone is not Ready (reason Conflict).\n - `\"Replace\"` overwrites them.",
+							Description: "foreignRecords is the treatment of foreign records with a name and type of the zone. Others stay. Defaults to Keep.\n\nPossible enum values:\n - `\"Keep\"` keeps them; the zone is not Ready (reason Conflict).\n - `\"Replace\"` overwrites them.",
 							Default:     kubizonev1alpha1.ForeignRecordsKeep,
 							Type:        []string{"string"},
 							Format:      "",
@@ -10576,7 +10576,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordChanges(ref common.ReferenceCal
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RecordChanges are the changes that a namespace's Records made in zones, also deleted ones, newest first.",
+				Description: "RecordChanges are the changes that a namespace's Records, also deleted ones, made in zones, newest first.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -10602,7 +10602,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordChanges(ref common.ReferenceCal
 					},
 					"wholeSince": {
 						SchemaProps: spec.SchemaProps{
-							Description: "wholeSince is the time from which on no change is missing or condensed: none by the namespace itself in the zones of its Records and of these changes.",
+							Description: "wholeSince is the time since which no change is missing or condensed: none by the namespace itself in the zones of its Records and of these changes.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -10636,7 +10636,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordChangesOptions(ref common.Refer
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "RecordChangesOptions are the query parameters of `GET records/{name}/changes`. The name `-` is all Records of the namespace.",
+				Description: "RecordChangesOptions are query parameters of `GET records/{name}/changes`. The name `-` is all Records of the namespace.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -10745,7 +10745,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordDelegation(ref common.Reference
 					},
 					"shared": {
 						SchemaProps: spec.SchemaProps{
-							Description: "shared allows the rule's namespaces Records at the same name, and below each other's names. Otherwise, a name, with all below, belongs to the namespace with Records there.",
+							Description: "shared allows the rule's namespaces Records at the same name, and below each other's names. Otherwise a name, with all below, belongs to the namespace with Records there.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -10950,7 +10950,7 @@ func schema_kubizone_api_kubizone_v1alpha1_RecordStatus(ref common.ReferenceCall
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation described by the status.",
+							Description: "observedGeneration is the generation of this status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -11089,7 +11089,7 @@ func schema_kubizone_api_kubizone_v1alpha1_Secondary(ref common.ReferenceCallbac
 					},
 					"tsigSecretRef": {
 						SchemaProps: spec.SchemaProps{
-							Description: "tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.",
+							Description: "tsigSecretRef names the Secret with the server's own TSIG key. Absent: the class's key.",
 							Ref:         ref(kubizonev1alpha1.SecretReference{}.OpenAPIModelName()),
 						},
 					},
@@ -11104,14 +11104,14 @@ func schema_kubizone_api_kubizone_v1alpha1_Secondary(ref common.ReferenceCallbac
 					},
 					"signs": {
 						SchemaProps: spec.SchemaProps{
-							Description: "signs marks a server that signs transferred zones (DNSSEC) under its own serials, which never raise the zone's. The server has a serial when its data, without DNSSEC records, equals the data of that serial. To compare them, the server must allow the controller transfers, by its TSIG key, or without a key by address.",
+							Description: "signs marks a server that signs transferred zones (DNSSEC) under its own serials, which never raise the zone's. It has a serial when its data, without DNSSEC records, equals the data of that serial. For the comparison it must allow the controller transfers, by its TSIG key, or without a key by address.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
 					},
 					"signer": {
 						SchemaProps: spec.SchemaProps{
-							Description: "signer is the address, in the same spelling, of a secondary with signs, from which the server transfers its zones. The server has a serial when its answers have a serial under which the signer has that data. It gets NOTIFY for the catalog zone alone. Absent: the server transfers from Kubizone.",
+							Description: "signer is the address, spelled alike, of a secondary with signs, from which the server transfers. The server has a serial when its answers have a serial under which the signer has that data. It gets NOTIFY for the catalog zone alone. Absent: the server transfers from Kubizone.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -11594,14 +11594,14 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateKeyStatus(ref common.ReferenceC
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation described by the condition.",
+							Description: "observedGeneration is the generation of the condition.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
 					},
 					"keyName": {
 						SchemaProps: spec.SchemaProps{
-							Description: "keyName is the name of the TSIG key at first use. A Secret with another name is not accepted.",
+							Description: "keyName is the TSIG key's name at first use. A Secret with another name is not accepted.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -11843,7 +11843,7 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestSpec(ref common.Referenc
 					},
 					"id": {
 						SchemaProps: spec.SchemaProps{
-							Description: "id identifies the signed octets: a repeated message has the same id. Records written by the message have the annotation kubi.zone/update-id.",
+							Description: "id identifies the signed octets: a repeated message has the same id. Records that it wrote have the annotation kubi.zone/update-id.",
 							MaxLength:   ptr.To[int64](64),
 							Type:        []string{"string"},
 							Format:      "",
@@ -11875,14 +11875,14 @@ func schema_kubizone_api_kubizone_v1alpha1_UpdateRequestStatus(ref common.Refere
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message is the reason for another rcode than NOERROR.",
+							Description: "message is the reason for an rcode other than NOERROR.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
 					},
 					"serial": {
 						SchemaProps: spec.SchemaProps{
-							Description: "serial of the zone with the update. Absent if nothing changed.",
+							Description: "serial of the zone with the update. Absent without a change.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -11961,7 +11961,7 @@ func schema_kubizone_api_kubizone_v1alpha1_WebhookProvider(ref common.ReferenceC
 					},
 					"apexNS": {
 						SchemaProps: spec.SchemaProps{
-							Description: "apexNS decides about delivery of the apex NS RRset. Defaults to Deliver.\n\nPossible enum values:\n - `\"Deliver\"`\n - `\"Skip\"` never sends, removes or compares the RRset, for providers with their own apex NS, or without support for NS.",
+							Description: "apexNS decides about the apex NS RRset. Defaults to Deliver.\n\nPossible enum values:\n - `\"Deliver\"`\n - `\"Skip\"` never sends, removes or compares the RRset, for providers with their own apex NS, or without NS.",
 							Default:     kubizonev1alpha1.ApexNSDeliver,
 							Type:        []string{"string"},
 							Format:      "",
@@ -11986,7 +11986,7 @@ func schema_kubizone_api_kubizone_v1alpha1_WebhookTLS(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"caBundle": {
 						SchemaProps: spec.SchemaProps{
-							Description: "caBundle are PEM certificates of authorities for the server's certificate. Absent: the system's.",
+							Description: "caBundle has PEM certificates of authorities for the server's certificate. Absent: the system's.",
 							Type:        []string{"string"},
 							Format:      "byte",
 						},
@@ -12136,7 +12136,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChange(ref common.ReferenceCallba
 					},
 					"traceparent": {
 						SchemaProps: spec.SchemaProps{
-							Description: "traceparent is the span of the write (W3C Trace Context), if it was sampled, with `sources=true`.",
+							Description: "traceparent is the span of the write (W3C Trace Context), if sampled, with `sources=true`.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -12247,7 +12247,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChanges(ref common.ReferenceCallb
 					},
 					"wholeSince": {
 						SchemaProps: spec.SchemaProps{
-							Description: "wholeSince is the time from which on no step of history is missing or condensed.",
+							Description: "wholeSince is the time since which no step of history is missing or condensed.",
 							Ref:         ref(metav1.Time{}.OpenAPIModelName()),
 						},
 					},
@@ -12282,7 +12282,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneChangesOptions are the query parameters of `GET zones/{name}/changes`.",
+				Description: "ZoneChangesOptions are query parameters of `GET zones/{name}/changes`.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -12315,7 +12315,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref common.Referen
 					},
 					"sources": {
 						SchemaProps: spec.SchemaProps{
-							Description: "sources adds user, Record and traceparent to each change, in the form `definition` the traceparent alone. Needs permission to list Records in all namespaces.",
+							Description: "sources adds user, Record and traceparent to each change, in form `definition` the traceparent alone. Needs permission to list Records in all namespaces.",
 							Type:        []string{"boolean"},
 							Format:      "",
 						},
@@ -12364,7 +12364,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneChangesOptions(ref common.Referen
 					},
 					"fqdn": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fqdn is the DNS name of a deleted Zone, in form `history` of the name `-`: the last of the namespace, or else of all namespaces, if the user may get zones/changes in all.",
+							Description: "fqdn is the DNS name of a deleted Zone, in form `history` of the name `-`: the last of the namespace, or of all namespaces if the user may get zones/changes in all.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -12409,7 +12409,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 				Properties: map[string]spec.Schema{
 					"fqdn": {
 						SchemaProps: spec.SchemaProps{
-							Description: "fqdn is the name of the signed zone. Writes with a name other than the zone's are refused.",
+							Description: "fqdn is the name of the signed zone. Writes with another name than the zone's are refused.",
 							Default:     "",
 							Type:        []string{"string"},
 							Format:      "",
@@ -12425,7 +12425,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 					},
 					"message": {
 						SchemaProps: spec.SchemaProps{
-							Description: "message describes the condition for leaving the phase.",
+							Description: "message is the condition for leaving the phase.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -12456,7 +12456,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDNSSECStatus(ref common.Reference
 							},
 						},
 						SchemaProps: spec.SchemaProps{
-							Description: "ds are the DS records for the parent zone. A parent with ds: true in its rule adds them; otherwise, enter them by hand.",
+							Description: "ds are the DS records for the parent zone. A parent with ds: true in its rule adds them; otherwise enter them by hand.",
 							MaxItems:    ptr.To[int64](16),
 							Type:        []string{"array"},
 							Items: &spec.SchemaOrArray{
@@ -12486,7 +12486,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDeletions(ref common.ReferenceCal
 				Properties: map[string]spec.Schema{
 					"own": {
 						SchemaProps: spec.SchemaProps{
-							Description: "own is the number of RRsets added minus those removed by the zone's own namespace. May be negative.",
+							Description: "own is the number of RRsets added, less those removed, by the zone's own namespace. May be negative.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -12494,7 +12494,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneDeletions(ref common.ReferenceCal
 					},
 					"periodStart": {
 						SchemaProps: spec.SchemaProps{
-							Description: "periodStart is the start of the current ten-minute period, in seconds since 1970.",
+							Description: "periodStart begins the current ten-minute period, in seconds since 1970.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",
@@ -12538,7 +12538,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntries(ref common.ReferenceCallb
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneEntries is the content of a zone at one serial: SOA first, then all entries in canonical order (RFC 4034 §6.1).",
+				Description: "ZoneEntries is a zone's content at one serial: SOA first, then all entries in canonical order (RFC 4034 §6.1).",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -12662,7 +12662,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntriesOptions(ref common.Referen
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneEntriesOptions are the query parameters of `GET zones/{name}/entries`.",
+				Description: "ZoneEntriesOptions are query parameters of `GET zones/{name}/entries`.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"kind": {
@@ -12730,7 +12730,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneEntriesOptions(ref common.Referen
 					},
 					"search": {
 						SchemaProps: spec.SchemaProps{
-							Description: "search selects entries by a part of the owner name, by RR type, or, given an address or a prefix, A and AAAA entries within it. An answer examines at most 250000 entries, and has metadata.continue if there are more, with or without entries.",
+							Description: "search selects entries by a part of the owner name, by RR type, or, given an address or a prefix, A and AAAA entries within it. An answer examines at most 250000 entries; if there are more it has metadata.continue, even without entries.",
 							Type:        []string{"string"},
 							Format:      "",
 						},
@@ -12846,7 +12846,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneLimits(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"recordsPerNamespace": {
 						SchemaProps: spec.SchemaProps{
-							Description: "recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1. Absent: no limit. Lowering it removes nothing.",
+							Description: "recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1. A lower value removes nothing. Absent: no limit.",
 							Minimum:     ptr.To[float64](1),
 							Maximum:     ptr.To[float64](2.147483647e+09),
 							Type:        []string{"integer"},
@@ -13179,7 +13179,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"limits": {
 						SchemaProps: spec.SchemaProps{
-							Description: "limits bound additions by other namespaces, and deletions by the zone's own.",
+							Description: "limits bound other namespaces' additions, and deletions by the zone's own.",
 							Ref:         ref(kubizonev1alpha1.ZoneLimits{}.OpenAPIModelName()),
 						},
 					},
@@ -13201,7 +13201,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"withdrawalGracePeriod": {
 						SchemaProps: spec.SchemaProps{
-							Description: "withdrawalGracePeriod is the time for which Records and child zones remain after rules stop allowing them, 0s to 720h. Then Records are released, and child zones are pending until delegated again. Only time with a running server counts. A new value applies to later withdrawals. The annotation kubi.zone/release-now ends it early. Defaults to 24h.",
+							Description: "withdrawalGracePeriod is how long Records and child zones remain after rules stop allowing them, 0s to 720h. Then Records are released, and child zones are pending until delegated again. Only time with a running server counts. A new value applies to later withdrawals. The annotation kubi.zone/release-now ends it early. Defaults to 24h.",
 							Default:     "24h",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
@@ -13214,7 +13214,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneSpec(ref common.ReferenceCallback
 					},
 					"historyRetention": {
 						SchemaProps: spec.SchemaProps{
-							Description: "historyRetention is the time for which the server keeps changes of the zone, with their users and the Records before them, 0s to 2160h. A shorter time deletes older changes for good, those of tenants too. Above its share of etcd a namespace's oldest changes are condensed. 0s keeps none. Defaults to the server's --history-retention, 168h.",
+							Description: "historyRetention is how long the server keeps changes of the zone, with their users and the Records before them, 0s to 2160h. A shorter time deletes older changes for good, also tenants'. Above its share of etcd a namespace's oldest changes are condensed. 0s keeps none. Defaults to the server's --history-retention, 168h.",
 							Ref:         ref(metav1.Duration{}.OpenAPIModelName()),
 						},
 					},
@@ -13236,7 +13236,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 				Properties: map[string]spec.Schema{
 					"observedGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "observedGeneration is the generation described by the status.",
+							Description: "observedGeneration is the generation of this status.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -13285,7 +13285,7 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStatus(ref common.ReferenceCallba
 					},
 					"contentGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentGeneration counts changes of the content, each with its own serial, and never wraps.",
+							Description: "contentGeneration counts the changes of the content, and never wraps.",
 							Type:        []string{"integer"},
 							Format:      "int64",
 						},
@@ -13363,12 +13363,12 @@ func schema_kubizone_api_kubizone_v1alpha1_ZoneStep(ref common.ReferenceCallback
 	return common.OpenAPIDefinition{
 		Schema: spec.Schema{
 			SchemaProps: spec.SchemaProps{
-				Description: "ZoneStep is the difference of the definition between a serial and the next.",
+				Description: "ZoneStep is a change of the definition between a serial and the next.",
 				Type:        []string{"object"},
 				Properties: map[string]spec.Schema{
 					"contentGeneration": {
 						SchemaProps: spec.SchemaProps{
-							Description: "contentGeneration after the step, one more than before.",
+							Description: "contentGeneration after the step.",
 							Default:     0,
 							Type:        []string{"integer"},
 							Format:      "int64",

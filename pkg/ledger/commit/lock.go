@@ -80,7 +80,8 @@ func (com *Committer) releaseAll(w *Write) {
 	w.Locks = nil
 }
 
-// Release keeps the lock for queue.yield if another server writes to the zone, to let that server commit.
+// Release unlocks the zones of locks. If another server writes to a zone too, that zone is unlocked only after its
+// queue.yield: meanwhile the other server commits.
 func (com *Committer) Release(locks ...*queue) {
 	for _, h := range locks {
 		com.mem.Mu.Lock()

@@ -250,7 +250,8 @@ func (p *page) take(l line) bool {
 	return true
 }
 
-// addStates adds the states before the steps of p, which ends before a step that would exceed maxPage.
+// addStates adds to each step of p the states of its objects before the step. The page ends before a step that would
+// exceed maxPage, or an account's part of its share.
 func (a *Archive) addStates(ctx context.Context, p *page) error {
 	states, steps := map[string]map[uint64][]BeforeStep{}, []*line{}
 	for _, lines := range p.steps {

@@ -14,7 +14,7 @@ import (
 //
 // Bind9ClusterStatus is the observed state of a cluster.
 type Bind9ClusterStatusApplyConfiguration struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// primaries counts the primaries.
 	Primaries *ServerCountApplyConfiguration `json:"primaries,omitempty"`

@@ -27,7 +27,7 @@ type Bind9InstanceSpecApplyConfiguration struct {
 	// resources of the BIND container. Absent: the cluster's for its role.
 	Resources *ResourcesApplyConfiguration `json:"resources,omitempty"`
 	// external describes a server run elsewhere, for which the fleet creates nothing. zoneNamespaces is the only other
-	// setting allowed. Authors need permission to create bind9instances/external.
+	// setting allowed. Needs permission to create bind9instances/external.
 	External *ExternalServerApplyConfiguration `json:"external,omitempty"`
 }
 

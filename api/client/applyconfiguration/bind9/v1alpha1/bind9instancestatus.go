@@ -14,7 +14,7 @@ import (
 //
 // Bind9InstanceStatus is the observed state of a server.
 type Bind9InstanceStatusApplyConfiguration struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// addresses for queries, from the Service: "192.0.2.1:53".
 	Addresses []string `json:"addresses,omitempty"`
@@ -24,7 +24,7 @@ type Bind9InstanceStatusApplyConfiguration struct {
 	ConfigHash *string `json:"configHash,omitempty"`
 	// conditions: Ready, Progressing, Degraded and ConfigValid.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// tsigKey has the dates of the server's own TSIG key; those of a cluster's key are in the cluster's status.
+	// tsigKey has the dates of the server's own TSIG key. Those of a cluster's key are in the cluster's status.
 	TSIGKey *KeyRotationApplyConfiguration `json:"tsigKey,omitempty"`
 }
 

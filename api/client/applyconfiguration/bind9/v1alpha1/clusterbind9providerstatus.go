@@ -14,7 +14,7 @@ import (
 //
 // ClusterBind9ProviderStatus is the observed state of a provider's clusters.
 type ClusterBind9ProviderStatusApplyConfiguration struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// clusters are the Bind9Clusters, by namespace. If there is no room for all, ready clusters are left out first.
 	Clusters []ProvidedClusterApplyConfiguration `json:"clusters,omitempty"`

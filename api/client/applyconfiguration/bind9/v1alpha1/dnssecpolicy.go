@@ -13,7 +13,7 @@ import (
 // DNSSECPolicyApplyConfiguration represents a declarative configuration of the DNSSECPolicy type for use
 // with apply.
 //
-// DNSSECPolicy configures the keys of zones: a key-signing key (KSK) and a zone-signing key (ZSK).
+// DNSSECPolicy configures a key-signing key (KSK) and a zone-signing key (ZSK) for zones.
 type DNSSECPolicyApplyConfiguration struct {
 	// name in spec.dnssec.policy of Zones: a DNS label, except BIND's own "default", "insecure" and "none".
 	Name *string `json:"name,omitempty"`

@@ -16,7 +16,7 @@ import (
 type DNSSECTimingApplyConfiguration struct {
 	// dnskeyTTL is the TTL of DNSKEY records. Absent: 1h.
 	DNSKEYTTL *v1.Duration `json:"dnskeyTTL,omitempty"`
-	// maxZoneTTL is the longest TTL in the zones, for which resolvers cache former answers. Absent: 24h.
+	// maxZoneTTL is the longest TTL in the zones, so the longest caching of former answers. Absent: 24h.
 	MaxZoneTTL *v1.Duration `json:"maxZoneTTL,omitempty"`
 	// parentDSTTL is the TTL of DS records in parent zones. Absent: 24h.
 	ParentDSTTL *v1.Duration `json:"parentDSTTL,omitempty"`

@@ -17,12 +17,12 @@ type ExternalServerApplyConfiguration struct {
 	AgentURL *string `json:"agentURL,omitempty"`
 	// allowPlainHTTP allows http in agentURL. Hosts on the way can read the token.
 	AllowPlainHTTP *bool `json:"allowPlainHTTP,omitempty"`
-	// caBundle are PEM certificates of authorities for the agent's certificate. Absent: the system's.
+	// caBundle has PEM certificates of authorities for the agent's certificate. Absent: the system's.
 	CABundle []byte `json:"caBundle,omitempty"`
 	// tokenSecretRef names the agent's bearer token, in a Secret of this namespace.
 	TokenSecretRef *SecretKeyReferenceApplyConfiguration `json:"tokenSecretRef,omitempty"`
-	// tsigSecretName is a Secret of this namespace with the server's key for transfers and updates, with data as for
-	// tsigSecretRef of a DNSClass.
+	// tsigSecretName is a Secret of this namespace with the server's key for transfers and updates, as in tsigSecretRef
+	// of a DNSClass.
 	TSIGSecretName *string `json:"tsigSecretName,omitempty"`
 }
 

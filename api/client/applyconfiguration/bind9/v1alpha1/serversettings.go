@@ -8,7 +8,7 @@ package v1alpha1
 // ServerSettingsApplyConfiguration represents a declarative configuration of the ServerSettings type for use
 // with apply.
 //
-// ServerSettings configure servers. A block set in a Bind9Instance replaces the block of its Bind9Cluster.
+// ServerSettings configure servers. A block in a Bind9Instance replaces its Bind9Cluster's.
 type ServerSettingsApplyConfiguration struct {
 	// version is the release series of BIND: 9.18 or 9.20. Absent: 9.20.
 	Version *string `json:"version,omitempty"`

@@ -17,8 +17,8 @@ import (
 type TSIGKeyApplyConfiguration struct {
 	// algorithm of the key. Defaults to hmac-sha256. A change replaces the key.
 	Algorithm *bind9v1alpha1.KeyAlgorithm `json:"algorithm,omitempty"`
-	// rotateAfter is the age at which a new key is created, whole minutes from 1h to 8760h. The new key is used once
-	// every server and the hidden primary accept it; the former key is accepted for a while longer. Absent: never.
+	// rotateAfter is the age at which a new key is created, whole minutes from 1h to 8760h. It is used once every
+	// server and the hidden primary accept it; the former key is accepted for a while longer. Absent: never.
 	RotateAfter *v1.Duration `json:"rotateAfter,omitempty"`
 }
 

@@ -16,8 +16,7 @@ import (
 type Bind9InstanceSelectionApplyConfiguration struct {
 	// selector selects Bind9Instances by label. Empty selects all of the namespaces.
 	Selector *v1.LabelSelectorApplyConfiguration `json:"selector,omitempty"`
-	// namespaces of the instances. Others are never selected: servers get all zones of the class, and authors of an
-	// instance choose its labels.
+	// namespaces of the instances. Others are never selected: authors of an instance choose its labels.
 	Namespaces []string `json:"namespaces,omitempty"`
 }
 

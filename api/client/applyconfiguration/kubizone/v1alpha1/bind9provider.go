@@ -23,8 +23,7 @@ type Bind9ProviderApplyConfiguration struct {
 	// catalogZone is the catalog zone (RFC 9432), absolute with a trailing dot. Required in mode Catalog, refused in
 	// others.
 	CatalogZone *string `json:"catalogZone,omitempty"`
-	// mode selects how servers get zones. Immutable: a zone must leave a server by the mode that added it. Defaults to
-	// Catalog.
+	// mode selects how servers get zones. Immutable. Defaults to Catalog.
 	Mode *kubizonev1alpha1.Bind9Mode `json:"mode,omitempty"`
 	// primaries are the hidden primary's IP addresses as the servers reach them, with or without a port (53):
 	// "192.0.2.1", "[2001:db8::1]:5353". Required in mode Transfer, refused in others.

@@ -14,8 +14,8 @@ import (
 // DelegationApplyConfiguration represents a declarative configuration of the Delegation type for use
 // with apply.
 //
-// Delegation is a rule for a Zone of its namespace, as a separate object, for up to 16 namespaces. All Delegations of a
-// Zone apply together with its spec.delegations.
+// Delegation is a rule for a Zone of its namespace, for up to 16 namespaces. All Delegations of a Zone apply together
+// with its spec.delegations.
 type DelegationApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// Standard object's metadata.

@@ -18,7 +18,7 @@ type DelegationRuleApplyConfiguration struct {
 	Namespace *string `json:"namespace,omitempty"`
 	// namespaces are further namespaces of the rule.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// ds adds the DS records in status.dnssec.ds of the allowed child zones. If false, DS records need Records.
+	// ds adds the allowed child zones' DS records, from status.dnssec.ds. If false, DS records need Records.
 	DS *bool `json:"ds,omitempty"`
 }
 

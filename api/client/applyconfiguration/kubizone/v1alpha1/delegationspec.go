@@ -19,7 +19,7 @@ type DelegationSpecApplyConfiguration struct {
 	Records []RecordDelegationApplyConfiguration `json:"records,omitempty"`
 	// zones are patterns of the allowed child zones, as in records[].pattern.
 	Zones []string `json:"zones,omitempty"`
-	// ds adds the DS records in status.dnssec.ds of the allowed child zones. If false, DS records need Records.
+	// ds adds the allowed child zones' DS records, from status.dnssec.ds. If false, DS records need Records.
 	DS *bool `json:"ds,omitempty"`
 }
 

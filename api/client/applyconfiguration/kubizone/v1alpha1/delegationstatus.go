@@ -14,14 +14,13 @@ import (
 //
 // DelegationStatus is the observed state of a Delegation.
 type DelegationStatusApplyConfiguration struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// zoneRef names the Zone in which the rule is in force. Absent: none.
+	// zoneRef names the Zone with the rule in force. Absent: none.
 	ZoneRef *AdoptingZoneApplyConfiguration `json:"zoneRef,omitempty"`
-	// records is the number of Records of the rule's namespaces in that Zone, by any rule. Lags by at most about ten
-	// seconds.
+	// records counts the namespaces' Records in that Zone, by any rule. Lags by at most about ten seconds.
 	Records *int64 `json:"records,omitempty"`
-	// conditions: Accepted is True while the rule is in force; Ready has the same value.
+	// conditions: Accepted is True while the rule is in force, and Ready with it.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

@@ -14,13 +14,13 @@ import (
 //
 // DeliveryError is the last failure of a delivery.
 type DeliveryErrorApplyConfiguration struct {
-	// code is the provider's error code: an RCODE or an HTTP status.
+	// code is the provider's: an RCODE or an HTTP status.
 	Code *string `json:"code,omitempty"`
 	// message has the fault and the next step.
 	Message *string `json:"message,omitempty"`
-	// timestamp is the time of the first failure in the unbroken series with this reason.
+	// timestamp is the first failure in the unbroken series with this reason.
 	Timestamp *v1.Time `json:"timestamp,omitempty"`
-	// reason is the reason of the condition Ready at the failure.
+	// reason is that of the condition Ready at the failure.
 	Reason *string `json:"reason,omitempty"`
 }
 

@@ -12,7 +12,7 @@ import (
 // DeliveryIntentApplyConfiguration represents a declarative configuration of the DeliveryIntent type for use
 // with apply.
 //
-// DeliveryIntent is a write in progress. Calls of its holder may still arrive at the provider.
+// DeliveryIntent is a write in progress. Its holder's calls may still arrive at the provider.
 type DeliveryIntentApplyConfiguration struct {
 	// serial is the serial being delivered.
 	Serial *int64 `json:"serial,omitempty"`
@@ -22,11 +22,11 @@ type DeliveryIntentApplyConfiguration struct {
 	Time *v1.Time `json:"time,omitempty"`
 	// rrsets lists, as "name type", the RRsets being written, if few, and refused RRsets still undelivered.
 	RRsets []string `json:"rrsets,omitempty"`
-	// from is the earliest serial whose records the provider may still have. Absent with a confirmed serial: rrsets
-	// has no room for all refused RRsets.
+	// from is the earliest serial whose records the provider may still have. Absent with a confirmed serial: rrsets has
+	// no room for all refused RRsets.
 	From *int64 `json:"from,omitempty"`
-	// unlisted is true if more RRsets than listed are being written: the provider may have partial writes of any change
-	// since from.
+	// unlisted is true if further RRsets are being written: the provider may have partial writes of any change since
+	// from.
 	Unlisted *bool `json:"unlisted,omitempty"`
 }
 

@@ -17,8 +17,8 @@ import (
 type DeliveryServerApplyConfiguration struct {
 	// name of the server in the class.
 	Name *string `json:"name,omitempty"`
-	// serial is the last serial confirmed by the server, 0 for none. For a server with signs or signer, message has the
-	// serial in its answers.
+	// serial is the last serial confirmed by the server, 0 for none. With signs or signer, message has the serial in
+	// its answers.
 	Serial *int64 `json:"serial,omitempty"`
 	// state compares the server with the zone.
 	State *kubizonev1alpha1.ServerState `json:"state,omitempty"`
@@ -28,7 +28,7 @@ type DeliveryServerApplyConfiguration struct {
 	Message *string `json:"message,omitempty"`
 	// content is Differs or NotCompared. Absent: equal to the zone at the last comparison, or not compared yet.
 	Content *kubizonev1alpha1.ServerContent `json:"content,omitempty"`
-	// differsSince is the zone's serial at which content Differs was found first.
+	// differsSince is the zone's serial when content was first found Differs.
 	DiffersSince *int64 `json:"differsSince,omitempty"`
 }
 

@@ -21,11 +21,11 @@ type DeliveryStatusApplyConfiguration struct {
 	Hash *string `json:"hash,omitempty"`
 	// lastSyncTime is the time of the confirmation.
 	LastSyncTime *v1.Time `json:"lastSyncTime,omitempty"`
-	// lastDriftCheckTime is the time of the last comparison with the provider.
+	// lastDriftCheckTime is the last comparison with the provider.
 	LastDriftCheckTime *v1.Time `json:"lastDriftCheckTime,omitempty"`
 	// intent is the write in progress, stored before the first call. Absent: none.
 	Intent *DeliveryIntentApplyConfiguration `json:"intent,omitempty"`
-	// servers has a row for each server of the class, if any.
+	// servers has a row for each server of the class.
 	Servers []DeliveryServerApplyConfiguration `json:"servers,omitempty"`
 	// error is the last failure. Absent after success.
 	Error *DeliveryErrorApplyConfiguration `json:"error,omitempty"`
@@ -33,27 +33,27 @@ type DeliveryStatusApplyConfiguration struct {
 	FailedRecords *int32 `json:"failedRecords,omitempty"`
 	// skippedRecords counts the RRsets that the provider does not support.
 	SkippedRecords *int32 `json:"skippedRecords,omitempty"`
-	// conditions: Ready; Drifted is True while the provider's records differ from those confirmed, Unknown while they
-	// cannot be compared.
+	// conditions: Ready; Drifted is True while the provider's records differ from those confirmed, Unknown without a
+	// comparison.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// fqdn is the zone's name at the provider. Absent: nothing was ever written there.
+	// fqdn is the zone's name at the provider. Absent before the first write.
 	FQDN *string `json:"fqdn,omitempty"`
 	// target identifies the target that confirmed serial. If the class has another target now, serial and hash do not
 	// count.
 	Target *string `json:"target,omitempty"`
-	// holder is the worker that confirmed serial. Only this worker may deliver the next serial without an intent.
+	// holder is the worker that confirmed serial. Only it may deliver the next serial without an intent.
 	Holder *string `json:"holder,omitempty"`
-	// drift lists RRsets, as "name type", found missing or different by the last comparison and not repaired. At most
-	// 256.
+	// drift lists RRsets, as "name type", that the last comparison found missing or different and did not repair. At
+	// most 256.
 	Drift []string `json:"drift,omitempty"`
 	// lastVerifyRequest is the last completed value of the Zone's annotation kubi.zone/verify-requested-at.
 	LastVerifyRequest *string `json:"lastVerifyRequest,omitempty"`
 	// refused are RRsets that the provider refused in the last attempt, at most 256. Their Records are not Ready.
 	Refused []DeliveryRefusalApplyConfiguration `json:"refused,omitempty"`
-	// failedWhole is true if error concerns the whole zone, not single RRsets.
+	// failedWhole is true if error concerns the whole zone.
 	FailedWhole *bool `json:"failedWhole,omitempty"`
-	// refusedDigests has the first eight octets of the SHA-256 of "name type" of each RRset refused beyond refused,
-	// ascending, at most 8192.
+	// refusedDigests has the first eight octets of the SHA-256 of "name type" of each further refused RRset, ascending,
+	// at most 8192.
 	RefusedDigests []byte `json:"refusedDigests,omitempty"`
 }
 

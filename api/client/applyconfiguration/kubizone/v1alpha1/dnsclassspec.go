@@ -14,20 +14,17 @@ import (
 //
 // DNSClassSpec is the desired state of a class.
 type DNSClassSpecApplyConfiguration struct {
-	// defaultTTL is the ttl of new Zones without a ttl, in seconds, 0 to 2147483647. Existing Zones keep theirs.
-	// Absent: the default of Zones.
+	// defaultTTL is the ttl of new Zones without a ttl, in seconds, 0 to 2147483647. Absent: the default of Zones.
 	DefaultTTL *int32 `json:"defaultTTL,omitempty"`
-	// nameServers are set in new Zones without any. Existing Zones keep theirs. Only names relative to the zone may
-	// have addresses.
+	// nameServers are those of new Zones without any. Only names relative to the zone may have addresses.
 	NameServers []NameServerApplyConfiguration `json:"nameServers,omitempty"`
-	// namespaces selects the namespaces whose zones the class may deliver. Absent: all for a default class, none for
-	// others.
+	// namespaces are those whose zones the class may deliver. Absent: all for a default class, none for others.
 	Namespaces *NamespaceSelectionApplyConfiguration `json:"namespaces,omitempty"`
 	// views are the views of delivered zones: "" is the default view, "*" every view. Absent or empty: the default
 	// view. Among zones of one name the class delivers the default view's, else the first.
 	Views []string `json:"views,omitempty"`
-	// allowLocalAddresses allows connections to loopback, link-local and metadata addresses, otherwise refused even
-	// after name resolution.
+	// allowLocalAddresses allows connections to loopback, link-local and metadata addresses, also by name. Otherwise
+	// refused.
 	AllowLocalAddresses *bool `json:"allowLocalAddresses,omitempty"`
 	// paused stops delivery of the class's zones. Delivered content stays.
 	Paused *bool `json:"paused,omitempty"`
@@ -38,8 +35,7 @@ type DNSClassSpecApplyConfiguration struct {
 	// for the confirmed serial on each server. Differences are repaired. Whole seconds from 1m to 168h; longer if
 	// comparisons would take more than half of requestsPerSecond. Absent: 1h; with transfer and bind9 1m.
 	DriftInterval *v1.Duration `json:"driftInterval,omitempty"`
-	// transfer serves zones to secondaries from the hidden primary by AXFR, IXFR, NOTIFY and a catalog zone (RFC
-	// 9432).
+	// transfer serves zones to secondaries from the hidden primary by AXFR, IXFR, NOTIFY and a catalog zone (RFC 9432).
 	Transfer *TransferProviderApplyConfiguration `json:"transfer,omitempty"`
 	// rfc2136 writes to an existing primary by dynamic update (RFC 2136).
 	RFC2136 *RFC2136ProviderApplyConfiguration `json:"rfc2136,omitempty"`
@@ -48,9 +44,9 @@ type DNSClassSpecApplyConfiguration struct {
 	// bind9 delivers to Bind9Instances: of a Bind9Cluster, or selected by labels.
 	Bind9 *Bind9ProviderApplyConfiguration `json:"bind9,omitempty"`
 	// allowRetain allows deletionPolicy Retain for Zones of the class: their data stays at the provider, even under a
-	// later zone of the name. If false, a new Zone with Retain is refused, an existing zone withdrawn as with Delete.
+	// later zone of the name. If false, new Zones with Retain are refused, and existing zones withdrawn as with Delete.
 	AllowRetain *bool `json:"allowRetain,omitempty"`
-	// deletionProtection refuses deletion of the class, which would withdraw all its zones from its servers.
+	// deletionProtection refuses deletion of the class, which would withdraw all its zones.
 	DeletionProtection *bool `json:"deletionProtection,omitempty"`
 }
 

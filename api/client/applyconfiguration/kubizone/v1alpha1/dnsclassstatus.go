@@ -15,19 +15,18 @@ import (
 //
 // DNSClassStatus is the observed state of a class.
 type DNSClassStatusApplyConfiguration struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// lastHealthCheck is the time of the provider's last health check.
+	// lastHealthCheck is the provider's last health check.
 	LastHealthCheck *v1.Time `json:"lastHealthCheck,omitempty"`
 	// health is the result of this check, without effect on delivery.
 	Health *ClassHealthApplyConfiguration `json:"health,omitempty"`
 	// conditions: Ready and Stalled.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
-	// keyNames are the names of TSIG keys in use by transfer, also while the class is paused or its Secrets are
-	// missing. Another class with a different key of the same name is not served, even if older.
+	// keyNames are the TSIG key names in use by transfer, even if the class is paused or its Secrets are missing.
+	// Another class with a different key of the same name is not served, even if older.
 	KeyNames []string `json:"keyNames,omitempty"`
-	// target identifies the place to which the class delivers, without its address. A Delivery with another target
-	// confirms nothing.
+	// target identifies where the class delivers, without the address. A Delivery with another target confirms nothing.
 	Target *string `json:"target,omitempty"`
 }
 

@@ -17,7 +17,7 @@ type RecordDelegationApplyConfiguration struct {
 	// types are the allowed RR types: mnemonics in any case, or TYPE123 (RFC 3597). Absent: every type for the zone's
 	// own namespace; for others every type except NS, DS, DNSKEY, CDS, CDNSKEY, CSYNC and DNAME.
 	Types []string `json:"types,omitempty"`
-	// shared allows the rule's namespaces Records at the same name, and below each other's names. Otherwise, a name,
+	// shared allows the rule's namespaces Records at the same name, and below each other's names. Otherwise a name,
 	// with all below, belongs to the namespace with Records there.
 	Shared *bool `json:"shared,omitempty"`
 }

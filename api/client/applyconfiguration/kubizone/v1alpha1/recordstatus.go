@@ -15,7 +15,7 @@ import (
 //
 // RecordStatus is the observed state of a Record.
 type RecordStatusApplyConfiguration struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// fqdn is the absolute owner name in canonical form: lower case, A-labels, trailing dot. Empty without the Zone of
 	// zoneRef.

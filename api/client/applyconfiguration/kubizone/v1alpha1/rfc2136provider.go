@@ -16,11 +16,11 @@ import (
 type RFC2136ProviderApplyConfiguration struct {
 	// server is the host name or IP address for updates, over TCP, with or without a port (53).
 	Server *string `json:"server,omitempty"`
-	// transferServer is the server for zone transfers, for comparisons. Absent: server.
+	// transferServer is for zone transfers, for comparisons. Absent: server.
 	TransferServer *string `json:"transferServer,omitempty"`
-	// tsigSecretRef names the Secret with the TSIG key, with data as for transfer.tsigSecretRef.
+	// tsigSecretRef names the Secret with the TSIG key, as in transfer.tsigSecretRef.
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
-	// foreignRecords is the treatment of foreign records with a name and type of the zone. All others stay. Defaults to
+	// foreignRecords is the treatment of foreign records with a name and type of the zone. Others stay. Defaults to
 	// Keep.
 	ForeignRecords *kubizonev1alpha1.ForeignRecords `json:"foreignRecords,omitempty"`
 }

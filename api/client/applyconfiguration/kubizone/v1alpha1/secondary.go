@@ -16,17 +16,17 @@ import (
 type SecondaryApplyConfiguration struct {
 	// address is the server's IP address with or without a port: "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53".
 	Address *string `json:"address,omitempty"`
-	// tsigSecretRef names the Secret with the server's own TSIG key. Absent: the key of the class.
+	// tsigSecretRef names the Secret with the server's own TSIG key. Absent: the class's key.
 	TSIGSecretRef *SecretReferenceApplyConfiguration `json:"tsigSecretRef,omitempty"`
 	// catalog is the use of the catalog zone. Defaults to Follow.
 	Catalog *kubizonev1alpha1.CatalogUse `json:"catalog,omitempty"`
 	// signs marks a server that signs transferred zones (DNSSEC) under its own serials, which never raise the zone's.
-	// The server has a serial when its data, without DNSSEC records, equals the data of that serial. To compare them,
-	// the server must allow the controller transfers, by its TSIG key, or without a key by address.
+	// It has a serial when its data, without DNSSEC records, equals the data of that serial. For the comparison it must
+	// allow the controller transfers, by its TSIG key, or without a key by address.
 	Signs *bool `json:"signs,omitempty"`
-	// signer is the address, in the same spelling, of a secondary with signs, from which the server transfers its
-	// zones. The server has a serial when its answers have a serial under which the signer has that data. It gets
-	// NOTIFY for the catalog zone alone. Absent: the server transfers from Kubizone.
+	// signer is the address, spelled alike, of a secondary with signs, from which the server transfers. The server has
+	// a serial when its answers have a serial under which the signer has that data. It gets NOTIFY for the catalog zone
+	// alone. Absent: the server transfers from Kubizone.
 	Signer *string `json:"signer,omitempty"`
 }
 

@@ -14,9 +14,9 @@ import (
 //
 // UpdateKeyStatus is the state of an UpdateKey, written by a primary.
 type UpdateKeyStatusApplyConfiguration struct {
-	// observedGeneration is the generation described by the condition.
+	// observedGeneration is the generation of the condition.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// keyName is the name of the TSIG key at first use. A Secret with another name is not accepted.
+	// keyName is the TSIG key's name at first use. A Secret with another name is not accepted.
 	KeyName *string `json:"keyName,omitempty"`
 	// lastUpdate is the last update with changes. Lags by about ten seconds.
 	LastUpdate *UpdateKeyUpdateApplyConfiguration `json:"lastUpdate,omitempty"`

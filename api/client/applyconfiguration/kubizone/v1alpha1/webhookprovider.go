@@ -24,7 +24,7 @@ type WebhookProviderApplyConfiguration struct {
 	TLS *WebhookTLSApplyConfiguration `json:"tls,omitempty"`
 	// bearerTokenFrom names a token for the Authorization header; https only.
 	BearerTokenFrom *SecretKeyReferenceApplyConfiguration `json:"bearerTokenFrom,omitempty"`
-	// apexNS decides about delivery of the apex NS RRset. Defaults to Deliver.
+	// apexNS decides about the apex NS RRset. Defaults to Deliver.
 	ApexNS *kubizonev1alpha1.ApexNS `json:"apexNS,omitempty"`
 }
 

@@ -10,7 +10,7 @@ package v1alpha1
 //
 // WebhookTLS configures TLS authentication.
 type WebhookTLSApplyConfiguration struct {
-	// caBundle are PEM certificates of authorities for the server's certificate. Absent: the system's.
+	// caBundle has PEM certificates of authorities for the server's certificate. Absent: the system's.
 	CABundle []byte `json:"caBundle,omitempty"`
 	// clientSecretRef names a Secret of type kubernetes.io/tls for the client.
 	ClientSecretRef *SecretReferenceApplyConfiguration `json:"clientSecretRef,omitempty"`

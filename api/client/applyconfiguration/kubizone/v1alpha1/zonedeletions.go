@@ -10,9 +10,9 @@ package v1alpha1
 //
 // ZoneDeletions are counters of RRsets.
 type ZoneDeletionsApplyConfiguration struct {
-	// own is the number of RRsets added minus those removed by the zone's own namespace. May be negative.
+	// own is the number of RRsets added, less those removed, by the zone's own namespace. May be negative.
 	Own *int64 `json:"own,omitempty"`
-	// periodStart is the start of the current ten-minute period, in seconds since 1970.
+	// periodStart begins the current ten-minute period, in seconds since 1970.
 	PeriodStart *int64 `json:"periodStart,omitempty"`
 	// least are the stocks at the minimum of own in the current period and in each of the two before.
 	Least []ZoneStockApplyConfiguration `json:"least,omitempty"`

@@ -15,11 +15,11 @@ import (
 //
 // ZoneDNSSECStatus is the progress of signing.
 type ZoneDNSSECStatusApplyConfiguration struct {
-	// fqdn is the name of the signed zone. Writes with a name other than the zone's are refused.
+	// fqdn is the name of the signed zone. Writes with another name than the zone's are refused.
 	FQDN *string `json:"fqdn,omitempty"`
 	// phase is Signing, Moving, then Signed; after removal of spec.dnssec Withdrawing, Expiring, then Returning.
 	Phase *kubizonev1alpha1.DNSSECPhase `json:"phase,omitempty"`
-	// message describes the condition for leaving the phase.
+	// message is the condition for leaving the phase.
 	Message *string `json:"message,omitempty"`
 	// policy in use.
 	Policy *string `json:"policy,omitempty"`
@@ -27,7 +27,7 @@ type ZoneDNSSECStatusApplyConfiguration struct {
 	Signer *ZoneSignerApplyConfiguration `json:"signer,omitempty"`
 	// lastTransitionTime is the last change of phase or ds.
 	LastTransitionTime *v1.Time `json:"lastTransitionTime,omitempty"`
-	// ds are the DS records for the parent zone. A parent with ds: true in its rule adds them; otherwise, enter them by
+	// ds are the DS records for the parent zone. A parent with ds: true in its rule adds them; otherwise enter them by
 	// hand.
 	DS []DelegationSignerApplyConfiguration `json:"ds,omitempty"`
 }

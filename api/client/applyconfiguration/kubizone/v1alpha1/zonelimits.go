@@ -10,8 +10,8 @@ package v1alpha1
 //
 // ZoneLimits are limits of a zone.
 type ZoneLimitsApplyConfiguration struct {
-	// recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1. Absent:
-	// no limit. Lowering it removes nothing.
+	// recordsPerNamespace is the maximum number of Records of each namespace except the zone's own, at least 1. A lower
+	// value removes nothing. Absent: no limit.
 	RecordsPerNamespace *int32 `json:"recordsPerNamespace,omitempty"`
 	// maxDeletePercent is the percentage of RRsets that the zone's own namespace may remove within ten minutes, 0 to
 	// 100. Removing more from a zone of at least ten RRsets, or the last NS at any zone's apex, stops delivery until

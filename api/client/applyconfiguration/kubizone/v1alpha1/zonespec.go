@@ -55,23 +55,21 @@ type ZoneSpecApplyConfiguration struct {
 	MinimumSerial *int64 `json:"minimumSerial,omitempty"`
 	// dnsClassRefs are the classes that deliver the zone. Absent: the default classes.
 	DNSClassRefs []DNSClassReferenceApplyConfiguration `json:"dnsClassRefs,omitempty"`
-	// limits bound additions by other namespaces, and deletions by the zone's own.
+	// limits bound other namespaces' additions, and deletions by the zone's own.
 	Limits *ZoneLimitsApplyConfiguration `json:"limits,omitempty"`
 	// deletionProtection refuses deletion of the Zone.
 	DeletionProtection *bool `json:"deletionProtection,omitempty"`
 	// deletionPolicy decides about the data at providers when the Zone is deleted. Defaults to Delete.
 	DeletionPolicy *kubizonev1alpha1.DeletionPolicy `json:"deletionPolicy,omitempty"`
-	// withdrawalGracePeriod is the time for which Records and child zones remain after rules stop allowing them, 0s to
-	// 720h. Then Records are released, and child zones are pending until delegated again. Only time with a running
-	// server counts. A new value applies to later withdrawals. The annotation kubi.zone/release-now ends it early.
-	// Defaults to 24h.
+	// withdrawalGracePeriod is how long Records and child zones remain after rules stop allowing them, 0s to 720h. Then
+	// Records are released, and child zones are pending until delegated again. Only time with a running server counts.
+	// A new value applies to later withdrawals. The annotation kubi.zone/release-now ends it early. Defaults to 24h.
 	WithdrawalGracePeriod *v1.Duration `json:"withdrawalGracePeriod,omitempty"`
 	// dnssec has the servers of the zone's class sign the zone. Absent: unsigned.
 	DNSSEC *ZoneDNSSECApplyConfiguration `json:"dnssec,omitempty"`
-	// historyRetention is the time for which the server keeps changes of the zone, with their users and the Records
-	// before them, 0s to 2160h. A shorter time deletes older changes for good, those of tenants too. Above its share of
-	// etcd a namespace's oldest changes are condensed. 0s keeps none. Defaults to the server's
-	// --history-retention, 168h.
+	// historyRetention is how long the server keeps changes of the zone, with their users and the Records before them,
+	// 0s to 2160h. A shorter time deletes older changes for good, also tenants'. Above its share of etcd a namespace's
+	// oldest changes are condensed. 0s keeps none. Defaults to the server's --history-retention, 168h.
 	HistoryRetention *v1.Duration `json:"historyRetention,omitempty"`
 }
 

@@ -15,7 +15,7 @@ import (
 //
 // ZoneStatus is the observed state of a zone.
 type ZoneStatusApplyConfiguration struct {
-	// observedGeneration is the generation described by the status.
+	// observedGeneration is the generation of this status.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// fqdn is the zone's absolute name in canonical form: lower case, A-labels, trailing dot. Empty without the Zone of
 	// zoneRef.
@@ -31,7 +31,7 @@ type ZoneStatusApplyConfiguration struct {
 	Hash *string `json:"hash,omitempty"`
 	// contentState is the set hash of the content, an input of hash.
 	ContentState *string `json:"contentState,omitempty"`
-	// contentGeneration counts changes of the content, each with its own serial, and never wraps.
+	// contentGeneration counts the changes of the content, and never wraps.
 	ContentGeneration *int64 `json:"contentGeneration,omitempty"`
 	// entryCount is the number of values, including SOA and name servers.
 	EntryCount *int64 `json:"entryCount,omitempty"`
