@@ -149,16 +149,13 @@ func (s *set) placeZone(one *judged, assume bool) bool {
 // assumeRule adds the rule that a zone lacks to the zone above it: files that are not read may have a Delegation.
 func (s *set) assumeRule(spec *zones.ZoneSpec) bool {
 	origin := name.Root
-	if ref := spec.ZoneRef; ref != nil {
+	if ref := spec.ZoneRef; ref != nil && s.store.zones[key{ref.Namespace, ref.Name}] != nil {
 		origin = s.store.zones[key{ref.Namespace, ref.Name}].FQDN()
 	}
 	fqdn, err := name.ParseIn(spec.DomainName, origin)
 	above, ok := fqdn.Parent()
-	if err != nil || !ok {
-		return false
-	}
 	parent := s.store.findEnclosing(spec.View, above)
-	if parent == nil {
+	if err != nil || !ok || parent == nil {
 		return false
 	}
 	owner, _ := fqdn.Rel(parent.FQDN())

@@ -210,11 +210,14 @@ func TestWho_findsTheZone(t *testing.T) {
 	}
 	objects := []runtime.Object{makeZone("dns", "example.org."), makeZone("team", "dev.example.org."),
 		makeRecord("dns", "example.org.", "MX", "10 mail"), makeRecord("team", "www.dev.example.org.", "A", "192.0.2.1")}
+	const silent = ": no namespace may write there by its rules; contact: (none)"
 	for asked, want := range map[string]string{
-		"dev.example.org":     "Zone dev.example.org. (view default) of team/z: no namespace may write there by its rules; contact: (none) No Record of dev.example.org",
-		"x.dev.example.org":   "Zone dev.example.org. (view default) of team/z: no namespace may write there by its rules; contact: (none) No Record of x.dev.example.org",
-		"www.dev.example.org": "Zone dev.example.org. (view default) of team/z: no namespace may write there by its rules; contact: (none) NAMESPACE RECORD NAME TYPE DATA ZONE team ",
-		"absent.example.org":  "Zone example.org. (view default) of dns/z: no namespace may write there by its rules; contact: (none) No Record at absent.example.org; the nearest above are at",
+		"dev.example.org":   "Zone dev.example.org. (view default) of team/z" + silent + " No Record of dev.example.org",
+		"x.dev.example.org": "Zone dev.example.org. (view default) of team/z" + silent + " No Record of x.dev.example.org",
+		"www.dev.example.org": "Zone dev.example.org. (view default) of team/z" + silent + " NAMESPACE RECORD NAME TYPE " +
+			"DATA ZONE team ",
+		"absent.example.org": "Zone example.org. (view default) of dns/z" + silent +
+			" No Record at absent.example.org; the nearest above are at",
 	} {
 		s := &find.Search{API: makeClient(nil, objects...).KubizoneV1alpha1(), Everywhere: true}
 		found, err := findRecords(t.Context(), s, asked)
@@ -251,20 +254,21 @@ func TestWho_namesTheWriters(t *testing.T) {
 		&v1alpha1.Delegation{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "rule"}, Spec: v1alpha1.DelegationSpec{
 			ZoneRef: v1alpha1.DelegatedZone{Name: "zone"}, Namespaces: []string{"b"},
 			Records: []v1alpha1.RecordDelegation{{Pattern: "w*"}}}}}
-	inner := "Zone example.org. (view in) of dns/inner: every namespace may write there by its rules; contact: dns@example.org"
+	describe := func(zone, view, of, writers string) string {
+		return "Zone " + zone + " (view " + view + ") of " + of + ": " + writers + " may write there by its rules; contact: dns@example.org"
+	}
+	inner := describe("example.org.", "in", "dns/inner", "every namespace")
 	for asked, want := range map[string]string{
-		"www.example.org": "Zone example.org. (view default) of dns/zone: a, b may write there by its rules; contact: dns@example.org " + inner,
-		"x.apps.example.org": "Zone example.org. (view default) of dns/zone: d, e, f, g, h and 1 more namespaces may write there by its rules; contact: " +
-			"dns@example.org " + inner,
-		"EXAMPLE.org.": "Zone example.org. (view default) of dns/zone: a, b, d, e, f and 3 more namespaces may write there by its rules; contact: " +
-			"dns@example.org " + inner,
-		"192.0.2.7":       "Zone 2.0.192.in-addr.arpa. (view default) of dns/reverse: a may write there by its rules; contact: dns@example.org",
-		"192.0.2.0/24":    "Zone 2.0.192.in-addr.arpa. (view default) of dns/reverse: a may write there by its rules; contact: dns@example.org",
-		"192.0.0.0/22":    "",
-		"2001:db8::1":     "Zone 8.b.d.0.1.0.0.2.ip6.arpa. (view default) of dns/six: no namespace may write there by its rules; contact: dns@example.org",
-		"www.example.net": "",
-		"hidden 2001:db8::/33": "Zone 8.b.d.0.1.0.0.2.ip6.arpa. (view default) of dns/six: no namespace may write there by its rules; contact: " +
-			"dns@example.org Its Delegations are not shown: that needs the right to list delegations in namespace dns.",
+		"www.example.org":    describe("example.org.", "default", "dns/zone", "a, b") + " " + inner,
+		"x.apps.example.org": describe("example.org.", "default", "dns/zone", "d, e, f, g, h and 1 more namespace") + " " + inner,
+		"EXAMPLE.org.":       describe("example.org.", "default", "dns/zone", "a, b, d, e, f and 3 more namespaces") + " " + inner,
+		"192.0.2.7":          describe("2.0.192.in-addr.arpa.", "default", "dns/reverse", "a"),
+		"192.0.2.0/24":       describe("2.0.192.in-addr.arpa.", "default", "dns/reverse", "a"),
+		"192.0.0.0/22":       "",
+		"2001:db8::1":        describe("8.b.d.0.1.0.0.2.ip6.arpa.", "default", "dns/six", "no namespace"),
+		"www.example.net":    "",
+		"hidden 2001:db8::/33": describe("8.b.d.0.1.0.0.2.ip6.arpa.", "default", "dns/six", "no namespace") +
+			" Its Delegations are not shown: that needs the right to list delegations in namespace dns.",
 	} {
 		client, s := makeClient(nil, objects...), &find.Search{Namespace: "b", Everywhere: true}
 		client.PrependReactor("list", "zones", func(action clienttesting.Action) (bool, runtime.Object, error) {

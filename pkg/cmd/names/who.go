@@ -180,7 +180,7 @@ func (z *foundZone) printText(text *output.Text) {
 	if slices.Contains(z.Writers, everyNamespace) {
 		writers = "every namespace"
 	} else if more := len(z.Writers) - maxCounted; more > 0 {
-		writers += fmt.Sprintf(" and %d more namespaces", more)
+		writers += " and " + output.Count(more, "more namespace")
 	}
 	text.Line("Zone %s (view %s) of %s/%s: %s may write there by its rules; contact: %s", z.Name, cmp.Or(z.View, "default"), z.Namespace,
 		z.Zone, writers, cmp.Or(z.Contact, "(none)"))
