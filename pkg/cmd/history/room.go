@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -38,12 +37,7 @@ func newRoom(command *cobra.Command, forms ...string) *room {
 
 // connect returns the user's namespace.
 func (r *room) connect() (namespace string, err error) {
-	config, namespace, err := r.client.Client()
-	if err != nil {
-		return "", err
-	}
-	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
-	if r.api, err = versioned.NewForConfig(config); err != nil {
+	if r.api, namespace, err = r.client.Reader(); err != nil {
 		return "", err
 	}
 	r.reader = &history.Reader{Client: r.api.KubizoneV1alpha1()}

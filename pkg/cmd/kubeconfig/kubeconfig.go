@@ -87,12 +87,7 @@ func (o *Options) Object(argument, namespace string) (types.NamespacedName, erro
 
 // ForZone returns a client and the Zone of an argument. Warnings of the server are not printed.
 func (o *Options) ForZone(ctx context.Context, argument string) (versioned.Interface, types.NamespacedName, error) {
-	config, namespace, err := o.Client()
-	if err != nil {
-		return nil, types.NamespacedName{}, err
-	}
-	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
-	client, err := versioned.NewForConfig(config)
+	client, namespace, err := o.Reader()
 	if err != nil {
 		return nil, types.NamespacedName{}, err
 	}
@@ -130,6 +125,21 @@ func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument
 // Search returns a search of all namespaces, or of the namespace of -n.
 func (o *Options) Search(client versioned.Interface, namespace string) *find.Search {
 	return &find.Search{API: client.KubizoneV1alpha1(), Namespace: namespace, Everywhere: o.Namespace() == ""}
+}
+
+// Reader returns a client for reads, without limit of its own and without Warnings, and the namespace of -n or the
+// context.
+func (o *Options) Reader() (versioned.Interface, string, error) {
+	config, namespace, err := o.Client()
+	if err != nil {
+		return nil, "", err
+	}
+	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		return nil, "", fmt.Errorf("kubeconfig: %w", err)
+	}
+	return client, namespace, nil
 }
 
 // Client returns a command's configuration, whose reads fail without an answer within seconds or --request-timeout, and

@@ -15,9 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/api/client/clientset/versioned"
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
@@ -84,14 +82,9 @@ func (q *question) makeCommand(command *cobra.Command, ofView bool,
 }
 
 func (q *question) connect() (*find.Search, error) {
-	config, namespace, err := q.cluster.Client()
+	api, namespace, err := q.cluster.Reader()
 	if err != nil {
 		return nil, err
-	}
-	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
-	api, err := versioned.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	return q.cluster.Search(api, namespace), nil
 }

@@ -14,9 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
@@ -61,21 +59,12 @@ the zone's NS names.`,
 	command.Flags().StringVar(&resolver, "resolver", resolver, "recursive server that finds the parent's servers and the zone's NS names, "+
 		"ADDRESS[:PORT]; none: only servers of classes are asked (default: the first of "+resolverFile+")")
 	format := output.AddFormat(command)
-	connect := func() (versioned.Interface, string, error) {
-		config, namespace, err := cluster.Client()
-		if err != nil {
-			return nil, "", err
-		}
-		config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
-		api, err := versioned.NewForConfig(config)
-		return api, namespace, err
-	}
 	command.RunE = func(command *cobra.Command, arguments []string) error {
 		address, err := FindResolver(resolver)
 		if err != nil {
 			return err
 		}
-		api, namespace, err := connect()
+		api, namespace, err := cluster.Reader()
 		if err != nil {
 			return err
 		}
@@ -94,7 +83,7 @@ the zone's NS names.`,
 		return judgeChain(&chain)
 	}
 	command.ValidArgsFunction = func(command *cobra.Command, arguments []string, _ string) (all []string, _ cobra.ShellCompDirective) {
-		api, namespace, err := connect()
+		api, namespace, err := cluster.Reader()
 		if len(arguments) == 0 && err == nil {
 			seconds := int64(completionSeconds)
 			options := metav1.ListOptions{Limit: maxCompletions, TimeoutSeconds: &seconds}
