@@ -25,36 +25,100 @@ import (
 	"kubi.zone/kubizone/test/must"
 )
 
-// readingRows are command lines that read, with the exit code of a server that answers. The words are those of
+// clientRows are command lines of every command, with the exit code of a server that answers. The words are those of
 // hostileRows.
-var readingRows = map[string]int{
-	"apply -f RECORDS":                 0,
-	"blame team/zone":                  0,
-	"diff team/zone 5":                 1,
-	"log team/zone":                    0,
-	"revert team/zone --to 5 --plan":   0,
-	"show team/zone@5":                 0,
-	"doctor":                           1,
-	"explain NameHeld":                 0,
-	"explain S4":                       0,
-	"explain S4.8":                     0,
-	"export team/zone":                 0,
-	"import ZONEFILE --zone team/zone": 1,
-	"lint MANIFEST":                    1,
-	"may create www.example.org TXT":   1,
-	"names":                            0,
-	"plan -f MANIFEST":                 1,
-	"status":                           0,
-	"tree nowhere.test":                1,
-	"tree":                             0,
-	"verify team/zone":                 1,
-	"who 192.0.2.0/24":                 1,
-	"who www.example.org":              0,
-	"why 192.0.2.1 --resolver=none":    1,
+var clientRows = map[string]int{
+	"apply -f RECORDS":                   0,
+	"blame team/zone":                    0,
+	"completion bash":                    0,
+	"completion fish":                    0,
+	"completion powershell":              0,
+	"completion zsh":                     0,
+	"console --port HOSTILE":             2,
+	"diff team/zone 5":                   1,
+	"doctor":                             1,
+	"explain NameHeld":                   0,
+	"explain S4":                         0,
+	"explain S4.8":                       0,
+	"export team/zone":                   0,
+	"help who":                           0,
+	"import ZONEFILE --zone team/zone":   1,
+	"lint MANIFEST":                      1,
+	"log team/zone":                      0,
+	"may create www.example.org TXT":     1,
+	"names":                              0,
+	"options":                            0,
+	"plan -f MANIFEST":                   1,
+	"revert team/zone --to 5 --plan":     0,
+	"review -f MANIFEST":                 1,
+	"review -f RECORDS --without-server": 1,
+	"show team/zone@5":                   0,
+	"status":                             0,
+	"tree nowhere.test":                  1,
+	"tree":                               0,
+	"updatekey create key":               2,
+	"updatekey show key":                 2,
+	"verify team/zone":                   1,
+	"version":                            0,
+	"who 192.0.2.0/24":                   1,
+	"who www.example.org":                0,
+	"why 192.0.2.1 --resolver=none":      1,
 	"why nowhere.example.org TXT --resolver=none": 1,
 	"why record --resolver=none":                  1,
 	"why www.example.org --resolver=none":         1,
 	"why zone/zone --resolver=none":               1,
+}
+
+// clientLine is a row of clientRows.
+type clientLine struct {
+	row       string
+	command   *cobra.Command
+	arguments []string
+	// offline is true without requests to the API. exact is true for output that no width may change: zone files,
+	// Markdown and scripts.
+	offline, exact bool
+}
+
+// listClient returns all rows, and fails for a command without one.
+func listClient(t *testing.T, files *strings.Replacer) (lines []clientLine) {
+	t.Helper()
+	missing := map[*cobra.Command]bool{}
+	root := newClient()
+	eachCommand(root, func(command *cobra.Command) {
+		if command.RunE != nil || command.Run != nil {
+			missing[command] = command != root // its page of help
+		}
+	})
+	for row := range clientRows {
+		line := clientLine{row: row}
+		for _, word := range strings.Fields(row) {
+			line.arguments = append(line.arguments, files.Replace(word))
+		}
+		command, _, err := root.Find(line.arguments)
+		must.Succeed(t, err)
+		if _, known := missing[command]; !known {
+			t.Errorf("%s: a row of no command", row)
+		}
+		line.command, missing[command] = command, false
+		line.offline = slices.Contains([]string{"console", "explain", "help", "lint", "options", "version"}, command.Name()) ||
+			command.HasParent() && command.Parent().Name() == "completion" || strings.HasSuffix(row, "--without-server")
+		line.exact = slices.Contains([]string{"export", "review", "show", "bash", "fish", "powershell", "zsh"}, command.Name())
+		lines = append(lines, line)
+	}
+	for command, is := range missing {
+		if is && !command.HasSubCommands() {
+			t.Errorf("%s: write a row for it into clientRows", command.CommandPath())
+		}
+	}
+	return lines
+}
+
+// newClient returns the client with cobra's commands.
+func newClient() *cobra.Command {
+	root := client.New()
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	return root
 }
 
 var colored = regexp.MustCompile("\x1b\\[(31|32|33|0)m")
@@ -70,56 +134,62 @@ func runOn(screen output.Screen, arguments ...string) (code int, out, stderr str
 func TestClient_isOneGrammar(t *testing.T) {
 	files, answers, refuses := writeHostile(t), serveHostile(t, false), serveHostile(t, true)
 	results := client.Results()
-	read := map[string]bool{}
-	for row, want := range readingRows {
-		read[strings.Fields(row)[0]] = true
-		var arguments []string
-		for _, word := range strings.Fields(row) {
-			arguments = append(arguments, files.Replace(word))
-		}
-		offline := slices.Contains([]string{"explain", "lint"}, arguments[0])
+	for _, line := range listClient(t, files) {
+		want := clientRows[line.row]
 		with := func(kubeconfig string, further ...string) []string {
-			if !offline {
+			if !line.offline {
 				further = append(further, "--kubeconfig", kubeconfig)
 			}
-			return slices.Concat(arguments, further)
+			return slices.Concat(line.arguments, further)
+		}
+		forms := []string{""}
+		if line.command.Flags().Lookup("output") != nil {
+			forms = []string{"text", "wide", "json", "yaml"}
 		}
 		for _, screen := range []output.Screen{{}, {Width: 80}, {Width: 120, Color: true}} {
-			for _, form := range []string{"text", "wide", "json", "yaml"} {
-				what := fmt.Sprintf("%s -o %s at %+v", row, form, screen)
-				code, out, stderr := runOn(screen, with(answers, "-o", form)...)
+			for _, form := range forms {
+				what := fmt.Sprintf("%s -o %s at %+v", line.row, form, screen)
+				var of []string
+				if form != "" {
+					of = []string{"-o", form}
+				}
+				code, out, stderr := runOn(screen, with(answers, of...)...)
 				if code != want {
 					t.Errorf("%s: exit code %d, want %d\n%s%s", what, code, want, out, stderr)
 				}
 				expectTame(t, colored.ReplaceAllString(out+stderr, ""))
-				if !screen.Color && strings.Contains(out, "\x1b") {
-					t.Errorf("%s: colours where nobody sees them:\n%s", what, out)
+				if !screen.Color && strings.Contains(out+stderr, "\x1b") {
+					t.Errorf("%s: colours where nobody sees them:\n%s", what, out+stderr)
 				}
-				expectDocument(t, what, form, out, results)
-				for line := range strings.Lines(colored.ReplaceAllString(out, "")) {
-					isText := form == "text" && arguments[0] != "export" && arguments[0] != "show"
-					if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); isText && screen.Width > 0 && n > screen.Width {
-						t.Errorf("%s: a line of %d columns: %s", what, n, line)
-					}
+				if code != 2 {
+					expectDocument(t, what, form, out, results)
 				}
+				if (form == "" || form == "text") && !line.exact {
+					expectWidth(t, what, screen.Width, out)
+				}
+				expectWidth(t, what, screen.Width, stderr)
 			}
 		}
 		for _, wrong := range []string{"--output=table", "--no-such-flag"} {
 			if code, out, stderr := runOn(output.Screen{}, with(answers, wrong)...); code != 2 || out != "" {
-				t.Errorf("%s %s: exit code %d\n%s%s", row, wrong, code, out, stderr)
+				t.Errorf("%s %s: exit code %d\n%s%s", line.row, wrong, code, out, stderr)
 			}
 		}
-		if offline {
+		if line.offline {
 			continue
 		}
 		if code, out, stderr := runOn(output.Screen{}, with(refuses)...); code != 2 && !slices.Contains([]string{"apply", "doctor",
-			"plan"}, arguments[0]) {
-			t.Errorf("%s of a server that refuses: exit code %d\n%s%s", row, code, out, stderr)
+			"plan", "review"}, line.command.Name()) {
+			t.Errorf("%s of a server that refuses: exit code %d\n%s%s", line.row, code, out, stderr)
 		}
 	}
-	for _, command := range client.New().Commands() {
-		if command.Flags().Lookup("output") != nil && !read[command.Name()] {
-			t.Errorf("%s has -o: write a row for it into readingRows", command.Name())
+}
+
+func expectWidth(t *testing.T, what string, width int, text string) {
+	t.Helper()
+	for line := range strings.Lines(colored.ReplaceAllString(text, "")) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > 0 && n > width {
+			t.Errorf("%s: a line of %d columns: %s", what, n, line)
 		}
 	}
 }
@@ -133,17 +203,13 @@ func TestClient_endsWithoutAnAnswer(t *testing.T) {
 	}))
 	t.Cleanup(silent.Close)
 	kubeconfig := writeKubeconfig(t, silent.URL)
-	for row := range readingRows {
-		var arguments []string
-		for _, word := range strings.Fields(row) {
-			arguments = append(arguments, files.Replace(word))
-		}
-		if slices.Contains([]string{"doctor", "explain", "lint"}, arguments[0]) {
+	for _, line := range listClient(t, files) {
+		if line.offline || line.command.Name() == "doctor" {
 			continue
 		}
-		code, out, stderr := runOn(output.Screen{}, append(arguments, "--kubeconfig", kubeconfig, "--request-timeout=100ms")...)
+		code, out, stderr := runOn(output.Screen{}, append(line.arguments, "--kubeconfig", kubeconfig, "--request-timeout=100ms")...)
 		if code != 2 || !strings.Contains(stderr, "kubectl kubizone doctor finds the cause") {
-			t.Errorf("%s: exit code %d\n%s%s", row, code, out, stderr)
+			t.Errorf("%s: exit code %d\n%s%s", line.row, code, out, stderr)
 		}
 	}
 }
@@ -174,29 +240,26 @@ func expectDocument(t *testing.T, what, form, out string, results map[string]any
 // Ctrl-C ends every command, and a command that may write says what is done.
 func TestClient_saysThatItWasInterrupted(t *testing.T) {
 	files := writeHostile(t)
-	for line, want := range map[string]string{
-		"changes team/zone": "", "export team/zone": "", "may create www.example.org A": "", "names": "", "tree": "",
-		"verify team/zone": "", "who www.example.org": "", "why record --resolver=none": "", "plan -f MANIFEST": "nothing was written",
-		"import ZONEFILE --zone team/zone": "not imported", "apply -f RECORDS": "whether the change set was written is not known",
-	} {
+	wants := map[string]string{"plan": "nothing was written", "import": "not imported",
+		"apply": "whether the change set was written is not known"}
+	for _, line := range listClient(t, files) {
+		if line.offline {
+			continue
+		}
 		ctx, interrupt := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		api := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			interrupt()
 			<-ended
 		}))
-		var arguments []string
-		for _, word := range strings.Fields(line) {
-			arguments = append(arguments, files.Replace(word))
-		}
 		root := client.New()
 		var out bytes.Buffer
 		root.SetOut(&out)
 		root.SetErr(&out)
-		root.SetArgs(append(arguments, "--kubeconfig", writeKubeconfig(t, api.URL)))
-		if err := root.ExecuteContext(ctx); err == nil || !strings.Contains(out.String()+err.Error(), want) ||
-			!strings.Contains(err.Error(), context.Canceled.Error()) {
-			t.Errorf("%s: %v\n%s", line, err, out.String())
+		root.SetArgs(append(line.arguments, "--kubeconfig", writeKubeconfig(t, api.URL)))
+		if err := root.ExecuteContext(ctx); err == nil || !strings.Contains(out.String()+err.Error(), wants[line.command.Name()]) ||
+			!strings.Contains(out.String()+err.Error(), context.Canceled.Error()) {
+			t.Errorf("%s: %v\n%s", line.row, err, out.String())
 		}
 		interrupt()
 		close(ended)
@@ -204,14 +267,46 @@ func TestClient_saysThatItWasInterrupted(t *testing.T) {
 	}
 }
 
-// Each help has few flags, the exit codes, and lines that fit.
+const exitCodes = `Exit codes:
+  0  done, yes, or nothing to do
+  1  the answer is no, there are differences, or something was refused
+  2  could not
+`
+
+// endingWriter is an output whose first line is followed by Ctrl-C.
+type endingWriter struct {
+	bytes.Buffer
+	interrupt func()
+}
+
+func (w *endingWriter) Write(octets []byte) (int, error) {
+	defer w.interrupt()
+	return w.Buffer.Write(octets)
+}
+
+// The console runs until Ctrl-C, which is no error.
+func TestClient_endsTheConsole(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	out := &endingWriter{interrupt: interrupt}
+	root := client.New()
+	root.SetOut(out)
+	root.SetErr(out)
+	root.SetArgs([]string{"console", "--no-browser", "--kubeconfig", serveHostile(t, false)})
+	if err := root.ExecuteContext(ctx); err != nil || out.Len() == 0 {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// Each help has few flags, lines that fit, and the exit codes at its end.
 func TestClient_helpIsShort(t *testing.T) {
-	eachCommand(client.New(), func(command *cobra.Command) {
+	eachCommand(newClient(), func(command *cobra.Command) {
 		words := strings.Fields(strings.TrimPrefix(command.CommandPath(), "kubectl kubizone"))
 		for _, width := range []int{80, 120} {
 			code, out, _ := runOn(output.Screen{Width: width}, append(words, "--help")...)
 			flags := regexp.MustCompile(`(?m)^ +(-\w, |    )--\w`).FindAllString(out, -1)
-			if code != 0 || len(flags) > 14 || len(flags) == 0 || !strings.Contains(out, "\n  0  done, yes, or nothing to do\n") {
+			if code != 0 || len(flags) > 14 || len(flags) == 0 ||
+				!strings.HasSuffix(out, "\n"+exitCodes) {
 				t.Errorf("%s --help: exit code %d, %d flags\n%s", command.CommandPath(), code, len(flags), out)
 			}
 			for line := range strings.Lines(out) {

@@ -1,7 +1,7 @@
 // Copyright The Kubizone Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-// Package find searches Records by name or address, with the rights of a user.
+// Package find searches Records by name or address, and the zones of a name, with the rights of a user.
 //
 // Guarantees:
 //

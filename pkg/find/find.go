@@ -4,9 +4,11 @@
 package find
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -66,44 +68,27 @@ func DataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// Nearest returns the Records at a name, or else those at the nearest name above within its zone, and that name. zones
-// are the Zones of the first name, from fqdn up, that is a zone's, without those that the user may not list.
-func (s *Search) Nearest(ctx context.Context, fqdn name.Name) (found []v1alpha1.Record, nearest string, zones []*v1alpha1.Zone, err error) {
+// Nearest returns the Records at a name, or else those at the nearest name above, top the last, and that name.
+func (s *Search) Nearest(ctx context.Context, fqdn, top name.Name) (found []v1alpha1.Record, nearest string, err error) {
 	candidates := []string{fqdn.String()}
-	for at, more := fqdn.Parent(); more && at != name.Root; at, more = at.Parent() {
+	for at := fqdn; at != top; {
+		up, more := at.Parent()
+		if !more || up == name.Root {
+			break
+		}
+		at = up
 		candidates = append(candidates, "*."+at.String(), at.String())
 	}
 	for i, candidate := range candidates {
-		if len(found) == 0 {
-			if found, err = s.At(ctx, candidate); err != nil {
-				return nil, "", nil, err
-			}
-			if len(found) > 0 && i > 0 {
-				nearest = candidate
-			}
-		}
-		if strings.HasPrefix(candidate, "*.") {
-			continue
-		}
-		if zones, err = s.zonesAt(ctx, candidate); err != nil || len(zones) > 0 {
-			return found, nearest, zones, err
+		found, err = s.At(ctx, candidate)
+		switch {
+		case err != nil || len(found) > 0 && i == 0:
+			return found, "", err
+		case len(found) > 0:
+			return found, candidate, nil
 		}
 	}
-	return found, nearest, nil, nil
-}
-
-func (s *Search) zonesAt(ctx context.Context, fqdn string) (zones []*v1alpha1.Zone, err error) {
-	of := *s // a missing right to list zones must not narrow the search for Records
-	err = Each(ctx, &of, "zones", func(in string) Lister[*v1alpha1.ZoneList] { return s.API.Zones(in).List },
-		metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN, fqdn).String()},
-		func(zone *v1alpha1.Zone) error {
-			zones = append(zones, zone)
-			return nil
-		})
-	if apierrors.IsForbidden(err) {
-		return nil, nil
-	}
-	return zones, err
+	return nil, "", nil
 }
 
 // At returns the Records at a canonical name.
@@ -112,6 +97,54 @@ func (s *Search) At(ctx context.Context, fqdn string) ([]v1alpha1.Record, error)
 }
 
 // Lister is a List method of a client.
+// Enclosing returns the nearest zone of each view at or above a name, by view. Nil without the right to list zones.
+func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alpha1.Zone, err error) {
+	for at, more := fqdn, true; more; at, more = at.Parent() {
+		zones, err := s.ZonesAt(ctx, at)
+		if apierrors.IsForbidden(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range zones {
+			if !slices.ContainsFunc(nearest, func(z v1alpha1.Zone) bool { return z.Status.View == zones[i].Status.View }) {
+				nearest = append(nearest, zones[i])
+			}
+		}
+	}
+	slices.SortFunc(nearest, compareViews)
+	return nearest, nil
+}
+
+// ZonesAt returns the zones of a name, by view.
+func (s *Search) ZonesAt(ctx context.Context, fqdn name.Name) (zones []v1alpha1.Zone, err error) {
+	of := *s // the right to list Records may differ
+	err = Each(ctx, &of, "zones", func(in string) Lister[*v1alpha1.ZoneList] { return s.API.Zones(in).List }, metav1.ListOptions{
+		FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN, fqdn.String()).String()},
+		func(z *v1alpha1.Zone) error { zones = append(zones, *z); return nil })
+	slices.SortFunc(zones, compareViews)
+	return zones, err
+}
+
+// ZoneAt returns the only zone of a name, nil for none, and an error for several.
+func (s *Search) ZoneAt(ctx context.Context, fqdn name.Name) (*v1alpha1.Zone, error) {
+	zones, err := s.ZonesAt(ctx, fqdn)
+	if err != nil || len(zones) == 0 {
+		return nil, err
+	}
+	if len(zones) == 1 {
+		return &zones[0], nil
+	}
+	var found []string
+	for i := range zones {
+		found = append(found, fmt.Sprintf("%s/%s (view %q)", zones[i].Namespace, zones[i].Name, zones[i].Status.View))
+	}
+	return nil, fmt.Errorf("%s is the name of several zones; write the object of one: %s", fqdn, strings.Join(found, ", "))
+}
+
+func compareViews(a, b v1alpha1.Zone) int { return cmp.Compare(a.Status.View, b.Status.View) }
+
 type Lister[L runtime.Object] = func(context.Context, metav1.ListOptions) (L, error)
 
 // Each calls do for the objects of all namespaces, or if forbidden, of the user's.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/load"
 )
 
@@ -28,6 +30,25 @@ const (
 	atOnce      = 8
 	pageEntries = 1000
 )
+
+// ReverseName returns the name for PTR Records of a prefix: of its whole octets, or digits of IPv6 (RFC 1035 §3.5,
+// RFC 3596 §2.5).
+func ReverseName(prefix netip.Prefix) name.Name {
+	var labels []string
+	end := "in-addr.arpa."
+	for _, octet := range prefix.Addr().AsSlice() {
+		if prefix.Addr().Is4() {
+			labels = append(labels, strconv.Itoa(int(octet)))
+			continue
+		}
+		end = "ip6.arpa."
+		labels = append(labels, fmt.Sprintf("%x", octet>>4), fmt.Sprintf("%x", octet&0xf))
+	}
+	labels = labels[:prefix.Bits()*len(labels)/prefix.Addr().BitLen()]
+	slices.Reverse(labels)
+	reverse, _ := name.Parse(strings.Join(append(labels, end), "."))
+	return reverse
+}
 
 var errManyZones = errors.New("too many zones to search one by one")
 
@@ -48,7 +69,7 @@ func (s *Search) Within(ctx context.Context, prefix netip.Prefix) ([]v1alpha1.Re
 	if s.Everywhere {
 		found, err := s.withinZones(ctx, prefix, has)
 		if err == nil {
-			selected[v1alpha1.FieldRecordAdopted] = "false" // in no zone yet
+			selected[v1alpha1.FieldRecordAdopted] = string(metav1.ConditionFalse) // in no zone yet
 			waiting, err := s.listRecords(ctx, selected, has)
 			return append(found, waiting...), err
 		}

@@ -67,7 +67,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(record("outside", "A", "198.51.100.7"))
 	case strings.HasSuffix(path, "/records"):
 		list := v1alpha1.RecordList{TypeMeta: kind("RecordList"), Items: []v1alpha1.Record{record("waiting", "a", "192.0.2.9")}}
-		if !strings.Contains(r.URL.Query().Get("fieldSelector"), "status.adopted=false") {
+		if !strings.Contains(r.URL.Query().Get("fieldSelector"), "status.adopted=False") {
 			list.Items = append(list.Items, record("within", "A", "192.0.2.7"), record("outside", "A", "198.51.100.7"))
 		}
 		answer(list)

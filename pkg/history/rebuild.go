@@ -104,16 +104,6 @@ func (c *Content) Undo(x *v1alpha1.HistoryStep) error {
 	return nil
 }
 
-// UndoAll undoes steps, newest first.
-func (c *Content) UndoAll(steps []v1alpha1.HistoryStep) error {
-	for i := range steps {
-		if err := c.Undo(&steps[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func parseRow(row v1alpha1.Row) (k rrset, data string, err error) {
 	if k.owner, err = name.ParseRel(row.Owner); err != nil {
 		return k, "", err

@@ -43,6 +43,14 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.Message }
 
+// Sentence returns the message with the contact, if any.
+func (r *Refusal) Sentence() string {
+	if r.Contact == "" {
+		return r.Message
+	}
+	return r.Message + "; contact of the zone: " + r.Contact
+}
+
 func NewForbidden(reason, format string, args ...any) *Refusal {
 	return &Refusal{Kind: Forbidden, Reason: reason, Rule: ruleOf(format), Message: fmt.Sprintf(format, args...)}
 }

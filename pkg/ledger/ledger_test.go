@@ -58,7 +58,7 @@ func TestWrite_refusalReads_S2_2(t *testing.T) {
 	s := store.New(t).Server()
 	store.Must(s.CreateZone(store.Zone("default", "example-org", "example.org.", store.Allow("default", "*"))))
 	_, err := s.CreateRecord(s.Ctx, store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1"))
-	want := `records.kubi.zone "www" is forbidden: zone example.org. does not delegate A at www.example.org. to namespace "team-a" (its owner can add a delegation with pattern "www")`
+	want := `records.kubi.zone "www" is forbidden: zone example.org. does not delegate A at www.example.org. to namespace "team-a" (S4.1; its owner can add a delegation with pattern "www")`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

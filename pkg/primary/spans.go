@@ -16,7 +16,6 @@ import (
 	"kubi.zone/kubizone/pkg/zoneview"
 )
 
-// tracesOf returns the traceparents of the steps of a zone after since; nil without a provider, and for a catalog.
 func (s *classes) tracesOf(zone *zoneview.Snapshot, since serial.Serial) []string {
 	if s.traces == nil || isCatalog(zone) {
 		return nil

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/dns/name"
@@ -192,20 +191,16 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for n, at := range names {
-		searches := [3]find.Search{*i.search, *i.search, *i.search} // each learns for itself what the user may list
-		group.Go(func() error {
-			options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN, at.String()).String()}
-			err := find.Each(ctx, &searches[0], "zones", func(in string) find.Lister[*v1alpha1.ZoneList] {
-				return i.API.KubizoneV1alpha1().Zones(in).List
-			}, options, func(z *v1alpha1.Zone) error { zones[n] = append(zones[n], *z); return nil })
-			if apierrors.IsForbidden(err) {
+		searches := [2]find.Search{*i.search, *i.search} // each learns for itself what the user may list
+		group.Go(func() (err error) {
+			if zones[n], err = i.search.ZonesAt(ctx, at); apierrors.IsForbidden(err) {
 				return nil
 			}
 			return err
 		})
-		group.Go(func() (err error) { records[n], err = searches[1].At(ctx, at.String()); return err })
+		group.Go(func() (err error) { records[n], err = searches[0].At(ctx, at.String()); return err })
 		if n > 0 {
-			group.Go(func() (err error) { stars[n], err = searches[2].At(ctx, "*."+at.String()); return err })
+			group.Go(func() (err error) { stars[n], err = searches[1].At(ctx, "*."+at.String()); return err })
 		}
 	}
 	if err := group.Wait(); err != nil {
@@ -214,7 +209,6 @@ func (i *inquiry) lookAbove(ctx context.Context, fqdn name.Name) (above surround
 	closed := false // the closest encloser is known
 	for n, at := range names {
 		if len(zones[n]) > 0 {
-			slices.SortFunc(zones[n], func(a, b v1alpha1.Zone) int { return cmp.Compare(a.Status.View, b.Status.View) })
 			above.zone = &zones[n][0]
 		}
 		for r := range records[n] {

@@ -382,7 +382,7 @@ var unavailable = []string{"KubizoneAPIServiceUnavailable v1alpha1.bind9.kubi.zo
 
 func (w *world) stoppedEtcd() fault {
 	return fault{name: "etcd stopped", zone: "paused", begin: w.etcd.Lock, end: w.etcd.Unlock,
-		words: makeUnreachable("^etcd: it does not answer", "etcd did not answer|unable to (handle|return)"), alerts: unavailable}
+		words: makeUnreachable("^etcd: etcd does not answer", "etcd did not answer|unable to (handle|return)"), alerts: unavailable}
 }
 
 // fullEtcd writes beside the keys of Kubizone until etcd has the alarm NOSPACE.
@@ -430,7 +430,7 @@ func (w *world) wrongCA() fault {
 		}()
 	}, end: func() { close(stop); <-stopped },
 		words: with(makeUnreachable("(?s)^trust: kube-apiserver does not trust .* is .*CN=somebody else.*, "+
-			"last written by .*NEXT: the platform stops ",
+			"last written by .*NEXT: stop ",
 			"x509|currently unable to handle"), inStatus, "zones.kubi.zone not read: .*x509"), alerts: unavailable}
 }
 

@@ -13,12 +13,12 @@ const (
 	FieldRecordFQDN        = "status.fqdn"
 	// FieldRecordZone is `<namespace>/<name>` of the adopting zone.
 	FieldRecordZone = "status.zone"
-	// FieldRecordAdopted is "true" or "false". Selectors of this field, FieldRecordReady and FieldRecordWithdrawn
-	// ignore case.
+	// FieldRecordAdopted is "True" while a zone has the Record, else "False". Selectors ignore the case of this field,
+	// FieldRecordReady and FieldRecordWithdrawn.
 	FieldRecordAdopted = "status.adopted"
 	// FieldRecordReady is "True", "False" or "Unknown", as the condition Ready of the present generation.
 	FieldRecordReady = "status.ready"
-	// FieldRecordWithdrawn is "true" while the Record has status.endsAt, else "false".
+	// FieldRecordWithdrawn is "True" while the Record has status.endsAt, else "False".
 	FieldRecordWithdrawn = "status.withdrawn"
 
 	FieldDelegationZoneRefName = "spec.zoneRef.name"

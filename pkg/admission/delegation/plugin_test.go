@@ -155,7 +155,7 @@ func TestValidate_refusesAsTheWriteDoes_S2_2(t *testing.T) {
 	plugin := must.Get(makeChain(t, delegation.NewInitializer(s.Ledger)))(t)
 	www := store.Record("team-a", "www", "www.example.org.", "A", "192.0.2.1")
 	early := plugin.Validate(t.Context(), makeAttributes(admission.Create, "records", "", nil, www), nil)
-	want := `records.kubi.zone "www" is forbidden: zone example.org. does not delegate A at www.example.org. to namespace "team-a" (its owner can add a delegation with pattern "www")`
+	want := `records.kubi.zone "www" is forbidden: zone example.org. does not delegate A at www.example.org. to namespace "team-a" (S4.1; its owner can add a delegation with pattern "www")`
 	if early == nil || early.Error() != want || !apierrors.IsForbidden(early) {
 		t.Errorf("got  %v\nwant %s", early, want)
 	}

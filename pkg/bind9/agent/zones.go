@@ -116,7 +116,6 @@ func (a *Agent) readClauses(ctx context.Context, zone name.Name) (clauses, error
 	return parseClauses(text)
 }
 
-// readOwned returns the clauses of a zone that can be changed at run time; any other zone is an error.
 func (a *Agent) readOwned(ctx context.Context, zone name.Name) (clauses, error) {
 	status, err := a.readStatus(ctx, zone)
 	if err != nil {

@@ -25,7 +25,6 @@ func NewMetrics(registry metrics.KubeRegistry, of *Agents) {
 	}, expiry)
 }
 
-// listExpiries returns the earliest end of a certificate by namespace, of agents used within clientAge.
 func (a *Agents) listExpiries(now time.Time) map[string]int64 {
 	first := map[string]int64{}
 	a.mu.Lock()

@@ -37,11 +37,11 @@ type recordFilter struct {
 
 var recordFilters = []recordFilter{
 	{"", "", []fields.Selector{fields.Everything()}},
-	{"waiting", v1alpha1.FieldRecordAdopted + "=false", []fields.Selector{
-		fields.OneTermEqualSelector(v1alpha1.FieldRecordAdopted, "false")}},
+	{"waiting", v1alpha1.FieldRecordAdopted + "=False", []fields.Selector{
+		fields.OneTermEqualSelector(v1alpha1.FieldRecordAdopted, string(metav1.ConditionFalse))}},
 	{"not Ready", v1alpha1.FieldRecordReady + "!=True", status.OpenRecords},
-	{"withdrawn", v1alpha1.FieldRecordWithdrawn + "=true", []fields.Selector{
-		fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, "true")}},
+	{"withdrawn", v1alpha1.FieldRecordWithdrawn + "=True", []fields.Selector{
+		fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, string(metav1.ConditionTrue))}},
 }
 
 // recordsPage is a page of the Records of a namespace, or of all.

@@ -50,7 +50,7 @@ func (f *facts) judgeInstallation(time.Time) Finding {
 				"follow docs/migration.md: kubectl label apiservice "+name+" "+automanaged+"-, then "+f.installAgain())
 		case registered.Spec.InsecureSkipTLSVerify:
 			return fail(check, "APIService "+name+" has insecureSkipTLSVerify: any host at that address can act as the server",
-				"set it to false; the server writes caBundle")
+				"set spec.insecureSkipTLSVerify of the APIService to false; the server writes caBundle")
 		}
 	}
 	namespace, service, _ := f.serviceRef()
@@ -114,7 +114,6 @@ func (f *facts) judgeClocks(now time.Time) Finding {
 	return ok(check, fmt.Sprintf("%d, none more than %s off", len(offsets), max(offsets[worst].Abs(), reference.Abs(), time.Second)))
 }
 
-// formatCheck is the server's check that fails while the server cannot read the format of the store.
 const formatCheck = "format"
 
 func isOfEtcd(check string) bool { return strings.HasPrefix(check, "etcd") || check == formatCheck }
@@ -155,34 +154,34 @@ func (f *facts) judgeEtcd(time.Time) Finding {
 	has := func(all ...string) bool {
 		return slices.ContainsFunc(all, func(name string) bool { return slices.Contains(names, name) })
 	}
-	const look = "check its members, disks and certificates, and the log of the servers (docs/operations.md, etcd does not answer)"
+	const look = "check the members, disks and certificates of etcd, and the log of the servers (docs/operations.md, etcd does not answer)"
 	switch {
 	case has(alarm.Corrupt, "CORRUPT"):
-		return fail(check, "alarm CORRUPT: its members hold different data, and it answers nothing",
+		return fail(check, "alarm CORRUPT: the members hold different data, and etcd answers nothing",
 			"find the member that differs in the log of the servers, and replace it (docs/operations.md, CORRUPT)")
 	case has(alarm.Space, "NOSPACE"):
-		return fail(check, "alarm NOSPACE: it is full and refuses writes", "wait a minute, as the servers free space; then "+
+		return fail(check, "alarm NOSPACE: etcd is full and refuses writes", "wait a minute, as the servers free space; then "+
 			"raise the quota (docs/operations.md, NOSPACE)")
 	case has(formatCheck) && passed == 0:
-		return fail(check, "the servers do not read the format of the store", "let the version that wrote it replace them "+
-			"(kubectl rollout status), or restore one of their backups")
+		return fail(check, "the servers do not read the format of the store", "let the version that wrote the store replace the "+
+			"servers (kubectl rollout status), or restore a backup of the servers' version")
 	case len(texts) > 0 && passed == 0:
-		return fail(check, "it does not answer, or has no quorum: "+strings.Join(texts, "; "), look)
+		return fail(check, "etcd does not answer, or has no quorum: "+strings.Join(texts, "; "), look)
 	case members > 0 && 2*len(errs) >= members:
 		return fail(check, fmt.Sprintf("%d of %d members do not answer: %s", len(errs), members, strings.Join(errs, "; ")), look)
 	case len(errs) > 0:
 		return warn(check, fmt.Sprintf("%d of %d members do not answer: %s", len(errs), members, strings.Join(errs, "; ")),
 			"repair the member, or replace it (docs/operations.md, Lost member)")
 	case len(texts) > 0:
-		return warn(check, "other servers reach it: "+strings.Join(texts, "; "), "run this again in a minute; then "+look)
+		return warn(check, "only some servers reach etcd; without it: "+strings.Join(texts, "; "), "run this again in a minute; then "+look)
 	case used > nearQuota:
-		return warn(check, fmt.Sprintf("%.0f %% of its quota are in use", used*100), "see docs/operations.md, KubizoneEtcdNearQuota")
+		return warn(check, fmt.Sprintf("%.0f %% of the quota are in use", used*100), "see docs/operations.md, KubizoneEtcdNearQuota")
 	case members > 0:
 		return ok(check, fmt.Sprintf("%d of %[1]d members answer", members))
 	case passed > 0:
-		return ok(check, "it answers")
+		return ok(check, "etcd answers")
 	}
-	return warn(check, "no server tells of it", "see servers")
+	return warn(check, "unknown, since no server answers", "see servers")
 }
 
 // A server that starts or stops while another serves is a WARN.
@@ -201,7 +200,7 @@ func (f *facts) judgeServers(time.Time) Finding {
 	case f.standalone():
 		return ok(check, "kubizone up answers")
 	case len(texts) > 0 && passed > 0:
-		return warn(check, fmt.Sprintf("%d pass every check, and others fail: %s", passed, strings.Join(texts, "; ")),
+		return warn(check, fmt.Sprintf("%d pass every check, others fail: %s", passed, strings.Join(texts, "; ")),
 			"run this again in a minute; then "+look)
 	case len(texts) > 0:
 		return fail(check, "failing checks: "+strings.Join(texts, "; "), look)
@@ -217,13 +216,13 @@ func (f *facts) judgeServers(time.Time) Finding {
 	case all == 0:
 		return fail(check, "the Service selects no pod", "kubectl get statefulsets,deployments -n "+namespace+" shows its workload")
 	case ready == 0:
-		return fail(check, fmt.Sprintf("none of %d is ready", all), pods)
+		return fail(check, fmt.Sprintf("no server is ready, of %d", all), pods)
 	}
 	errs := "no address is known"
 	if len(f.answers) > 0 {
 		errs = f.answers[0].from + ": " + f.answers[0].err.Error()
 	}
-	return warn(check, "none answers: "+errs, "run this where pods can be reached, or as a user who may get pods/proxy")
+	return warn(check, "no server answers: "+errs, "run this where pods can be reached, or as a user who may get pods/proxy")
 }
 
 func (f *facts) countReady() (ready, all int) {

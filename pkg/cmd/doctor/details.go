@@ -45,7 +45,7 @@ func (f *facts) explainDelivery(zone *status.Item) (fault, next string) {
 				continue
 			}
 			fault, next = splitNext(cmp.Or(row.Message, fmt.Sprintf("it answers serial %d", row.Serial)))
-			step := fmt.Sprintf("the platform reads the log of %s and has it transfer %s again (docs/operations.md, "+
+			step := fmt.Sprintf("read the log of %s and have the server transfer %s again (docs/operations.md, "+
 				"KubizoneSecondaryBehind); kubectl get delivery %s -n %s -o yaml has all rows", row.Name, d.Spec.Zone.FQDN, d.Name,
 				d.Namespace)
 			return fmt.Sprintf("server %s is %s: %s", row.Name, row.State, fault), cmp.Or(next, step)
@@ -64,13 +64,13 @@ func (f *facts) startProcess(process string) (fault, next string) {
 		case one.Name != name:
 		case one.Spec.Replicas != nil && *one.Spec.Replicas == 0:
 			return fmt.Sprintf("Deployment %s/%s wants 0 replicas", namespace, name),
-				fmt.Sprintf("the platform: kubectl scale deployment %s -n %s --replicas=1, unless 0 is on purpose", name, namespace)
+				fmt.Sprintf("kubectl scale deployment %s -n %s --replicas=1, unless 0 is on purpose", name, namespace)
 		default:
-			return "", fmt.Sprintf("the platform starts the process %s: kubectl get deployments,pods -n %s -l app.kubernetes.io/name=%s, "+
+			return "", fmt.Sprintf("start the process %s: kubectl get deployments,pods -n %s -l app.kubernetes.io/name=%s, "+
 				"then kubectl logs of the pod, or kubectl describe", process, namespace, name)
 		}
 	}
-	return "", fmt.Sprintf("the platform starts the process %s: kubectl get deployments,statefulsets,pods -n %s shows whether it has a "+
+	return "", fmt.Sprintf("start the process %s: kubectl get deployments,statefulsets,pods -n %s shows whether it has a "+
 		"workload with replicas, and kubectl logs why a pod ended", process, namespace)
 }
 
@@ -115,12 +115,12 @@ func mendBundle(writer, host string) string {
 	const wait = "then wait half a minute, as servers with --serving-cert-secret write caBundle"
 	switch {
 	case strings.Contains(writer, injector):
-		return "the platform looks at the log of cert-manager's cainjector, which writes caBundle, and at the Certificate"
+		return "look at the log of cert-manager's cainjector, which writes caBundle, and at the Certificate"
 	case writer != "":
-		return "the platform stops " + writer + " from writing caBundle (a GitOps tool: docs/gitops.md, ignoreDifferences), " + wait +
+		return "stop " + writer + " from writing caBundle (a GitOps tool: docs/gitops.md, ignoreDifferences), " + wait +
 			"; without that flag, put the servers' authority into caBundle"
 	}
-	return "the platform looks for another writer of caBundle, such as a GitOps tool (kubectl get apiservice -o yaml " +
+	return "look for another writer of caBundle, such as a GitOps tool (kubectl get apiservice -o yaml " +
 		"--show-managed-fields), " + wait + "; without that flag, put the authority into caBundle, and " + host +
 		" into the names of the certificate"
 }
@@ -129,8 +129,7 @@ func mendBundle(writer, host string) string {
 func (f *facts) nextForAPI(name, reason string) string {
 	switch required := slices.Contains(requiredAPIs, name); {
 	case required && isOfTrust(reason):
-		return "the certificate or caBundle is wrong: the platform runs this as a user who may read APIServices and Secrets, and " +
-			"follows trust"
+		return "the certificate or caBundle is wrong: run this as a user who may read APIServices and Secrets, and follow trust"
 	case required:
 		return "no other check explains it: a firewall or NetworkPolicy may stand between control plane and pods. Open TCP 10250, or " +
 			"set another apiserver.securePort of the chart"

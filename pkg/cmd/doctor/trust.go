@@ -6,6 +6,7 @@ package doctor
 import (
 	"bytes"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,7 +53,7 @@ func (f *facts) listCertificates() (all []certificate) {
 		bundle("caBundle of "+registered.Name, registered.Spec.CABundle, renew)
 	}
 	for _, a := range f.answers {
-		leaf("serving of "+a.from, a.chain, renew)
+		leaf("certificate of "+a.from, a.chain, renew)
 	}
 	namespace, _, _ := f.serviceRef()
 	nexts := map[string]string{servingSecret: renew, etcdClientSecret: "renew it, and restart the servers", peerSecret: "kubectl delete " +
@@ -74,7 +75,7 @@ func (f *facts) listCertificates() (all []certificate) {
 			if one.Name == "serving" || one.Name == "serving-ca" {
 				next = renew
 			}
-			all = append(all, certificate{name: one.Name, end: one.NotAfter.Time, next: next})
+			all = append(all, certificate{name: "certificate " + one.Name, end: one.NotAfter.Time, next: next})
 		}
 	}
 	return all
@@ -106,7 +107,7 @@ func (f *facts) judgeCertificates(now time.Time) Finding {
 	}
 	switch {
 	case soon == nil:
-		return warn(check, "none could be read", "see servers")
+		return warn(check, "no certificate could be read", "see servers")
 	case now.Add(expirySoon).After(soon.end):
 		return warn(check, soon.name+" expires on "+soon.end.UTC().Format(time.DateOnly), "it should have been renewed; "+soon.next)
 	}
@@ -143,7 +144,7 @@ func (f *facts) judgeTrust(now time.Time) Finding {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(zones.Spec.CABundle) {
-		return fail(check, "caBundle is not PEM", "remove it from the manifest; the server writes it")
+		return fail(check, "caBundle is not PEM", "remove caBundle from the manifest; the server writes it")
 	}
 	chains := map[string][]*x509.Certificate{}
 	for _, a := range f.answers {
@@ -166,6 +167,9 @@ func (f *facts) judgeTrust(now time.Time) Finding {
 		options := x509.VerifyOptions{DNSName: host, Roots: roots, Intermediates: between, CurrentTime: now}
 		if _, err := chain[0].Verify(options); err != nil {
 			bundle, writer := describeBundle(zones)
+			if unknown, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+				err = x509.UnknownAuthorityError{Cert: unknown.Cert} // without the hint of another error
+			}
 			return fail(check, fmt.Sprintf("kube-apiserver does not trust the certificate of %s for %s: %v; %s", from, host, err, bundle),
 				mendBundle(writer, host))
 		}

@@ -142,7 +142,7 @@ func (f *facts) judgeUnreadZones(check string) Finding {
 			continue
 		}
 		if of := apierrors.APIStatus(nil); errors.As(one.Err, &of) && of.Status().Code == http.StatusInternalServerError {
-			return fail(check, "they cannot be listed: "+one.Reason, "kubizone fsck names the object (docs/operations.md, Damage)")
+			return fail(check, "zones cannot be listed: "+one.Reason, "kubizone fsck names the object (docs/operations.md, Damage)")
 		}
 		return notRead(check, one.Resource, one.Err)
 	}
@@ -175,11 +175,11 @@ func (f *facts) judgeBackup(now time.Time) Finding {
 	case i == nil:
 		return Finding{} // see rights, or the cause
 	case i.LastBackup == nil:
-		return warn(check, "none is noted", next)
+		return warn(check, "no backup is noted", next)
 	case now.Sub(i.LastBackup.Time) > backupLate:
-		return warn(check, "the last is "+describeAge(now, i.LastBackup)+" old", next)
+		return warn(check, "the last backup is "+describeAge(now, i.LastBackup)+" old", next)
 	default:
-		return ok(check, "the last is "+describeAge(now, i.LastBackup)+" old")
+		return ok(check, "the last backup is "+describeAge(now, i.LastBackup)+" old")
 	}
 }
 
@@ -190,7 +190,7 @@ func (f *facts) judgeNamespaces(time.Time) Finding {
 	if i == nil || len(i.NamespacesGone) == 0 {
 		return Finding{}
 	}
-	return warn("namespaces", "deleted, and their Zones, Delegations or Records are still served: "+shortenList(i.NamespacesGone),
+	return warn("namespaces", "deleted, with Zones, Delegations or Records that are still served: "+shortenList(i.NamespacesGone),
 		"create the namespace again, or delete its objects: kubectl delete records,delegations,zones --all -n NAMESPACE")
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
@@ -38,12 +37,7 @@ func newRoom(command *cobra.Command, forms ...string) *room {
 
 // connect returns the user's namespace.
 func (r *room) connect() (namespace string, err error) {
-	config, namespace, err := r.client.Client()
-	if err != nil {
-		return "", err
-	}
-	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
-	if r.api, err = versioned.NewForConfig(config); err != nil {
+	if r.api, namespace, err = r.client.Reader(); err != nil {
 		return "", err
 	}
 	r.reader = &history.Reader{Client: r.api.KubizoneV1alpha1()}
@@ -85,23 +79,17 @@ func (r *room) findSubject(ctx context.Context, text string) (s history.Subject,
 // findZone sets the zone with the longest name that encloses s.Name, if readable.
 func (r *room) findZone(ctx context.Context, s *history.Subject) error {
 	for up, ok := s.Name, true; ok; up, ok = up.Parent() {
-		list, err := r.client.ZonesNamed(ctx, r.api, up.String(), s.Namespace)
+		zone, err := r.client.Search(r.api, s.Namespace).ZoneAt(ctx, up)
 		switch {
 		case apierrors.IsForbidden(err):
 			return nil
 		case err != nil:
 			return err
-		case len(list) == 1:
-			if s.Zone = &list[0]; up == s.Name {
+		case zone != nil:
+			if s.Zone = zone; up == s.Name {
 				s.Name = name.Name{}
 			}
 			return nil
-		case len(list) > 1:
-			var found []string
-			for i := range list {
-				found = append(found, fmt.Sprintf("%s/%s (view %q)", list[i].Namespace, list[i].Name, list[i].Status.View))
-			}
-			return fmt.Errorf("%s is the name of several zones; write the object of one: %s", up, strings.Join(found, ", "))
 		}
 	}
 	return nil

@@ -30,7 +30,6 @@ type timeouts struct {
 
 var commandTimeouts = timeouts{note: 3 * time.Second, limit: 15 * time.Second, after: time.Second}
 
-// unanswered is an error of a request to the API that got no answer. The text is that of the error.
 type unanswered struct{ error }
 
 func (e unanswered) Unwrap() error { return e.error }

@@ -4,7 +4,6 @@
 package kubeconfig
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -13,14 +12,14 @@ import (
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
-	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/program"
+	"kubi.zone/kubizone/pkg/dns/name"
+	"kubi.zone/kubizone/pkg/find"
 	"kubi.zone/kubizone/pkg/version"
 )
 
@@ -88,12 +87,7 @@ func (o *Options) Object(argument, namespace string) (types.NamespacedName, erro
 
 // ForZone returns a client and the Zone of an argument. Warnings of the server are not printed.
 func (o *Options) ForZone(ctx context.Context, argument string) (versioned.Interface, types.NamespacedName, error) {
-	config, namespace, err := o.Client()
-	if err != nil {
-		return nil, types.NamespacedName{}, err
-	}
-	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
-	client, err := versioned.NewForConfig(config)
+	client, namespace, err := o.Reader()
 	if err != nil {
 		return nil, types.NamespacedName{}, err
 	}
@@ -114,38 +108,38 @@ func (o *Options) Zone(ctx context.Context, client versioned.Interface, argument
 			return at, err
 		}
 	}
-	list, err := o.ZonesNamed(ctx, client, argument, namespace)
+	fqdn, err := name.Parse(strings.TrimSuffix(argument, ".") + ".")
 	if err != nil {
+		return at, fmt.Errorf("%q is neither a Zone object nor a DNS name: %w", argument, err)
+	}
+	zone, err := o.Search(client, namespace).ZoneAt(ctx, fqdn)
+	switch {
+	case err != nil:
 		return at, err
-	}
-	var found []string
-	for i := range list {
-		zone := &list[i]
-		at = types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}
-		found = append(found, fmt.Sprintf("%s (view %q)", at, zone.Status.View))
-	}
-	switch len(found) {
-	case 0:
+	case zone == nil:
 		return at, fmt.Errorf("no Zone object and no zone has the name %s; kubectl kubizone tree lists the zones", argument)
-	case 1:
-		return at, nil
 	}
-	return at, fmt.Errorf("%s is the name of several zones; write the object of one: %s", argument, strings.Join(found, ", "))
+	return types.NamespacedName{Namespace: zone.Namespace, Name: zone.Name}, nil
 }
 
-// ZonesNamed returns the zones of a DNS name, in namespaces whose zones the user may list.
-func (o *Options) ZonesNamed(ctx context.Context, client versioned.Interface, fqdn, namespace string) ([]v1alpha1.Zone, error) {
-	zones := client.KubizoneV1alpha1()
-	options := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(v1alpha1.FieldZoneFQDN,
-		strings.ToLower(strings.TrimSuffix(fqdn, "."))+".").String()}
-	list, err := zones.Zones(cmp.Or(o.Namespace(), metav1.NamespaceAll)).List(ctx, options)
-	if apierrors.IsForbidden(err) {
-		list, err = zones.Zones(namespace).List(ctx, options)
-	}
+// Search returns a search of all namespaces, or of the namespace of -n.
+func (o *Options) Search(client versioned.Interface, namespace string) *find.Search {
+	return &find.Search{API: client.KubizoneV1alpha1(), Namespace: namespace, Everywhere: o.Namespace() == ""}
+}
+
+// Reader returns a client for reads, without limit of its own and without Warnings, and the namespace of -n or the
+// context.
+func (o *Options) Reader() (versioned.Interface, string, error) {
+	config, namespace, err := o.Client()
 	if err != nil {
-		return nil, fmt.Errorf("zone %s: %w", fqdn, err)
+		return nil, "", err
 	}
-	return list.Items, nil
+	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
+	client, err := versioned.NewForConfig(config)
+	if err != nil {
+		return nil, "", fmt.Errorf("kubeconfig: %w", err)
+	}
+	return client, namespace, nil
 }
 
 // Client returns a command's configuration, whose reads fail without an answer within seconds or --request-timeout, and

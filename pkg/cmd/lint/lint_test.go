@@ -86,15 +86,22 @@ func TestLint_judgesEachObject(t *testing.T) {
 			record("ns", "domainName: ns.example.org., type: A, rdata: 192.0.2.1") +
 			zone("s", "domainName: sub.example.org., nameServers: [{name: ns, addresses: [192.0.2.1]}], delegations: [{namespace: "+
 				"default, records: [{pattern: '*'}]}]"), "warning: F: record m: no rule of the files allows it, and the server refuses " +
-			"it without another: zone example.org. does not delegate A at example.org. to namespace \"default\" (its owner can add a " +
-			"delegation with pattern \"@\")\n5 objects judged: 0 refused, 1 warnings"},
+			"it without another: zone example.org. does not delegate A at example.org. to namespace \"default\" (S4.1; its owner can " +
+			"add a delegation with pattern \"@\")\n5 objects judged: 0 refused, 1 warnings"},
 		{"Records below a zone that is not allowed", zone("z", "domainName: example.org., nameServers: [{name: ns.example.net.}], "+
 			"delegations: [{namespace: a, records: [{pattern: a}]}]") +
 			zone("s", "domainName: sub.example.org., nameServers: [{name: ns.example.net.}], delegations: [{namespace: a, records: "+
 				"[{pattern: a}]}]") + record("r", "domainName: a.sub.example.org., type: A, rdata: 192.0.2.1"),
 			"warning: F: zone s: no rule of the files allows it, and the server refuses it without another: zone example.org. does " +
-				"not delegate the zone sub.example.org. to namespace \"default\" (its owner can add a delegation with zones: " +
-				"[\"sub\"])\n3 objects judged: 0 refused, 1 warnings"},
+				"not delegate the zone sub.example.org. to namespace \"default\" (S4.1; its owner can add a delegation with zones: " +
+				"[\"sub\"])\nwarning: F: record r: no rule of the files allows it, and the server refuses it without another: zone " +
+				"sub.example.org. does not delegate A at a.sub.example.org. to namespace \"default\" (S4.1; its owner can add a " +
+				"delegation with pattern \"a\")\n3 objects judged: 0 refused, 2 warnings"},
+		{"a bare zone below one whose Delegation is in other files", zone("s", "domainName: sub.example.org.") + zone("z",
+			"domainName: example.org., nameServers: [{name: ns.example.net.}], delegations: [{namespace: a, records: [{pattern: a}]}]"),
+			`[{"pattern":"@"},{"pattern":"*"}]}; a rule without a namespace is for every namespace` + "\nwarning: F: zone s: S6.15: " +
+				"spec.nameServers is empty, so the zone is not served before it has NS Records at \"@\", unless its classes have name " +
+				"servers of their own\n2 objects judged: 0 refused, 3 warnings"},
 		{"a key in a zone of the files", zone("z", "domainName: example.org., nameServers: [{name: ns.example.net.}], delegations: "+
 			"[{namespace: default, records: [{pattern: a}]}]") + head + "kind: UpdateKey\nmetadata: {name: k}\nspec: {tsigSecretRef: " +
 			"{name: k}, records: [{pattern: a.example.org., types: [A]}, {pattern: b.example.org., types: [A]}]}\n",

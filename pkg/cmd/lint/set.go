@@ -125,23 +125,49 @@ func (s *set) placeZone(one *judged, assume bool) bool {
 		return true // assumed in a circle of zoneRefs
 	}
 	plan, refused := s.store.makeZone(*spec)
-	switch {
-	case refused != nil:
+	if refused != nil {
 		s.addRefusal(one, refused, false)
+		if refused.Reason == law.ReasonNotDelegated && s.assumeRule(spec) {
+			plan, refused = s.store.makeZone(*spec)
+		}
+	}
+	if refused != nil {
 		if fqdn, err := name.Parse(zone.Spec.DomainName); err == nil {
 			s.refused = append(s.refused, fqdn)
 		}
-	default:
-		for _, w := range plan.Warnings {
-			if w.Reason == "" {
-				s.addWarning(one, w)
-			}
+		return true
+	}
+	for _, w := range plan.Warnings {
+		if w.Reason == "" {
+			s.addWarning(one, w)
 		}
 	}
 	return true
 }
 
 // withZone assumes the zone of a zoneRef, or drops a zoneRef beside an absolute name.
+// assumeRule adds the rule that a zone lacks to the zone above it: files that are not read may have a Delegation.
+func (s *set) assumeRule(spec *zones.ZoneSpec) bool {
+	origin := name.Root
+	if ref := spec.ZoneRef; ref != nil && s.store.zones[key{ref.Namespace, ref.Name}] != nil {
+		origin = s.store.zones[key{ref.Namespace, ref.Name}].FQDN()
+	}
+	fqdn, err := name.ParseIn(spec.DomainName, origin)
+	above, ok := fqdn.Parent()
+	parent := s.store.findEnclosing(spec.View, above)
+	if err != nil || !ok || parent == nil {
+		return false
+	}
+	owner, _ := fqdn.Rel(parent.FQDN())
+	p, err := pattern.Parse(owner.String())
+	if err != nil {
+		return false
+	}
+	parent.Rules = append(slices.Clone(parent.Rules), rules.Rule{Namespaces: []string{spec.Namespace}, Zones: []pattern.Pattern{p}})
+	parent.Complete()
+	return true
+}
+
 func (s *set) withZone(spec *zones.ZoneSpec) *zones.ZoneSpec {
 	if name.IsAbsolute(spec.DomainName) {
 		out := *spec
@@ -246,7 +272,7 @@ func (s *set) judgeZone(one *judged) {
 			s.addWarning(one, w)
 		}
 	}
-	s.warnOfElsewhere(one, z, z.Rules)
+	s.warnOfElsewhere(one, z, spec.Rules)
 }
 
 func (s *set) warnOfElsewhere(one *judged, z *law.Zone, list []rules.Rule) {

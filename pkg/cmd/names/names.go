@@ -15,9 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/api/client/clientset/versioned"
 	client "kubi.zone/kubizone/api/client/clientset/versioned/typed/kubizone/v1alpha1"
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/apis/kubizone/class"
@@ -84,16 +82,11 @@ func (q *question) makeCommand(command *cobra.Command, ofView bool,
 }
 
 func (q *question) connect() (*find.Search, error) {
-	config, namespace, err := q.cluster.Client()
+	api, namespace, err := q.cluster.Reader()
 	if err != nil {
 		return nil, err
 	}
-	config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
-	api, err := versioned.NewForConfig(config)
-	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
-	}
-	return &find.Search{API: api.KubizoneV1alpha1(), Namespace: namespace, Everywhere: q.cluster.Namespace() == ""}, nil
+	return q.cluster.Search(api, namespace), nil
 }
 
 // NewCommands returns the sub-commands.
@@ -152,7 +145,7 @@ func (q *question) askMay(ctx context.Context, of *find.Search, arguments []stri
 		if s.Claimed != "" {
 			text.Line("claimed: %s", s.Claimed)
 		}
-		if s.Contact != "" {
+		if s.Allowed && s.Contact != "" { // a refusal ends with it
 			text.Line("contact: %s", s.Contact)
 		}
 		for _, warning := range s.Warnings {

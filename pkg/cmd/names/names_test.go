@@ -41,16 +41,24 @@ func makeClient(answer *v1alpha1.NameReviewStatus, objects ...runtime.Object) *f
 		}
 		return true, out, nil
 	})
-	client.PrependReactor("list", "zones", func(action clienttesting.Action) (bool, runtime.Object, error) {
-		list, out := action.(clienttesting.ListAction), &v1alpha1.ZoneList{}
+	client.PrependReactor("list", "delegations", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		selector, out := action.(clienttesting.ListAction).GetListRestrictions().Fields, &v1alpha1.DelegationList{}
 		for _, o := range objects {
-			z, ok := o.(*v1alpha1.Zone)
-			if ok && (list.GetNamespace() == "" || list.GetNamespace() == z.Namespace) &&
-				list.GetListRestrictions().Fields.Matches(fields.Set{v1alpha1.FieldZoneFQDN: z.Status.FQDN}) {
+			d, ok := o.(*v1alpha1.Delegation)
+			if ok && selector.Matches(fields.Set{v1alpha1.FieldDelegationZoneRefName: d.Spec.ZoneRef.Name}) {
+				out.Items = append(out.Items, *d)
+			}
+		}
+		return !selector.Empty(), out, nil
+	})
+	client.PrependReactor("list", "zones", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		selector, out := action.(clienttesting.ListAction).GetListRestrictions().Fields, &v1alpha1.ZoneList{}
+		for _, o := range objects {
+			if z, ok := o.(*v1alpha1.Zone); ok && selector.Matches(fields.Set{v1alpha1.FieldZoneFQDN: z.Status.FQDN}) {
 				out.Items = append(out.Items, *z)
 			}
 		}
-		return true, out, nil
+		return !selector.Empty(), out, nil
 	})
 	return client
 }
@@ -88,6 +96,8 @@ func TestMay_printsTheAnswer_S14_1(t *testing.T) {
 			"yes: zone example.org. gives www.apps.example.org to namespace team by the rule \"*.apps\"\nclaimed: Mine\n" +
 				"contact: dns@example.org\nwarning: S4.18: values meet\n", nil},
 		{v1alpha1.NameReviewStatus{Reason: "no zone (S14.2)"}, "no: no zone (S14.2)\n", ErrNo},
+		{v1alpha1.NameReviewStatus{Zone: "example.org.", Reason: "held; contact of the zone: dns@example.org", Contact: "dns@example.org",
+			Claimed: v1alpha1.NameClaimAnother}, "no: held; contact of the zone: dns@example.org\nclaimed: Another\n", ErrNo},
 	} {
 		api := makeClient(&test.answer).KubizoneV1alpha1()
 		by := &find.Search{API: api, Namespace: "team"}
@@ -200,11 +210,14 @@ func TestWho_findsTheZone(t *testing.T) {
 	}
 	objects := []runtime.Object{makeZone("dns", "example.org."), makeZone("team", "dev.example.org."),
 		makeRecord("dns", "example.org.", "MX", "10 mail"), makeRecord("team", "www.dev.example.org.", "A", "192.0.2.1")}
+	const silent = ": no namespace may write there by its rules; contact: (none)"
 	for asked, want := range map[string]string{
-		"dev.example.org":     "Zone dev.example.org. (view default) of team/z. No Record of dev.example.org",
-		"x.dev.example.org":   "Zone dev.example.org. (view default) of team/z. No Record of x.dev.example.org",
-		"www.dev.example.org": "Zone dev.example.org. (view default) of team/z. NAMESPACE RECORD NAME TYPE DATA ZONE team ",
-		"absent.example.org":  "Zone example.org. (view default) of dns/z. No Record at absent.example.org; the nearest above are at",
+		"dev.example.org":   "Zone dev.example.org. (view default) of team/z" + silent + " No Record of dev.example.org",
+		"x.dev.example.org": "Zone dev.example.org. (view default) of team/z" + silent + " No Record of x.dev.example.org",
+		"www.dev.example.org": "Zone dev.example.org. (view default) of team/z" + silent + " NAMESPACE RECORD NAME TYPE " +
+			"DATA ZONE team ",
+		"absent.example.org": "Zone example.org. (view default) of dns/z" + silent +
+			" No Record at absent.example.org; the nearest above are at",
 	} {
 		s := &find.Search{API: makeClient(nil, objects...).KubizoneV1alpha1(), Everywhere: true}
 		found, err := findRecords(t.Context(), s, asked)
@@ -220,6 +233,63 @@ func TestWho_findsTheZone(t *testing.T) {
 	found, err := findRecords(t.Context(), s, "www.dev.example.org")
 	if out, err := printAnswer(t, found, err); err != nil || strings.Contains(out, "Zone dev") || !s.Everywhere {
 		t.Errorf("without the right to list zones: %s, %v", out, err)
+	}
+}
+
+// The zone of a name, in each view, with the namespaces whose rules match the name, at its own name all.
+func TestWho_namesTheWriters(t *testing.T) {
+	makeZone := func(name, fqdn, view string, rules ...v1alpha1.DelegationRule) *v1alpha1.Zone {
+		return &v1alpha1.Zone{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: name}, Spec: v1alpha1.ZoneSpec{Delegations: rules,
+			Contact: "dns@example.org"}, Status: v1alpha1.ZoneStatus{FQDN: fqdn, View: view}}
+	}
+	makeRule := func(namespace, pattern string) v1alpha1.DelegationRule {
+		return v1alpha1.DelegationRule{Namespace: namespace, Records: []v1alpha1.RecordDelegation{{Pattern: pattern}}}
+	}
+	several := makeRule("d", "*.apps")
+	several.Namespaces = []string{"e", "f", "g", "h", "i"}
+	objects := []runtime.Object{makeRecord("a", "www.example.org.", "A", "192.0.2.1"),
+		makeZone("zone", "example.org.", "", makeRule("a", "www"), several), makeZone("inner", "example.org.", "in", makeRule("", "*")),
+		makeZone("reverse", "2.0.192.in-addr.arpa.", "", makeRule("a", "7")),
+		makeZone("six", "8.b.d.0.1.0.0.2.ip6.arpa.", ""),
+		&v1alpha1.Delegation{ObjectMeta: metav1.ObjectMeta{Namespace: "dns", Name: "rule"}, Spec: v1alpha1.DelegationSpec{
+			ZoneRef: v1alpha1.DelegatedZone{Name: "zone"}, Namespaces: []string{"b"},
+			Records: []v1alpha1.RecordDelegation{{Pattern: "w*"}}}}}
+	describe := func(zone, view, of, writers string) string {
+		return "Zone " + zone + " (view " + view + ") of " + of + ": " + writers + " may write there by its rules; contact: dns@example.org"
+	}
+	inner := describe("example.org.", "in", "dns/inner", "every namespace")
+	for asked, want := range map[string]string{
+		"www.example.org":    describe("example.org.", "default", "dns/zone", "a, b") + " " + inner,
+		"x.apps.example.org": describe("example.org.", "default", "dns/zone", "d, e, f, g, h and 1 more namespace") + " " + inner,
+		"EXAMPLE.org.":       describe("example.org.", "default", "dns/zone", "a, b, d, e, f and 3 more namespaces") + " " + inner,
+		"192.0.2.7":          describe("2.0.192.in-addr.arpa.", "default", "dns/reverse", "a"),
+		"192.0.2.0/24":       describe("2.0.192.in-addr.arpa.", "default", "dns/reverse", "a"),
+		"192.0.0.0/22":       "",
+		"2001:db8::1":        describe("8.b.d.0.1.0.0.2.ip6.arpa.", "default", "dns/six", "no namespace"),
+		"www.example.net":    "",
+		"hidden 2001:db8::/33": describe("8.b.d.0.1.0.0.2.ip6.arpa.", "default", "dns/six", "no namespace") +
+			" Its Delegations are not shown: that needs the right to list delegations in namespace dns.",
+	} {
+		client, s := makeClient(nil, objects...), &find.Search{Namespace: "b", Everywhere: true}
+		client.PrependReactor("list", "zones", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			restrictions := action.(clienttesting.ListAction).GetListRestrictions() // entries are not served here
+			return restrictions.Fields.Empty(), nil, apierrors.NewForbidden(v1alpha1.Resource("zones"), "", errors.New("no right"))
+		})
+		asked, hidden := strings.CutPrefix(asked, "hidden ")
+		if hidden {
+			refuseReview(client, "list", "delegations", "dns")
+		}
+		s.API = client.KubizoneV1alpha1()
+		found, err := findRecords(t.Context(), s, asked)
+		out, err := printAnswer(t, found, err)
+		zones, _, _ := strings.Cut(out, "No Record")
+		zones, _, _ = strings.Cut(zones, "NAMESPACE")
+		if got := strings.Join(strings.Fields(zones), " "); got != want {
+			t.Errorf("%s: %q, want %q", asked, got, want)
+		}
+		if isNo := strings.Contains(out, "No Record of") && (want == "" || strings.Contains(asked, "2")); errors.Is(err, ErrNo) != isNo {
+			t.Errorf("%s: %v\n%s", asked, err, out)
+		}
 	}
 }
 

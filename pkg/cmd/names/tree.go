@@ -20,8 +20,6 @@ import (
 	"kubi.zone/kubizone/pkg/find"
 )
 
-const maxCounted = 5
-
 func newTree() *cobra.Command {
 	q := newQuestion()
 	return q.makeCommand(&cobra.Command{
@@ -224,7 +222,7 @@ func countRecords(of map[string]int) string {
 	var counts []string
 	for i, namespace := range namespaces {
 		if i == maxCounted {
-			counts = append(counts, fmt.Sprintf("and %d more namespaces", len(namespaces)-i))
+			counts = append(counts, "and "+output.Count(len(namespaces)-i, "more namespace"))
 			break
 		}
 		counts = append(counts, fmt.Sprintf("%s %d", namespace, of[namespace]))

@@ -7,25 +7,33 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 
 	"kubi.zone/kubizone/api/kubizone/v1alpha1"
 	"kubi.zone/kubizone/pkg/cmd/output"
+	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/find"
+	"kubi.zone/kubizone/pkg/law/pattern"
+	"kubi.zone/kubizone/pkg/load"
 )
 
 func newWho() *cobra.Command {
 	q := newQuestion()
 	return q.makeCommand(&cobra.Command{
 		Use:   "who NAME|ADDRESS|PREFIX",
-		Short: "find the Records of a name, an address or a prefix",
+		Short: "find the zone and the Records of a name, an address or a prefix",
 		Long: `Find the zone of a name, and the Records at the name, or else the nearest above it in the zone: of a wildcard, or a
-name that claims it (S4.8). Of an address or a prefix: the Records that have it, or an address in it. All namespaces are
-searched where you may list Records in all of them, else that of -n. The exit code is 1 without zone and Record.`,
+name that claims it (S4.8). Of an address or a prefix: the Records that have it, or an address in it, and the zone of its PTR
+Records. With a zone stand its contact and the namespaces with a rule for the name, for the zone's own name with any rule. All
+namespaces are searched where you may list Records in all of them, else that of -n. The exit code is 1 without a Record, and
+without the zone of a name.`,
 		Example:           "  kubectl kubizone who www.example.org\n  kubectl kubizone who 192.0.2.7\n  kubectl kubizone who 192.0.2.0/24",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: q.complete(listRecords(fqdnOf)),
@@ -37,18 +45,12 @@ searched where you may list Records in all of them, else that of -n. The exit co
 type foundRecords struct {
 	Query string `json:"query"`
 	// Nearest is the name above whose Records are listed instead, or "".
-	Nearest string        `json:"nearest,omitempty"`
+	Nearest string `json:"nearest,omitempty"`
+	// Zones has the zone of the name in each view.
 	Zones   []foundZone   `json:"zones,omitempty"`
 	Records []foundRecord `json:"records"`
 	// Namespace is the only one searched, or "".
 	Namespace string `json:"namespace,omitempty"`
-}
-
-type foundZone struct {
-	Namespace string `json:"namespace"`
-	Zone      string `json:"zone"`
-	Name      string `json:"name"`
-	View      string `json:"view,omitempty"`
 }
 
 type foundRecord struct {
@@ -63,20 +65,51 @@ type foundRecord struct {
 	Ready     string   `json:"ready"`
 }
 
+type foundZone struct {
+	Namespace string `json:"namespace"`
+	Zone      string `json:"zone"`
+	Name      string `json:"name"`
+	View      string `json:"view,omitempty"`
+	Contact   string `json:"contact,omitempty"`
+	// Writers are the namespaces with a rule for Records at the name, for the zone's name with any rule. "*" is every
+	// namespace.
+	Writers []string `json:"writers"`
+	// HiddenDelegations is true if the user may not list the zone's Delegations.
+	HiddenDelegations bool `json:"hiddenDelegations,omitempty"`
+}
+
 func findRecords(ctx context.Context, s *find.Search, text string) (*answer, error) {
 	result := &foundRecords{Query: text, Records: []foundRecord{}}
-	var found []v1alpha1.Record
+	var fqdn name.Name
 	var err error
-	if prefix, ok := find.ParsePrefix(text); ok {
-		found, err = s.Within(ctx, prefix)
-	} else if fqdn, parsing := find.ParseName(text); parsing != nil {
-		return nil, parsing
-	} else {
-		var zones []*v1alpha1.Zone
-		found, result.Nearest, zones, err = s.Nearest(ctx, fqdn)
-		for _, z := range zones {
-			result.Zones = append(result.Zones, foundZone{z.Namespace, z.Name, z.Status.FQDN, z.Status.View})
+	prefix, isPrefix := find.ParsePrefix(text)
+	if isPrefix {
+		fqdn = find.ReverseName(prefix)
+	} else if fqdn, err = find.ParseName(text); err != nil {
+		return nil, err
+	}
+	zones, err := s.Enclosing(ctx, fqdn)
+	if err != nil {
+		return nil, err
+	}
+	top := fqdn
+	for i := range zones {
+		zone, apex, err := describeZone(ctx, s, &zones[i], fqdn)
+		if err != nil {
+			return nil, err
 		}
+		if result.Zones = append(result.Zones, zone); apex.Encloses(top) {
+			top = apex
+		}
+	}
+	if len(zones) == 0 {
+		top = name.Root
+	}
+	var found []v1alpha1.Record
+	if isPrefix {
+		found, err = s.Within(ctx, prefix)
+	} else {
+		found, result.Nearest, err = s.Nearest(ctx, fqdn, top)
 	}
 	if err != nil {
 		return nil, err
@@ -95,13 +128,75 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 	}
 	where := s.Where()
 	print := func(page *output.Text) { result.printText(page, where) }
-	return &answer{kind: "Records", result: result, isNo: len(found)+len(result.Zones) == 0, text: print}, nil
+	return &answer{kind: "Records", result: result, isNo: len(found) == 0 && (isPrefix || len(zones) == 0), text: print}, nil
+}
+
+func describeZone(ctx context.Context, s *find.Search, z *v1alpha1.Zone, fqdn name.Name) (out foundZone, apex name.Name, err error) {
+	out = foundZone{Namespace: z.Namespace, Zone: z.Name, Name: z.Status.FQDN, View: z.Status.View, Contact: z.Spec.Contact,
+		Writers: []string{}}
+	apex, _ = name.Parse(z.Status.FQDN)
+	addRule := func(records []v1alpha1.RecordDelegation, namespaces []string) {
+		if slices.ContainsFunc(records, func(r v1alpha1.RecordDelegation) bool {
+			p, err := pattern.Parse(r.Pattern)
+			return err == nil && (fqdn == apex || p.Match(fqdn, apex))
+		}) {
+			out.Writers = append(out.Writers, namespaces...)
+		}
+	}
+	for i := range z.Spec.Delegations {
+		rule := &z.Spec.Delegations[i]
+		namespaces := slices.Clone(rule.Namespaces)
+		if rule.Namespace != "" {
+			namespaces = append(namespaces, rule.Namespace)
+		}
+		if len(namespaces) == 0 {
+			namespaces = []string{everyNamespace}
+		}
+		addRule(rule.Records, namespaces)
+	}
+	err = load.EachItem(ctx, s.API.Delegations(z.Namespace).List, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(
+		v1alpha1.FieldDelegationZoneRefName, z.Name).String()}, func(d *v1alpha1.Delegation) error {
+		addRule(d.Spec.Records, d.Spec.Namespaces)
+		return nil
+	})
+	if out.HiddenDelegations = apierrors.IsForbidden(err); err != nil && !out.HiddenDelegations {
+		return out, apex, fmt.Errorf("delegations: %w", err)
+	}
+	slices.Sort(out.Writers)
+	out.Writers = slices.Compact(out.Writers)
+	return out, apex, nil
+}
+
+const (
+	everyNamespace = "*"
+	maxCounted     = 5
+)
+
+func (z *foundZone) printText(text *output.Text) {
+	writers := "no namespace"
+	if len(z.Writers) > 0 {
+		writers = strings.Join(z.Writers[:min(len(z.Writers), maxCounted)], ", ")
+	}
+	if slices.Contains(z.Writers, everyNamespace) {
+		writers = "every namespace"
+	} else if more := len(z.Writers) - maxCounted; more > 0 {
+		writers += " and " + output.Count(more, "more namespace")
+	}
+	text.Line("Zone %s (view %s) of %s/%s: %s may write there by its rules; contact: %s", z.Name, cmp.Or(z.View, "default"), z.Namespace,
+		z.Zone, writers, cmp.Or(z.Contact, "(none)"))
+	if z.HiddenDelegations {
+		text.Line("Its Delegations are not shown: that needs the right to list delegations in namespace %s.", z.Namespace)
+	}
 }
 
 func (f *foundRecords) printText(text *output.Text, where string) {
-	for _, z := range f.Zones {
-		text.Line("Zone %s (view %s) of %s/%s.", z.Name, cmp.Or(z.View, "default"), z.Namespace, z.Zone)
+	for i := range f.Zones {
+		f.Zones[i].printText(text)
 	}
+	f.printRecords(text, where)
+}
+
+func (f *foundRecords) printRecords(text *output.Text, where string) {
 	if len(f.Records) == 0 {
 		text.Line("No Record of %s %s.", f.Query, where)
 		return

@@ -53,6 +53,25 @@ a
 	}
 }
 
+// Lines of standard error fit too. A pipe gets them whole.
+func TestRemarks_fitTheWidth_T1(t *testing.T) {
+	for _, test := range []struct {
+		width      int
+		text, want string
+	}{
+		{0, "error: the zone has no rule\n", "error: the zone has no rule\n"},
+		{20, "error: the zone has no rule\nshort\nDelete 3 Records? ", "error: the zone has\n  no rule\nshort\nDelete 3 Records? "},
+		{20, "a\ttable\thas\tits\tcolumns and more\n", "a\ttable\thas\tits\tcolumns and more\n"},
+		{20, "\x1b[31m and a few words\n", "\\u001b[31m and a few\n  words\n"},
+	} {
+		var out bytes.Buffer
+		n, err := NewRemarks(NewScreenWriter(&out, Screen{Width: test.width})).Write([]byte(test.text))
+		if out.String() != test.want || n != len(test.text) || err != nil {
+			t.Errorf("width %d: %q, %d, %v; want %q", test.width, out.String(), n, err, test.want)
+		}
+	}
+}
+
 // T2
 func TestText_hasColourOnATerminalOnly_T2(t *testing.T) {
 	var out bytes.Buffer

@@ -252,3 +252,34 @@ func wrapText(text string, width int, indent string) (lines []string) {
 	}
 	return append(lines, strings.TrimRight(text, " "))
 }
+
+// NewRemarks returns a Writer whose lines are wrapped at a terminal's width.
+func NewRemarks(to io.Writer) *Writer {
+	w := *NewWriter(to)
+	if w.screen.Width > 0 {
+		w.Writer = &wrapper{w.Writer, w.screen.Width}
+	}
+	return &w
+}
+
+type wrapper struct {
+	to    io.Writer
+	width int
+}
+
+func (w *wrapper) Write(octets []byte) (int, error) {
+	var wrapped strings.Builder
+	for line := range strings.Lines(string(octets)) {
+		text := strings.TrimSuffix(line, "\n")
+		escaped := terminal.Escape(text)
+		if strings.Contains(text, "\t") || utf8.RuneCountInString(escaped) <= w.width {
+			wrapped.WriteString(line)
+			continue
+		}
+		wrapped.WriteString(strings.Join(wrapText(escaped, w.width, "  "), "\n") + line[len(text):])
+	}
+	if _, err := io.WriteString(w.to, wrapped.String()); err != nil {
+		return 0, err
+	}
+	return len(octets), nil
+}

@@ -287,9 +287,10 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	}
 	p.Root.SetArgs(arguments)
 	out, stderr = output.NewWriter(out), output.NewWriter(stderr)
+	remarks := output.NewRemarks(stderr)
 	p.Root.SetOut(out)
-	p.Root.SetErr(stderr)
-	command, err := p.Root.ExecuteContextC(context.WithValue(ctx, noteKey{}, stderr))
+	p.Root.SetErr(remarks)
+	command, err := p.Root.ExecuteContextC(context.WithValue(ctx, noteKey{}, remarks))
 	if err == nil {
 		return 0
 	}
@@ -307,7 +308,7 @@ func (p *Program) Main(arguments []string, out, stderr io.Writer) int {
 	if p.format == logJSON {
 		jsonLogger(stderr, 0).WithOptions(zap.WithCaller(false)).Error(err.Error())
 	} else {
-		terminal.PrintError(stderr, p.Name, err)
+		terminal.PrintError(remarks, p.Name, err)
 	}
 	if isNo {
 		return exitNo

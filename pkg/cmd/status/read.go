@@ -267,8 +267,9 @@ func (f *reading) readRecords(ctx context.Context) {
 				func(record *v1alpha1.Record) { f.addOpenRecord(record, byReason) })
 		})
 	}
+	withdrawn := fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, string(metav1.ConditionTrue))
 	all.Go(func() {
-		_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", fields.OneTermEqualSelector(v1alpha1.FieldRecordWithdrawn, "true"),
+		_ = eachObject(ctx, f, f.namespaces, "records.kubi.zone", withdrawn,
 			f.Most, list, func(record *v1alpha1.Record) {
 				if ends := record.Status.EndsAt; ends != nil {
 					f.Withdrawn = append(f.Withdrawn, Item{Kind: "Record", Namespace: record.Namespace, Name: record.Name,

@@ -183,7 +183,7 @@ func makeWorld() *api {
 		"records" + v1alpha1.FieldRecordReady + "=False": {
 			makeRecord("refused", makeCondition(v1alpha1.ConditionAdopted, "False", v1alpha1.ReasonNoEnclosingZone, 3*time.Hour)),
 			makeRecord("younger", makeCondition(v1alpha1.ConditionAdopted, "False", v1alpha1.ReasonNoEnclosingZone, time.Hour))},
-		"records" + v1alpha1.FieldRecordWithdrawn + "=true": {withdrawn},
+		"records" + v1alpha1.FieldRecordWithdrawn + "=True": {withdrawn},
 		"dnsclasses": {&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "stopped"}, Spec: v1alpha1.DNSClassSpec{Paused: true}},
 			&v1alpha1.DNSClass{ObjectMeta: metav1.ObjectMeta{Name: "running"}}},
 		"updatekeys": {

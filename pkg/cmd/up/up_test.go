@@ -196,7 +196,7 @@ spec:
 		}
 	}
 	records, err := first.makeClient(t).KubizoneV1alpha1().Records("").List(t.Context(),
-		metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordAdopted + "=true"})
+		metav1.ListOptions{FieldSelector: v1alpha1.FieldRecordAdopted + "=True"})
 	if err != nil || len(records.Items) != 6 {
 		t.Fatalf("adopted records: %d, %v", len(records.Items), err)
 	}

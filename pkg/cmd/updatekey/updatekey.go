@@ -30,7 +30,6 @@ import (
 	"kubi.zone/kubizone/pkg/cmd/delivering"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/output"
-	"kubi.zone/kubizone/pkg/terminal"
 )
 
 const algorithm = "hmac-sha256"
@@ -111,8 +110,10 @@ func (o *options) createKey(ctx context.Context, argument string, out io.Writer)
 		}
 		return err
 	}
-	_, err = terminal.Fprintf(out, "UpdateKey %s, with %s\n"+
-		"next: kubectl kubizone updatekey show %s%s --format nsupdate --primary ADDRESS\n", at, with, at, further)
+	text := output.NewText(out)
+	text.Line("UpdateKey %s, with %s", at, with)
+	text.Line("next: kubectl kubizone updatekey show %s%s --format nsupdate --primary ADDRESS", at, further)
+	_, err = text.WriteTo(out)
 	return err
 }
 

@@ -14,9 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
-	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/pkg/cmd/kubeconfig"
 	"kubi.zone/kubizone/pkg/cmd/output"
 	"kubi.zone/kubizone/pkg/cmd/program"
@@ -61,21 +59,12 @@ the zone's NS names.`,
 	command.Flags().StringVar(&resolver, "resolver", resolver, "recursive server that finds the parent's servers and the zone's NS names, "+
 		"ADDRESS[:PORT]; none: only servers of classes are asked (default: the first of "+resolverFile+")")
 	format := output.AddFormat(command)
-	connect := func() (versioned.Interface, string, error) {
-		config, namespace, err := cluster.Client()
-		if err != nil {
-			return nil, "", err
-		}
-		config.QPS, config.WarningHandlerWithContext = -1, rest.NoWarnings{}
-		api, err := versioned.NewForConfig(config)
-		return api, namespace, err
-	}
 	command.RunE = func(command *cobra.Command, arguments []string) error {
 		address, err := FindResolver(resolver)
 		if err != nil {
 			return err
 		}
-		api, namespace, err := connect()
+		api, namespace, err := cluster.Reader()
 		if err != nil {
 			return err
 		}
@@ -94,7 +83,7 @@ the zone's NS names.`,
 		return judgeChain(&chain)
 	}
 	command.ValidArgsFunction = func(command *cobra.Command, arguments []string, _ string) (all []string, _ cobra.ShellCompDirective) {
-		api, namespace, err := connect()
+		api, namespace, err := cluster.Reader()
 		if len(arguments) == 0 && err == nil {
 			seconds := int64(completionSeconds)
 			options := metav1.ListOptions{Limit: maxCompletions, TimeoutSeconds: &seconds}
@@ -161,6 +150,9 @@ func describeLink(l *why.Link) string {
 }
 
 func describeStep(l *why.Link) string {
+	if l.Step == "nothing" {
+		return "nothing to do: it ends by itself"
+	}
 	role := roleNames[l.Mends]
 	if role == "" || l.Step == "" {
 		return cmp.Or(role, l.Step)
@@ -170,6 +162,8 @@ func describeStep(l *why.Link) string {
 
 func printChain(text *output.Text, c *why.Chain) {
 	if c.First != nil {
+		first := slices.IndexFunc(c.Paths, func(p why.Path) bool { return p.State == c.State })
+		text.Line("%s:", c.Paths[first].Subject.Describe())
 		text.Table(nil, [][]string{rowOf(c.First, false)})
 		if step := describeStep(c.First); step != "" {
 			text.Paragraph("       "+step, "       ")
@@ -184,7 +178,9 @@ func printChain(text *output.Text, c *why.Chain) {
 		if i > 0 {
 			text.Line("")
 		}
-		text.Line("%s:", p.Subject.Describe())
+		if c.First == nil || len(c.Paths) > 1 {
+			text.Line("%s:", p.Subject.Describe())
+		}
 		rows := make([][]string, len(p.Links))
 		for n := range p.Links {
 			rows[n] = rowOf(&p.Links[n], text.IsWide())

@@ -14,7 +14,6 @@ import (
 	"kubi.zone/kubizone/pkg/traces"
 )
 
-// findCauses returns the traceparents of the steps since the confirmed serial; nil without a provider.
 func (a *attempt) findCauses(confirmed serial.Serial) []string {
 	if a.config.Traces == nil || a.snapshot == nil {
 		return nil

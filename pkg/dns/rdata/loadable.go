@@ -94,7 +94,6 @@ var (
 	fingerprints      = map[int]int{1: 20, 2: 32}
 )
 
-// checkDigest checks the length of a digest of a listed algorithm. Digests of other algorithms pass.
 func checkDigest(what string, algorithm, octets int, lengths map[int]int) error {
 	if want, ok := lengths[algorithm]; ok && octets != want {
 		return fmt.Errorf("%s %d has digests of %d octets, this one has %d; write all %d hexadecimal digits", what, algorithm, want, octets,

@@ -204,7 +204,7 @@ func (x *delta) refuseOverLimit() *law.Refusal {
 		return nil
 	}
 	return law.NewForbidden(law.ReasonLimitExceeded, "namespace %q has %d records in zone %s and its limits.recordsPerNamespace is %d "+
-		"(delete some, or ask the zone's owner for more)", ns, x.records, z.FQDN(), most)
+		"(S5.9; delete some, or ask the zone's owner for more)", ns, x.records, z.FQDN(), most)
 }
 
 // refuseCutOff refuses a DNAME or NS that cuts off names of others (S4.15). In a cascade, records in the zone pass: own
@@ -246,7 +246,7 @@ func notDelegated(z *law.Zone, n name.Name, owner name.Rel, t rdata.Type, namesp
 	if rules.MustName(t, namespace == z.Namespace) {
 		hint += fmt.Sprintf(" that names type %s", t)
 	}
-	return law.NewForbidden(law.ReasonDelegationWithdrawn, "zone %s does not delegate %s at %s to namespace %q (%s)", z.FQDN(), t,
+	return law.NewForbidden(law.ReasonDelegationWithdrawn, "zone %s does not delegate %s at %s to namespace %q (S4.1; %s)", z.FQDN(), t,
 		n, namespace, hint)
 }
 

@@ -6,7 +6,6 @@ package records
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"kubi.zone/kubizone/pkg/dns/name"
 	"kubi.zone/kubizone/pkg/law"
@@ -18,7 +17,7 @@ type Review struct {
 	// Zone would take the record; nil without a zone with a rule for the namespace.
 	Zone    *law.Zone
 	Allowed bool
-	// Rule is the allowing pattern, Reason the message of the refusal.
+	// Rule is the allowing pattern, Reason the sentence of the refusal.
 	Rule, Reason string
 	Claimed      Claimed
 	Warnings     []law.Warning
@@ -51,9 +50,7 @@ func ReviewName(seen *law.Seen, ask RecordAsk) (review Review, out law.Outcome) 
 		review = Review{Zone: z, Claimed: d.findClaim(z, p, ns)}
 		plan, refusal := d.decideRecord()
 		if refusal != nil {
-			if review.Reason = refusal.Message; !strings.Contains(review.Reason, "(S") {
-				review.Reason += " (S4.1)"
-			}
+			review.Reason = refusal.Sentence()
 			if refusal.Reason == law.ReasonNameHeld && review.Claimed == Unclaimed {
 				review.Claimed = ClaimedAnother // by a claim above or below, or an own name
 			}

@@ -176,8 +176,8 @@ func (d *zoneDecision) checkRules(s *zonePlace) (*law.Zone, *law.Refusal) {
 		refusal := bar.Refuse(c, rules.Base(s.owner), law.ReasonNotDelegated, fmt.Sprintf("a delegation with zones: [%q]", s.owner))
 		return nil, p.NameContact(refusal, ns)
 	case !delegates:
-		refusal := law.NewForbidden(law.ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (its owner "+
-			"can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
+		refusal := law.NewForbidden(law.ReasonNotDelegated, "zone %s does not delegate the zone %s to namespace %q (S4.1; its "+
+			"owner can add a delegation with zones: [%q])", p.FQDN(), s.fqdn, ns, s.owner)
 		return nil, p.NameContact(refusal, ns)
 	}
 	return p, nil

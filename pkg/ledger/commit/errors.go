@@ -105,10 +105,7 @@ func statusOf(resource, object string, refusal *law.Refusal) *apierrors.StatusEr
 	gr := v1alpha1.Resource(resource)
 	switch refusal.Kind {
 	case law.Forbidden:
-		message := refusal.Message
-		if refusal.Contact != "" {
-			message += "; contact of the zone: " + refusal.Contact
-		}
+		message := refusal.Sentence()
 		e := apierrors.NewForbidden(gr, object, errors.New(message))
 		// Users read `records.kubi.zone "www" is forbidden: <why>`, programs the reason, as in a cascade's condition.
 		e.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseType(refusal.Reason), Message: message}}

@@ -104,7 +104,7 @@ func TestAttributes(t *testing.T) {
 	}
 	for field, want := range map[string]string{
 		"metadata.name": "www", "metadata.namespace": "team-a", "spec.type": "A", "spec.zoneRef.name": "z",
-		"status.fqdn": "www.example.org.", "status.zone": "dns/z", "status.adopted": "true",
+		"status.fqdn": "www.example.org.", "status.zone": "dns/z", "status.adopted": "True",
 	} {
 		if set[field] != want {
 			t.Errorf("%s: %q, want %q", field, set[field], want)
@@ -117,8 +117,8 @@ func TestAttributes(t *testing.T) {
 		ends                 *metav1.Time
 		ready, withdrawn     string
 	}{
-		{"True", 1, 1, nil, "True", "false"}, {"True", 2, 1, nil, "Unknown", "false"}, {"False", 1, 1, &metav1.Time{}, "False", "true"},
-		{"", 1, 0, nil, "Unknown", "false"},
+		{"True", 1, 1, nil, "True", "False"}, {"True", 2, 1, nil, "Unknown", "False"}, {"False", 1, 1, &metav1.Time{}, "False", "True"},
+		{"", 1, 0, nil, "Unknown", "False"},
 	} {
 		record := makeRecord()
 		record.Generation, record.Status.EndsAt, record.Status.Conditions = test.generation, test.ends, nil

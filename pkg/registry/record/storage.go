@@ -4,7 +4,6 @@
 package record
 
 import (
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -34,8 +33,8 @@ var Kind = kind.Kind[*v1alpha1.Record]{
 	Fields: fieldsOf, Columns: columns, Row: recordRow,
 	Indexed: []kind.Index[*v1alpha1.Record]{
 		{Field: v1alpha1.FieldRecordReady, Values: []string{string(metav1.ConditionFalse), string(metav1.ConditionUnknown)}, Of: readyOf},
-		{Field: v1alpha1.FieldRecordAdopted, Values: []string{"false"}, Of: adoptedOf},
-		{Field: v1alpha1.FieldRecordWithdrawn, Values: []string{"true"}, Of: withdrawnOf},
+		{Field: v1alpha1.FieldRecordAdopted, Values: []string{string(metav1.ConditionFalse)}, Of: adoptedOf},
+		{Field: v1alpha1.FieldRecordWithdrawn, Values: []string{string(metav1.ConditionTrue)}, Of: withdrawnOf},
 	},
 }
 
@@ -77,11 +76,18 @@ func readyOf(record *v1alpha1.Record) string {
 }
 
 func adoptedOf(record *v1alpha1.Record) string {
-	return strconv.FormatBool(record.Status.ZoneRef != nil)
+	return statusOf(record.Status.ZoneRef != nil)
 }
 
 func withdrawnOf(record *v1alpha1.Record) string {
-	return strconv.FormatBool(record.Status.EndsAt != nil)
+	return statusOf(record.Status.EndsAt != nil)
+}
+
+func statusOf(is bool) string {
+	if is {
+		return string(metav1.ConditionTrue)
+	}
+	return string(metav1.ConditionFalse)
 }
 
 func zoneKey(ref *v1alpha1.AdoptingZone) string { return ref.Namespace + "/" + ref.Name }

@@ -794,7 +794,7 @@ func testSelectors(t *testing.T, s *server) {
 	}
 	for selector, want := range map[string]string{
 		"spec.type=A": "lower number", "spec.type=a": "lower number", "spec.type=MX": "mail", "spec.zoneRef.name=parent": "mail",
-		"status.adopted=false": "lower mail number", "status.adopted=true": "", "status.zone=": "lower mail number", "metadata.name=mail,spec.type!=A": "mail",
+		"status.adopted=False": "lower mail number", "status.adopted=True": "", "status.zone=": "lower mail number", "metadata.name=mail,spec.type!=A": "mail",
 	} {
 		list, err := records.List(ctx, metav1.ListOptions{FieldSelector: selector})
 		if err != nil {

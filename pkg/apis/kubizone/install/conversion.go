@@ -49,11 +49,14 @@ func addConversionFuncs(scheme *runtime.Scheme) error {
 	})
 }
 
-// valuesOf has the values of field selectors with few, compared without regard to case: another value selects nothing.
+var yesOrNo = []string{string(metav1.ConditionTrue), string(metav1.ConditionFalse)}
+
+// valuesOf has the values of field selectors with few, those of conditions, compared without regard to case for older
+// clients: another value selects nothing.
 var valuesOf = map[string][]string{
-	v1alpha1.FieldRecordAdopted:   {"true", "false"},
-	v1alpha1.FieldRecordReady:     {string(metav1.ConditionTrue), string(metav1.ConditionFalse), string(metav1.ConditionUnknown)},
-	v1alpha1.FieldRecordWithdrawn: {"true", "false"},
+	v1alpha1.FieldRecordAdopted:   yesOrNo,
+	v1alpha1.FieldRecordReady:     append(yesOrNo, string(metav1.ConditionUnknown)),
+	v1alpha1.FieldRecordWithdrawn: yesOrNo,
 }
 
 func convertFieldLabel(kind string, labels []string) runtime.FieldLabelConversionFunc {

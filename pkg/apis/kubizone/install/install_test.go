@@ -115,7 +115,7 @@ func TestFieldSelectors(t *testing.T) {
 	}
 	record := v1alpha1.SchemeGroupVersion.WithKind("Record")
 	for written, want := range map[string]string{"status.ready=false": "False", "status.ready=UNKNOWN": "Unknown",
-		"status.adopted=False": "false", "status.withdrawn=true": "true"} {
+		"status.adopted=false": "False", "status.adopted=True": "True", "status.withdrawn=true": "True"} {
 		label, value, _ := strings.Cut(written, "=")
 		if _, value, err = scheme.ConvertFieldLabel(record, label, value); value != want || err != nil {
 			t.Errorf("%s: %q, %v", written, value, err)

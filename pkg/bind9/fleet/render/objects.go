@@ -149,7 +149,6 @@ func transferSecret(namespace string, owner Owner, keys TransferKeys, platform *
 	return Object{Secrets, name, secret}
 }
 
-// TransferObjects returns the Secret with a group's TSIG keys, and the permission to read it.
 func TransferObjects(namespace string, owner Owner, keys TransferKeys, platform *Platform) []Object {
 	return append([]Object{transferSecret(namespace, owner, keys, platform)}, transferReaders(namespace, owner, platform)...)
 }

@@ -45,7 +45,6 @@ type Access struct {
 	Certificate, PrivateKey, Authority []byte
 }
 
-// AgentHost returns the host name in an agent's certificate, the name of its Service.
 func AgentHost(namespace, instance string) string {
 	return instance + "-agent." + namespace + ".svc"
 }
