@@ -68,24 +68,32 @@ func DataOf(r *v1alpha1.Record) []string {
 	return r.Spec.Values
 }
 
-// Nearest returns the Records at a name, or else those at the nearest name above, top the last, and that name.
-func (s *Search) Nearest(ctx context.Context, fqdn, top name.Name) (found []v1alpha1.Record, nearest string, err error) {
-	candidates := []string{fqdn.String()}
-	for at := fqdn; at != top; {
-		up, more := at.Parent()
-		if !more || up == name.Root {
-			break
+// Nearest returns the Records at a name, or else those at the nearest name above, and that name. zones are those of
+// Enclosing: above the zone of its view no Record counts.
+func (s *Search) Nearest(ctx context.Context, fqdn name.Name, zones []v1alpha1.Zone) (found []v1alpha1.Record, nearest string, err error) {
+	apexes := make(map[string]name.Name)
+	for i := range zones {
+		if apex, err := name.Parse(zones[i].Status.FQDN); err == nil {
+			apexes[zones[i].Status.View] = apex
 		}
-		at = up
-		candidates = append(candidates, "*."+at.String(), at.String())
 	}
-	for i, candidate := range candidates {
-		found, err = s.At(ctx, candidate)
-		switch {
-		case err != nil || len(found) > 0 && i == 0:
-			return found, "", err
-		case len(found) > 0:
-			return found, candidate, nil
+	for at, more := fqdn, true; more && at != name.Root; at, more = at.Parent() {
+		counts := func(r *v1alpha1.Record) bool {
+			apex, known := apexes[r.Status.View]
+			return !known || apex.Encloses(at)
+		}
+		candidates := []string{"*." + at.String(), at.String()}
+		if at == fqdn {
+			candidates = candidates[1:]
+		}
+		for _, candidate := range candidates {
+			found, err = s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: candidate}, counts)
+			switch {
+			case err != nil || len(found) > 0 && at == fqdn:
+				return found, "", err
+			case len(found) > 0:
+				return found, candidate, nil
+			}
 		}
 	}
 	return nil, "", nil
@@ -96,7 +104,6 @@ func (s *Search) At(ctx context.Context, fqdn string) ([]v1alpha1.Record, error)
 	return s.listRecords(ctx, fields.Set{v1alpha1.FieldRecordFQDN: fqdn}, nil)
 }
 
-// Lister is a List method of a client.
 // Enclosing returns the nearest zone of each view at or above a name, by view. Nil without the right to list zones.
 func (s *Search) Enclosing(ctx context.Context, fqdn name.Name) (nearest []v1alpha1.Zone, err error) {
 	for at, more := fqdn, true; more; at, more = at.Parent() {
@@ -145,6 +152,7 @@ func (s *Search) ZoneAt(ctx context.Context, fqdn name.Name) (*v1alpha1.Zone, er
 
 func compareViews(a, b v1alpha1.Zone) int { return cmp.Compare(a.Status.View, b.Status.View) }
 
+// Lister is a List method of a client.
 type Lister[L runtime.Object] = func(context.Context, metav1.ListOptions) (L, error)
 
 // Each calls do for the objects of all namespaces, or if forbidden, of the user's.

@@ -226,11 +226,18 @@ func TestWho_findsTheZone(t *testing.T) {
 			t.Errorf("%s: %s, %v, want %s", asked, got, err, want)
 		}
 	}
+	root := makeZone("top", ".")
+	root.Status.View = "root"
+	s := &find.Search{API: makeClient(nil, append(objects, root)...).KubizoneV1alpha1(), Everywhere: true}
+	found, err := findRecords(t.Context(), s, "x.dev.example.org")
+	if out, err := printAnswer(t, found, err); err != nil || !strings.Contains(out, "view root") || strings.Contains(out, "MX") {
+		t.Errorf("beside the root zone of another view: %s, %v", out, err)
+	}
 	client := makeClient(nil, objects...)
 	refuseReview(client, "list", "zones", "")
 	refuseReview(client, "list", "zones", "team")
-	s := &find.Search{API: client.KubizoneV1alpha1(), Namespace: "team", Everywhere: true}
-	found, err := findRecords(t.Context(), s, "www.dev.example.org")
+	s = &find.Search{API: client.KubizoneV1alpha1(), Namespace: "team", Everywhere: true}
+	found, err = findRecords(t.Context(), s, "www.dev.example.org")
 	if out, err := printAnswer(t, found, err); err != nil || strings.Contains(out, "Zone dev") || !s.Everywhere {
 		t.Errorf("without the right to list zones: %s, %v", out, err)
 	}

@@ -92,24 +92,18 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 	if err != nil {
 		return nil, err
 	}
-	top := fqdn
 	for i := range zones {
-		zone, apex, err := describeZone(ctx, s, &zones[i], fqdn)
+		zone, err := describeZone(ctx, s, &zones[i], fqdn)
 		if err != nil {
 			return nil, err
 		}
-		if result.Zones = append(result.Zones, zone); apex.Encloses(top) {
-			top = apex
-		}
-	}
-	if len(zones) == 0 {
-		top = name.Root
+		result.Zones = append(result.Zones, zone)
 	}
 	var found []v1alpha1.Record
 	if isPrefix {
 		found, err = s.Within(ctx, prefix)
 	} else {
-		found, result.Nearest, err = s.Nearest(ctx, fqdn, top)
+		found, result.Nearest, err = s.Nearest(ctx, fqdn, zones)
 	}
 	if err != nil {
 		return nil, err
@@ -131,10 +125,10 @@ func findRecords(ctx context.Context, s *find.Search, text string) (*answer, err
 	return &answer{kind: "Records", result: result, isNo: len(found) == 0 && (isPrefix || len(zones) == 0), text: print}, nil
 }
 
-func describeZone(ctx context.Context, s *find.Search, z *v1alpha1.Zone, fqdn name.Name) (out foundZone, apex name.Name, err error) {
+func describeZone(ctx context.Context, s *find.Search, z *v1alpha1.Zone, fqdn name.Name) (out foundZone, err error) {
 	out = foundZone{Namespace: z.Namespace, Zone: z.Name, Name: z.Status.FQDN, View: z.Status.View, Contact: z.Spec.Contact,
 		Writers: []string{}}
-	apex, _ = name.Parse(z.Status.FQDN)
+	apex, _ := name.Parse(z.Status.FQDN)
 	addRule := func(records []v1alpha1.RecordDelegation, namespaces []string) {
 		if slices.ContainsFunc(records, func(r v1alpha1.RecordDelegation) bool {
 			p, err := pattern.Parse(r.Pattern)
@@ -160,11 +154,11 @@ func describeZone(ctx context.Context, s *find.Search, z *v1alpha1.Zone, fqdn na
 		return nil
 	})
 	if out.HiddenDelegations = apierrors.IsForbidden(err); err != nil && !out.HiddenDelegations {
-		return out, apex, fmt.Errorf("delegations: %w", err)
+		return out, fmt.Errorf("delegations: %w", err)
 	}
 	slices.Sort(out.Writers)
 	out.Writers = slices.Compact(out.Writers)
-	return out, apex, nil
+	return out, nil
 }
 
 const (
