@@ -338,16 +338,17 @@ func (s *state) applyRecord(before, r *v1alpha1.Record, zone *change, was int64)
 		}
 		return nil
 	}
-	z := s.zones[ref.UID]
-	if z == nil {
-		return fmt.Errorf("S2.1: record %s is in zone %s/%s, which is not there", key, ref.Namespace, ref.Name)
-	}
 	if err != nil {
 		return fmt.Errorf("S1.2: record %s: %w", key, err)
 	}
+	// Until a cascade takes a record out of a removed zone, its conditions may change.
 	entered := before == nil || before.Status.ZoneRef == nil || before.Status.ZoneRef.UID != ref.UID || before.Status.Serial != r.Status.Serial
 	if !entered {
 		return nil
+	}
+	z := s.zones[ref.UID]
+	if z == nil {
+		return fmt.Errorf("S2.1: record %s is in zone %s/%s, which is not there", key, ref.Namespace, ref.Name)
 	}
 	if zone == nil || zone.zone.UID != ref.UID {
 		// A second record with the same value changes no definition; nor does metadata (S5.2).
