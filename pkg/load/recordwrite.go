@@ -125,7 +125,6 @@ func (l *Loader) showWrite(w *recordWrite, operation string) Result {
 	return Result{Written: 1}
 }
 
-// isFinal reports whether a refusal is about data, so that no other object would help.
 func isFinal(one refusal.Refusal) bool {
 	return one.Reason != metav1.CauseType(metav1.StatusReasonForbidden) && one.Field != "spec.domainName"
 }

@@ -49,8 +49,8 @@ func publish(ctx context.Context, kubeconfig, namespace, name, fqdn string, addr
 		return err
 	}
 
-	// If a rule refuses the Record, err names the rule. If no zone encloses the name, the Record is stored, and its
-	// condition Adopted is False.
+	// If a rule refuses the Record, err names the rule. If no zone encloses the name, the Record is stored without a
+	// zone, and its condition Adopted is False.
 	spec := applyv1alpha1.RecordSpec().WithDomainName(fqdn).WithType("A").WithValues(addresses...)
 	applied, err := client.KubizoneV1alpha1().Records(namespace).Apply(ctx,
 		applyv1alpha1.Record(name, namespace).WithSpec(spec), metav1.ApplyOptions{FieldManager: "publish", Force: true})
