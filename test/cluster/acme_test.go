@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"kubi.zone/kubizone/api/client/clientset/versioned"
 	"kubi.zone/kubizone/test/must"
@@ -41,6 +42,11 @@ func enableSolver(t *testing.T, c *cluster, arguments ...string) {
 	})
 	kubectlAs(t, c, c.kube.AdminKubeconfig(), "", "wait", "--for=condition=Available", "apiservice/v1alpha1.acme.kubi.zone",
 		"--timeout=1m")
+	clients := must.Get(c.kube.Clients())(t)
+	rig.Until(rig.Within(t, time.Minute), t, "the solver's group behind kube-apiserver", func() error {
+		_, err := clients.Discovery().ServerResourcesForGroupVersion("acme.kubi.zone/v1alpha1")
+		return err
+	})
 	must.Succeed(t, c.kube.Namespace(t.Context(), "cert-manager"))
 }
 

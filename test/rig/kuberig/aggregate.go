@@ -222,7 +222,8 @@ func (k *Kube) Unaggregate(ctx context.Context) error {
 	return nil
 }
 
-// WaitAvailable waits until the APIService is available (want) or not, and returns reason and message.
+// WaitAvailable waits until the APIService is available (want) or not, and returns reason and message. kube-apiserver
+// proxies requests some milliseconds after it writes the condition, and to each group on its own.
 func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message string, err error) {
 	services, err := dynamic.NewForConfig(k.Admin())
 	if err != nil {
@@ -240,7 +241,7 @@ func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message st
 				}
 				reason, _ = condition["reason"].(string)
 				message, _ = condition["message"].(string)
-				if condition["status"] == wanted {
+				if condition["status"] == wanted && (!want || k.proxiesAll(ctx)) {
 					return reason, message, nil
 				}
 			}
@@ -251,6 +252,19 @@ func (k *Kube) WaitAvailable(ctx context.Context, want bool) (reason, message st
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+func (k *Kube) proxiesAll(ctx context.Context) bool {
+	clients, err := k.Clients()
+	if err != nil {
+		return false
+	}
+	for _, group := range groups {
+		if _, err := clients.Discovery().ServerResourcesForGroupVersion(group + "/v1alpha1"); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
