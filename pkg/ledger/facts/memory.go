@@ -31,7 +31,7 @@ const (
 	narrowOps = 120
 )
 
-// Narrow lowers Ops after etcd refused so many operations. It returns false if Ops was as low.
+// LowerOps lowers Ops after etcd refused so many operations. It returns false if Ops was as low.
 func (mem *Memory) Narrow(operations int) bool {
 	fewer := int64(narrowOps)
 	if operations <= narrowOps {
@@ -46,7 +46,7 @@ func (mem *Memory) Narrow(operations int) bool {
 
 const maxDoubt = 1 << 16
 
-// Drop evicts the facts of a session whose transaction has an unknown outcome.
+// DropFacts has the zones and names of s, whose transaction has an unknown outcome, read before their next use.
 func (mem *Memory) Drop(s *Session) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -56,9 +56,9 @@ func (mem *Memory) Drop(s *Session) {
 	mem.Suspect(s)
 }
 
-// Suspect has the next decision read the zone names of s from etcd. The caller holds Mu.
+// MarkNamesStale has the next decision read the zone names of s from etcd. The caller holds Mu.
 func (mem *Memory) Suspect(s *Session) {
-	if len(mem.doubt) > maxDoubt { // a wrong name costs a retry
+	if len(mem.doubt) > maxDoubt { // a stale name costs a retry
 		clear(mem.doubt)
 	}
 	for _, p := range s.Single {
@@ -77,14 +77,14 @@ type Stats struct {
 	Reads   atomic.Int64
 	// CascadeSteps are objects decided again by cascades.
 	CascadeSteps atomic.Int64
-	// Tried are previews of waiting records and zones.
+	// Trials are previews of waiting records and zones.
 	Tried  atomic.Int64
 	Panics atomic.Int64
-	// Uncovered are facts changed without their zone.
+	// UncoveredFacts changed without their Zone.
 	Uncovered atomic.Int64
 }
 
-// Memory caches names, zones and facts of the store.
+// Memory caches the names of all zones (the index), and recent zones with their facts.
 type Memory struct {
 	Config
 	ID      string
@@ -98,13 +98,13 @@ type Memory struct {
 	Mu    sync.Mutex // guards everything below
 	index map[law.Key]*indexed
 	heads map[string]*Head // by key of the Zone
-	// unsettled has the zones with a cascade in progress, stopped the zones held by mass deletions (S7.5).
+	// cascadingZones have a cascade in progress, heldZones are held by a mass deletion (S7.5).
 	unsettled map[law.Key]*law.Holding
 	stopped   map[law.Key]bool
 	byUID     map[string]*Head
-	// referring has, by Zone, the names of zones with a zoneRef to it.
+	// zonesByTarget has the names of zones by the target of their zoneRef.
 	referring map[law.Ref]map[law.Key]bool
-	// doubt has names whose index entry may be wrong: decisions read etcd.
+	// staleNames may be wrong in the index: decisions read etcd.
 	doubt map[law.Key]bool
 }
 
@@ -137,7 +137,7 @@ type indexed struct {
 	mod     int64
 }
 
-// Head caches a zone: its object at a revision, and the facts valid only there (I5).
+// Head caches a zone: its object at a revision, and the facts (values that the law reads) valid only there (I5).
 type Head struct {
 	Key string
 	// A zone's queue pins its head against eviction.
@@ -149,8 +149,8 @@ type Head struct {
 	Object *v1alpha1.Zone
 	Zone   *law.Zone
 	Facts  map[law.Key]any
-	used   time.Time // time of the last Note
-	// gone is the last revision at which the zone was absent.
+	used   time.Time
+	// absentRev is the last revision at which the zone was absent.
 	gone int64
 }
 
@@ -239,7 +239,8 @@ func (mem *Memory) FollowNames(ctx context.Context, rev int64) {
 	}
 }
 
-// Remember indexes a name's holding, unless the index has a later revision. nil removes the name. The caller holds Mu.
+// UpdateName indexes the holding (state of the zone) of a name, unless the index has a later revision. nil removes the
+// name. The caller holds Mu.
 func (mem *Memory) Remember(k law.Key, h *law.Holding, mod int64) {
 	if h == nil {
 		mem.dropName(k)
@@ -345,7 +346,7 @@ func (mem *Memory) letGo(h *Head) {
 	}
 }
 
-// StandAt sets the head to a revision's Zone, without facts. The caller holds Mu.
+// SetHead sets the head to a Zone at its revision, and drops the facts. The caller holds Mu.
 func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod int64) {
 	if h.Zone != nil && mem.byUID[h.Zone.UID] == h {
 		delete(mem.byUID, h.Zone.UID)
@@ -366,13 +367,13 @@ func (mem *Memory) StandAt(h *Head, object *v1alpha1.Zone, zone *law.Zone, mod i
 	}
 }
 
-// Absent sets the head to an absent zone at rev. The caller holds Mu.
+// SetHeadAbsent sets the head to no zone at rev. The caller holds Mu.
 func (mem *Memory) Absent(h *Head, rev int64) {
 	mem.StandAt(h, nil, nil, 0)
 	h.gone = max(h.gone, rev)
 }
 
-// Note caches a fact valid at the head's revision.
+// CacheFact caches a fact valid at the head's revision. The caller holds Memory.Mu.
 func (h *Head) Note(k law.Key, v any) {
 	h.used = time.Now()
 	if h.Facts == nil || len(h.Facts) >= maxFacts {
@@ -381,7 +382,7 @@ func (h *Head) Note(k law.Key, v any) {
 	h.Facts[k] = v
 }
 
-// Forget drops the facts of zones without a new fact since a time: a client of many zones would fill the memory.
+// DropOldFacts drops the facts of zones without a new fact since a time: a client of many zones would fill the memory.
 func (mem *Memory) Forget(since time.Time) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -442,15 +443,15 @@ func (mem *Memory) Holdings(want func(*law.Holding) bool) map[law.Key]*law.Holdi
 	return found
 }
 
-// Unsettled returns the holdings of zones with cascades in progress.
+// CascadingZones returns the holdings of zones with cascades in progress.
 func (mem *Memory) Unsettled() map[law.Key]*law.Holding {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
 	return maps.Clone(mem.unsettled)
 }
 
-// Rewritten moves a head from revision expected to mod, after a write of the Zone that changed no fact. Heads at other
-// revisions are read before their next use.
+// AdvanceHead moves a head from revision expected to mod, after a write that changed no fact. Heads at other revisions
+// are read before their next use.
 func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, mod int64) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()
@@ -461,7 +462,7 @@ func (mem *Memory) Rewritten(key string, expected int64, object *v1alpha1.Zone, 
 	}
 }
 
-// Moved sets a head to the Zone read at rev, nil if absent.
+// LoadHead sets a head to the Zone read at rev, nil if absent.
 func (mem *Memory) Moved(ctx context.Context, key string, kv *mvccpb.KeyValue, rev int64) error {
 	mem.Mu.Lock()
 	h := mem.Head(key)
@@ -469,7 +470,7 @@ func (mem *Memory) Moved(ctx context.Context, key string, kv *mvccpb.KeyValue, r
 	return mem.Reload(ctx, h, kv, rev)
 }
 
-// Unknown has the zone read before its next use.
+// InvalidateHead has the zone read before its next use.
 func (mem *Memory) Unknown(key string) {
 	mem.Mu.Lock()
 	defer mem.Mu.Unlock()

@@ -38,10 +38,10 @@ func (mem *Memory) MaxCompares() int {
 type Session struct {
 	mem  *Memory
 	Seen *law.Seen
-	// Single has the revisions of keys that no zone's revision proves.
+	// Proofs has the revisions of keys that no zone's revision proves.
 	Single []proof
 	proven map[law.Key]int
-	// ranges has the revisions of range reads: a later write in a range fails the compare.
+	// A later write in a range fails the compare. deepProofs are ranges read for names longer than Depth.
 	ranges []proof
 	deep   []proof
 	Zones  []ZoneSeen
@@ -51,13 +51,13 @@ type Session struct {
 	FirstTry bool
 	// Depth limits the labels of names compared singly; longer names are compared as a range.
 	Depth int
-	// Over has the changes of earlier decisions in the transaction. It may be nil.
+	// Overlay has the changes of earlier decisions in the transaction. It may be nil.
 	Over *Overlay
-	// Empty, unless nil, gets the emptiness of ranges from Read, instead of their facts.
+	// EmptyRanges, unless nil, gets the emptiness of ranges from ReadFacts, instead of their facts.
 	Empty map[law.Key]Emptiness
 }
 
-// Emptiness reports whether a range is empty. mod is the revision of the zone that proves this, or 0.
+// Emptiness is true for an empty range. mod is the revision of the zone that proves it, or 0.
 type Emptiness struct {
 	empty bool
 	mod   int64
@@ -71,18 +71,18 @@ type Overlay struct {
 	Zone  *law.Zone
 	Facts map[law.Key]any
 	Puts  etcd.Puts // outside the zone's keys
-	// Read caches facts under keys of no zone. They may be stale: each write compares the facts in use.
+	// CachedFacts are facts under keys of no zone. They may be stale: each write compares the facts in use.
 	Read map[law.Key]Read
-	// Empty has the ranges read for all groups.
+	// EmptyRanges has the ranges read for all groups.
 	Empty map[law.Key]Emptiness
 }
 
-// StandAt sets the stored Zone under the overlay.
+// SetBase sets the stored Zone under the overlay.
 func (o *Overlay) StandAt(key string, object *v1alpha1.Zone, mod int64) {
 	o.Key, o.Base, o.Mod = key, object, mod
 }
 
-// Read is a fact with the revision of its key.
+// ProvenFact is a fact with the revision of its key.
 type Read struct {
 	value any
 	rev   int64
@@ -93,7 +93,7 @@ type proof struct {
 	rev int64
 }
 
-// ZoneSeen is a Zone at its revision, nil and 0 if absent.
+// ZoneSeen is a Zone read by a decision, at its revision; nil and 0 if absent.
 type ZoneSeen struct {
 	Key    string
 	Mod    int64
@@ -153,7 +153,7 @@ func (s *Session) Zone(key string) *ZoneSeen {
 	return nil
 }
 
-// SawZone notes that the decision has read the zone of h. The caller holds Memory.Mu.
+// NoteZone notes that the decision has read the zone of h. The caller holds Memory.Mu.
 func (s *Session) SawZone(k law.Key, h *Head) {
 	s.Seen.Put(k, h.Zone)
 	if z := s.Zone(h.Key); z != nil {
@@ -165,13 +165,14 @@ func (s *Session) SawZone(k law.Key, h *Head) {
 
 func zoneScoped(k law.Key) bool { return k.Zone != "" }
 
-// ErrMoved means that facts of one revision contradict the object, which has changed.
+// ErrMoved means that current facts contradict the object, which has changed.
 var ErrMoved = errors.New("the object has changed since it was read")
 
 // ErrOverlayMoved means that the batch's zone has changed: the batch is decided again.
 var ErrOverlayMoved = errors.New("the zone of the batch has changed since it was read")
 
-// Decide calls ask, a decision of the law, and reads the facts in Need until none is missing, or ErrMoved.
+// Decide calls ask, a decision of the law, and reads the facts in Need until none is missing. Errors include ErrMoved
+// and ErrOverlayMoved.
 func (s *Session) Decide(ctx context.Context, ask func(*law.Seen) law.Outcome) (law.Outcome, error) {
 	for stale := 0; ; {
 		if err := ctx.Err(); err != nil {
@@ -260,7 +261,7 @@ func (s *Session) atHand(k law.Key) bool {
 	return s.lookUp(k)
 }
 
-// lookUp takes a fact from memory or guesses it, or returns false. The caller holds Memory.Mu.
+// lookUp puts a fact from memory, or a guess, into Seen, or returns false. The caller holds Memory.Mu.
 func (s *Session) lookUp(k law.Key) bool {
 	mem := s.mem
 	if s.Over != nil {
@@ -367,7 +368,7 @@ func (s *Session) guessEmpty(k law.Key) bool {
 	return s.seeEmpty(k, false)
 }
 
-// seeEmpty puts the fact of an empty range, compared unless the zone's revision covers the fact.
+// noteEmptyRange puts the fact of an empty range. Unless covered by the zone's revision, the range is compared.
 func (s *Session) seeEmpty(k law.Key, covered bool) bool {
 	nothing, err := s.decodeRange(k, nil)
 	if err != nil {
@@ -379,8 +380,8 @@ func (s *Session) seeEmpty(k law.Key, covered bool) bool {
 	return true
 }
 
-// readsTogether reports whether a range is unread or empty, to be read with those of other groups, at most two keys
-// each: large ranges must not add up.
+// readsTogether returns true for a range to be read with those of other groups: unread or empty. At most two keys each
+// are read, since large ranges would add up.
 func (s *Session) readsTogether(k law.Key) bool {
 	if s.Over == nil || k.Kind != law.KindZonesBelow && k.Kind != law.KindOwnersBelow {
 		return false
@@ -428,8 +429,8 @@ func (s *Session) listWrittenBelow(k law.Key) (written []name.Rel) {
 	return written
 }
 
-// LookUpAll returns the facts missing in memory. ok is false if the decision asks for a known fact again, or for a fact
-// not kept in memory.
+// LookUpAll looks up facts in memory, and returns the missing. ok is false if the decision asks for a known fact again,
+// or for a fact not kept in memory.
 func (s *Session) LookUpAll(need []law.Key) (missing []law.Key, ok bool) {
 	s.mem.Mu.Lock()
 	defer s.mem.Mu.Unlock()
@@ -518,7 +519,8 @@ func (s *Session) readDeepNames(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// Read reads facts and their zones at the same revision.
+// ReadFacts reads facts and their zones at the same revision. If a zone of the decision has changed, the session is
+// reset, or the error is ErrOverlayMoved.
 func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	mem := s.mem
 	var ops []clientv3.Op
@@ -541,6 +543,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	if err != nil {
 		return err
 	}
+	// Load the zones first: their revisions may prove the facts.
 	covered := map[string]int64{} // zone revisions by uid
 	moved := false
 	for i, z := range zones {
@@ -573,7 +576,7 @@ func (s *Session) Read(ctx context.Context, keys []law.Key) error {
 	return nil
 }
 
-// ReadOf returns a fact that the session has read, ok false if only a zone's revision proves it.
+// ProvenFactOf returns a fact of the session with its revision. ok is false if only a zone's revision proves the fact.
 func (s *Session) ReadOf(k law.Key) (Read, bool) {
 	v, known := s.Seen.Get(k)
 	i := s.proofIndex(k)
@@ -776,7 +779,7 @@ func (mem *Memory) decodeForeign(k law.Key, kvs []*mvccpb.KeyValue) (*law.Foreig
 	return out, nil
 }
 
-// Holds reports whether a proved fact shows that the store already has a write's value.
+// IsStored reports whether a proved fact shows that the store already has a write's value.
 func (s *Session) Holds(x law.Write) bool {
 	seen, known := s.Seen.Get(x.Key)
 	if !known || !zoneScoped(x.Key) {
@@ -888,8 +891,8 @@ func (s *Session) DecideFromMemory(ask records.RecordAsk) law.Outcome {
 	}
 }
 
-// Hold reports whether the facts and the object's revision are current in etcd, false also if their compares exceed a
-// transaction.
+// VerifyFacts compares the facts and the object's revision in etcd, and returns false if one has changed, or the
+// compares exceed a transaction.
 func (s *Session) Hold(ctx context.Context, key string, before *v1alpha1.Record) (bool, error) {
 	var expected uint64
 	if before != nil {
