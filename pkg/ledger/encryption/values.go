@@ -16,7 +16,7 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// mark begins every encrypted value. Plaintext values are JSON.
+// encryptedPrefix begins every encrypted value. Plaintext values are JSON.
 const mark = "encrypted:1:"
 
 type values struct {

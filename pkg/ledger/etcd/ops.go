@@ -38,7 +38,7 @@ func RevisionIs(key string, rev int64) clientv3.Cmp {
 	return c
 }
 
-// VersionAt returns the revision of the put or delete at index i.
+// VersionAt returns the version (package subrev) of the put or delete at index i.
 func VersionAt(r *clientv3.TxnResponse, i int) int64 {
 	if put := r.Responses[i].GetResponsePut(); put != nil {
 		return put.Header.Revision
@@ -102,7 +102,7 @@ func TooLarge(err error) bool {
 		strings.Contains(err.Error(), "larger than max")
 }
 
-// One returns a get's only key, nil if absent.
+// FirstKV returns the first key of a get's response, nil if none.
 func One(r *etcdserverpb.ResponseOp) *mvccpb.KeyValue {
 	if kvs := r.GetResponseRange().Kvs; len(kvs) > 0 {
 		return kvs[0]

@@ -24,8 +24,8 @@ func Pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Watch calls take with the changes under prefix after rev, each once and in order, also after etcd cancels. It returns
-// when ctx ends, take returns an error, or etcd has compacted the next revision.
+// Watch calls take with the changes under prefix after rev, each once and in order, and resumes after etcd cancels. It
+// returns an error when ctx ends, take fails, or etcd has compacted the next revision.
 func Watch(ctx context.Context, client *clientv3.Client, prefix string, rev int64, take func([]*clientv3.Event) error,
 	opts ...clientv3.OpOption) error {
 	for {

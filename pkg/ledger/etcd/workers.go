@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Workers reuses goroutines for etcd calls: growing a new goroutine's stack costs as much as sending the request.
+// Workers reuses goroutines for etcd calls, since growing a new stack costs as much as sending the request. Idle
+// workers receive from Jobs, which is unbuffered.
 type Workers struct{ Free chan func() }
 
 const workerRests = 10 * time.Second

@@ -11,7 +11,7 @@
 //	asked                                 text                  a server that asks for the next commit at a zone
 //	archived/<uid>/                       history.Archived      the end of the zone's archive
 //	archived/<uid>/<account>              {}                    an account with segments of the zone
-//	archived/<uid>/@/<place>              history.Left          a Delegation that the zone has no more
+//	archived/<uid>/@/<place>              history.OldDelegation a Delegation that the zone has no more
 //	archived/@/<ns>/<zone>                history.Header        the last removed zone of an object's name
 //	archived/@fqdn/<fqdn> <ns>/<view>     history.Header        the last removed zone of a DNS name in a namespace
 //	before/<ns>/<uid>/<step>              history.Before        Records before the steps of a journal value

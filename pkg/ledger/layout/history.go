@@ -18,7 +18,7 @@ func Account(namespace, causedBy string) string {
 	return namespace + "@" + causedBy
 }
 
-// CutAccount returns the namespace of an account's steps, and the payer.
+// SplitAccount returns the namespace of an account's steps, and the payer.
 func CutAccount(account string) (namespace, payer string) {
 	namespace, payer, ok := strings.Cut(account, "@")
 	if !ok {

@@ -78,7 +78,7 @@ func (k Keys) Room(room string) string { return k.Internal() + room + "/" }
 // Config is the key of the store's format.
 func (k Keys) Config() string { return k.Internal() + "config" }
 
-// Asked is the key by which a server asks others for a zone's next commit.
+// YieldRequest is the key by which a server asks the others for the next commit at a zone.
 func (k Keys) Asked() string { return k.Internal() + "asked" }
 
 func viewKey(view string) string {

@@ -16,7 +16,7 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// ZoneAsk returns a Zone write's request to the law, as far as the object determines it. before or after may be nil.
+// ZoneAsk returns the part of a Zone write's request to the law that the object determines. before or after may be nil.
 // The error is a law.Refusal if the new spec does not parse.
 func ZoneAsk(before, after *v1alpha1.Zone) (ask zones.ZoneAsk, err error) {
 	if before != nil {

@@ -39,7 +39,7 @@ type ObjectCodec struct {
 	Transformer value.Transformer
 }
 
-// Encode returns obj's stored form, and removes its resourceVersion.
+// Encode returns obj's stored form. It removes obj's resourceVersion.
 func (c ObjectCodec) Encode(ctx context.Context, key string, obj runtime.Object) ([]byte, error) {
 	if err := (storage.APIObjectVersioner{}).PrepareObjectForStorage(obj); err != nil {
 		return nil, err
@@ -113,7 +113,8 @@ func deletionsOf(d law.Deletions) *v1alpha1.ZoneDeletions {
 	return o
 }
 
-// Adopted returns a record's contribution to its zone, or the name at which it waits; the other is nil.
+// AdoptedOrWaiting returns an adopted Record's contribution to its zone, or else the name and zone that the Record
+// waits for; the other result is nil.
 func Adopted(o *v1alpha1.Record) (*law.Adopted, *law.Waiting, error) {
 	var fqdn name.Name
 	if o.Status.FQDN != "" {
@@ -178,7 +179,7 @@ func (pl *Placer) PlaceRecord(o *v1alpha1.Record, p *law.Placement) {
 	dropStalled(&o.Status.Conditions, o.Generation)
 }
 
-// dropStalled removes Stalled if its cause is gone, or the object has changed and may be right (S7.4).
+// dropStalled removes the condition Stalled if the cause is gone, or the object has changed and may be right (S7.4).
 func dropStalled(conditions *[]metav1.Condition, generation int64) {
 	stalled := meta.FindStatusCondition(*conditions, v1alpha1.ConditionStalled)
 	if stalled == nil || stalled.ObservedGeneration == generation && slices.ContainsFunc(*conditions, func(c metav1.Condition) bool {
@@ -223,7 +224,7 @@ func setParentLabel(o metav1.Object, zone *law.Ref) {
 	o.SetLabels(labels)
 }
 
-// PlaceZone writes a decision into o, the object to store.
+// PlaceZone writes a decision into the status, and the parent label, of o, the object to store.
 func (pl *Placer) PlaceZone(o *v1alpha1.Zone, c *law.ZoneChange) {
 	z, s := c.Zone, &o.Status
 	if c.Delegated != nil {
@@ -326,14 +327,14 @@ func parentLabel(namespace, object string) string {
 	return strings.TrimRight(v[:validation.LabelValueMaxLength-11], "-.") + "-" + hex.EncodeToString(sum[:5])
 }
 
-// Moving reports whether a record has left a zone, and no zone has adopted it yet.
+// IsMoving reports whether a Record has left a zone for another, not yet adopted there.
 func Moving(o *v1alpha1.Record) bool {
 	adopted := meta.FindStatusCondition(o.Status.Conditions, v1alpha1.ConditionAdopted)
 	return o.Status.ZoneRef == nil && adopted != nil && adopted.Reason == law.ReasonMoving
 }
 
-// Renames returns the field by which an update would rename or move an established zone, or "" (S1.6). Another spelling
-// (case, absolute, default namespace) is no rename.
+// RenamedField returns the field by which an update would rename or move an established zone, or "" (S1.6). Another
+// spelling (case, absolute, default namespace) is no rename.
 func Renames(before, after *v1alpha1.Zone) string {
 	x, y := lawform.ZoneRef(before.Spec.ZoneRef, before.Namespace), lawform.ZoneRef(after.Spec.ZoneRef, after.Namespace)
 	switch {
@@ -367,8 +368,8 @@ func SamePlace(before, after *v1alpha1.Record) bool {
 // Placer writes decisions into objects.
 type Placer struct {
 	Now          func() time.Time
-	DefaultClass func(namespace, view string) bool // nil: no default class
-	NameServers  func(*v1alpha1.Zone) bool         // nil: no class has name servers
+	DefaultClass func(namespace, view string) bool // nil means false
+	NameServers  func(*v1alpha1.Zone) bool         // nil means false
 }
 
 func (pl *Placer) hasClassNameServers(o *v1alpha1.Zone) bool {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/etcd3"
 )
 
-// Wrap has a client, with its Kubernetes interface, use versions. Call Wrap before any other use.
+// Wrap makes a client, with its Kubernetes interface, use versions. Call Wrap before any other use.
 func (m *Mapping) Wrap(c *clientv3.Client) {
 	k := &kv{KV: c.KV, m: m}
 	w := &watcher{Watcher: c.Watcher, kv: k, closed: make(chan struct{})}

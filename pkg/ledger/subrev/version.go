@@ -59,7 +59,8 @@ type Mapping struct {
 	each      []int
 }
 
-// New maps resources by the prefixes of their objects, which end in "/" and do not contain each other.
+// New maps resources by the prefixes of their objects. The error is of a prefix that does not end in "/" or contains
+// another.
 func New(resources ...string) (*Mapping, error) {
 	for i, r := range resources {
 		if !strings.HasSuffix(r, "/") {
@@ -103,7 +104,7 @@ func (s span) covers(resource string) bool {
 	return s.end != "" && s.key <= resource && (s.end == "\x00" || s.end >= clientv3.GetPrefixRangeEnd(resource))
 }
 
-// resourcesIn returns the resources that may have objects in the range. in means that all its keys are a single
+// resourcesIn returns the resources that may have objects in the range. in is true if all its keys are a single
 // resource's.
 func (m *Mapping) resourcesIn(s span) (touched []int, in bool) {
 	if s.end == "" {

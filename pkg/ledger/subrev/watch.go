@@ -33,16 +33,17 @@ type view struct {
 	m       *Mapping
 	asked   span
 	narrow  bool
-	since   int64 // first version to show, or 0
+	since   int64 // or 0
 	objects bool
 	before  bool
 	begun   bool
-	last    int64 // revision
-	handed  int   // events since the last pause
+	last    int64
+	handed  int
 	paused  time.Time
 }
 
-// Watch watches whole resources from the start of a revision, since only whole revisions can be numbered.
+// Watch watches whole resources of etcd from the start of a revision, as only whole revisions can be numbered, and
+// delivers the requested keys from the requested version on.
 func (w *watcher) Watch(ctx context.Context, key string, opts ...clientv3.OpOption) clientv3.WatchChan {
 	out := make(chan clientv3.WatchResponse, 1)
 	op := clientv3.OpWatch(key, opts...)
@@ -104,7 +105,7 @@ func refusedWatch(out chan clientv3.WatchResponse, err error) clientv3.WatchChan
 	return out
 }
 
-// handOver sends a response in parts, with pauses.
+// sendParts sends a response in parts, with pauses after shared revisions. It returns false if the watch has ended.
 func (w *watcher) handOver(ctx context.Context, v *view, out chan<- clientv3.WatchResponse, r clientv3.WatchResponse) bool {
 	send := func(events []*clientv3.Event) bool {
 		part := r
