@@ -37,19 +37,19 @@ type Archive struct {
 
 	level   atomic.Int64
 	charges atomic.Pointer[map[string]charge]
-	// added counts octets archived since the level was set, at levelled in Unix seconds.
+	// addedOctets were archived since the level was set, at levelledAt in Unix seconds.
 	added, levelled atomic.Int64
 	levelling       sync.Mutex
 	recent          recent
 }
 
 const (
-	// A transaction has about pageSteps steps of up to pageNamespaces namespaces, each with up to four of etcd's 128
-	// operations.
+	// A transaction (a page) has about pageSteps steps of up to pageNamespaces namespaces, each with up to four of
+	// etcd's 128 operations.
 	pageSteps      = 64
 	pageNamespaces = 24
-	// maxPage bounds the text of steps and states, except of a single step. A namespace's is also at most a perShare-th
-	// of its share, or minPage, as room is made by whole segments.
+	// maxPage bounds the text of steps and states, except of a single step. A namespace's part is also at most a
+	// pageDivisor-th of its share, or minPage, as room is made by whole segments.
 	maxPage  = 4 << 20
 	minPage  = 16 << 10
 	perShare = 8
@@ -102,8 +102,8 @@ func (a *Archive) HeaderOf(z *v1alpha1.Zone) Header {
 		Retention: int64(RetentionOf(z, a.Retention).Seconds())}
 }
 
-// Keep archives a zone's steps up to N upTo. cmps must hold in each transaction. kept is false if a compare failed, or
-// other servers were always faster.
+// ArchiveSteps archives a zone's steps up to N upTo. cmps must hold in each transaction. kept is false if one failed,
+// or other servers were always faster.
 func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clientv3.Cmp) (kept bool, err error) {
 	end := a.Layout.Step(of.Zone, upTo) + "\x00"
 	for lost := 0; lost < maxLost; {
@@ -122,10 +122,10 @@ func (a *Archive) Keep(ctx context.Context, of Header, upTo uint64, cmps ...clie
 	return false, nil
 }
 
-// Keep and KeepGone give up after maxLost lost races.
+// ArchiveSteps and ArchiveRemoved give up after maxLostRaces.
 const maxLost = 4
 
-// KeepGone is Keep for all steps of a zone without a name, and the removal.
+// ArchiveRemoved is ArchiveSteps for all steps of a zone without a name, and for the removal.
 func (a *Archive) KeepGone(ctx context.Context, zone string, cmps ...clientv3.Cmp) (kept bool, err error) {
 	journal := a.Layout.Journal(zone)
 	end := clientv3.GetPrefixRangeEnd(journal)
@@ -173,12 +173,12 @@ func (a *Archive) KeepGone(ctx context.Context, zone string, cmps ...clientv3.Cm
 type page struct {
 	of       Header
 	archived Archived
-	mod      int64             // of archived
+	mod      int64
 	steps    map[string][]line // by account
-	states   map[string]bool   // namespaces with keys of before/
-	last     uint64            // N
-	end      uint64            // N, the last of the journal value with the last step
-	removes  bool              // the zone's removal is the last step
+	states   map[string]bool   // by namespace, in before/
+	last     uint64
+	end      uint64 // of the journal value with step lastN
+	removes  bool   // the zone's removal is the last step
 }
 
 func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x Archived, mod int64, err error) {
@@ -193,7 +193,8 @@ func (a *Archive) readArchived(ctx context.Context, zone string, rev int64) (x A
 	return x, r.Kvs[0].ModRevision, nil
 }
 
-// readPage reads the next steps of the journal before the key end, and raises Whole for an unreadable value.
+// readPage reads the next steps of the journal, before the key end. It raises the archive's Whole for an unreadable
+// value.
 func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, error) {
 	p := &page{of: of, steps: map[string][]line{}, states: map[string]bool{}}
 	var err error
@@ -236,7 +237,7 @@ func (a *Archive) readPage(ctx context.Context, of Header, end string) (*page, e
 	return p, a.addStates(ctx, p)
 }
 
-// take returns false if the page has no place for the step's namespace.
+// addLine returns false if the page has no place for the step's account.
 func (p *page) take(l line) bool {
 	account, ns := l.account(p.of.Namespace), cmp.Or(l.namespace, p.of.Namespace)
 	if p.steps[account] == nil && len(p.steps) == pageNamespaces {
@@ -250,8 +251,8 @@ func (p *page) take(l line) bool {
 	return true
 }
 
-// addStates adds to each step of p the states of its objects before the step. The page ends before a step that would
-// exceed maxPage, or an account's part of its share.
+// addStates adds the states before each step, and ends the page before a step that would exceed maxPage, or an
+// account's part of its share.
 func (a *Archive) addStates(ctx context.Context, p *page) error {
 	states, steps := map[string]map[uint64][]BeforeStep{}, []*line{}
 	for _, lines := range p.steps {

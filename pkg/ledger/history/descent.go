@@ -63,7 +63,7 @@ func (d *descent) nextKey(ctx context.Context) (*layout.SegmentKey, error) {
 // descents merges keys of accounts, newest first.
 type descents struct {
 	of    []*descent
-	heads []*layout.SegmentKey // nil at the end
+	heads []*layout.SegmentKey // by account; nil at the end
 }
 
 func (a *Archive) descendAccounts(ctx context.Context, accounts []string, below layout.SegmentKey, rev int64) (*descents, error) {

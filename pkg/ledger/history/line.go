@@ -15,7 +15,7 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// line is an Entry between journal and segment. A value's only step, the usual case, is cut out without decoding:
+// line is a step on the way from journal to segment. A value's only step, the usual case, is cut out without decoding:
 // quotes in JSON strings are escaped, so no string looks like a key.
 type line struct {
 	n         uint64
@@ -74,7 +74,7 @@ var (
 	headerAfter  = []byte(`"ha":{`)
 )
 
-// cutLine returns false unless the value has exactly one step.
+// cutLine returns false unless the value has exactly one step, in the known form.
 func cutLine(value []byte) (l line, ok bool) {
 	text, ok := bytes.CutPrefix(value, beginsValue)
 	if !ok || bytes.Count(text, beginsStep) != 1 || !bytes.HasPrefix(text, beginsStep) || bytes.Contains(text, othersKey) {

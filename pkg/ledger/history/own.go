@@ -19,12 +19,12 @@ import (
 // maxStates bounds the values of before/ read for a namespace.
 const maxStates = 2000
 
-// Of selects steps for a namespace.
+// StepSelector selects steps for a namespace.
 type Of struct {
 	Namespace string
 	// Zones are uids of zones with such steps in their journals, besides zones with states in before/.
 	Zones []string
-	// InZone selects zones, and Takes their steps.
+	// SelectsZone selects zones, and Selects their steps.
 	InZone func(*Header) bool
 	Takes  func(*Item) bool
 	// HeaderOf returns the header of a present zone.

@@ -132,8 +132,9 @@ func (a *Archive) wholeOf(ctx context.Context, out *Answer, namespaces []string,
 	return nil
 }
 
-// readRecent returns the selected steps that are only in the journal, oldest first; if namespace is not "", only steps
-// and states of that namespace. Steps beyond room are condensed, oldest first. Damage raises out.Whole.
+// readRecent returns the steps that are only in the journal and that takes selects, oldest first; unless namespace is
+// "", only its Records' steps. Beyond room octets (lowered by the result), the oldest steps are bare. Damage raises
+// out.Whole.
 func (a *Archive) readRecent(ctx context.Context, of Header, archived Archived, namespace string, takes func(*Item) bool, room *int,
 	out *Answer, rev int64) ([]Item, error) {
 	offset := archived.Offset
@@ -321,7 +322,7 @@ func (a *Archive) readSegment(ctx context.Context, k layout.SegmentKey, out *Ans
 // maxTime is beyond times of segments (ten hexadecimal digits).
 const maxTime = 1<<40 - 1
 
-// A place is a number in a zone's answer, a segment in an answer for a namespace.
+// A place in an answer is a step's number for a zone, a segment for a namespace.
 func formatNumber(n uint64) string { return strconv.FormatUint(n, 36) }
 
 func parseNumber(text string) (uint64, error) {

@@ -21,27 +21,27 @@ import (
 )
 
 // A Delegation that leaves a zone is put beside the archive. The zone's removal moves such Delegations into a segment;
-// without a removal they stay for leftFor.
+// without a removal they stay for oldDelegationTTL.
 
-// A Delegation deleted within leftFor before the zone counts as deleted with the zone.
+// A Delegation deleted within oldDelegationTTL before the zone counts as deleted with the zone.
 const leftFor = 10 * time.Minute
 
 const (
-	// maxLeft bounds the Delegations' text in a removal.
+	// maxOldOctets bounds the Delegations' text in a removal.
 	maxLeft = 1 << 20
 	// maxRemoved bounds the removed zones searched for a DNS name.
 	maxRemoved = 100
 )
 
-// Left is a Delegation beside a zone's archive.
+// OldDelegation is a Delegation that has left its zone.
 type Left struct {
 	Time  int64  `json:"t"`
 	Name  string `json:"n"`
 	State []byte `json:"s"`
 }
 
-// LeftOp puts a Delegation that leaves a zone. at is the zone's number of Delegations then, -1 for a removed zone: a
-// zone keeps no more than were there at once.
+// DelegationLeftOp puts a Delegation that leaves a zone. at is the zone's number of Delegations then, -1 for a removed
+// zone: the key has the number, so a zone keeps no more than were there at once.
 func (a *Archive) LeftOp(zone string, at int, o metav1.Object, spec any) (clientv3.Op, error) {
 	packed, err := Pack(o, spec, maxZoneState)
 	if err != nil {
@@ -51,7 +51,7 @@ func (a *Archive) LeftOp(zone string, at int, o metav1.Object, spec any) (client
 	return etcd.OpPut(a.leftKey(zone, at, of.Name), layout.Encode(&of)), nil
 }
 
-// JoinedOp deletes the key for the place of a zone's new Delegation.
+// DelegationJoinedOp deletes the old Delegation at the number of a zone's new Delegation.
 func (a *Archive) JoinedOp(zone string, at int) clientv3.Op {
 	return clientv3.OpDelete(a.leftKey(zone, at, ""))
 }
@@ -69,8 +69,8 @@ const maxZoneState = 64 << 10
 // PackZone returns a Zone's state.
 func PackZone(o metav1.Object, spec any) (Packed, error) { return Pack(o, spec, maxZoneState) }
 
-// readLeft returns the Delegations that left a zone since leftFor before the removal. whole is false if they exceed
-// maxLeft.
+// readOldDelegations returns the Delegations that left a zone since oldDelegationTTL before the removal. whole is false
+// if they exceed maxOldOctets.
 func (a *Archive) readLeft(ctx context.Context, zone string, removed int64) (out []Was, whole bool, err error) {
 	octets, seen := 0, map[string]int64{}
 	whole = true

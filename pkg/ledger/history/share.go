@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// The history has a tenth of etcd's quota, and a namespace a quarter of that. If all together exceed the tenth, the
-	// largest give way, down to an equal level. Steps of others caused by a namespace have up to half of its share, in
-	// equal parts.
+	// The history has a tenth of etcd's quota, and a namespace's share is a quarter of that. If all together exceed the
+	// tenth, the largest shares shrink to an equal level. Steps of others caused by a namespace have up to half of its
+	// share, in equal parts.
 	ofQuota   = 10
 	ofHistory = 4
 	ofCaused  = 2
@@ -102,7 +102,7 @@ func levelOf(octets []int64, most int64) int64 {
 }
 
 const (
-	// This process sets the level after each ofLevel-th part of the history, or levelEvery seconds of archiving.
+	// This process sets the level after archiving a levelDivisor-th part of the history, or after levelEvery seconds.
 	ofLevel    = 8
 	levelEvery = 30
 )
@@ -178,8 +178,8 @@ func (a *Archive) readShare(ctx context.Context, account string) (s Share, mod i
 	return s, r.Kvs[0].ModRevision, nil
 }
 
-// makeRoom condenses an account's oldest segments until so many more octets are within its share. fits is false if they
-// exceed the share.
+// makeRoom condenses an account's oldest segments until so many more octets are within its share. fits is false if the
+// octets alone exceed the share.
 func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s Share, mod int64, fits bool, err error) {
 	most := a.shareOf(account)
 	for {
@@ -198,8 +198,8 @@ func (a *Archive) makeRoom(ctx context.Context, account string, octets int) (s S
 	}
 }
 
-// condenseOldest makes the oldest full segments bare, to reach a total of most octets, or deletes the oldest if bare
-// ones have half of that. If another server changes the share, nothing is written.
+// condenseOldest reduces an account to about most octets: it makes the oldest full segments bare, or deletes the oldest
+// if bare ones have half of that. If another server has changed the share, nothing is written.
 func (a *Archive) condenseOldest(ctx context.Context, account string, s Share, mod int64, most int64) error {
 	from, end := a.Layout.Segments(account), clientv3.GetPrefixRangeEnd(a.Layout.Segments(account))
 	strips := s.BareOctets < max(most, 1)/2

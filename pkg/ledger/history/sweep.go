@@ -43,7 +43,7 @@ func (a *Archive) Sweep(ctx context.Context, retentions map[string]int64, comple
 	return a.setLevel(ctx)
 }
 
-// newZone is the age in seconds up to which segments of an unknown zone stay.
+// newZoneAge is the age in seconds up to which segments of an unknown zone stay.
 const newZone = 3600
 
 // sweepArchived returns the last retention of zones not in retentions, and removes archived/ of zones removed longer
