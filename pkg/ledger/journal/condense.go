@@ -82,7 +82,7 @@ func (jr *Journal) condensedStep(ctx context.Context, zone string, c *Condensed,
 	return step, nil
 }
 
-// Condense adds z's journal steps up to n to the condensed step. The result is the step before which to trim, 0 if
+// Condense merges z's journal steps up to n into the condensed step. The result is the step before which to trim, 0 if
 // another server was faster or z has lost its name since revision "at".
 func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n uint64) (uint64, error) {
 	zone, settled := string(z.UID), serial.Serial(z.Status.SettledSerial)
@@ -96,6 +96,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	case c != nil && c.From != settled:
 		c = nil // c is of an earlier hold
 	}
+	// Begin with the condensed step, or the settled serial.
 	since, steps := settled, []content.Step(nil)
 	if c != nil {
 		if c.Step.N >= n {
@@ -125,6 +126,7 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 		return 0, fmt.Errorf("zone %s: the steps from serial %d to %d do not add up (%v); run kubizone fsck", zone, settled, step.Serial,
 			err)
 	}
+	// Store the parts, then the header that makes them valid.
 	next := &Condensed{From: settled, State: before, Step: step}
 	next.Step.Removed, next.Step.Added, next.Step.TTLs = nil, nil, nil
 	named, err := jr.stillNamed(ctx, z, at)
@@ -145,13 +147,14 @@ func (jr *Journal) Condense(ctx context.Context, z *v1alpha1.Zone, at int64, n u
 	if err != nil || !done.Succeeded {
 		return 0, err
 	}
+	// Delete the parts of the former header.
 	_, err = jr.Client.Delete(ctx, key+"0", clientv3.WithRange(jr.Layout.CondensedPart(zone, n, 0)))
 	return n, err
 }
 
-// stillNamed returns a compare that holds while z keeps its name, or nil if z has lost it since revision at, even if it
-// is back: the purge may have passed z's keys, so nothing may be written (I4). After the return, nothing read before
-// may decide a deletion.
+// compareName returns a compare that holds while z keeps its name, or nil if z has lost the name since revision at.
+// This includes a zone that is back: the purge may have passed its keys, so nothing may be written (I4). After the
+// return, nothing read before may decide a deletion.
 func (jr *Journal) stillNamed(ctx context.Context, z *v1alpha1.Zone, at int64) (*clientv3.Cmp, error) {
 	fqdn, err := name.Parse(z.Status.FQDN)
 	if err != nil {

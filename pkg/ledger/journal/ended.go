@@ -23,10 +23,10 @@ import (
 // in the purge's outbox item list every RRset that a provider may have. No tenant writes these keys, and the zone is
 // not created again before the purge.
 
-// ErrDelivered means that a purge waits for Delivery to withdraw the zone.
+// ErrAwaitsDelivery means that a purge waits for Delivery to withdraw the zone.
 var ErrDelivered = errors.New("the zone is not withdrawn yet")
 
-// Left has an ended zone's RRsets that a provider may have.
+// EndedContent has the RRsets that a provider may have of an ended zone.
 type Left struct {
 	Header content.Header
 	Serial serial.Serial
@@ -35,8 +35,8 @@ type Left struct {
 	Rows []content.Row
 }
 
-// Left returns an ended zone's RRsets since a serial, or ErrTrimmed if they are unknown or the zone's name has changed
-// since.
+// EndedContent returns an ended zone's RRsets since a serial, or ErrTrimmed if they are unknown or the zone's name has
+// changed since.
 func (jr *Journal) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*Left, error) {
 	rev := int64(0)
 	had, err := jr.readHad(ctx, zone, &rev)
@@ -57,7 +57,8 @@ func trimmed(zone *v1alpha1.Zone, why string) error {
 	return fmt.Errorf("zone %s, %s: %w", zone.UID, why, ErrTrimmed)
 }
 
-// readHad returns an ended zone's header, and sets *rev for all reads: nothing is purged before the finalizer is gone.
+// readEndedHeader returns an ended zone's header, and sets *rev, the revision of all further reads: nothing is purged
+// before the finalizer is gone.
 func (jr *Journal) readHad(ctx context.Context, zone *v1alpha1.Zone, rev *int64) (had *content.Header, err error) {
 	err = etcd.Each(ctx, jr.Client, jr.Layout.Room("outbox"), rev, func(key string, data []byte, _ int64) error {
 		var w law.Work

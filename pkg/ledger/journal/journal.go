@@ -48,7 +48,7 @@ const (
 	maxStates = 64 << 10
 )
 
-// Unsettled reports whether the delivered content is earlier than the zone's (S7.2, S7.5).
+// IsUnsettled reports whether the delivered content is earlier than the zone's (S7.2, S7.5).
 func Unsettled(z *v1alpha1.Zone) bool {
 	return z.Status.SettledSerial != 0 && z.Status.SettledSerial != z.Status.Serial
 }
@@ -57,7 +57,7 @@ func (jr *Journal) keptOctets(z *v1alpha1.Zone) int {
 	return max(2*jr.Octets, entryOctets*int(z.Status.EntryCount))
 }
 
-// Holds reports whether the zone has Deliveries.
+// HasDelivery reports whether the zone has Deliveries.
 func (jr *Journal) Holds(z *v1alpha1.Zone) bool {
 	return jr.Deliveries.Codec != nil && slices.Contains(z.Finalizers, v1alpha1.FinalizerDelivery)
 }
@@ -81,22 +81,23 @@ type Journal struct {
 // Trimming is the state of a zone's trims in this process.
 type Trimming struct {
 	mu sync.Mutex
-	// zone is the last write's, at revision rev, while a trim runs; else nil.
+	// zone is the last written Zone, at revision rev, while a trim runs; else nil.
 	zone      *v1alpha1.Zone
 	rev       int64
 	condensed int
-	// written counts steps since the last trim; octets, and long for long steps, since the last weighSteps.
+	// writtenSteps counts since the last trim; octets, and long for long steps only, since the last weighSteps.
+	// stateOctets, of before/, counts since the last trim.
 	written, octets, long int
 	states                int
-	// done is set by the first trim. All journal keys before "to" are deleted, while the zone's name is of revision
-	// named: a returned zone (S3.7) has the same uid, but counts steps from 1.
+	// done is set by the first trim. The journal keys before deletedBefore are deleted, while the zone's name has the
+	// create revision nameRev: a returned zone (S3.7) has the same uid, but counts steps from 1.
 	done  bool
 	to    string
 	named int64
 }
 
-// Wrote counts the journal value that the transaction at rev wrote for z, with the octets of states before, and starts
-// a trim when due. name is for the log.
+// CountWrite counts a journal value written for z by the transaction at rev, with the octets of states (Records before
+// the steps), and starts a trim when due. name is for the log.
 func (jr *Journal) Wrote(t *Trimming, name string, z *v1alpha1.Zone, rev int64, steps, octets, states int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,11 +170,9 @@ func (jr *Journal) trimWhileDue(t *Trimming, name string) {
 	}
 }
 
-// trimJournal deletes steps. The last KeptSteps of z stay, and all from the first that a Delivery or the delivered
-// content needs, within a bound of octets if weigh is true. Needed steps of an unsettled zone are first condensed;
-// condensed is the former condensed step's size. If the zone has lost its name since rev, nothing is deleted. Two
-// servers may trim at once: the steps that Deliveries need only become fewer. Deleted steps are archived first, all
-// steps if archives is true.
+// trimJournal deletes z's old steps, unless z has lost its name since rev, and archives them first. weigh bounds the
+// octets of the journal, archives has all steps archived. condensed is the size of the former condensed step, in
+// octets. Two servers may trim at once: the steps that Deliveries need only become fewer.
 func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zone, rev int64, weigh, archives bool) (condensed int,
 	err error) {
 	zone, newest := string(z.UID), uint64(z.Status.ContentGeneration)
@@ -183,6 +182,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 		return 0, err
 	}
 	start := t.startKey(jr.Layout.Journal(zone), named.GetCompare().GetCreateRevision())
+	// Keep the last KeptSteps, and all from the first that a Delivery or the delivered content needs.
 	oldest, most := newest-min(newest, uint64(jr.KeptSteps)), jr.Octets
 	archived := oldest
 	if archives {
@@ -216,6 +216,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 			condensed = c.Octets
 		}
 	}
+	// Beyond a bound of octets, needed steps go, too.
 	if weigh {
 		if end, err = jr.weighSteps(ctx, zone, newest, oldest, max(most, condensed)); err != nil {
 			return condensed, err
@@ -227,6 +228,7 @@ func (jr *Journal) trimJournal(ctx context.Context, t *Trimming, z *v1alpha1.Zon
 	if err := jr.archiveSteps(ctx, z, archived, *named); err != nil {
 		return condensed, err
 	}
+	// Needed steps of an unsettled zone are first condensed.
 	if Unsettled(z) && end > jr.Layout.Step(zone, oldest) {
 		_, last, _ := jr.Layout.ParseStep(strings.TrimSuffix(end, "\x00"))
 		if last, err = jr.Condense(ctx, z, rev, last); err != nil {
@@ -279,7 +281,8 @@ func (jr *Journal) archiveSteps(ctx context.Context, z *v1alpha1.Zone, upTo uint
 	return nil
 }
 
-// startKey returns the key before which this process has deleted the journal. No earlier step is written.
+// startKey returns the key before which this process has deleted the journal, for a zone's name of create revision
+// "named". No earlier step is written.
 func (t *Trimming) startKey(journal string, named int64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -433,7 +436,7 @@ func (jr *Journal) StepsFrom(ctx context.Context, zone string, since serial.Seri
 }
 
 // journalFrom is StepsFrom without the condensed step. *rev 0 is set to the read's revision. With ErrTrimmed it also
-// returns the existing steps.
+// returns the steps that exist.
 func (jr *Journal) journalFrom(ctx context.Context, zone string, since serial.Serial, n uint64, all bool, rev *int64) (before sethash.State,
 	steps []content.Step, err error) {
 	trimmed := func() (sethash.State, []content.Step, error) {

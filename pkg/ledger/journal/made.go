@@ -17,12 +17,12 @@ const (
 	maxMadeOctets = 32 << 10
 )
 
-// made caches the last sent journal values, so that this process's feed need not parse them. etcd's value counts:
-// octets are compared.
+// valueCache has the journal values that this process sent last, so that its feed need not parse them. Read compares
+// the octets: etcd's value counts.
 type made struct {
 	mu     sync.Mutex
 	values map[string]madeValue // by journal key
-	keys   [maxMade]string      // ring of keys, in the order of Put
+	keys   [maxMade]string      // ring in the order of Put; next is the oldest
 	next   int
 }
 
@@ -31,7 +31,7 @@ type madeValue struct {
 	tx     *content.Transaction
 }
 
-// Put caches a value before sending. The caller must not change value and tx afterwards.
+// Put caches a value unless too long. The caller must not change value and tx afterwards.
 func (m *made) Put(key string, value []byte, tx *content.Transaction) {
 	if len(value) > maxMadeOctets {
 		return
@@ -50,7 +50,7 @@ func (m *made) Put(key string, value []byte, tx *content.Transaction) {
 	m.values[key] = madeValue{value, tx}
 }
 
-// Read returns the transaction in a journal value.
+// Read returns the transaction in a journal value, decoded unless cached. The error is of JSON.
 func (m *made) Read(key string, value []byte) (*content.Transaction, error) {
 	m.mu.Lock()
 	known := m.values[key]
