@@ -107,7 +107,7 @@ func (ob *Outbox) decideWindows(ctx context.Context, s *workState) error {
 }
 
 // finishWork removes ended withdrawals, the work's marks at zones, and a purged zone's keys. The last transaction
-// deletes the item (I4). through is false if the item was extended.
+// deletes the item (I4). through is false if another write extended the item: process it again.
 func (ob *Outbox) finishWork(ctx context.Context, s *workState) (through bool, err error) {
 	for s.Work.Times == s.cursor.Times {
 		purges := s.Work.Purge != ""
@@ -211,7 +211,7 @@ func (ob *Outbox) purgeKeys(ctx context.Context, s *workState) error {
 	return nil
 }
 
-// keepGone archives the purged zone's steps, again if another server has changed the item meanwhile.
+// archiveRemoved archives the purged zone's steps, and retries if another server has changed the item meanwhile.
 func (ob *Outbox) keepGone(ctx context.Context, s *workState) error {
 	for before := int64(0); s.Mod != before; {
 		before = s.Mod

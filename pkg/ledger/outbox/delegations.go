@@ -54,7 +54,8 @@ func (ob *Outbox) DelegationTx(ask zones.DelegationAsk, before, after *v1alpha1.
 	return tx, placed
 }
 
-// leftOps keeps a Delegation that its zone has no more for the zone's return, and forgets the one whose place it takes.
+// oldDelegationOps keeps a Delegation that leaves its zone, for the zone's return, or deletes the old Delegation whose
+// place a new one takes.
 func (ob *Outbox) leftOps(ask *zones.DelegationAsk, before *v1alpha1.Delegation, plan *law.Plan) []clientv3.Op {
 	in := ""
 	if plan.Delegation != nil && plan.Delegation.Zone != nil {

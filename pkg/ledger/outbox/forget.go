@@ -21,9 +21,9 @@ import (
 
 const (
 	SerialsEvery = time.Hour
-	// KeepsFor is the time after which a server records how long a last serial was kept: 240 writes in sixty days.
+	// RecordKeptEvery is the period at which a server writes how long a last serial was kept: 240 writes in sixty days.
 	KeepsFor = 6 * time.Hour
-	// MaxLeftBy bounds the last serials of a namespace's zones, to 3 MiB. Those with the least time left go first.
+	// MaxSerials bounds the last serials of a namespace's zones, to 3 MiB. Serials with the least time left go first.
 	MaxLeftBy   = 10000
 	sweptAtOnce = 100
 )
@@ -35,8 +35,8 @@ type forgettable struct {
 }
 
 // sweepSerials removes last serials that no secondary can remember (S6.8). Only servers' running time counts, since a
-// clock a year ahead would remove all. The first server to keep a serial for KeepsFor subtracts that from the time
-// left; others count from the new revision.
+// clock a year ahead would remove all. The first server to keep a serial for RecordKeptEvery subtracts that from the
+// time left; others count from the new revision.
 func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	by := map[string][]forgettable{}
 	var cmps []clientv3.Cmp
@@ -72,7 +72,8 @@ func (ob *Outbox) sweepSerials(ctx context.Context, last sightings) sightings {
 	return seen
 }
 
-// Keep subtracts d from a last serial's time left, and returns nil at the end. due reports whether to write the result.
+// SubtractElapsed subtracts d from a last serial's time left, and returns nil at the end. due reports whether to write
+// the result.
 func Keep(last law.LastSerial, d time.Duration) (next *law.LastSerial, due bool) {
 	passed := int64(d.Seconds())
 	if passed >= last.Left {

@@ -17,16 +17,16 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// items caches the outbox by a watch, so that no new item causes a read of all.
+// items caches the outbox by a watch, so that a new item causes no read of all.
 type items struct {
 	mu sync.Mutex
 	by map[string]*listed
 }
 
-// met is when this server first saw the item's revision: no other server's clock counts.
+// firstSeen is this server's time of the first sight of the item's revision: no other clock counts.
 type listed struct {
 	commit.Item
-	since int64 // creation revision
+	since int64
 	met   time.Time
 }
 
@@ -45,7 +45,7 @@ func (t *items) noteItem(ctx context.Context, kv *mvccpb.KeyValue) *listed {
 	return one
 }
 
-// rev is read first, so that a watch from rev misses nothing.
+// loadItems reads rev first, so that a watch from rev misses nothing.
 func (ob *Outbox) loadItems(ctx context.Context) (rev int64, err error) {
 	room := ob.mem.Layout.Room("outbox")
 	_, rev, err = etcd.ReadKey(ctx, ob.mem.Client, room)

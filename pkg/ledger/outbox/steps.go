@@ -34,7 +34,7 @@ const (
 	// About maxSteps records fit into a transaction.
 	maxSteps = 16
 	// For sharedFor after a client's write the bound is fewSteps, as the client's next write waits for queued steps.
-	// Each stepsGrow of the cascade adds 1, since names stay locked until the end.
+	// The bound grows by 1 each stepsGrow, since names stay locked until the cascade ends.
 	fewSteps  = 3
 	stepsGrow = 5 * time.Second
 	sharedFor = 100 * time.Millisecond
@@ -116,7 +116,7 @@ func isUnchanged(o *v1alpha1.Record, plan *law.Plan) bool {
 	return string(is.ZoneRef.UID) == p.Zone.UID && have.Status == "True" && endsAt == p.EndsAt
 }
 
-// decideRecords first decides whether Records in a zone stay. Then zones adopt waiting Records, and those that have
+// decideRecords first decides whether Records in a zone stay. Then it decides waiting Records, and Records that have
 // left for another zone (I1).
 func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidate) error {
 	ob.mem.Fault("cascade-step")
@@ -144,8 +144,8 @@ func (ob *Outbox) decideRecords(ctx context.Context, s *workState, cs []candidat
 	return err
 }
 
-// commitSteps commits each zone's steps together. The first that fails is decided again, alone. If inside is true, no
-// other zone adopts a leaving Record yet. leaves has the decided Records by uid, true if leaving.
+// commitSteps commits each zone's steps together. If inside is true, no other zone adopts a leaving Record yet. leaves
+// has the decided Records by uid, true if leaving.
 func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, inside bool) (leaves map[string]bool, err error) {
 	leaves = map[string]bool{}
 	for len(steps) > 0 {
@@ -155,6 +155,7 @@ func (ob *Outbox) commitSteps(ctx context.Context, s *workState, steps []*step, 
 		for _, st := range group {
 			writes = append(writes, st.w)
 		}
+		// After the first failure, nothing later is committed: that step is decided again, alone.
 		answers, done := ob.com.SubmitInOrder(ctx, zone, writes), 0
 		for ; done < len(group) && answers[done].Out.OK; done++ {
 			leaves[group[done].UID] = ob.noteStep(ctx, group[done])

@@ -25,10 +25,10 @@ type candidate struct {
 	law.Ref
 	letter  string
 	created int64
-	came    bool   // moves from another zone
-	inZone  bool   // is in the zone
+	came    bool
+	inZone  bool
 	keptOut string // law.Waiting.KeptOut
-	at      string // the fqdn in a removed zone
+	at      string
 }
 
 // maxWindow bounds a cascade's candidates in memory, to about 5 MB. Each further window scans again.
@@ -43,7 +43,7 @@ const maxWindow = 1 << 14
 //   - waiting Records of the zone's own namespace, then of the namespace that had the name, then others
 type window struct {
 	own string
-	// after is the work's cursor before the window. Until after.Moved, the window has only moving Records.
+	// start is the work's cursor before the window. Until start.Moved, the window has only moving Records.
 	after law.Cursor
 	found []candidate
 	more  bool
@@ -154,7 +154,7 @@ func (ob *Outbox) scannedKeys(scan law.Scan) string {
 	return ""
 }
 
-// ok is false if no decision is needed.
+// candidateAt returns the object of a scanned key. ok is false if no decision is needed.
 func (ob *Outbox) candidateAt(s *workState, scan law.Scan, kv *mvccpb.KeyValue) (c candidate, ok bool, err error) {
 	if scan.Kind != law.ScanMembers {
 		var w layout.Waiter

@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// countsFor bounds the time lost when a server stops; a short period loses at most an eighth.
+	// maxCountPeriod bounds the time lost when a server stops; a short grace period loses at most an eighth.
 	countsFor = 10 * time.Minute
-	// minCount bounds the writes of short periods.
+	// minCountPeriod bounds the writes of short grace periods.
 	minCount   = 10 * time.Second
 	maxCounted = 100
 )

@@ -22,13 +22,14 @@ import (
 
 type workState struct {
 	commit.Item
-	// cursor is the progress, stored with each renewal of the lease, and reset if the item was extended.
+	// cursor is the progress, stored with each renewal of the lease, and reset if another write extended the item.
 	cursor law.Cursor
 	again  bool
-	// damaged has the Records left out, stored with the cursor.
+	// damagedRecords are left out, and stored with the cursor. interrupted means that another try or server may have
+	// begun the work.
 	damaged []law.Ref
 	place   *place
-	// since is the item's creation revision, beaten the time of the last renewal.
+	// createRev is the item's, renewedAt the time of the last renewal of the lease.
 	since   int64
 	beaten  time.Time
 	decided int
@@ -57,7 +58,7 @@ func (s *workState) beginWork() {
 
 func (s *workState) hasBegun() bool { return s.cursor != law.Cursor{Times: s.cursor.Times} }
 
-// rewriteItem replaces the item, or reads another server's.
+// rewriteItem replaces the item by next. If another server has changed the item, it is read instead (Refresh).
 func (s *workState) rewriteItem(ctx context.Context, ob *Outbox, next law.Work) error {
 	key := ob.mem.Layout.Outbox(s.Work.ID)
 	r, err := ob.mem.Client.Txn(ctx).If(etcd.RevisionIs(key, s.Mod)).Then(etcd.OpPut(key, layout.Encode(next))).Commit()
@@ -72,7 +73,7 @@ func (s *workState) rewriteItem(ctx context.Context, ob *Outbox, next law.Work) 
 }
 
 const (
-	// foreignAfter is the silence after which this server takes over a cascade, beatEvery the period of renewals.
+	// takeoverAfter is the silence after which this server takes over a cascade, renewEvery the period of renewals.
 	foreignAfter = 3 * time.Second
 	beatEvery    = time.Second
 )
@@ -99,12 +100,13 @@ func (s *workState) noteProgress(ctx context.Context, ob *Outbox) error {
 
 const maxPause = 20 * time.Millisecond
 
-// betweenGoes is called after steps that started at began; clients is the time of the last client write then.
+// yieldBetweenSteps is called after steps that started at began, when the last client write was at clients. paused is
+// true after a wait for a place: another server may have taken over.
 //
 //   - It renews the lease.
 //   - It pauses if clients have written since, in any zone, as their writes would wait for steps. The pause grows with
-//     the number of cascades.
-//   - After a slice of time it gives its place to another lane, and returns true: another server may have taken over.
+//     the number of running cascades.
+//   - After a slice of time, the work gives its place to another lane, and waits for one.
 func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time, clients int64) (paused bool, err error) {
 	if err := s.renewLease(ctx, ob); err != nil {
 		return false, err
@@ -125,8 +127,8 @@ func (ob *Outbox) betweenGoes(ctx context.Context, s *workState, began time.Time
 	return true, s.noteProgress(ctx, ob)
 }
 
-// A cascade notes a damaged record in the item, and ends as if it had been decided. The item stays until a server can
-// read the record, or finds it gone. A trial drops the item, as the next round tries again.
+// A cascade notes an unreadable record in the item, and ends as if it had been decided. The item stays until a server
+// can read the record, or finds it gone. A trial (waiting.go) drops the item, as the next round tries again.
 
 // MaxDamaged bounds the damaged records of an item. Beyond, the store is damaged or the encryption configuration wrong:
 // the cascade waits for a repair.
