@@ -184,8 +184,8 @@ func (f *Findings) add(x Finding) {
 
 const page = 1000
 
-// An undecodable object, or an object under another's key, breaks the rule. damaged, unless nil, is called for an
-// undecodable object.
+// eachObject calls f for each object of a resource. It reports an undecodable object, or one under another's key, as
+// damage by rule. damaged, unless nil, is called for an undecodable object.
 func eachObject[T metav1.Object](c *check, resource string, rule Rule, codec objects.ObjectCodec, damaged func(key, name string),
 	f func(key string, object T)) error {
 	prefix := c.layout.Objects(resource)
@@ -215,7 +215,7 @@ func eachKey[T any](c *check, room string, f func(key, rest string, value *T)) e
 	})
 }
 
-// rest is the key after the uid.
+// eachZoneKey calls f for each key of an existing zone. rest is the key after the uid.
 func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string, value *T)) error {
 	return eachKey(c, room, func(key, rest string, value *T) {
 		uid, rest, _ := strings.Cut(rest, "/")
@@ -225,7 +225,8 @@ func eachZoneKey[T any](c *check, room string, f func(z *zone, key, rest string,
 	})
 }
 
-// checkRoom compares a room's keys with the wanted values. same returns the broken rule.
+// checkRoom compares a room (a kind of internal keys) with the wanted values, and reports differences. same returns
+// false and the broken rule if values differ.
 func checkRoom[T any](c *check, room string, rule Rule, wanted func(z *zone, want func(key string, value *T)),
 	same func(have, want *T) (Rule, bool)) error {
 	want := map[string]*T{}

@@ -23,8 +23,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// checkJournals undoes each zone's content step by step. Serials form a chain, states fit the content, each step
-// removes existing rows, and none is missing. Keys are read in descending order.
+// checkJournals undoes each zone's content, from the newest step. Serials must form a chain, states fit the content,
+// steps add and remove rows as found, and none be missing.
 func (c *check) checkJournals() error {
 	cuts := map[string][]*law.CountedCut{}
 	for e, cut := range c.cuts {

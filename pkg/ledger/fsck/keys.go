@@ -163,7 +163,7 @@ func (c *check) checkWaiting() error {
 	return c.ctx.Err()
 }
 
-// ok is false if the model's facts contradict each other.
+// runLaw returns a decision on the model's facts. ok is false if they contradict each other.
 func (c *check) runLaw(decide func(*law.Seen) law.Outcome) (out law.Outcome, ok bool) {
 	seen := law.NewSeen()
 	for {

@@ -19,12 +19,12 @@ import (
 	"kubi.zone/kubizone/pkg/law/zones"
 )
 
-// model is the store according to the objects, with the few internal values that they do not determine.
+// model is the store according to the objects, with the few internal values that no object determines.
 type model struct {
 	zones       map[string]*zone // by uid, also pending
 	objects     map[law.Ref]*zone
-	names       map[place]*zone // zones with a name, so not pending
-	below       []place         // sorted by view and key
+	names       map[place]*zone // not pending
+	below       []place         // by view and key
 	works       map[string]*law.Work
 	purging     map[string]bool // uids
 	unread      unread
@@ -32,7 +32,7 @@ type model struct {
 	withdrawn   map[law.Key]*law.Withdrawal
 	cuts        map[edge]*law.CountedCut
 	records     []*record
-	waiting     []waiter // Delegations without a zone
+	waiting     []waiter
 }
 
 type waiter struct {
@@ -50,9 +50,9 @@ func newModel() model {
 
 // unread has the unreadable zones. Reporting their keys as damage might make an operator delete them.
 type unread struct {
-	named  map[law.Ref]string // their keys
-	uids   map[string]string  // their keys, if another key or object has the uid
-	behind map[string]int     // number of keys and records, by zone key
+	named  map[law.Ref]string
+	uids   map[string]string // if another key or object has the uid
+	behind map[string]int    // keys and records, by zone key
 }
 
 // countUnread counts a key of an unreadable zone, or returns false. at has the uid, and maybe the name.
@@ -83,15 +83,15 @@ type zone struct {
 	spec    *zones.ZoneSpec
 	status  v1alpha1.ZoneStatus
 
-	// holding is the zone's state under its name, or nil.
+	// holding is the stored state of the zone under its name, or nil.
 	holding *law.Holding
 
-	// delegations counts Delegations in force; given has their rules by namespace, in name order (S4.3); ruled caches
-	// all rules by namespace.
+	// delegatedRules are of Delegations in force, by namespace, in name order (S4.3). rulesByNamespace caches all
+	// rules.
 	delegations int
 	given       map[string][]law.DelegatedRule
 	ruled       map[string][]rules.Rule
-	// named caches the namespaces to which rules give a name (S4.20).
+	// reservedNames caches the namespaces to which rules give a name (S4.20).
 	named map[name.Rel]map[string]bool
 
 	records []*record
@@ -109,7 +109,7 @@ type record struct {
 	serial  int64
 	adopted *v1alpha1.AdoptingZone
 	endsAt  int64 // status.endsAt in Unix seconds
-	claims  bool  // condition Adopted is True
+	claims  bool
 	moving  bool
 	keptOut string // law.Waiting.KeptOut, if it waits
 
@@ -238,8 +238,8 @@ type setKey struct {
 	t     rdata.Type
 }
 
-// defineRRsets returns the RRsets of records and counted cuts. An RRset of both, while records move to or from a child,
-// counts once.
+// defineRRsets returns the RRsets of records and counted cuts (NS, glue and DS of child zones). Data of both, while
+// records move to or from a child, counts once.
 func defineRRsets(records []*record, cuts []*law.CountedCut) map[setKey]*rrset {
 	sets := map[setKey]*rrset{}
 	add := func(owner name.Rel, t rdata.Type, ttl content.TTL, data ...string) {

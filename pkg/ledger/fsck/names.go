@@ -44,8 +44,8 @@ func (c *check) enclosing(view string, n name.Name) *zone {
 	return nil
 }
 
-// checkRecord checks a record's zone (S2.1, S1.4): a rule of the kind that admitted the record must allow it, or the
-// grace period run (S4.1, S4.17, S2.5). While the zone is being deleted, lost rules withdraw nothing (S8.4).
+// checkRecord checks a record's zone (S2.1, S1.4). A rule of the kind that admitted the record must allow it, or the
+// grace period run (S4.1, S4.17, S2.5).
 func (c *check) checkRecord(r *record) {
 	z, n, rooted, have, end := r.zone, r.fqdn, true, "adopted by zone "+r.zone.key, fmt.Sprintf("endsAt %d", r.endsAt)
 	differ := func(key string, rule Rule, have, want string, args ...any) {
@@ -67,6 +67,7 @@ func (c *check) checkRecord(r *record) {
 	}
 	kinds, by, w := z.findKinds(r), r.admission, c.withdrawn[law.WithdrawalKey(z.UID, r.Namespace)]
 	switch allowed := slices.Contains(kinds, by); {
+	// Lost rules withdraw nothing while the zone is being deleted (S8.4).
 	case z.Terminating:
 	case r.endsAt == 0 && len(kinds) == 0:
 		differ(r.key, "I5", have, "endsAt, or a rule that allows %s at %s, and the base name, to namespace %s", r.Type, r.fqdn, r.Namespace)
@@ -98,7 +99,7 @@ func (z *zone) rulesFor(namespace string) []rules.Rule {
 // A rule for proofs, with these types only, reserves no name (S4.21).
 var proves = []rdata.Type{rdata.TXT, rdata.CAA, rdata.DS, rdata.TLSA, rdata.SSHFP}
 
-// namesOf returns the names that a rule gives literally (S4.20).
+// literalNames returns the names that a rule gives literally (S4.20).
 func (z *zone) namesOf(r *rules.Rule) map[name.Rel]bool {
 	out := map[name.Rel]bool{}
 	add := func(text string) {
@@ -285,7 +286,7 @@ func (c *check) checkParent(z *zone) {
 	c.reportDifference(excused, z.key, rule, encodeText(h.Ancestry), "%s and the condition Delegated %s", encodeText(want), status)
 }
 
-// checkBeside reports forbidden data at a name, below a DNAME, at the apex, or at a wildcard (S5.6, S5.7).
+// checkCoexistence reports forbidden data at a name, below a DNAME, at the apex, or at a wildcard (S5.6, S5.7).
 func (c *check) checkBeside(z *zone) {
 	owners := slices.Clone(z.MadeNames)
 	for owner, o := range z.owners {
@@ -339,8 +340,8 @@ func (z *zone) liesBelowDNAME(owner name.Rel, itself bool) bool {
 	return false
 }
 
-// noteNests notes names that a tenant claims by a rule with "*", at or below another tenant's (S4.8). Former rules or
-// claims may have allowed them (S4.12, S4.13).
+// noteNestedClaims notes names that a tenant claims by a rule with "*", at or below another tenant's claim (S4.8).
+// Former rules or claims may have allowed them (S4.12, S4.13).
 func (c *check) noteNests(z *zone) {
 	for low, o := range z.owners {
 		for _, mine := range o.Claims {
