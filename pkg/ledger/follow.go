@@ -25,17 +25,17 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/objects"
 )
 
-// Base is a zone at the revision where its view starts.
+// Base is a zone's content at the revision where a view of the zone starts.
 type Base struct {
 	Identity content.Identity
 	Zone     *law.Zone
 	Settled  bool
-	// Since leads from the delivered content to Sets. It is nil if name servers may get Sets, or the journal lacks a
-	// step (S7.2, S7.5).
+	// UndeliveredSteps lead from the delivered content to RRsets. They are nil if name servers may get RRsets, or the
+	// journal lacks a step (S7.2, S7.5).
 	Since []content.Step
 	// Hash is status.hash, which reveals a damaged header (S6.7).
 	Hash string
-	// Sets are the RRsets in canonical order, with the NS, glue and DS of child zones, not merged across Records.
+	// RRsets are in canonical order, with the NS, glue and DS of child zones, not merged across Records.
 	Sets []content.RRset
 }
 
@@ -46,6 +46,7 @@ type Sink interface {
 	Base(Base)
 	Unreadable(namespace, name string, err error)
 	Ready()
+	// Apply passes the next journal transaction of a zone.
 	Apply(uid string, tx content.Transaction)
 }
 
@@ -193,7 +194,7 @@ func (r *baseReader) readCuts(ctx context.Context) error {
 	})
 }
 
-// readSince leaves b.Since nil if the journal lacks a step: the zone is served again when it settles.
+// readSince sets b.UndeliveredSteps, nil if the journal lacks a step: the zone is served again when it settles.
 func (r *baseReader) readSince(ctx context.Context, b *Base) (err error) {
 	z := b.Zone
 	if b.Settled || z.SettledSerial == 0 {

@@ -54,7 +54,7 @@ type formatError string
 func (e formatError) Error() string { return string(e) }
 func (formatError) Unwrap() error   { return ErrFormat }
 
-// fenced refuses all writes once FollowFormat has found that this program must not use the store.
+// fencedKV refuses all writes once superseded: FollowFormat has found that this program must not use the store.
 type fenced struct {
 	clientv3.KV
 	outgrown *atomic.Bool

@@ -43,30 +43,30 @@ type Config struct {
 	// JournalSteps is the number of steps kept for each zone, 0 for journal.JournalSteps: fewer if long
 	// (journal.JournalOctets), more until a provider has confirmed them.
 	JournalSteps int
-	// DefaultClass reports whether a default class delivers zones of a namespace and view that name no class. Return
+	// HasDefaultClass reports whether a default class delivers zones of a namespace and view that name no class. Return
 	// true if unknown: the controller corrects Ready (S6.13).
 	DefaultClass func(namespace, view string) bool
-	// NameServers reports whether every class of a zone has its own name servers (S6.15).
+	// HasNameServers reports whether every class of a zone has its own name servers (S6.15).
 	NameServers func(*v1alpha1.Zone) bool
-	// Terminating reports whether a namespace is being deleted, as far as known (S2.6).
+	// IsTerminating reports whether a namespace is being deleted, as far as known (S2.6).
 	Terminating func(namespace string) bool
-	// Held is called when a mass deletion by this server's write stops the zone's delivery (S7.5).
+	// OnHold is called when a mass deletion by this server's write stops the zone's delivery (S7.5).
 	Held func(*v1alpha1.Zone)
 	// Notify is called with effects of this server's writes on other namespaces (S4.25, S4.26).
 	Notify func(*v1alpha1.Zone, []law.Notice)
-	// Withdrawn is called when a cascade of this server begins or cancels a grace period (S2.12, S3.5).
+	// OnWithdrawal is called when a cascade of this server begins or cancels a grace period (S2.12, S3.5).
 	Withdrawn outbox.Announce
 	Now       func() time.Time
-	// Fault is called at named points of a write, for tests.
+	// OnFault is called at named points of a write, for tests.
 	Fault func(point string)
 	// TryEvery is the period at which waiting Records and Zones are decided again (S2.7), 0 for a minute.
 	TryEvery time.Duration
 	// HistoryRetention is for zones without historyRetention, nil for history.DefaultRetention.
 	HistoryRetention *time.Duration
-	// Committed is called with the steps of this server's commits, and the changed Records before each step, by step
+	// OnCommit is called with the steps of this server's commits, and the changed Records before each step, by step
 	// number and uid.
 	Committed func(z *v1alpha1.Zone, steps []content.Step, states map[uint64]map[string]json.RawMessage)
-	// Removed is called when this server's commit removes a zone, with its last step and the removal.
+	// OnRemoval is called when this server's commit removes a zone, with the number of the zone's last step.
 	Removed func(uid string, last uint64, x *content.Removal)
 	// Quota returns etcd's size limit, 0 if unknown.
 	Quota  func() int64
@@ -106,8 +106,8 @@ type Ledger struct {
 	outbox   *outbox.Outbox
 	archive  *history.Archive
 	placer   *objects.Placer
-	outgrown atomic.Bool // see FollowFormat
-	// plain is true if the store had no encryption key at the start.
+	outgrown atomic.Bool // by FollowFormat
+	// startedUnencrypted is true if the store had no encryption key at the start.
 	plain bool
 }
 
@@ -130,13 +130,13 @@ func (l *Ledger) Steps(ctx context.Context, zone string, since serial.Serial, n 
 	return l.jr.Steps(ctx, zone, since, n)
 }
 
-// HeldSteps returns the steps up to n from the oldest serial with a known content state, or the zone's creation, and
-// before as that state. The error is ErrTrimmed if there are none.
+// AllSteps returns a zone's steps up to n, from the oldest serial with a known content state or the zone's creation,
+// and that state. The error is ErrTrimmed if there are none.
 func (l *Ledger) HeldSteps(ctx context.Context, zone string, n uint64) (before sethash.State, steps []content.Step, err error) {
 	return l.jr.StepsFrom(ctx, zone, 0, n, true, 0)
 }
 
-// Left calls Left of journal.Journal.
+// EndedContent calls EndedContent of journal.Journal.
 func (l *Ledger) Left(ctx context.Context, zone *v1alpha1.Zone, since serial.Serial) (*journal.Left, error) {
 	return l.jr.Left(ctx, zone, since)
 }

@@ -19,7 +19,7 @@ import (
 
 const (
 	lockSeconds = 10
-	// In olderEnd older servers, which watch the key config, end before a migration.
+	// Older servers, which watch the key config, end within olderEnd before a migration.
 	olderEnd = 5 * time.Second
 )
 

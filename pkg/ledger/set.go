@@ -35,7 +35,7 @@ type Set struct {
 	// refused means that a write was refused before the decision: nothing is committed.
 	refused bool
 	failure error
-	// over is the error of later writes, nil while the set is open.
+	// closedErr is the error of later writes, nil while the set is open.
 	over error
 	// sent means that the writes may be committed, even after an error.
 	deciding, sent bool
@@ -43,9 +43,10 @@ type Set struct {
 	serial         int64
 }
 
-// setItem is the state of a write. came is true after its first arrival, left after the end of its request.
+// setItem is the state of a write. arrived is true after its first arrival at the commit, ended after the end of its
+// request.
 type setItem struct {
-	waiting                        *commit.SetWrite // nil until the write arrives, and after its answer
+	waiting                        *commit.SetWrite // nil before the arrival, and after the answer
 	left, came, creates, unchanged bool
 	grows                          int64 // octets
 }
@@ -76,7 +77,8 @@ func setOf(ctx context.Context) (*Set, int) {
 	return p.set, p.index
 }
 
-// GrowsBy returns octets plus those that the earlier writes of ctx's set add.
+// GrowthInSet notes octets as the growth of ctx's write, and returns the growth of all writes noted in its change set;
+// octets if ctx has no set.
 func GrowsBy(ctx context.Context, octets int64) int64 {
 	s, i := setOf(ctx)
 	if s == nil {
@@ -111,7 +113,7 @@ func (e *setEndedError) Status() metav1.Status {
 
 var errOthersRefused = errors.New("other items of it were refused")
 
-// Leave ends the request of write i, refused or not.
+// EndRequest ends the request of write i, refused or not. It decides the set if all other writes have arrived or ended.
 func (s *Set) Leave(i int, refused bool) {
 	s.mu.Lock()
 	s.items[i].left = true
@@ -123,21 +125,21 @@ func (s *Set) Leave(i int, refused bool) {
 	}
 }
 
-// Came reports whether write i has reached its commit.
+// HasArrived reports whether write i has reached its commit.
 func (s *Set) Came(i int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.items[i].came
 }
 
-// Unchanged reports whether write i changes nothing.
+// IsUnchanged reports whether write i changes nothing.
 func (s *Set) Unchanged(i int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.items[i].unchanged
 }
 
-// Creates counts the creations that have arrived.
+// CountCreations counts the creations that have arrived.
 func (s *Set) Creates() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,21 +151,21 @@ func (s *Set) Creates() (n int) {
 	return n
 }
 
-// Failed returns the error of the whole set, or nil.
+// Err returns the error of the whole set, or nil.
 func (s *Set) Failed() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.failure
 }
 
-// Unwritten reports whether certainly nothing was written, once all requests have ended.
+// NothingWritten returns false if the set is or may be written. Call it after all requests have ended.
 func (s *Set) Unwritten() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.deciding && !s.sent
 }
 
-// Committed returns the zone and its serial after the commit, nil before.
+// CommittedZone returns the zone and its serial after the commit, nil before.
 func (s *Set) Committed() (*v1alpha1.AdoptingZone, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +192,7 @@ func (s *Set) abandonSet(cause error) {
 	}
 }
 
-// takeReady begins the decision and returns the waiting writes once each write has arrived or ended, nil until then.
+// takeReady begins the decision, and returns the waiting writes, once each write has arrived or ended; nil until then.
 // The caller holds s.mu.
 func (s *Set) takeReady() (all []*commit.SetWrite) {
 	if s.over != nil || s.deciding {

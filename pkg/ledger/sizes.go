@@ -18,10 +18,11 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/etcd"
 )
 
-// Sizes receives the sizes from FollowSizes, in sequential calls.
+// Sizes receives the sizes from FollowSizes, in sequential calls: BeginCount, Add for each object, EndCount, then Add
+// for each change.
 type Sizes interface {
 	Recount()
-	// Add adds octets, maybe negative.
+	// Add adds octets, maybe negative, to a namespace's size.
 	Add(namespace string, octets int64)
 	Counted()
 }

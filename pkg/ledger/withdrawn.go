@@ -25,7 +25,8 @@ import (
 	"kubi.zone/kubizone/pkg/ledger/layout"
 )
 
-// A write or dry run that takes rights away gets a Warning with the Records and zones that lose them (S2.16).
+// A write or dry run that takes rights away gets a Warning with the losses: Records and zones no longer allowed
+// (S2.16).
 
 const (
 	maxTaken      = 5000
@@ -40,9 +41,9 @@ type taking struct {
 	namespaces []string
 	names      []name.Rel
 	fqdn       name.Name
-	// takes returns the test for objects that a namespace loses, given its rules from Delegations.
+	// lossesOf returns the test for a namespace's losses, given its rules from Delegations.
 	takes func(namespace string, delegated []law.DelegatedRule) (judge takes)
-	// children are the child zones before the write; at is its revision, 0 for the newest.
+	// children are the child zones before the write; rev is the write's revision, 0 for the newest.
 	children children
 	at       int64
 	describe func(what string, namespaces []string) string
@@ -272,8 +273,8 @@ func (l *Ledger) readRules(ctx context.Context, zone, namespace string, at int64
 	return rules.List, nil
 }
 
-// warnOfZone warns of a Zone's write at revision at, 0 for a dry run. existing are the child zones before, nil for the
-// present ones.
+// warnOfZone warns of losses by a Zone's write at revision at, 0 for a dry run. existing are the child zones before,
+// nil for the present.
 func (l *Ledger) warnOfZone(ctx context.Context, before *law.Zone, plan *law.Plan, existing children, at int64) {
 	if plan.Zone == nil || plan.Zone.Gone || plan.Zone.Zone.Pending {
 		return
@@ -336,8 +337,8 @@ func (l *Ledger) warnOfUnlisted(ctx context.Context, made *law.Zone, at int64) {
 		"as before, and not Ready (NotDelegated) until a rule lists them, as by zones: [%q]", made.FQDN(), t, label)})
 }
 
-// takingOver describes the Records and zones that a new zone takes from the zone above, and whose namespaces lose their
-// right. A DS at its apex stays above.
+// takeoverOf describes a new zone's losses: Records and zones taken from the zone above, not allowed by the new zone. A
+// DS at the new apex stays above.
 func (l *Ledger) takingOver(above string, made *law.Zone, at int64) taking {
 	within := l.mem.Holdings(func(h *law.Holding) bool {
 		return h.Parent != nil && (h.Parent.UID == above || h.Parent.UID == made.UID) && !h.Established && h.UID != made.UID
